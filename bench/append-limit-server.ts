@@ -6,8 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import pg from "pg";
-import { checkRecord } from "#contract/check-record.ts";
-import { readBatch } from "#contract/read-batch.ts";
+import { checkRecord, readBatch } from "#contract/read-batch.ts";
 import type { Resource } from "#contract/resource.ts";
 import type { StoredBody } from "../src/ingest/log/part-name.ts";
 import { packBody } from "../src/ingest/log/stored-body.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
+import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { canonicalLabel } from "#contract/labels.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { type Warning, WarningList } from "#contract/warning.ts";
+import type { Warning } from "#contract/warnings.ts";
+import { WarningList } from "#contract/warnings.ts";
 import { readWindowMs } from "../ingest/log/partitions.ts";
 import { BUCKET_TERM, queryOfBucket } from "../platform/db/dialect.ts";
 import { insertRows } from "../platform/db/write-rows.ts";

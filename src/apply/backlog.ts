@@ -1,8 +1,8 @@
 import type pg from "pg";
+import type { RecordReading } from "#contract/read-record.ts";
 import { RecordReader, readRecord } from "#contract/read-record.ts";
-import type { RecordReading } from "#contract/record-reading.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { latestSourceTime } from "#contract/source-time.ts";
+import { latestSourceTime } from "#contract/walk-value.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { integerValue } from "#contract/decimal.ts";
-import { findViolations, ViolationList } from "#contract/find-violations.ts";
+import { findViolations, ViolationList } from "#contract/field-kinds.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
 import {
   count,

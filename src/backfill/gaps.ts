@@ -1,5 +1,5 @@
-import { isCalendarDate } from "#contract/calendar.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
+import { isCalendarDate } from "#contract/walk-value.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";

@@ -1,4 +1,4 @@
-import { toOpenApi } from "#contract/component-schemas.ts";
+import { toOpenApi } from "#contract/field-kinds.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
 import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";

@@ -1,4 +1,4 @@
-import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
+import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 import { count, flag, type Noun, parsed, required, text, verb, withDefault } from "../cli/command.ts";
 import { fields, itemTable, table } from "../cli/output.ts";
 import type { Session } from "../cli/session.ts";

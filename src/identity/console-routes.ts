@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { isUtcTimestamp } from "#contract/calendar.ts";
+import { isUtcTimestamp } from "#contract/walk-value.ts";
 import type {
   AuditItem,
   ClientAnswer,

@@ -1,10 +1,15 @@
 import { createHash, hash, randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { checkRecord } from "#contract/check-record.ts";
-import { type BatchRecord, type BatchRefusal, readBatchInTurns } from "#contract/read-batch.ts";
+import {
+  type BatchRecord,
+  type BatchRefusal,
+  checkRecord,
+  isAhead,
+  readBatchInTurns,
+} from "#contract/read-batch.ts";
 import type { Resource, ResourceLetter } from "#contract/resource.ts";
-import { isAhead, latestSourceTime } from "#contract/source-time.ts";
 import type { Violation } from "#contract/violation.ts";
+import { latestSourceTime } from "#contract/walk-value.ts";
 import type { Admitted } from "../backfill/admission.ts";
 import { noteAccepted } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";

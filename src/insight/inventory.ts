@@ -1,4 +1,4 @@
-import { ROOM_TYPES_MAX } from "#contract/insight-bounds.ts";
+import { ROOM_TYPES_MAX } from "#contract/warnings.ts";
 import { elementsOf, fieldsOfRow } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";

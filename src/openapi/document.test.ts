@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test, { describe } from "node:test";
-import { checkRecord } from "#contract/check-record.ts";
-import { readBatch } from "#contract/read-batch.ts";
+import { checkRecord, readBatch } from "#contract/read-batch.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { VIOLATION_CODES } from "#contract/violation.ts";
-import { WARNING_CODES } from "#contract/warning.ts";
+import { WARNING_CODES } from "#contract/warnings.ts";
 import { errorsOf } from "../../test/support/openapi.ts";
 import { readConfig } from "../config.ts";
 import { ERRORS, type ErrorCode } from "../platform/errors/registry.ts";

@@ -1,8 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { JsonRecord, type Resource, readRecords } from "#client";
-import { checkRecord } from "#contract/check-record.ts";
-import { readBatch } from "#contract/read-batch.ts";
+import { checkRecord, readBatch } from "#contract/read-batch.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { pointerOf, type Violation } from "#contract/violation.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isUtcTimestamp } from "#contract/calendar.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
+import { isUtcTimestamp } from "#contract/walk-value.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { isCalendarDate } from "#contract/calendar.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
+import { isCalendarDate } from "#contract/walk-value.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
+import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import { readRecord } from "#contract/read-record.ts";
-import { UnreadableRecord, UnstorableFact } from "#contract/record-reading.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/apply-parts.ts";
 import { ApplyMemory } from "../../src/apply/apply-records.ts";
 import { openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";

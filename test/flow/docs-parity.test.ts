@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { KNOWN_LABELS } from "#contract/labels.ts";
 import { VIOLATION_CODES } from "#contract/violation.ts";
-import { WARNING_CODES } from "#contract/warning.ts";
+import { WARNING_CODES } from "#contract/warnings.ts";
 import { FAULTS } from "#simulator/faults.ts";
 import type { QuarantineCode } from "../../src/apply/state/record.ts";
 import { PARTNER_VARIABLES, readConfig } from "../../src/config.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "#contract/check-record.ts";
+import { checkRecord } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
 import { factColumns, factsText, readFacts } from "#contract/test-facts.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkRecord } from "#contract/check-record.ts";
 import { canonicalLabel } from "#contract/labels.ts";
-import { readBatch } from "#contract/read-batch.ts";
+import { checkRecord, readBatch } from "#contract/read-batch.ts";
 import type { Reservation } from "#contract/schema/reservation.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";

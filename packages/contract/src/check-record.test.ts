@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "./check-record.ts";
-import { findViolations, ViolationList } from "./find-violations.ts";
-import { readBatch } from "./read-batch.ts";
+import { findViolations, ViolationList } from "./field-kinds.ts";
+import { checkRecord, readBatch } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";

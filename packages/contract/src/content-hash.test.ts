@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
 import fc from "fast-check";
-import { contentHash } from "./parsed-record.ts";
-import { SoughtMembers, scanRecord } from "./scan-record.ts";
+import { contentRuns } from "./parsed-spans.ts";
+import { contentHash } from "./read-record.ts";
 
 const IGNORED = ["lastModifiedDateTime", "correlationId"];
-const SOUGHT = new SoughtMembers([], IGNORED);
 const hashOf = (text: string) => {
   const record = Buffer.from(text);
-  return contentHash(record, scanRecord(record, SOUGHT).runs);
+  return contentHash(record, contentRuns(record, IGNORED));
 };
 
 /** An object's members as JSON texts, in order. */

@@ -208,55 +208,12 @@ function wholeNumber(plain: string): number | undefined {
   return Number(plain.slice(0, point)) + 0;
 }
 
-// Prices as hotels send them fit a double exactly when counted in ten-thousandths; they need no BigInt (4 µs a reservation).
-const SMALL_SCALE = 4;
-const SMALL_CHARACTERS_MAX = 12;
-
-/** A short decimal in ten-thousandths, exact; undefined when it is longer or finer than that. */
-function smallUnits(text: string): number | undefined {
-  if (text.length > SMALL_CHARACTERS_MAX) return undefined;
-  const negative = text.charCodeAt(0) === 0x2d;
-  let units = 0;
-  let scale = -1;
-  for (let at = negative ? 1 : 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x2e) scale = 0;
-    else {
-      units = units * 10 + (code - 0x30);
-      if (scale !== -1) scale += 1;
-    }
-  }
-  if (scale > SMALL_SCALE) return undefined;
-  units *= 10 ** (SMALL_SCALE - Math.max(scale, 0));
-  if (!Number.isSafeInteger(units)) return undefined;
-  return negative ? -units : units;
-}
-
-/** A sum of decimal texts, exact: no binary floating point. */
+/** A sum of plain decimal texts (as `decimalText` gives them), exact: no binary floating point. */
 export class DecimalSum {
-  #small = 0;
   #units = 0n;
-  #scale = SMALL_SCALE;
+  #scale = 0;
 
-  /** Adds a plain decimal text (as `decimalText` gives it). */
   add(text: string): this {
-    const small = smallUnits(text);
-    if (small !== undefined && Number.isSafeInteger(this.#small + small)) this.#small += small;
-    else this.#addLarge(text);
-    return this;
-  }
-
-  /** Whether the sum equals a plain decimal text, whatever its trailing zeros. */
-  equals(text: string): boolean {
-    const small = smallUnits(text);
-    if (this.#units === 0n && small !== undefined) return this.#small === small;
-    const other = new DecimalSum();
-    other.#addLarge(text);
-    const scale = Math.max(this.#scale, other.#scale);
-    return this.#total(scale) === other.#total(scale);
-  }
-
-  #addLarge(text: string): void {
     const point = text.indexOf(".");
     const scale = point === -1 ? 0 : text.length - point - 1;
     const units = BigInt(point === -1 ? text : text.slice(0, point) + text.slice(point + 1));
@@ -265,11 +222,17 @@ export class DecimalSum {
       this.#scale = scale;
     }
     this.#units += units * 10n ** BigInt(this.#scale - scale);
+    return this;
   }
 
-  /** The whole sum in units of 10^-scale; `scale` is at least the sum's own. */
+  /** Whether the sum equals a plain decimal text, whatever its trailing zeros. */
+  equals(text: string): boolean {
+    const other = new DecimalSum().add(text);
+    const scale = Math.max(this.#scale, other.#scale);
+    return this.#total(scale) === other.#total(scale);
+  }
+
   #total(scale: number): bigint {
-    const small = BigInt(this.#small) * 10n ** BigInt(scale - SMALL_SCALE);
-    return small + this.#units * 10n ** BigInt(scale - this.#scale);
+    return this.#units * 10n ** BigInt(scale - this.#scale);
   }
 }

@@ -1,8 +1,14 @@
 import { ExactNumber, isUnsafeLiteral, needsExactNumber } from "./decimal.ts";
-import { isShortNumber, isWhitespace } from "./scan-element.ts";
-import { TextMemory } from "./text-memory.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
-import { standsAt } from "./walk-value.ts";
+import {
+  codeUnitAt,
+  ESCAPED,
+  isShortNumber,
+  isWhitespace,
+  standsAt,
+  TextMemory,
+  UNSURE,
+} from "./walk-value.ts";
 
 /** Field names that are ways into an object's prototype in JavaScript. No partner needs them. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
@@ -63,8 +69,6 @@ const LITERALS: readonly (readonly [bytes: Buffer, value: boolean | null])[] = [
   [Buffer.from("false"), false],
   [Buffer.from("null"), null],
 ];
-const ESCAPED = new Uint8Array(256);
-for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 const NUMBER_BYTE = new Uint8Array(256);
 for (const byte of Buffer.from("-+.eE0123456789")) NUMBER_BYTE[byte] = 1;
 /** The bytes of a text that stand for themselves. */
@@ -396,12 +400,8 @@ export class CloseLook implements Inspection {
       if (byte === undefined || ESCAPED[byte] !== 1) this.#fail('one of "\\/bfnrtu after a backslash');
       return -1;
     }
-    let unit = 0;
-    for (let digit = 1; digit <= 4; digit += 1) {
-      const value = this.#at + digit < this.#end ? hexValue(this.#body[this.#at + digit] as number) : -1;
-      if (value === -1) this.#fail("four hexadecimal digits after \\u");
-      unit = unit * 16 + value;
-    }
+    const unit = this.#at + 4 < this.#end ? codeUnitAt(this.#body, this.#at + 1) : UNSURE;
+    if (unit === UNSURE) this.#fail("four hexadecimal digits after \\u");
     this.#at += 4;
     return unit;
   }
@@ -478,10 +478,4 @@ function nameAt(body: Buffer, start: number): string {
   return hasEscape
     ? (JSON.parse(body.toString("utf8", start, at + 1)) as string)
     : body.toString("utf8", start + 1, at);
-}
-
-function hexValue(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = byte | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }

@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from "node:buffer";
+import { findViolations, ViolationList } from "./field-kinds.ts";
 import {
   ALL_NAMES,
   CloseLook,
@@ -7,20 +8,12 @@ import {
   isForbiddenName,
   type SyntaxFault,
 } from "./inspect-element.ts";
-import { firstInvalidUtf8 } from "./malformed.ts";
+import { NOTED, SOUGHT } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
-import {
-  type ElementScan,
-  HAS_LONG_NUMBER,
-  HAS_UNICODE_ESCAPE,
-  isWhitespace,
-  newElementScan,
-  scanElement,
-  skipWhitespace,
-} from "./scan-element.ts";
-import { FIELD_NAMES } from "./schema/record-schemas.ts";
+import { FIELD_NAMES, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { NO_VIOLATIONS, type Violation, type ViolationCode } from "./violation.ts";
-import { canWalk, newRecordWalk, type RecordWalk, walkRecord } from "./walk-spans.ts";
+import { newRecordWalk, type RecordWalk, type WalkLimits, walkRecord } from "./walk-record.ts";
+import { isShortNumber, isWhitespace, SHORT_NUMBER_CHARACTERS_MAX, skipWhitespace } from "./walk-value.ts";
 
 /** One element of a batch. */
 export interface BatchRecord {
@@ -164,19 +157,19 @@ class WalkedRecord implements BatchRecord {
 
   constructor(
     body: Buffer,
-    [index, start, end, values, sourceTimeAt]: readonly [number, number, number, number, number],
-    [clientCode, propertyCode]: readonly [string, string],
+    found: Pick<BatchRecord, "index" | "start" | "end" | "values">,
+    codes: readonly [clientCode: string, propertyCode: string],
     validAs: Resource,
+    sourceTimeAt: number,
   ) {
     this.#body = body;
-    this.index = index;
-    this.start = start;
-    this.end = end;
-    this.values = values;
-    this.clientCode = clientCode;
-    this.propertyCode = propertyCode;
-    this.#sourceTimeAt = sourceTimeAt;
+    this.index = found.index;
+    this.start = found.start;
+    this.end = found.end;
+    this.values = found.values;
+    [this.clientCode, this.propertyCode] = codes;
     this.validAs = validAs;
+    this.#sourceTimeAt = sourceTimeAt;
   }
 
   get sourceSecond(): string {
@@ -197,6 +190,7 @@ class BatchRun {
   readonly #scan: ElementScan = newElementScan();
   readonly #resource: Resource | undefined;
   readonly #walk: RecordWalk = newRecordWalk();
+  readonly #walkLimits: WalkLimits;
   /** The codes of the records that were walked, in their order, and where their source times begin. */
   readonly #codes: string[] = [];
   readonly #times: number[] = [];
@@ -222,7 +216,8 @@ class BatchRun {
     this.#body = body;
     this.#view = new DataView(body.buffer, body.byteOffset, body.length);
     this.#limits = limits;
-    this.#resource = resource !== undefined && canWalk(resource, limits.depthMax) ? resource : undefined;
+    this.#resource = resource;
+    this.#walkLimits = { bytesMax: WALKED_BYTES_MAX, depthMax: limits.depthMax };
     this.#visit = visit;
     this.#ascii = isAscii(body);
     this.#refusal = this.#open();
@@ -339,7 +334,7 @@ class BatchRun {
     if (this.#resource === undefined || this.#walkMisses === WALK_MISSES_MAX) return false;
     const body = this.#body;
     const walk = this.#walk;
-    const isValid = walkRecord(this.#resource, body, this.#view, [start, WALKED_BYTES_MAX], walk);
+    const isValid = walkRecord(this.#resource, body, this.#view, start, this.#walkLimits, walk);
     const end = isValid ? skipWhitespace(body, walk.end) : -1;
     const isElement = body[end] === 0x2c || body[end] === 0x5d;
     if (!isElement) {
@@ -395,17 +390,13 @@ class BatchRun {
       this.#parseElement(index, start, end, members, this.#spans[span + 3] as number, values);
       return PARSED_BYTE_COUNTS * (end - start);
     }
-    const codes = [this.#codes[this.#walkedVisited], this.#codes[this.#walkedVisited + 1]];
-    const sourceTimeAt = this.#times[this.#walkedVisited / 2] as number;
-    this.#walkedVisited += 2;
+    const walked = this.#walkedVisited;
+    const codes = this.#codes.slice(2 * walked, 2 * walked + 2) as [string, string];
+    const found = { index, start, end, values };
+    this.#walkedVisited += 1;
     this.#visited += 1;
     this.#visit(
-      new WalkedRecord(
-        this.#body,
-        [index, start, end, values, sourceTimeAt],
-        codes as [string, string],
-        this.#resource as Resource,
-      ),
+      new WalkedRecord(this.#body, found, codes, this.#resource as Resource, this.#times[walked] as number),
     );
     return WALKED_TURN_BYTES;
   }
@@ -545,4 +536,200 @@ function malformed(
 
 function refusal(code: BatchRefusal["code"], message: string): BatchRefusal {
   return { ok: false, code, message, violations: NO_VIOLATIONS };
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const LETTER_U = 0x75;
+
+const NUMBER_START = 1;
+const NUMBER_PART = 2;
+const EXPONENT = 4;
+const BYTE_CLASS = new Uint8Array(256);
+for (const byte of Buffer.from("-0123456789")) BYTE_CLASS[byte] = NUMBER_START | NUMBER_PART;
+for (const byte of Buffer.from("+.")) BYTE_CLASS[byte] = NUMBER_PART;
+for (const byte of Buffer.from("eE")) BYTE_CLASS[byte] = NUMBER_PART | EXPONENT;
+
+/** The element has `\u` escapes: perhaps of a surrogate or of NUL. */
+const HAS_UNICODE_ESCAPE = 1;
+/** The element has a number that a double may not hold exactly. */
+const HAS_LONG_NUMBER = 2;
+
+/** What the scan of one element found. `end` is where the element's terminator stands, or where the scan stopped. */
+interface ElementScan {
+  outcome: "element" | "unterminated" | "too-deep" | "too-long" | "unbalanced" | "paused";
+  end: number;
+  /** Structural colons: as many as the element has members, if it is JSON. */
+  members: number;
+  /** At least as many as the element has values, itself counted; more by one for each array and object that is empty. */
+  values: number;
+  /** HAS_UNICODE_ESCAPE, HAS_LONG_NUMBER. */
+  doubts: number;
+  /** Where a scan that paused goes on: how deep, and whether within a text. */
+  depth: number;
+  isInText: boolean;
+}
+
+/** A scan to be filled by `scanElement`, reused so that a batch costs one. */
+export function newElementScan(): ElementScan {
+  return { outcome: "element", end: 0, members: 0, values: 0, doubts: 0, depth: 1, isInText: false };
+}
+
+/**
+ * Finds the end of one element of the batch's array: the `,` or `]` at the array's own depth. It looks at brackets,
+ * colons, texts and numbers only; whether the element is JSON is decided by parsing exactly the bytes found, and a batch
+ * whose elements all parse is an array by construction. One pass over the bytes: about 1 GB/s (2 µs for 2 kB).
+ * It looks at no more than `bytesMax` bytes and the one after them; after `pauseBytes` it pauses, and goes on when it is called again.
+ */
+export function scanElement(
+  body: Uint8Array,
+  start: number,
+  depthMax: number,
+  scan: ElementScan,
+  bytesMax = Number.POSITIVE_INFINITY,
+  pauseBytes = Number.POSITIVE_INFINITY,
+): void {
+  const goesOn = scan.outcome === "paused";
+  const length = Math.min(body.length, start + bytesMax + 1);
+  let depth = goesOn ? scan.depth : 1;
+  let members = goesOn ? scan.members : 0;
+  let values = goesOn ? scan.values : 1;
+  let doubts = goesOn ? scan.doubts : 0;
+  let at = goesOn ? scan.end : start;
+  let isInText = goesOn && scan.isInText;
+  const stop = Math.min(length, at + pauseBytes);
+  scan.outcome = "unterminated";
+  for (; at < stop; at += 1) {
+    const byte = isInText ? QUOTE : (body[at] as number);
+    if (byte === QUOTE) {
+      if (!isInText) at += 1;
+      isInText = true;
+      for (; at < stop; at += 1) {
+        const inner = body[at] as number;
+        if (inner === QUOTE) {
+          isInText = false;
+          break;
+        }
+        if (inner === BACKSLASH) {
+          at += 1;
+          if (body[at] === LETTER_U) doubts |= HAS_UNICODE_ESCAPE;
+        }
+      }
+      if (isInText) break;
+    } else if (byte === COLON) {
+      members += 1;
+    } else if (byte === COMMA) {
+      if (depth === 1) {
+        scan.outcome = "element";
+        break;
+      }
+      values += 1;
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      // What is in it has one value more than it has commas. Colons tell nothing: `[[[]]]` has none.
+      values += 1;
+      depth += 1;
+      if (depth > depthMax) {
+        scan.outcome = "too-deep";
+        break;
+      }
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (depth === 1) {
+        scan.outcome = byte === CLOSE_ARRAY ? "element" : "unbalanced";
+        break;
+      }
+      depth -= 1;
+    } else if ((BYTE_CLASS[byte] as number) & NUMBER_START) {
+      const from = at;
+      let seen = 0;
+      while (at < length && BYTE_CLASS[body[at] as number] !== 0) {
+        seen |= BYTE_CLASS[body[at] as number] as number;
+        at += 1;
+      }
+      const isShort =
+        (seen & EXPONENT) === 0 ? at - from <= SHORT_NUMBER_CHARACTERS_MAX : isShortNumber(body, from, at);
+      if (!isShort) doubts |= HAS_LONG_NUMBER;
+      at -= 1;
+    }
+  }
+  if (scan.outcome === "unterminated" && at < length) scan.outcome = "paused";
+  else if (scan.outcome === "unterminated" && length < body.length) scan.outcome = "too-long";
+  scan.end = at;
+  scan.members = members;
+  scan.values = values;
+  scan.doubts = doubts;
+  scan.depth = depth;
+  scan.isInText = isInText;
+}
+
+const UTF8_CHUNK_BYTES = 65_536;
+const SEQUENCE_BYTES_MAX = 4;
+
+/** The offset of the first byte that is not part of well-formed UTF-8 (RFC 3629). The body is known to be ill-formed. */
+function firstInvalidUtf8(body: Buffer): number {
+  let from = 0;
+  while (from < body.length) {
+    const to = sequenceStart(body, Math.min(from + UTF8_CHUNK_BYTES, body.length));
+    if (!isUtf8(body.subarray(from, to))) break;
+    from = to;
+  }
+  for (let at = from; at < body.length; ) {
+    const size = sequenceBytes(body[at] as number);
+    if (!isUtf8(body.subarray(at, at + size)) || at + size > body.length) return at;
+    at += size;
+  }
+  return from;
+}
+
+/** The last position at or before `limit` that does not cut a sequence of the body; `limit` itself at the end. */
+function sequenceStart(body: Buffer, limit: number): number {
+  let at = limit;
+  for (let back = 1; back < SEQUENCE_BYTES_MAX && at < body.length; back += 1) {
+    if (((body[at] as number) & 0xc0) !== 0x80) break;
+    at -= 1;
+  }
+  return at;
+}
+
+function sequenceBytes(lead: number): number {
+  if (lead < 0xc0) return 1;
+  if (lead < 0xe0) return 2;
+  return lead < 0xf0 ? 3 : 4;
+}
+
+/** What is wrong with one record: the first violations, and how many there are in all. A valid record has none. */
+export interface RecordCheck {
+  readonly violations: readonly Violation[];
+  readonly total: number;
+}
+
+const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 });
+
+/**
+ * Checks one record of a batch against the contract of its resource (specification, section 2). Pointers are RFC 6901,
+ * into the batch verbatim. At most `violationsMax` violations are listed, `total` counts all; a valid record costs nothing
+ * where `readBatch` has found it valid already.
+ *
+ * @example
+ * const { violations, total } = checkRecord("reservations", record, 100);
+ * // violations[0]: { pointer: "/3/roomStays/0/arrivalDate", code: "format.date",
+ * //                  message: 'arrivalDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"' }
+ */
+export function checkRecord(resource: Resource, record: BatchRecord, violationsMax: number): RecordCheck {
+  if (record.validAs === resource) return VALID;
+  const found = new ViolationList(record.index, violationsMax, record.lexical, record.lexicalTotal);
+  findViolations(RECORD_SCHEMAS[resource], record.value, found);
+  return found.total === 0 ? VALID : { violations: found.kept, total: found.total };
+}
+
+/** Whether a valid record of a batch names a time after `latest` (`latestSourceTime`), to the second: it will be quarantined. */
+export function isAhead(resource: Resource, record: BatchRecord, latest: string): boolean {
+  const field = NOTED[resource].sought?.[SOUGHT.sourceTime] as string;
+  const second = record.sourceSecond ?? (record.value as Record<string, string>)[field];
+  return second !== undefined && second.slice(0, SECOND_CHARACTERS) > latest;
 }

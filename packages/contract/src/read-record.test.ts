@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { checkRecord } from "./check-record.ts";
+import { UnstorableFact } from "./parsed-spans.ts";
+import { checkRecord } from "./read-batch.ts";
 import { readRecord } from "./read-record.ts";
-import { UnstorableFact } from "./record-reading.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { factColumns, factsText, readFacts } from "./test-facts.ts";
 import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "./test-records.ts";
-import { WARNING_CODES } from "./warning.ts";
+import { WARNING_CODES } from "./warnings.ts";
 
 /** A reading with its content beside it. */
 const readWhole = (resource: Resource, bytes: Buffer) => {
@@ -57,8 +57,7 @@ test("facts that could not be read again are not written", () => {
     ['"numberOfRooms":1', '"numberOfRooms":2147483648'],
     ['"netRoomRevenue":"180.00"', '"netRoomRevenue":"NaN"'],
   ] as const) {
-    const reading = readWhole("reservations", bytes(from, to));
-    assert.throws(() => factsText(reading.facts), UnstorableFact, to);
+    assert.throws(() => factsText(readWhole("reservations", bytes(from, to)).facts), UnstorableFact, to);
   }
 });
 

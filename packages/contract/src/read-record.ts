@@ -1,61 +1,108 @@
-import { microsecondTimestamp } from "./calendar.ts";
-import { LIST, SOUGHT } from "./noted-fields.ts";
-import { contentHash, parsedReading } from "./parsed-record.ts";
-import type { FactsText, RecordContent, RecordReading } from "./record-reading.ts";
+import { hash } from "node:crypto";
+import { parseRecord } from "./parsed-spans.ts";
+import { HEAD, HEAD_NUMBERS, ITEM_NUMBERS, LIST, NOTED, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
-import { HEAD_NUMBERS, ITEM_NUMBERS, SOUGHT_FROM } from "./span-plan.ts";
-import { TextMemory } from "./text-memory.ts";
-import { HEAD, RecordBytes, type RecordSpans, runsFound, walkHead, walkSpans } from "./walk-spans.ts";
-import type { Warning } from "./warning.ts";
-import { factsBytesMax, writeFacts } from "./write-facts.ts";
+import { RecordBytes, type RecordSpans, runsFound, walkHead, walkSpans } from "./walk-record.ts";
+import { microsecondTimestamp, TextMemory } from "./walk-value.ts";
+import { lookAt, type Warning } from "./warnings.ts";
+
+/** What lists filter by. */
+export interface RecordFilters {
+  /** The status verbatim; null for inventory. */
+  readonly status: string | null;
+  /** First and last date that the record is about, `YYYY-MM-DD`: the date; earliest arrival, latest departure; start, end. */
+  readonly fromDate: string;
+  readonly toDate: string;
+}
+
+/** A text to be written as UTF-8. */
+export interface FactsText {
+  /** Most bytes that it takes. */
+  readonly bytesMax: () => number;
+  /** Writes it to where that many bytes have room, and answers its end. */
+  readonly write: (to: Buffer, at: number) => number;
+  /** Where what it says stands in the record's bytes. */
+  readonly spans?: RecordSpans;
+}
+
+/** What a record says beyond its identity: the same for every record of one content. */
+export interface RecordContent extends RecordFilters {
+  /** The room types that it names, each once, in order of appearance. */
+  readonly roomTypeCodes: readonly string[];
+  /** Its facts as the text of a `bellhop.reservation_facts` and so on. */
+  readonly facts: FactsText;
+  readonly warnings: readonly Warning[];
+}
+
+/** All that apply needs of one accepted record; its bytes alone decide. The content is read when it is first asked for. */
+export interface RecordReading {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  /** occupancyDate, reservationId or groupCode: with the two codes, the record's identity. */
+  readonly key: string;
+  /** ISO 8601 UTC with exactly six fractional digits and Z, so that text order is time order. */
+  readonly sourceTime: string;
+  /** 32 hexadecimal digits; see `contentHash`. */
+  readonly contentHash: string;
+  /** Throws UnreadableRecord for bytes that `checkRecord` would refuse. */
+  readonly content: () => RecordContent;
+}
 
 const texts = new TextMemory();
 const times = new TextMemory();
 
-/** Items of a list that are compared with one another one by one; of more a set is made. */
-const COMPARED_MAX = 16;
-const DATES_REMEMBERED_MAX = 10_000;
-const dates = new Map<number, string>();
+const HASH_DIGITS = 32;
 
-/** The text of a date YYYYMMDD. */
-function dateText(date: number): string {
-  let text = dates.get(date);
-  if (text === undefined) {
-    const digits = String(date).padStart(8, "0");
-    text = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6)}`;
-    if (dates.size >= DATES_REMEMBERED_MAX) dates.clear();
-    dates.set(date, text);
+// Records are about 2 kB; a larger one gets a buffer of its own, so that the process keeps no more than this.
+const SCRATCH_BYTES = 65_536;
+const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+
+/**
+ * The content hash of an accepted record: the first 16 bytes, as hexadecimal digits, of SHA-256 over its content verbatim, without its
+ * top-level source time and correlation id. What is hashed is `{`, the runs of content joined by commas, and `}`: JSON again, so
+ * records that differ in content never hash the same text. Two spellings of one content may differ.
+ */
+export function contentHash(record: Buffer, runs: ArrayLike<number>): string {
+  const bytes = (runs[runs.length - 1] ?? 0) - (runs[0] ?? 0) + 2;
+  const room = bytes <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(bytes);
+  let size = 0;
+  room[size++] = 0x7b;
+  for (let run = 0; run < runs.length; run += 2) {
+    if (run > 0) room[size++] = 0x2c;
+    size += record.copy(room, size, runs[run], runs[run + 1]);
   }
-  return text;
+  room[size++] = 0x7d;
+  return hash("sha256", room.subarray(0, size), "hex").slice(0, HASH_DIGITS);
 }
 
-/** The text of a sought member that must be there, out of a memory where the same comes again. */
-function soughtText(
-  { bytes, slab, base }: RecordSpans,
-  from: number,
-  sought: number,
-  memory?: TextMemory,
-): string {
-  const place = base + from + 2 * sought;
-  const start = (slab[place] as number) >>> 1;
-  const end = slab[place + 1] as number;
+/** The text of a member, out of a memory where the same comes again. */
+function textOf({ bytes, slab, base }: RecordSpans, place: number, memory?: TextMemory): string {
+  const start = (slab[base + place] as number) >>> 1;
+  const end = slab[base + place + 1] as number;
   return memory === undefined ? bytes.toString("utf8", start, end) : memory.textAt(bytes, start, end);
 }
 
-/** The first and the last date that a record is about. */
-function dateRange({ slab, base }: RecordSpans): readonly [string, string] {
-  return [dateText(slab[base + HEAD.fromDate] as number), dateText(slab[base + HEAD.toDate] as number)];
+/** Batches often name one time throughout. */
+let lastTime = "";
+let lastTimeRead = "";
+
+function timeOf(text: string): string {
+  if (text !== lastTime) {
+    lastTime = text;
+    lastTimeRead = microsecondTimestamp(text);
+  }
+  return lastTimeRead;
 }
 
-/** Where the code of a room type stands among an item's columns. */
-const ROOM_TYPE_COLUMN: Readonly<Record<Resource, number>> = { inventories: 0, reservations: 2, groups: 1 };
-/** The list that names room types. */
-const ROOMS_LIST: Readonly<Record<Resource, number>> = {
-  inventories: LIST.rooms,
-  reservations: LIST.stays,
-  groups: LIST.blocks,
+/** The list that names room types, and where the code stands in its items. */
+const ROOM_TYPES: Readonly<Record<Resource, readonly [list: number, place: number]>> = {
+  inventories: [LIST.rooms, PLACES.room.roomTypeCode],
+  reservations: [LIST.stays, PLACES.stay.roomTypeCode],
+  groups: [LIST.blocks, PLACES.block.roomTypeCode],
 };
 
+/** Items of a list that are compared with one another one by one; of more a set is made. */
+const COMPARED_MAX = 16;
 /** The room types of the record before, of each resource: most often those of the next. */
 const lastRoomTypes: Record<Resource, readonly string[]> = { inventories: [], reservations: [], groups: [] };
 
@@ -64,20 +111,16 @@ function roomTypesOf(
   resource: Resource,
   spans: RecordSpans,
 ): { readonly codes: readonly string[]; readonly isRepeated: boolean } {
-  const { bytes, slab, base } = spans;
-  const column = base + ITEM_NUMBERS + 2 * ROOM_TYPE_COLUMN[resource];
+  const { slab, base } = spans;
+  const [list, place] = ROOM_TYPES[resource];
   const last = lastRoomTypes[resource];
   let others: string[] | undefined;
   let previous: string | undefined;
   let isRepeated = false;
   let same = 0;
-  const first = slab[base + HEAD.firstOfList + ROOMS_LIST[resource]] as number;
+  const first = slab[base + HEAD.firstOfList + list] as number;
   for (let item = first; item !== 0; item = slab[base + item] as number) {
-    const code = texts.textAt(
-      bytes,
-      (slab[item + column] as number) >>> 1,
-      slab[item + column + 1] as number,
-    );
+    const code = textOf(spans, item + place, texts);
     // Blocks of one room type stand together, one a date.
     if (code === previous) isRepeated = true;
     else if (others !== undefined) others.push(code);
@@ -98,19 +141,208 @@ function distinct(all: string[]): readonly string[] {
   return all;
 }
 
-/** Batches often name one time throughout. */
-let lastTime = "";
-let lastTimeRead = "";
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+const OPEN_ROW = 0x28;
+const CLOSE_ROW = 0x29;
+const OPEN_ARRAY = 0x7b;
+const CLOSE_ARRAY = 0x7d;
+const LETTER_F = 0x66;
+const LETTER_T = 0x74;
+const NULL = Buffer.from("NULL");
+/** The bit by which ASCII's small letters differ from its large ones. */
+const SMALL = 0x20;
 
-function timeOf(text: string): string {
-  if (text !== lastTime) {
-    lastTime = text;
-    lastTimeRead = microsecondTimestamp(text);
-  }
-  return lastTimeRead;
+/** A column that is no member of an item: the place of its stay, or whether a room type is virtual. */
+const STAY_PLACE = -1;
+const IS_VIRTUAL = -2;
+
+/** Columns with an entry an item of one list. */
+interface ListColumns {
+  readonly list: number;
+  /** The place of each column's span within an item, or STAY_PLACE, or IS_VIRTUAL. */
+  readonly columns: readonly number[];
 }
 
-class WalkedFacts implements FactsText {
+/** The columns of facts: first those of the record itself, then those of its lists. */
+interface FactsLayout {
+  readonly fields: number;
+  readonly lists: readonly ListColumns[];
+}
+
+function listOf(list: number, names: readonly string[] = []): ListColumns {
+  return { list, columns: names.map((_, at) => ITEM_NUMBERS + 2 * at) };
+}
+
+function layoutOf(resource: Resource): FactsLayout {
+  const { columns = [], inner = {} } = NOTED[resource];
+  const fields = columns.length;
+  if (resource === "inventories") {
+    const { list, columns: places } = listOf(LIST.rooms, inner["roomTypeInventories"]?.columns);
+    const [code = 0, ...counts] = places;
+    return { fields, lists: [{ list, columns: [code, IS_VIRTUAL, ...counts] }] };
+  }
+  if (resource === "groups") return { fields, lists: [listOf(LIST.blocks, inner["groupBlocks"]?.columns)] };
+  const stays = listOf(LIST.stays, inner["roomStays"]?.columns);
+  const rates = listOf(LIST.rates, inner["roomStays"]?.inner?.["rates"]?.columns);
+  const days = listOf(LIST.days, inner["stayRevenue"]?.inner?.["daily"]?.columns);
+  return { fields, lists: [stays, { ...rates, columns: [STAY_PLACE, ...rates.columns] }, days] };
+}
+
+const LAYOUTS: Readonly<Record<Resource, FactsLayout>> = {
+  inventories: layoutOf("inventories"),
+  reservations: layoutOf("reservations"),
+  groups: layoutOf("groups"),
+};
+
+/** Most bytes that `writeFacts` writes. */
+function factsBytesMax({ slab, base }: RecordSpans): number {
+  return slab[base + HEAD.factsBytesMax] as number;
+}
+
+/** Writes the facts of a record as the text of a row. Answers its end. */
+function writeFacts(resource: Resource, spans: RecordSpans, to: Buffer, from: number): number {
+  const { fields, lists } = LAYOUTS[resource];
+  let at = from;
+  to[at++] = OPEN_ROW;
+  for (let field = 0; field < fields; field += 1) {
+    if (field > 0) to[at++] = COMMA;
+    at = writeField(spans, HEAD_NUMBERS + 2 * field, to, at);
+  }
+  for (const { list, columns } of lists) {
+    for (const column of columns) {
+      to[at++] = COMMA;
+      at = writeArray(spans, list, column, to, at);
+    }
+  }
+  to[at++] = CLOSE_ROW;
+  return at;
+}
+
+function writeField({ bytes, slab, base }: RecordSpans, column: number, to: Buffer, from: number): number {
+  const mark = slab[base + column] as number;
+  if (mark === 0) return from;
+  const end = slab[base + column + 1] as number;
+  if ((mark & 1) === 0) return copy(bytes, mark >>> 1, end, to, from);
+  to[from] = QUOTE;
+  const at = copyEscaped(bytes, mark >>> 1, end, to, from + 1, 1);
+  to[at] = QUOTE;
+  return at + 1;
+}
+
+/** A loop, since most are ten bytes and a call would cost more. */
+function copy(bytes: Uint8Array, start: number, end: number, to: Uint8Array, from: number): number {
+  let at = from;
+  for (let byte = start; byte < end; byte += 1) {
+    to[at] = bytes[byte] as number;
+    at += 1;
+  }
+  return at;
+}
+
+/** As `copy`, with so many backslashes before each quote and backslash: one in a field, three in an element. */
+function copyEscaped(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  to: Uint8Array,
+  from: number,
+  backslashes: number,
+): number {
+  let at = from;
+  for (let byte = start; byte < end; byte += 1) {
+    const one = bytes[byte] as number;
+    if (one === QUOTE || one === BACKSLASH)
+      for (let count = 0; count < backslashes; count += 1) to[at++] = BACKSLASH;
+    to[at++] = one;
+  }
+  return at;
+}
+
+/** An array of several elements is quoted, one of one only where the element is. */
+function writeArray(spans: RecordSpans, list: number, column: number, to: Buffer, from: number): number {
+  const { slab, base } = spans;
+  const first = slab[base + HEAD.firstOfList + list] as number;
+  if (first === 0) return from;
+  if (slab[base + first] === 0 && !isQuoted(spans, first, column)) {
+    to[from] = OPEN_ARRAY;
+    const at = writeElement(spans, first, column, to, from + 1);
+    if (at === NOT_GIVEN) return from;
+    to[at] = CLOSE_ARRAY;
+    return at + 1;
+  }
+  to[from] = QUOTE;
+  to[from + 1] = OPEN_ARRAY;
+  let at = from + 2;
+  let isGiven = false;
+  let place = 0;
+  for (let item = first; item !== 0; item = slab[base + item] as number) {
+    if (item !== first) to[at++] = COMMA;
+    const end =
+      column === IS_VIRTUAL ? writeVirtual(spans, place, to, at) : writeElement(spans, item, column, to, at);
+    if (end === NOT_GIVEN) at = copy(NULL, 0, NULL.length, to, at);
+    else {
+      isGiven = true;
+      at = end;
+    }
+    place += 1;
+  }
+  if (!isGiven) return from;
+  to[at] = CLOSE_ARRAY;
+  to[at + 1] = QUOTE;
+  return at + 2;
+}
+
+const NOT_GIVEN = -1;
+
+function writeVirtual({ slab, base }: RecordSpans, place: number, to: Buffer, at: number): number {
+  to[at] = place < (slab[base + HEAD.regularRooms] as number) ? LETTER_F : LETTER_T;
+  return at + 1;
+}
+
+function isQuoted({ bytes, slab, base }: RecordSpans, item: number, column: number): boolean {
+  if (column < 0) return false;
+  const mark = slab[base + item + column] as number;
+  return (mark & 1) === 1 || isNullWord(bytes, mark >>> 1, slab[base + item + column + 1] as number);
+}
+
+/** Whether a text is the word that arrays have for what is not given, in any case. */
+function isNullWord(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start !== NULL.length) return false;
+  for (let at = 0; at < NULL.length; at += 1)
+    if (((bytes[start + at] as number) & ~SMALL) !== NULL[at]) return false;
+  return true;
+}
+
+/** Writes an element within the quotes of its array; NOT_GIVEN where its item leaves it out. */
+function writeElement(spans: RecordSpans, item: number, column: number, to: Buffer, from: number): number {
+  const { bytes, slab, base } = spans;
+  if (column === STAY_PLACE) return writeCount(slab[base + item + 1] as number, to, from);
+  if (column === IS_VIRTUAL) return writeVirtual(spans, 0, to, from);
+  const mark = slab[base + item + column] as number;
+  if (mark === 0) return NOT_GIVEN;
+  const start = mark >>> 1;
+  const end = slab[base + item + column + 1] as number;
+  if ((mark & 1) === 0 && !isNullWord(bytes, start, end)) return copy(bytes, start, end, to, from);
+  to[from] = BACKSLASH;
+  to[from + 1] = QUOTE;
+  const at = copyEscaped(bytes, start, end, to, from + 2, 3);
+  to[at] = BACKSLASH;
+  to[at + 1] = QUOTE;
+  return at + 2;
+}
+
+function writeCount(count: number, to: Buffer, from: number): number {
+  if (count < 10) {
+    to[from] = ZERO + count;
+    return from + 1;
+  }
+  return from + to.write(String(count), from, "latin1");
+}
+
+export class SpanFacts implements FactsText {
   readonly #resource: Resource;
   readonly spans: RecordSpans;
 
@@ -128,21 +360,17 @@ class WalkedFacts implements FactsText {
   }
 }
 
-const NO_WARNINGS: readonly Warning[] = [];
-
-/** Undefined where there is something to be warned of. */
-function walkedContent(resource: Resource, spans: RecordSpans): RecordContent | undefined {
+function contentOf(resource: Resource, spans: RecordSpans): RecordContent {
   const { codes, isRepeated } = roomTypesOf(resource, spans);
-  if (isRepeated && resource === "inventories") return undefined;
-  const [fromDate, toDate] = dateRange(spans);
+  const { warnings, dates } = lookAt(resource, spans, isRepeated);
   return {
     status:
-      resource === "inventories" ? null : soughtText(spans, SOUGHT_FROM[resource], SOUGHT.status, texts),
-    fromDate,
-    toDate,
+      resource === "inventories" ? null : textOf(spans, SOUGHT_FROM[resource] + 2 * SOUGHT.status, texts),
+    fromDate: dates[0],
+    toDate: dates[1],
     roomTypeCodes: codes,
-    facts: new WalkedFacts(resource, spans),
-    warnings: NO_WARNINGS,
+    facts: new SpanFacts(resource, spans),
+    warnings,
   };
 }
 
@@ -171,7 +399,7 @@ export class RecordReader {
     if (head !== undefined) return this.#walked(head, HEAD_NUMBERS, undefined, start, end);
     const spans = walkSpans(this.#resource, this.#records, start, end);
     return spans === undefined
-      ? this.#parsed(start, end)
+      ? parsedReading(this.#resource, this.#bytes(start, end))
       : this.#walked(spans, SOUGHT_FROM[this.#resource], spans, start, end);
   }
 
@@ -185,10 +413,10 @@ export class RecordReader {
   ): RecordReading {
     let content: RecordContent | undefined;
     return {
-      clientCode: soughtText(known, from, SOUGHT.clientCode, texts),
-      propertyCode: soughtText(known, from, SOUGHT.propertyCode, texts),
-      key: soughtText(known, from, SOUGHT.key),
-      sourceTime: timeOf(soughtText(known, from, SOUGHT.sourceTime, times)),
+      clientCode: textOf(known, from + 2 * SOUGHT.clientCode, texts),
+      propertyCode: textOf(known, from + 2 * SOUGHT.propertyCode, texts),
+      key: textOf(known, from + 2 * SOUGHT.key),
+      sourceTime: timeOf(textOf(known, from + 2 * SOUGHT.sourceTime, times)),
       contentHash: contentHash(known.bytes, runsFound()),
       content: () => (content ??= this.#content(spans, start, end)),
     };
@@ -196,11 +424,25 @@ export class RecordReader {
 
   #content(known: RecordSpans | undefined, start: number, end: number): RecordContent {
     const spans = known ?? walkSpans(this.#resource, this.#records, start, end);
-    const walked = spans === undefined ? undefined : walkedContent(this.#resource, spans);
-    return walked ?? this.#parsed(start, end).content();
+    return contentOf(this.#resource, spans ?? parseRecord(this.#resource, this.#bytes(start, end)).spans());
   }
 
-  #parsed(start: number, end: number): RecordReading {
-    return parsedReading(this.#resource, this.#records.bytes.subarray(start, end));
+  #bytes(start: number, end: number): Buffer {
+    return this.#records.bytes.subarray(start, end);
   }
+}
+
+/** The reading of a record that cannot be walked over. */
+export function parsedReading(resource: Resource, bytes: Buffer): RecordReading {
+  const { sought, runs, spans } = parseRecord(resource, bytes);
+  const [clientCode = "", propertyCode = "", key = "", sourceTime = ""] = sought;
+  let content: RecordContent | undefined;
+  return {
+    clientCode,
+    propertyCode,
+    key,
+    sourceTime: microsecondTimestamp(sourceTime),
+    contentHash: contentHash(bytes, runs),
+    content: () => (content ??= contentOf(resource, spans())),
+  };
 }

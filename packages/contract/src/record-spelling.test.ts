@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "./check-record.ts";
+import { checkRecord } from "./read-batch.ts";
+import type { RecordReading } from "./read-record.ts";
 import { readRecord } from "./read-record.ts";
-import type { RecordReading } from "./record-reading.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { factsText } from "./test-facts.ts";
 import { changed, fullRecord, recordsOf } from "./test-records.ts";

@@ -1,16 +1,11 @@
 import { DECIMAL_DIGITS_MAX } from "./decimal.ts";
+import { FIELD_KINDS } from "./field-kinds.ts";
 import { KNOWN_LABELS } from "./labels.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
-import {
-  CODE_CHARACTERS_MAX,
-  type FieldKind,
-  type FieldSchema,
-  ITEMS_MAX,
-  TEXT_CHARACTERS_MAX,
-} from "./schema/field.ts";
+import { CODE_CHARACTERS_MAX, type FieldSchema, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { VIOLATION_CODES } from "./violation.ts";
-import { WARNING_CODES } from "./warning.ts";
+import { WARNING_CODES } from "./warnings.ts";
 
 /** What the specification leaves open about fields, and how this service answers it. */
 interface FieldGap {
@@ -235,23 +230,6 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
   ],
 };
 
-const KINDS: Readonly<Record<FieldKind, string>> = {
-  text: `text, at most ${TEXT_CHARACTERS_MAX} characters`,
-  code: `text, at most ${CODE_CHARACTERS_MAX} characters`,
-  identity: `text, 1 to ${CODE_CHARACTERS_MAX} characters`,
-  date: "date",
-  timestamp: "timestamp",
-  count: "whole number",
-  integer: "whole number",
-  decimal: "decimal",
-  boolean: "true or false",
-  word: "word",
-  "flag-or-code": `true, false, or text of at most ${CODE_CHARACTERS_MAX} characters`,
-  "code-or-object": `text of at most ${CODE_CHARACTERS_MAX} characters, or object`,
-  array: "array",
-  object: "object",
-};
-
 /**
  * The parts of `docs/records.md` that are made from the code: the tables of fields, codes and labels, by the name of the
  * marker between which each stands. A test holds the document to them; `writeGenerated` renews it.
@@ -299,10 +277,10 @@ function addRows(schema: FieldSchema, prefix: string, rows: string[]): void {
 
 function typeText(field: FieldSchema): string {
   if (field.fieldKind === "word") return `one of ${(field.enum ?? []).join(", ")}`;
-  if (field.fieldKind !== "array") return KINDS[field.fieldKind];
+  if (field.fieldKind !== "array") return FIELD_KINDS[field.fieldKind].reference;
   const least = field.minItems ? `${field.minItems} to ` : "at most ";
   const item = field.items?.fieldKind ?? "object";
-  return `array of ${item === "object" ? "objects" : KINDS[item]}, ${least}${ITEMS_MAX}`;
+  return `array of ${item === "object" ? "objects" : FIELD_KINDS[item].reference}, ${least}${ITEMS_MAX}`;
 }
 
 function gapTable(resource: Resource): string {

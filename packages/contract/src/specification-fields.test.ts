@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
-import { checkRecord } from "./check-record.ts";
+import { checkRecord } from "./read-batch.ts";
 import { FIELD_GAPS } from "./records-document.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldKind, FieldSchema } from "./schema/field.ts";

@@ -1,18 +1,15 @@
 // Facts as the tests of this folder read them: the text form of a PostgreSQL row, taken apart by the manual's rules and
 // not by those that wrote it.
 import { readFileSync } from "node:fs";
-import { parsedSpans } from "./parsed-facts.ts";
-import type { FactsText } from "./record-reading.ts";
+import { spansOf } from "./parsed-spans.ts";
+import { type FactsText, SpanFacts } from "./read-record.ts";
 import type { Resource } from "./resource.ts";
-import { factsBytesMax, writeFacts } from "./write-facts.ts";
 
 const TYPES = { inventories: "inventory_facts", reservations: "reservation_facts", groups: "group_facts" };
 
 /** The facts of a record that was parsed, as they are stored. */
 export function parsedFacts(resource: Resource, record: object): string {
-  const spans = parsedSpans(resource, record as Readonly<Record<string, unknown>>);
-  const to = Buffer.alloc(factsBytesMax(spans));
-  return to.toString("utf8", 0, writeFacts(resource, spans, to, 0));
+  return factsText(new SpanFacts(resource, spansOf(resource, record as Readonly<Record<string, unknown>>)));
 }
 
 /** The text that facts write. */

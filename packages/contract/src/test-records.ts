@@ -1,5 +1,5 @@
 // Records for the tests of this folder, made from the examples of the schemas, so that a new field is tested by being there.
-import { findViolations, ViolationList } from "./find-violations.ts";
+import { findViolations, ViolationList } from "./field-kinds.ts";
 import type { BatchRecord } from "./read-batch.ts";
 import { readBatch } from "./read-batch.ts";
 import type { Resource } from "./resource.ts";

@@ -1,23 +1,36 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "./check-record.ts";
-import { type BatchReading, readBatch, readBatchInTurns } from "./read-batch.ts";
+import {
+  type BatchReading,
+  checkRecord,
+  newElementScan,
+  readBatch,
+  readBatchInTurns,
+  scanElement,
+} from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
-import { newElementScan, scanElement } from "./scan-element.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "./test-json-cases.ts";
 import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
-import { canWalk, newRecordWalk, type RecordWalk, walkRecord } from "./walk-spans.ts";
+import { newRecordWalk, type RecordWalk, walkRecord } from "./walk-record.ts";
 
 const NO_LIMIT = 1e9;
-const walkAt = (resource: Resource, body: Buffer, start: number, bytesMax: number, walk: RecordWalk) =>
+const walkAt = (
+  resource: Resource,
+  body: Buffer,
+  start: number,
+  bytesMax: number,
+  walk: RecordWalk,
+  depthMax = LIMITS.depthMax,
+) =>
   walkRecord(
     resource,
     body,
     new DataView(body.buffer, body.byteOffset, body.length),
-    [start, bytesMax],
+    start,
+    { bytesMax, depthMax },
     walk,
   );
 const walks = (resource: Resource, text: string) =>
@@ -76,6 +89,9 @@ test("what is usual is walked over: each field as partners write it, an unknown 
     ["groups", "/ownNumber", -12.5],
     ["groups", "/groupBlocks", []],
     ["inventories", "/ownNothing", null],
+    ["inventories", "/ownObject", { deep: [{ a: 1 }, { a: [null, "x", {}, []] }], a: {} }],
+    ["groups", "/ownList", [[1], [{ own: true }]]],
+    ["reservations", "/sharers/0", { id: "R-1", names: ["A"] }],
   ];
   for (const [resource, pointer, value] of usual) {
     const text = JSON.stringify(changed(fullRecord(resource), pointer, value));
@@ -109,9 +125,8 @@ test("a name that came already, at any depth and between whichever others, is no
 
 test("a record that is too deep or too large for the limits is not walked over", () => {
   for (const resource of RESOURCES) {
-    assert.ok(canWalk(resource, LIMITS.depthMax));
-    assert.ok(!canWalk(resource, 3));
     const body = Buffer.from(JSON.stringify(fullRecord(resource)));
+    assert.ok(!walkAt(resource, body, 0, body.length, newRecordWalk(), 3));
     assert.ok(walkAt(resource, body, 0, body.length, newRecordWalk()));
     assert.ok(!walkAt(resource, body, 0, body.length - 1, newRecordWalk()));
   }
@@ -178,6 +193,11 @@ const TRICKY = [
   '"\\u0000"',
   '"\\ud800"',
   '"\\u00e9"',
+  '"\\ud83d\\ude00"',
+  '"\\ud83d\\ud83d"',
+  '"\\ude00\\ud83d"',
+  '"\\ud83dx"',
+  '"\\ud83d\\u0041"',
   `"${"x".repeat(128)}"`,
   `"${"é".repeat(128)}"`,
   `"${"x".repeat(129)}"`,
@@ -279,6 +299,6 @@ test("in a batch, records that are walked over and others keep their order, and 
   );
   const alike = ["Ã©", "é", "Ã©", "Z", "é"].map((propertyCode) => one({ propertyCode })).join(",");
   assert.equal(sameEitherWay("groups", `[${alike}]`), 5);
-  const many = `[${Array.from({ length: 40 }, (_, n) => (n < 20 ? one({ own: {} }) : one({}))).join(",")}]`;
+  const many = `[${Array.from({ length: 40 }, (_, n) => (n < 20 ? one({ own: 1e30 }) : one({}))).join(",")}]`;
   assert.equal(sameEitherWay("groups", many), 0, "after eight that cannot be walked over no other is tried");
 });

@@ -3,15 +3,13 @@ import test from "node:test";
 import fc from "fast-check";
 import { validRecords } from "../../../test/support/valid-records.ts";
 import { generateWorkload } from "../../../test/workload/workload.ts";
-import { checkRecord } from "./check-record.ts";
-import { parsedReading } from "./parsed-record.ts";
-import { readBatch } from "./read-batch.ts";
-import { RecordReader, readRecord } from "./read-record.ts";
-import type { RecordReading } from "./record-reading.ts";
+import { checkRecord, readBatch } from "./read-batch.ts";
+import type { RecordReading } from "./read-record.ts";
+import { parsedReading, RecordReader, readRecord } from "./read-record.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { factsText } from "./test-facts.ts";
 import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
-import { RecordBytes, walkHead, walkSpans } from "./walk-spans.ts";
+import { RecordBytes, walkHead, walkSpans } from "./walk-record.ts";
 
 /** All that a reading says. */
 function told({ content, ...identity }: RecordReading): unknown {

@@ -1,9 +1,3 @@
-import { isDay } from "./calendar.ts";
-import { isWhitespace } from "./scan-element.ts";
-
-/** What a walk answers where it cannot say that all is well: the bytes are to be read in the other, slower way. */
-export const UNSURE = -1;
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
@@ -14,6 +8,9 @@ const LETTER_U = 0x75;
 const LETTER_Z = 0x5a;
 const SPACE = 0x20;
 const ZERO = 0x30;
+
+/** What a walk answers where it cannot tell that all is well: the bytes are then read the slower way. */
+export const UNSURE = -1;
 
 /** A digit's value by its byte; 255 for any other byte. */
 const DIGIT = new Uint8Array(256).fill(255);
@@ -27,8 +24,20 @@ for (let digit = 0; digit <= 15; digit += 1) {
 }
 
 /** Bytes of JSON's short escapes, after the backslash. */
-const ESCAPED = new Uint8Array(256);
+export const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
+
+/** Whether a byte is JSON whitespace: space, tab, line feed or carriage return. */
+export function isWhitespace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** Where the next byte that is not JSON whitespace stands (RFC 8259, section 2), or the length of the body. */
+export function skipWhitespace(body: Uint8Array, from: number): number {
+  let at = from;
+  while (at < body.length && isWhitespace(body[at] as number)) at += 1;
+  return at;
+}
 
 /** The value of a digit; more than 9 for any other byte. */
 export function digitAt(body: Uint8Array, at: number): number {
@@ -52,26 +61,32 @@ export function walkText(body: Uint8Array, at: number, bytesMax: number): number
   return UNSURE;
 }
 
-/** The last byte of the escape whose first byte after the backslash stands at `at`. */
+/** The last byte of the escape whose first byte after the backslash stands at `at`; two escapes that are a pair are one. */
 function walkEscape(body: Uint8Array, at: number): number {
   if (body[at] !== LETTER_U) return ESCAPED[body[at] as number] === 1 ? at : UNSURE;
+  const unit = codeUnitAt(body, at + 1);
+  if (unit < 0xd800 || unit > 0xdfff) return unit <= 0 ? UNSURE : at + 4;
+  const isPair = unit < 0xdc00 && body[at + 5] === BACKSLASH && body[at + 6] === LETTER_U;
+  return isPair && codeUnitAt(body, at + 7) >>> 10 === 0xdc00 >>> 10 ? at + 10 : UNSURE;
+}
+
+/** The number of four hexadecimal digits; UNSURE where there are none. */
+export function codeUnitAt(body: Uint8Array, at: number): number {
   let unit = 0;
-  for (let digit = at + 1; digit <= at + 4; digit += 1) {
+  for (let digit = at; digit < at + 4; digit += 1) {
     const value = HEX[body[digit] as number] as number;
     if (!(value <= 15)) return UNSURE;
     unit = unit * 16 + value;
   }
-  return unit === 0 || (unit >= 0xd800 && unit <= 0xdfff) ? UNSURE : at + 4;
+  return unit;
 }
 
 /** The calendar date `YYYY-MM-DD` at `at` as the number YYYYMMDD; UNSURE when there is none. Its end is not looked at. */
 export function walkDate(body: Uint8Array, at: number): number {
   if (body[at + 4] !== MINUS || body[at + 7] !== MINUS) return UNSURE;
-  const [year, month, day] = [
-    pairAt(body, at) * 100 + pairAt(body, at + 2),
-    pairAt(body, at + 5),
-    pairAt(body, at + 8),
-  ];
+  const year = pairAt(body, at) * 100 + pairAt(body, at + 2);
+  const month = pairAt(body, at + 5);
+  const day = pairAt(body, at + 8);
   return isDay(year, month, day) ? (year * 100 + month) * 100 + day : UNSURE;
 }
 
@@ -82,7 +97,10 @@ function pairAt(body: Uint8Array, at: number): number {
   return tens <= 9 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }
 
-/** Where the UTC time at `at` is over, the quote after it included: see `isUtcTimestamp`. */
+/**
+ * Where the UTC time at `at` is over, the quote after it included. 24:00 and the leap second :60 are none: they have no single
+ * instant that every database agrees on.
+ */
 export function walkTimestamp(body: Uint8Array, at: number): number {
   if (walkDate(body, at) === UNSURE) return UNSURE;
   if (body[at + 10] !== LETTER_T || body[at + 13] !== COLON || body[at + 16] !== COLON) return UNSURE;
@@ -164,4 +182,154 @@ function endOfScalar(body: Uint8Array, from: number): number {
   let end = from;
   while (isWhitespace(body[end - 1] as number)) end -= 1;
   return end;
+}
+
+const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+
+/** Whether these are a day of the calendar, years 1 to 9999; not where one is NaN. */
+function isDay(year: number, month: number, day: number): boolean {
+  if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return false;
+  const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
+  return day <= (DAYS_OF_MONTH[month - 1] ?? 0) + leapDay;
+}
+
+/** Longer than any date or time. */
+const SHORT_CHARACTERS_MAX = 27;
+const short = Buffer.alloc(4 * SHORT_CHARACTERS_MAX);
+
+/** Whether a text is a real calendar date `YYYY-MM-DD`, years 0001 to 9999 (ISO 8601, specification section 2). */
+export function isCalendarDate(text: string): boolean {
+  return text.length === 10 && short.write(text) === 10 && walkDate(short, 0) !== UNSURE;
+}
+
+/** Whether a text is a UTC time `YYYY-MM-DDThh:mm:ss[.f]Z` with one to six fractional digits (specification section 2). */
+export function isUtcTimestamp(text: string): boolean {
+  if (text.length > SHORT_CHARACTERS_MAX) return false;
+  const bytes = short.write(text);
+  short[bytes] = QUOTE;
+  return walkTimestamp(short, 0) === bytes + 1;
+}
+
+/** An accepted timestamp with exactly six fractional digits: `2026-01-02T03:04:05.000000Z`. Its text order is its time order. */
+export function microsecondTimestamp(text: string): string {
+  if (text.length === 20) return `${text.slice(0, 19)}.000000Z`;
+  return `${text.slice(0, -1).padEnd(26, "0")}Z`;
+}
+
+/** A source time further ahead of the receipt would win for ever, so its record is quarantined; a replay decides the same. */
+const SOURCE_TIME_AHEAD_MS_MAX = 10 * 60_000;
+
+/** The last microsecond that a record received then, milliseconds since 1970, may name: source times compare as text. */
+export function latestSourceTime(receivedAt: number): string {
+  const latest = new Date(receivedAt + SOURCE_TIME_AHEAD_MS_MAX).toISOString();
+  return `${latest.slice(0, -1)}999Z`;
+}
+
+const DAYS_BEFORE_MARCH_0 = 719_468;
+
+/** Days from 1970-01-01 to a calendar day: a year counted from March ends with its leap day (Date.parse takes ten times as long). */
+function dayNumber(year: number, month: number, day: number): number {
+  const fromMarch = year - (month <= 2 ? 1 : 0);
+  const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
+  const leaps = Math.floor(fromMarch / 4) - Math.floor(fromMarch / 100) + Math.floor(fromMarch / 400);
+  return fromMarch * 365 + leaps + ofYear - DAYS_BEFORE_MARCH_0;
+}
+
+/** The number of two digits of an accepted value. */
+const twoDigits = (bytes: Uint8Array, at: number): number =>
+  (bytes[at] as number) * 10 + (bytes[at + 1] as number) - 11 * ZERO;
+
+/** Days from 1970-01-01 to the accepted date `YYYY-MM-DD` whose first byte stands at `at`. */
+export function dayAt(bytes: Uint8Array, at: number): number {
+  const year = twoDigits(bytes, at) * 100 + twoDigits(bytes, at + 2);
+  return dayNumber(year, twoDigits(bytes, at + 5), twoDigits(bytes, at + 8));
+}
+
+/** The accepted date whose first byte stands at `at` as YYYYMMDD: enough to compare. */
+export function dateAt(bytes: Uint8Array, at: number): number {
+  const century = twoDigits(bytes, at) * 1_000_000 + twoDigits(bytes, at + 2) * 10_000;
+  return century + twoDigits(bytes, at + 5) * 100 + twoDigits(bytes, at + 8);
+}
+
+/** Days from 1970-01-01 to an accepted date `YYYY-MM-DD`. */
+export function dayOfText(date: string): number {
+  short.write(date, "latin1");
+  return dayAt(short, 0);
+}
+
+// Up to 15 significant digits survive a double unchanged (IEEE 754), so a literal this short needs no second look; with an exponent
+// of at most 22 in addition it has no more than 38 digits in plain notation.
+export const SHORT_NUMBER_CHARACTERS_MAX = 15;
+const SHORT_EXPONENT_MAX = 22;
+
+/** Whether a number is one that a double surely keeps, by its length and its exponent; of what is no number the answer says nothing. */
+export function isShortNumber(body: Uint8Array, from: number, to: number): boolean {
+  if (to - from > SHORT_NUMBER_CHARACTERS_MAX) return false;
+  let at = from;
+  while (at < to && ((body[at] as number) | 0x20) !== 0x65) at += 1;
+  let exponent = 0;
+  for (at += 1; at < to; at += 1) {
+    const digit = digitAt(body, at);
+    if (digit <= 9) exponent = exponent * 10 + digit;
+  }
+  return exponent <= SHORT_EXPONENT_MAX;
+}
+
+const UNITS_BY_SCALE = [10_000, 1_000, 100, 10, 1] as const;
+/** Above every whole number of 32 bits, and 250 of them add up to what a double holds exactly. */
+const UNITS_MAX = 3e13;
+
+/** The plain decimal of these bytes in ten-thousandths, as prices are sent; NaN where it is longer or finer than that. */
+export function smallUnitsAt(bytes: Uint8Array, start: number, end: number): number {
+  const isNegative = bytes[start] === 0x2d;
+  let units = 0;
+  let scale = -1;
+  for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === POINT) scale = 0;
+    else {
+      units = units * 10 + byte - 0x30;
+      if (scale !== -1) scale += 1;
+    }
+  }
+  units *= UNITS_BY_SCALE[Math.max(scale, 0)] ?? Number.NaN;
+  if (!(units <= UNITS_MAX)) return Number.NaN;
+  return isNegative ? -units : units;
+}
+
+const PLACES_REMEMBERED = 1_024;
+const CHARACTERS_REMEMBERED_MAX = 32;
+const ASCII_MAX = 0x7f;
+
+/**
+ * Texts that come again and again, as codes and labels do: found by their bytes without making a string of them. A place
+ * holds the last text that fell there, so it never holds more than a few ten thousand characters.
+ */
+export class TextMemory {
+  readonly #texts: string[] = new Array<string>(PLACES_REMEMBERED).fill("");
+
+  /** The text of the bytes (UTF-8) from `start` up to `end`. */
+  textAt(bytes: Buffer, start: number, end: number): string {
+    const length = end - start;
+    if (length > CHARACTERS_REMEMBERED_MAX) return bytes.toString("utf8", start, end);
+    let hash = length;
+    let isAscii = true;
+    for (let at = start; at < end; at += 1) {
+      const byte = bytes[at] as number;
+      if (byte > ASCII_MAX) isAscii = false;
+      hash = (hash * 31 + byte) | 0;
+    }
+    if (!isAscii) return bytes.toString("utf8", start, end);
+    const place = (hash ^ (hash >>> 11)) & (PLACES_REMEMBERED - 1);
+    const text = this.#texts[place] as string;
+    if (text.length === length && isText(text, bytes, start)) return text;
+    const made = bytes.toString("latin1", start, end);
+    this.#texts[place] = made;
+    return made;
+  }
+}
+
+function isText(text: string, bytes: Buffer, start: number): boolean {
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) !== bytes[start + at]) return false;
+  return true;
 }

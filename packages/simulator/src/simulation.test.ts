@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { checkRecord } from "../../contract/src/check-record.ts";
-import { warnOfGroup } from "../../contract/src/parsed-record.ts";
-import { readBatch } from "../../contract/src/read-batch.ts";
-import { warnOfInventory } from "../../contract/src/warn-of-inventory.ts";
-import { warnOfReservation } from "../../contract/src/warn-of-reservation.ts";
-import { WarningList } from "../../contract/src/warning.ts";
+import { checkRecord, readBatch } from "../../contract/src/read-batch.ts";
+import { readRecord } from "../../contract/src/read-record.ts";
 import { FAULT_NAMES, type FaultName } from "./faults.ts";
 import type { SimulatedRecord } from "./records.ts";
 import { SIMULATED_RESOURCES } from "./simulated-record.ts";
@@ -77,10 +73,8 @@ describe("the records of a simulation", () => {
       assert.ok(records.length > 10, resource);
       for (let from = 0; from < records.length; from += 1_000) {
         const some = records.slice(from, from + 1_000);
-        const batch = readBatch(Buffer.from(`[${some.map(({ json }) => json).join(",")}]`), {
-          recordsMax: 1_000,
-          depthMax: 16,
-        });
+        const body = Buffer.from(`[${some.map(({ json }) => json).join(",")}]`);
+        const batch = readBatch(body, { recordsMax: 1_000, depthMax: 16 });
         assert.ok(batch.ok);
         for (const record of batch.records) {
           assert.deepEqual(
@@ -88,10 +82,8 @@ describe("the records of a simulation", () => {
             [],
             some[record.index]?.json.toString(),
           );
-          const warnings = new WarningList();
-          const warn = { inventories: warnOfInventory, groups: warnOfGroup, reservations: warnOfReservation };
-          (warn[resource] as (value: unknown, to: WarningList) => void)(record.value, warnings);
-          for (const { code } of warnings.toArray()) warned.add(code);
+          const { warnings } = readRecord(resource, body.subarray(record.start, record.end)).content();
+          for (const { code } of warnings) warned.add(code);
         }
       }
     }

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { dayOfText } from "#contract/day-number.ts";
-import { GROUP_BLOCKS_MAX } from "#contract/insight-bounds.ts";
-import type { FactsText, RecordContent } from "#contract/record-reading.ts";
+import type { FactsText, RecordContent } from "#contract/read-record.ts";
+import { dayOfText } from "#contract/walk-value.ts";
+import { GROUP_BLOCKS_MAX } from "#contract/warnings.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { column, keyColumns } from "../state/look-up.ts";
 import { type RecordKey, VERSION_TABLES } from "../state/record.ts";

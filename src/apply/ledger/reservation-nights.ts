@@ -1,9 +1,7 @@
-import { dayAt, dayOfText } from "#contract/day-number.ts";
-import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/insight-bounds.ts";
-import { LIST, NOTED } from "#contract/noted-fields.ts";
-import { HEAD_NUMBERS, ITEM_NUMBERS } from "#contract/span-plan.ts";
-import { TextMemory } from "#contract/text-memory.ts";
-import { HEAD, type RecordSpans } from "#contract/walk-spans.ts";
+import { HEAD, HEAD_NUMBERS, ITEM_NUMBERS, LIST, NOTED } from "#contract/record-plan.ts";
+import type { RecordSpans } from "#contract/walk-record.ts";
+import { dayAt, dayOfText, TextMemory } from "#contract/walk-value.ts";
+import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
 
 /**
  * An exact amount: whole ten-thousandths where a double holds them, else the shortest plain decimal text.

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { RecordContent } from "#contract/record-reading.ts";
+import type { RecordContent } from "#contract/read-record.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import { insertRows } from "../../platform/db/write-rows.ts";
 import { column, isoOfStored, keyColumns } from "../state/look-up.ts";

@@ -1,6 +1,6 @@
-import type { FactsText, RecordFilters, RecordReading } from "#contract/record-reading.ts";
+import type { FactsText, RecordFilters, RecordReading } from "#contract/read-record.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
-import type { Warning } from "#contract/warning.ts";
+import type { Warning } from "#contract/warnings.ts";
 
 export const RESOURCE_LETTERS = ["i", "r", "g"] as const satisfies readonly ResourceLetter[];
 

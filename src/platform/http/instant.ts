@@ -1,4 +1,4 @@
-import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
+import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 
 /** An instant to the microsecond: whole milliseconds since 1970, and 0 to 999 microseconds more. */
 export interface Instant {

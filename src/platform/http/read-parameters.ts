@@ -1,4 +1,4 @@
-import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
+import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { type Instant, readInstant } from "./instant.ts";
 

@@ -1,7 +1,6 @@
 import type pg from "pg";
-import { ERASED } from "#contract/redact-record.ts";
+import { ERASED, type MemberRule, rewriteMembers } from "#contract/redact-record.ts";
 import { RESOURCES } from "#contract/resource.ts";
-import { type MemberRule, rewriteMembers } from "#contract/rewrite-members.ts";
 import type { RecordIdentity } from "../../ingest/redact.ts";
 import { raisePrivacyVersion } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";

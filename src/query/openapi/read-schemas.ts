@@ -1,6 +1,6 @@
 import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
-import { WARNING_CODES } from "#contract/warning.ts";
+import { WARNING_CODES } from "#contract/warnings.ts";
 import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";

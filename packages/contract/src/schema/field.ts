@@ -7,7 +7,7 @@ export const CODE_CHARACTERS_MAX = 128;
 /** Most items of an array in a record: three years of ninety room types. It bounds what one record can cost. */
 export const ITEMS_MAX = 100_000;
 
-/** What a field takes; `find-violations.ts` explains each and `component-schemas.ts` writes each as OpenAPI. */
+/** What a field takes; `field-kinds.ts` has the rules of each. */
 export type FieldKind =
   | "text"
   | "code"

@@ -1,23 +1,25 @@
-import { isForbiddenName } from "./inspect-element.ts";
-import { LIST, SLOT } from "./noted-fields.ts";
-import { forgetRecord, forgetSlots, isWarningFree, noted, TOO_LONG, UNITS_MAX } from "./noted-warnings.ts";
-import { RESOURCES, type Resource } from "./resource.ts";
-import { isWhitespace, skipWhitespace } from "./scan-element.ts";
-import { CODE_CHARACTERS_MAX, type FieldSchema, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
-import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { WALK } from "./field-kinds.ts";
 import {
   GLUE_WORDS,
+  HEAD,
   HEAD_NUMBERS,
-  ITEM_NUMBERS,
+  LIST,
+  LISTS,
   SPAN_PLANS,
   type SpanMember,
   type SpanPlan,
+  UNKNOWN_LIST,
   UNKNOWN_NUMBER,
-  WALK,
-} from "./span-plan.ts";
+  UNKNOWN_OBJECT,
+} from "./record-plan.ts";
+import type { Resource } from "./resource.ts";
+import { CODE_CHARACTERS_MAX, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
 import {
   digitAt,
+  isWhitespace,
+  SHORT_NUMBER_CHARACTERS_MAX,
   skipValue,
+  skipWhitespace,
   standsAt,
   UNSURE,
   walkBoolean,
@@ -28,12 +30,13 @@ import {
 } from "./walk-value.ts";
 
 // Compiled code knows what a module's own constants are, and has to look at those of others each time.
-const slots = noted;
 const WORDS = GLUE_WORDS;
-const { stays: STAYS, days: DAYS, rooms: ROOMS } = LIST;
-const { skip: SKIP, date: DATE, timestamp: TIMESTAMP, count: COUNT, integer: INTEGER } = WALK;
-const { decimal: DECIMAL, array: ARRAY, object: OBJECT, boundedText: BOUNDED_TEXT } = WALK;
-const { boolean: BOOLEAN, word: WORD, flagOrCode: FLAG_OR_CODE, stop: STOP_HERE } = WALK;
+const LISTS_MAX = LISTS;
+const { stays: STAYS, rooms: ROOMS } = LIST;
+const { skip: SKIP, date: DATE, timestamp: TIMESTAMP, whole: WHOLE, decimal: DECIMAL } = WALK;
+const { array: ARRAY, object: OBJECT, boundedText: BOUNDED_TEXT, boolean: BOOLEAN } = WALK;
+const { word: WORD, flagOrCode: FLAG_OR_CODE, codeOrObject: CODE_OR_OBJECT, stop: STOP_HERE } = WALK;
+const { unknown: UNKNOWN } = WALK;
 
 const QUOTE = 0x22;
 const MINUS = 0x2d;
@@ -53,9 +56,10 @@ const SPACE = 0x20;
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
- * Where the columns of a record stand in its bytes: numbers in a slab that many records share, from `base` on. First HEAD,
- * then two numbers a column of the record itself (see `spanStart`), then items as they came: the place of the next of their
- * list, the place of their stay, and their columns. Places count from `base`.
+ * Where the noted members of a record stand in its bytes: numbers in a slab that many records share, from `base` on. First HEAD, then
+ * the spans of the record itself, then items as they came: the place of the next of their list, the place of their stay, and their
+ * spans. A span is two numbers: where it begins, doubled, with 1 for a text that rows and arrays must quote; and where it ends. 0, 0 for
+ * none. Places count from `base`.
  */
 export interface RecordSpans {
   readonly bytes: Buffer;
@@ -63,33 +67,11 @@ export interface RecordSpans {
   readonly base: number;
 }
 
-/** What the numbers at the front are: the first items of the lists (0 for none), and so on. */
-export const HEAD = {
-  firstOfList: 0,
-  /** First and last date, YYYYMMDD. */
-  fromDate: 3,
-  toDate: 4,
-  /** How many room types are not virtual. */
-  regularRooms: 5,
-  /** Most bytes that its facts take. */
-  factsBytesMax: 6,
-} as const;
-
-/** Two numbers a span: where it begins, doubled, with 1 for a text that rows and arrays must quote; and where it ends. 0, 0 for none. */
-
-const LISTS = 3;
-/** Of an object of which nothing is kept but what is judged. */
+/** Of an object of which nothing is kept. */
 const NO_ITEM = -1;
 
-/** Pairs of a day and a stay that are looked at one by one. */
-const DAYS_TIMES_STAYS_MAX = 4_096;
-
 const ASCII_MAX = 0x7f;
-
-/** Decimals as `walkDecimal` takes them, and how money in ten-thousandths is counted by the digits of its fraction. */
-const NUMBER_CHARACTERS_MAX = 15;
 const DECIMAL_TEXT_CHARACTERS_MAX = 30;
-const UNITS_BY_SCALE = [10_000, 1_000, 100, 10, 1] as const;
 const WHOLE_DIGITS_MAX = 9;
 
 /** A quarter of a million numbers: those of some hundreds of records. */
@@ -109,18 +91,21 @@ for (const byte of Buffer.from('"\\')) TEXT_CLASS[byte] = STOP;
 let slab = new Int32Array(SLAB_NUMBERS);
 let base = 0;
 let top = 0;
-let view: DataView = new DataView(new ArrayBuffer(0));
+let view: DataView = NO_VIEW;
 /** How many items each list has, and its last. */
 const counts = new Int32Array(LISTS);
 const lasts = new Int32Array(LISTS);
+/** Of a check: the bytes and the depth that it goes to, and the values, as `scanElement` counts them. */
 let isCheck = false;
-/** Of a check: bytes that it looks at, values as `scanElement` counts them, and the objects that it began. */
 let bytesEnd = 0;
+let depthMax = 0;
+let depth = 0;
 let values = 0;
-let objects = 0;
-/** The unknown names of a record that is checked, each in its quotes; a record with more is left to the other way. */
-let unknowns: { readonly object: number; readonly quoted: Uint8Array }[] = [];
-const UNKNOWNS_MAX = 8;
+/** The date that was walked last, as YYYYMMDD. */
+let date = 0;
+/** The unknown names of the objects that are open: start and end, quotes included. A record with more goes the slower way. */
+const unknowns = new Int32Array(2 * 32);
+let unknownNumbers = 0;
 /** Of a head: where the member begins before which it ended, and the members that were passed. */
 let stopAt = 0;
 let seenAtStop = 0;
@@ -131,15 +116,12 @@ const runs = new Int32Array(8);
 let isRunOpen = false;
 let runNumbers = 0;
 
-/** The slots of the first and the last date that a record is about. */
-const RANGES: Readonly<Record<Resource, readonly [number, number]>> = {
-  inventories: [SLOT.occupancyDate, SLOT.occupancyDate],
-  reservations: [SLOT.first, SLOT.last],
-  groups: [SLOT.startDate, SLOT.endDate],
-};
-
 /** Not content, and the only such member that a record may lack. */
 const OPTIONAL = Buffer.from("correlationId");
+
+/** Names that are ways into an object's prototype in JavaScript. No partner needs them. */
+const FORBIDDEN_NAMES = ["__proto__", "constructor", "prototype"].map((name) => Buffer.from(`"${name}"`));
+
 /** Where some bytes come next among others, looked for once over all of them; places are asked for in order. */
 class NextPlace {
   readonly #bytes: Buffer;
@@ -180,14 +162,16 @@ export class RecordBytes {
   }
 }
 
-/** Where one record is over by a plan, the walk's notes at `base`; UNSURE where that cannot be told. */
+/** Where one record is over by a plan, what the walk kept from `base` on; UNSURE where that cannot be told. */
 function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): number {
   view = chunk;
   base = top;
   isCheck = plan.mode === "check";
   runNumbers = 0;
   isRunOpen = false;
-  for (let list = 0; list < LISTS; list += 1) {
+  unknownNumbers = 0;
+  depth = 1;
+  for (let list = 0; list < LISTS_MAX; list += 1) {
     counts[list] = 0;
     lasts[list] = 0;
   }
@@ -198,18 +182,16 @@ function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): 
   return over;
 }
 
-/** Gives back what the walk noted. */
+/** Gives back what the walk kept. */
 function release(): void {
   slab.fill(0, base, top);
   top = base;
 }
 
 /**
- * Walks over the bytes of one accepted record and notes where each of its facts stands, what it is known by, and (see
- * `runsFound`) the runs of top-level members that are content: what `scanRecord` finds, the parse would give and
- * `warn-of-…` would look at, in one pass that allocates nothing. Undefined says nothing: whatever is unusual (an escape in
- * what is looked at, a leading zero, an exponent, a name twice, whatever is to be warned of) is left to the scan and the
- * parse.
+ * Walks over the bytes of one accepted record and notes where its NOTED members stand, and (see `runsFound`) the runs of top-level
+ * members that are content, in one pass that allocates nothing. Undefined for what is unusual (an escape in what is kept, a leading
+ * zero, an exponent, a name twice): such a record is parsed.
  */
 export function walkSpans(
   resource: Resource,
@@ -217,11 +199,10 @@ export function walkSpans(
   start: number,
   end: number,
 ): RecordSpans | undefined {
-  forgetRecord();
   bytesEnd = end;
+  depthMax = Number.POSITIVE_INFINITY;
   const plan = SPAN_PLANS.facts[resource];
-  const over = walkBy(plan, bytes, chunk, start);
-  if (over === end && isSettled(resource, bytes)) {
+  if (walkBy(plan, bytes, chunk, start) === end) {
     const most = end - start + COLUMN_BYTES * plan.numbers;
     slab[base + HEAD.factsBytesMax] = (slab[base + HEAD.factsBytesMax] as number) + most;
     return { bytes, slab, base };
@@ -231,11 +212,10 @@ export function walkSpans(
 }
 
 /**
- * Walks over the members of one accepted record up to the first that holds others, where most of its bytes are, and notes
- * what it is known by and the runs of its content: all that an unchanged record is looked at for. No name comes twice, so
- * once both members that are not content have been passed, or cannot come any more, the rest is content to its end.
- * Undefined says nothing: another order, or an escape in what is looked at; the whole record is to be walked over. What is
- * found is there until the next walk.
+ * Walks over the members of one accepted record up to the first that holds others, where most of its bytes are, and notes what it is
+ * known by and the runs of its content: all that an unchanged record is asked for. No name comes twice, so once both members that are
+ * not content have been passed, or cannot come any more, the rest is content to its end. Undefined for another order, or an escape in
+ * what is kept. What is found is there until the next walk.
  */
 export function walkHead(
   resource: Resource,
@@ -247,6 +227,8 @@ export function walkHead(
   if (bytes[end - 1] !== CLOSE_OBJECT) return undefined;
   const plan = SPAN_PLANS.head[resource];
   stopAt = 0;
+  bytesEnd = end;
+  depthMax = Number.POSITIVE_INFINITY;
   const over = walkBy(plan, bytes, chunk, start);
   top = base;
   if (over !== UNSURE) return over === end ? { bytes, slab, base } : undefined;
@@ -276,39 +258,29 @@ export function newRecordWalk(): RecordWalk {
   return { end: 0, values: 0, clientCode: "", propertyCode: "", sourceTimeAt: 0 };
 }
 
-/** How deep the records of a schema nest: an object without members that nest is 1. */
-function depthOf({ fieldKind, items, properties = {} }: FieldSchema): number {
-  const below = items === undefined ? Object.values(properties) : [items];
-  const deepest = Math.max(0, ...below.map(depthOf));
-  return fieldKind === "object" || fieldKind === "array" ? deepest + 1 : deepest;
-}
-
-const DEPTHS = new Map(RESOURCES.map((resource) => [resource, depthOf(RECORD_SCHEMAS[resource])]));
-
-/** Whether no valid record of known fields nests deeper than the limit, the batch's own array counted as 1. */
-export function canWalk(resource: Resource, depthMax: number): boolean {
-  return (DEPTHS.get(resource) as number) < depthMax;
+/** Most bytes of a record to look at, and the deepest nesting, the batch's own array counted as 1. */
+export interface WalkLimits {
+  readonly bytesMax: number;
+  readonly depthMax: number;
 }
 
 /**
- * Walks over the bytes of one record and says whether they surely are a valid one: strict JSON, fields of the contract
- * only, each once, and each value one that `findViolations` takes. One pass, nothing allocated, a third of
- * what parsing it and checking the value takes. `false` says nothing: whatever is unusual (an unknown field, a `\u`
- * escape, an exponent, a fault) is left to the scan, the parse and the check, which alone know messages and places.
- * The body is well-formed UTF-8; it looks at few more than `bytesMax` bytes.
+ * Walks over the bytes of one record and says whether they surely are a valid one: strict JSON, each name once, and each value one that
+ * `findViolations` takes. One pass, nothing allocated, a third of what parsing and checking takes. `false` says nothing: what is
+ * unusual (an exponent, a fault) goes to the parse and the check, which alone know messages and places. The body is UTF-8.
  */
 export function walkRecord(
   resource: Resource,
   body: Buffer,
   chunk: DataView,
-  [start, bytesMax]: readonly [number, number],
+  start: number,
+  limits: WalkLimits,
   walk: RecordWalk,
 ): boolean {
   values = 2;
-  bytesEnd = start + bytesMax;
+  bytesEnd = start + limits.bytesMax;
+  depthMax = limits.depthMax;
   const end = walkBy(SPAN_PLANS.check[resource], body, chunk, start);
-  // They are parts of the body, which is not to be kept by them.
-  if (unknowns.length > 0) unknowns = [];
   const isWalked = end !== UNSURE && end <= bytesEnd;
   const client = isWalked ? codeOf(body, base + HEAD_NUMBERS, walk.clientCode) : undefined;
   const property = isWalked ? codeOf(body, base + HEAD_NUMBERS + 2, walk.propertyCode) : undefined;
@@ -368,45 +340,6 @@ function take(numbers: number): number {
   return place;
 }
 
-/** What can only be said of a whole record. */
-function isSettled(resource: Resource, bytes: Buffer): boolean {
-  const [first, last] = RANGES[resource];
-  const from = slots[first] as number;
-  const to = slots[last] as number;
-  if (Number.isNaN(from) || Number.isNaN(to)) return false;
-  slab[base + HEAD.fromDate] = from;
-  slab[base + HEAD.toDate] = to;
-  return resource !== "reservations" || areDaysOfStays(bytes);
-}
-
-/** As StayDates has it, where one stay does not settle it: each day lies within a stay. */
-function areDaysOfStays(bytes: Buffer): boolean {
-  const stays = counts[STAYS] as number;
-  const days = counts[DAYS] as number;
-  if (stays === 1) return true;
-  if (stays * days > DAYS_TIMES_STAYS_MAX) return false;
-  for (let day = firstOf(DAYS); day !== 0; day = slab[base + day] as number) {
-    const date = dateAt(bytes, day + ITEM_NUMBERS);
-    let stay = firstOf(STAYS);
-    while (stay !== 0 && !isWithin(date, bytes, stay)) stay = slab[base + stay] as number;
-    if (stay === 0) return false;
-  }
-  return true;
-}
-
-function firstOf(list: number): number {
-  return slab[base + HEAD.firstOfList + list] as number;
-}
-
-/** Arrival and departure are a stay's first two columns. */
-function isWithin(date: number, bytes: Buffer, stay: number): boolean {
-  return date >= dateAt(bytes, stay + ITEM_NUMBERS) && date <= dateAt(bytes, stay + ITEM_NUMBERS + 2);
-}
-
-function dateAt(bytes: Buffer, column: number): number {
-  return walkDate(bytes, (slab[base + column] as number) >>> 1);
-}
-
 function walkSpace(body: Uint8Array, at: number): number {
   return (body[at] as number) <= SPACE ? skipWhitespace(body, at) : at;
 }
@@ -444,11 +377,12 @@ function memberAt(
 
 /** Where the object is over whose first byte after the brace stands at `from`; its numbers are kept from `item` on. */
 function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number): number {
-  forgetSlots(plan.slotFirst, plan.slotLast);
-  objects += 1;
-  const object = objects;
+  depth += 1;
+  if (depth > depthMax) return UNSURE;
+  const ownUnknowns = unknownNumbers;
   let at = walkSpace(body, from);
   let seen = 0;
+  let first = 0;
   let last: SpanMember | undefined;
   while (body[at] !== CLOSE_OBJECT) {
     const start = at;
@@ -456,7 +390,7 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
     if (member !== undefined && isGlueAt(at, member)) at = walkSpace(body, at + member.glueLength);
     else {
       member = memberAt(body, at, plan, last);
-      at = walkColon(body, member === undefined ? unknownEnd(body, at, object) : nameEnd);
+      at = walkColon(body, member === undefined ? unknownEnd(body, at, ownUnknowns) : nameEnd);
       if (at === UNSURE) return UNSURE;
     }
     if (member === undefined) at = isCheck ? walkUnknown(body, at) : skipValue(body, at);
@@ -465,6 +399,11 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
       if (member.kind === STOP_HERE) return stopBefore(start, seen);
       seen |= member.bit;
       at = walkMember(body, at, member, item);
+      // The dates of a period must be in order; where one is absent there is nothing to compare.
+      if (member.period !== 0) {
+        if (first !== 0 && (member.period === 1 ? first < date : date < first)) return UNSURE;
+        first = date;
+      }
       last = member;
     }
     if (at === UNSURE) return UNSURE;
@@ -473,15 +412,13 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
     if (body[at] !== COMMA) break;
     values += 1;
     at = walkSpace(body, at + 1);
-    if (body[at] !== QUOTE) return UNSURE;
+    if (body[at] !== QUOTE || at > bytesEnd) return UNSURE;
     if ((seen & plan.enoughBits) === plan.enoughBits) return stopBefore(at, seen);
   }
   if (body[at] !== CLOSE_OBJECT || (seen & plan.requiredBits) !== plan.requiredBits) return UNSURE;
-  // The dates of a period must be in order; where one is absent there is nothing to compare.
-  const isFine = isCheck
-    ? !((slots[plan.slotLast] as number) < (slots[plan.slotFirst] as number))
-    : isWarningFree(plan.kind);
-  return isFine ? at + 1 : UNSURE;
+  unknownNumbers = ownUnknowns;
+  depth -= 1;
+  return at + 1;
 }
 
 function stopBefore(at: number, seen: number): number {
@@ -497,7 +434,7 @@ function walkColon(body: Uint8Array, from: number): number {
 }
 
 /** Where the unknown name at `at` is over. With an escape in it, it may be any name. In a check it must be new in its object. */
-function unknownEnd(body: Uint8Array, at: number, object: number): number {
+function unknownEnd(body: Uint8Array, at: number, ownUnknowns: number): number {
   if (body[at] !== QUOTE) return UNSURE;
   const limit = isCheck ? at + CODE_CHARACTERS_MAX + 1 : body.length - 1;
   let end = at + 1;
@@ -506,23 +443,36 @@ function unknownEnd(body: Uint8Array, at: number, object: number): number {
     end += 1;
   }
   if (end > limit) return UNSURE;
-  return !isCheck || isNewName(body.subarray(at, end + 1), object) ? end + 1 : UNSURE;
+  return !isCheck || isNewName(body, at, end + 1, ownUnknowns) ? end + 1 : UNSURE;
 }
 
 /** Notes an unknown name; false for one that is forbidden, or came in this object already. */
-function isNewName(quoted: Uint8Array, object: number): boolean {
-  if (unknowns.length === UNKNOWNS_MAX) return false;
-  for (const other of unknowns)
-    if (other.object === object && standsAt(quoted, 0, other.quoted)) return false;
-  unknowns.push({ object, quoted });
-  return !isForbiddenName(Buffer.from(quoted.subarray(1, -1)).toString("latin1"));
+function isNewName(body: Uint8Array, start: number, end: number, ownUnknowns: number): boolean {
+  if (unknownNumbers === unknowns.length) return false;
+  for (let other = ownUnknowns; other < unknownNumbers; other += 2)
+    if (isSame(body, start, end, unknowns[other] as number, unknowns[other + 1] as number)) return false;
+  unknowns[unknownNumbers] = start;
+  unknowns[unknownNumbers + 1] = end;
+  unknownNumbers += 2;
+  return !FORBIDDEN_NAMES.some((name) => standsAt(body, start, name));
 }
 
-/** Where the value of an unknown member is over: such are kept as sent, simple values at least. */
+function isSame(body: Uint8Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
+  if (end - start !== otherEnd - otherStart) return false;
+  for (let at = 0; at < end - start; at += 1) if (body[start + at] !== body[otherStart + at]) return false;
+  return true;
+}
+
+/** Where the value of an unknown member is over: it is kept verbatim. */
 function walkUnknown(body: Uint8Array, at: number): number {
   switch (body[at]) {
     case QUOTE:
       return walkText(body, at + 1, TEXT_CHARACTERS_MAX);
+    case OPEN_OBJECT:
+      values += 1;
+      return walkObject(body, at + 1, UNKNOWN_OBJECT, NO_ITEM);
+    case OPEN_ARRAY:
+      return walkItems(body, at, UNKNOWN_LIST);
     case LETTER_N:
       return walkNull(body, at);
     case LETTER_T:
@@ -538,13 +488,13 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
   const { kind } = member;
   if (kind === SKIP) return skipValue(body, at);
   const byte = body[at];
+  if (kind === UNKNOWN) return walkUnknown(body, at);
   if (byte === LETTER_N) return member.nullable ? walkNull(body, at) : UNSURE;
   if (kind <= TIMESTAMP) return byte === QUOTE ? walkQuoted(body, at + 1, member, item) : UNSURE;
   switch (kind) {
     case DECIMAL:
       return walkDecimal(body, at, member, item);
-    case COUNT:
-    case INTEGER:
+    case WHOLE:
       return walkWhole(body, at, member, item);
     case ARRAY:
       return walkItems(body, at, member);
@@ -557,6 +507,8 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
       return walkBoolean(body, at);
     case FLAG_OR_CODE:
       return byte === QUOTE ? walkBoundedText(body, at, member, item) : walkBoolean(body, at);
+    case CODE_OR_OBJECT:
+      return byte === OPEN_OBJECT ? walkUnknown(body, at) : walkBoundedText(body, at, member, item);
     case WORD: {
       const found = member.words.find((word) => standsAt(body, at + 1, word));
       return found === undefined || byte !== QUOTE ? UNSURE : at + 1 + found.length;
@@ -575,7 +527,7 @@ function walkBoundedText(body: Uint8Array, at: number, member: SpanMember, item:
   return end;
 }
 
-/** Keeps a span, from `start` (doubled, with the mark) up to `end`, where its member is a column or sought. */
+/** Keeps a span, from `start` (doubled, with the mark) up to `end`, where its member is kept. */
 function keep({ column, sought }: SpanMember, item: number, start: number, end: number): void {
   if (column !== 0) {
     slab[base + item + column] = start;
@@ -592,9 +544,8 @@ function walkQuoted(body: Uint8Array, at: number, member: SpanMember, item: numb
   let end = at;
   let mark = PLAIN;
   if (member.kind === DATE) {
-    const date = walkDate(body, at);
+    date = walkDate(body, at);
     if (date === UNSURE || body[at + 10] !== QUOTE) return UNSURE;
-    slots[member.slot] = date;
     end = at + 10;
   } else if (member.kind === TIMESTAMP) {
     end = walkTimestamp(body, at) - 1;
@@ -613,26 +564,26 @@ function walkQuoted(body: Uint8Array, at: number, member: SpanMember, item: numb
   return end + 1;
 }
 
-/** Where the whole number at `at` is over. Counts below zero are to be warned of. */
+/** Where the digits are over that begin at `from`. */
+function walkDigits(body: Uint8Array, from: number): number {
+  let end = from;
+  while (digitAt(body, end) <= 9) end += 1;
+  return end;
+}
+
+/** Where the whole number at `at` is over. */
 function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;
   const isBelow = body[start] === MINUS;
-  if (isBelow && !isCheck && member.kind === COUNT) return UNSURE;
   const from = isBelow ? start + 1 : start;
-  let end = from;
-  let value = 0;
-  for (let digit = digitAt(body, end); digit <= 9; digit = digitAt(body, end)) {
-    value = value * 10 + digit;
-    end += 1;
-  }
+  const end = walkDigits(body, from);
   const digits = end - from;
   if (digits === 0 || digits > WHOLE_DIGITS_MAX) return UNSURE;
   // JSON numbers and facts have no leading zeros, and facts no zero below zero.
   const isPadded = body[from] === ZERO && (digits > 1 || isBelow);
   if (isPadded && !(isCheck && (isQuoted || digits === 1))) return UNSURE;
   if (isQuoted && body[end] !== QUOTE) return UNSURE;
-  slots[member.slot] = value;
   keep(member, item, start * 2, end);
   return isQuoted ? end + 1 : end;
 }
@@ -641,41 +592,28 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
 function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;
-  const isBelow = body[start] === MINUS;
-  const from = isBelow ? start + 1 : start;
-  let end = from;
-  let units = 0;
-  for (let digit = digitAt(body, end); digit <= 9; digit = digitAt(body, end)) {
-    units = units * 10 + digit;
-    end += 1;
+  const from = body[start] === MINUS ? start + 1 : start;
+  const point = walkDigits(body, from);
+  if (point === from) return UNSURE;
+  let end = point;
+  if (body[point] === POINT) {
+    end = walkDigits(body, point + 1);
+    if (end === point + 1) return UNSURE;
   }
-  const digits = end - from;
-  let scale = 0;
-  if (body[end] === POINT) {
-    end += 1;
-    for (let digit = digitAt(body, end); digit <= 9; digit = digitAt(body, end)) {
-      units = units * 10 + digit;
-      scale += 1;
-      end += 1;
-    }
-    if (scale === 0) return UNSURE;
-  }
-  if (digits === 0) return UNSURE;
-  const money = scale < UNITS_BY_SCALE.length ? units * (UNITS_BY_SCALE[scale] as number) : TOO_LONG;
-  slots[member.slot] = money < UNITS_MAX ? (isBelow ? -money : money) : TOO_LONG;
   if (isQuoted) {
     if (end - start > DECIMAL_TEXT_CHARACTERS_MAX || body[end] !== QUOTE) return UNSURE;
     keep(member, item, start * 2, end);
     return end + 1;
   }
-  if (end - start > NUMBER_CHARACTERS_MAX || (digits > 1 && body[from] === ZERO)) return UNSURE;
+  if (end - start > SHORT_NUMBER_CHARACTERS_MAX || (point - from > 1 && body[from] === ZERO)) return UNSURE;
   if (isCheck) return end;
-  if (isBelow && units === 0) return UNSURE;
   let factEnd = end;
-  if (scale > 0) {
+  if (end > point) {
     while (body[factEnd - 1] === ZERO) factEnd -= 1;
     if (body[factEnd - 1] === POINT) factEnd -= 1;
   }
+  // Facts have no zero below zero.
+  if (from > start && factEnd === from + 1 && body[from] === ZERO) return UNSURE;
   keep(member, item, start * 2, factEnd);
   return end;
 }
@@ -683,6 +621,8 @@ function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: num
 /** Where the array is over that begins at `from`. */
 function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
   if (body[from] !== OPEN_ARRAY) return UNSURE;
+  depth += 1;
+  if (depth > depthMax) return UNSURE;
   const { inner: plan, items: item } = member;
   // Facts have virtual room types last, wherever they stand.
   const isRegular = member.name === "roomTypeInventories";
@@ -706,6 +646,7 @@ function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
     at = walkSpace(body, at + 1);
   }
   if (isRegular) slab[base + HEAD.regularRooms] = counts[ROOMS] as number;
+  depth -= 1;
   return body[at] === CLOSE_ARRAY && items >= member.itemsMin ? at + 1 : UNSURE;
 }
 

@@ -1,0 +1,397 @@
+import {
+  DECIMAL_DIGITS_MAX,
+  decimalText,
+  ExactNumber,
+  integerValue,
+  isDecimal,
+  isInteger,
+  isUnsafeLiteral,
+} from "./decimal.ts";
+import {
+  CODE_CHARACTERS_MAX,
+  countCharacters,
+  type FieldKind,
+  type FieldSchema,
+  hasAtMost,
+  ITEMS_MAX,
+  inOrder,
+  isObject,
+  TEXT_CHARACTERS_MAX,
+} from "./schema/field.ts";
+import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
+import { isCalendarDate, isUtcTimestamp } from "./walk-value.ts";
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** All that depends on the kind of a field. */
+interface KindRules {
+  /** Its type in the field reference. */
+  readonly reference: string;
+  readonly openApi: (schema: FieldSchema) => JsonSchema;
+  /** Reports what is wrong with a value that is not null. */
+  readonly check: (value: unknown, found: ViolationList, schema: FieldSchema) => void;
+  /** The text of a valid value as a fact; undefined for one that its type in PostgreSQL would not read. */
+  readonly fact?: (value: unknown) => string | undefined;
+  /** How the walk over a record takes it: the key of WALK in a check, and where its span is kept. */
+  readonly walk: readonly [check: WalkKind, kept: WalkKind];
+}
+
+/** How a member's value is walked: numbers, since each member of each record is asked for its own. */
+export const WALK = {
+  skip: 0,
+  text: 1,
+  date: 2,
+  timestamp: 3,
+  whole: 4,
+  decimal: 5,
+  array: 6,
+  object: 7,
+  /** The kinds that only the check of a record looks at. */
+  boundedText: 8,
+  boolean: 9,
+  word: 10,
+  flagOrCode: 11,
+  codeOrObject: 12,
+  unknown: 13,
+  /** Where the walk over a head ends. */
+  stop: 14,
+} as const;
+
+type WalkKind = keyof typeof WALK;
+
+/** Collects violations: keeps at most `keptMax`, counts all, and writes a message only for what it keeps. */
+export class ViolationList {
+  readonly kept: Violation[];
+  total: number;
+  readonly path: (string | number)[];
+  readonly #keptMax: number;
+
+  constructor(index: number, keptMax: number, found: readonly Violation[], foundTotal: number) {
+    this.kept = found.slice(0, keptMax);
+    this.total = foundTotal;
+    this.path = [index];
+    this.#keptMax = keptMax;
+  }
+
+  /** Reports the value at the current path. `message` follows the field's name: "must be ...". */
+  add(code: ViolationCode, message: () => string): void {
+    this.total += 1;
+    if (this.kept.length >= this.#keptMax) return;
+    this.kept.push({ pointer: pointerOf(this.path), code, message: `${this.#subject()} ${message()}` });
+  }
+
+  /** The field as a person names it: `arrivalDate`, `item 2 of roomStays`, `the record`. */
+  #subject(): string {
+    const last = this.path.at(-1);
+    if (typeof last === "string") return last;
+    const holder = this.path.at(-2);
+    return typeof holder === "string" ? `item ${last} of ${holder}` : "the record";
+  }
+}
+
+/**
+ * Compares a record with its schema and reports all that is wrong with it. It runs only on records that `walkRecord` is not sure
+ * of, and must agree with it (property tests hold the two together). `required`: the value is a field that must be there.
+ */
+export function findViolations(
+  schema: FieldSchema,
+  value: unknown,
+  found: ViolationList,
+  required = false,
+): void {
+  if (value === null) {
+    if (schema.nullable === true) return;
+    const advice = required ? "send a value" : "leave it out or send a value";
+    found.add("null", () => `must not be null; ${advice}`);
+    return;
+  }
+  // What is unsafe was reported by the close look already, with the number verbatim.
+  if (value instanceof ExactNumber && isUnsafeLiteral(value.source)) return;
+  FIELD_KINDS[schema.fieldKind].check(value, found, schema);
+}
+
+function checkObject(value: unknown, found: ViolationList, schema: FieldSchema): void {
+  if (!isObject(value)) {
+    wrongType("an object", value, found);
+    return;
+  }
+  const properties = schema.properties ?? {};
+  // JSON has no undefined, and no member of the contract is named like what every object inherits (a test says so).
+  for (const name of schema.required ?? []) {
+    if (value[name] !== undefined) continue;
+    found.path.push(name);
+    found.add("required", () => "is required");
+    found.path.pop();
+  }
+  for (const name in properties) {
+    const member = value[name];
+    if (member === undefined) continue;
+    found.path.push(name);
+    const isRequired = member === null && schema.required?.includes(name) === true;
+    findViolations(properties[name] as FieldSchema, member, found, isRequired);
+    found.path.pop();
+  }
+  if (schema.period !== undefined) checkPeriod(schema.period, value, found);
+}
+
+function checkPeriod(
+  [first, last]: readonly [string, string],
+  value: Record<string, unknown>,
+  found: ViolationList,
+): void {
+  const start = value[first];
+  const end = value[last];
+  if (typeof start !== "string" || typeof end !== "string" || !isCalendarDate(start) || !isCalendarDate(end))
+    return;
+  if (inOrder(start, end)) return;
+  found.path.push(last);
+  found.add("order.dates", () => `must not be before ${first}; got ${end} before ${start}`);
+  found.path.pop();
+}
+
+function checkArray(value: unknown, found: ViolationList, schema: FieldSchema): void {
+  if (!Array.isArray(value)) {
+    wrongType("an array", value, found);
+    return;
+  }
+  const itemsMin = schema.minItems ?? 0;
+  if (value.length < itemsMin) found.add("required", () => `must have at least ${itemsMin} item`);
+  if (value.length > ITEMS_MAX) {
+    found.add("length", () => `must have at most ${ITEMS_MAX} items; got ${value.length}`);
+    return;
+  }
+  for (let at = 0; at < value.length; at += 1) {
+    found.path.push(at);
+    findViolations(schema.items as FieldSchema, value[at], found);
+    found.path.pop();
+  }
+}
+
+function checkWhole(value: unknown, found: ViolationList): void {
+  if (isInteger(value)) return;
+  if (!isNumeric(value)) {
+    wrongType("a whole number or a text of digits", value, found);
+    return;
+  }
+  if (integerValue(value) === undefined) {
+    found.add("number.integer", () => `must be a whole number, like 2 or "2"; got ${shown(value)}`);
+  } else {
+    found.add("number.range", () => `must fit 32 bits (-2147483648 to 2147483647); got ${shown(value)}`);
+  }
+}
+
+function checkText(value: unknown, found: ViolationList, charactersMax: number): void {
+  if (typeof value !== "string") {
+    wrongType("a text", value, found);
+    return;
+  }
+  if (hasAtMost(value, charactersMax)) return;
+  found.add("length", () => `must have at most ${charactersMax} characters; got ${countCharacters(value)}`);
+}
+
+/** Says which type was sent, never the value: it may be a guest's name. */
+function wrongType(expected: string, value: unknown, found: ViolationList): void {
+  found.add("type", () => `must be ${expected}; got ${typeName(value)}`);
+}
+
+function isNumeric(value: unknown): value is number | string | ExactNumber {
+  return typeof value === "number" || typeof value === "string" || value instanceof ExactNumber;
+}
+
+function shown(value: number | string | ExactNumber): string {
+  if (typeof value === "string") return quoted(value);
+  return value instanceof ExactNumber ? quoted(value.source).slice(1, -1) : String(value);
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "number" || value instanceof ExactNumber) return "a number";
+  if (typeof value === "string") return "a text";
+  return typeof value === "boolean" ? "true or false" : "an object";
+}
+
+/** A text of any characters but NUL. */
+const textSchema = (charactersMax: number): JsonSchema => ({
+  type: "string",
+  maxLength: charactersMax,
+  pattern: "^[^\\u0000]*$",
+});
+const CODE_SCHEMA = textSchema(CODE_CHARACTERS_MAX);
+
+const textFact = (value: unknown) => (typeof value === "string" ? value : undefined);
+
+const TEXT: KindRules = {
+  reference: `text, at most ${TEXT_CHARACTERS_MAX} characters`,
+  openApi: () => textSchema(TEXT_CHARACTERS_MAX),
+  check: (value, found) => checkText(value, found, TEXT_CHARACTERS_MAX),
+  fact: textFact,
+  walk: ["boundedText", "text"],
+};
+
+const WHOLE: KindRules = {
+  reference: "whole number",
+  openApi: () => ({
+    anyOf: [
+      { type: "integer", format: "int32", minimum: -2_147_483_648, maximum: 2_147_483_647 },
+      {
+        type: "string",
+        maxLength: 64,
+        pattern: "^-?[0-9]+([.]0+)?$",
+        description: "A text of digits whose value fits 32 bits.",
+      },
+    ],
+  }),
+  check: checkWhole,
+  fact: (value) => (isInteger(value) ? String(integerValue(value)) : undefined),
+  walk: ["whole", "whole"],
+};
+
+/** The one table by kind: check, facts, OpenAPI, field reference and the walk over a record's bytes. */
+export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
+  text: TEXT,
+  code: {
+    ...TEXT,
+    reference: `text, at most ${CODE_CHARACTERS_MAX} characters`,
+    openApi: () => CODE_SCHEMA,
+    check: (value, found) => checkText(value, found, CODE_CHARACTERS_MAX),
+  },
+  identity: {
+    ...TEXT,
+    reference: `text, 1 to ${CODE_CHARACTERS_MAX} characters`,
+    openApi: () => ({ type: "string", minLength: 1, ...CODE_SCHEMA }),
+    check: (value, found) => {
+      if (value === "") found.add("length", () => "must not be empty");
+      else checkText(value, found, CODE_CHARACTERS_MAX);
+    },
+  },
+  date: {
+    reference: "date",
+    openApi: () => ({ type: "string", format: "date", minLength: 10, maxLength: 10 }),
+    check: (value, found) => {
+      if (typeof value !== "string") wrongType("a text with a date as YYYY-MM-DD", value, found);
+      else if (!isCalendarDate(value))
+        found.add("format.date", () => `must be a calendar date as YYYY-MM-DD; got ${quoted(value)}`);
+    },
+    fact: (value) => (typeof value === "string" && isCalendarDate(value) ? value : undefined),
+    walk: ["date", "date"],
+  },
+  timestamp: {
+    reference: "timestamp",
+    openApi: () => ({
+      type: "string",
+      format: "date-time",
+      minLength: 20,
+      maxLength: 27,
+      pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z$",
+    }),
+    check: (value, found) => {
+      if (typeof value !== "string")
+        wrongType("a text with a UTC time as YYYY-MM-DDThh:mm:ssZ", value, found);
+      else if (!isUtcTimestamp(value)) {
+        const expected = "must be a UTC time as YYYY-MM-DDThh:mm:ssZ, at most 6 fractional digits";
+        found.add("format.timestamp", () => `${expected}; got ${quoted(value)}`);
+      }
+    },
+    fact: (value) => (typeof value === "string" && isUtcTimestamp(value) ? value : undefined),
+    walk: ["timestamp", "timestamp"],
+  },
+  count: WHOLE,
+  integer: WHOLE,
+  decimal: {
+    reference: "decimal",
+    openApi: () => ({
+      anyOf: [
+        { type: "number" },
+        {
+          type: "string",
+          maxLength: 64,
+          pattern: "^-?[0-9]+([.][0-9]+)?$",
+          description: `A numeric text of at most ${DECIMAL_DIGITS_MAX} digits.`,
+        },
+      ],
+    }),
+    check: (value, found) => {
+      if (isDecimal(value)) return;
+      if (!isNumeric(value)) {
+        wrongType("a number or a numeric text", value, found);
+        return;
+      }
+      const expected = `must be a decimal number of at most ${DECIMAL_DIGITS_MAX} digits, like 12.50`;
+      found.add("number.decimal", () => `${expected}; got ${shown(value)}`);
+    },
+    fact: (value) => (isDecimal(value) ? decimalText(value) : undefined),
+    walk: ["decimal", "decimal"],
+  },
+  boolean: {
+    reference: "true or false",
+    openApi: () => ({ type: "boolean" }),
+    check: (value, found) => {
+      if (typeof value !== "boolean") wrongType("true or false", value, found);
+    },
+    walk: ["boolean", "skip"],
+  },
+  word: {
+    reference: "word",
+    openApi: (schema) => ({ type: "string", enum: [...(schema.enum ?? [])] }),
+    check: (value, found, schema) => {
+      const words = schema.enum ?? [];
+      if (typeof value !== "string") wrongType("a text", value, found);
+      else if (!words.includes(value))
+        found.add("enum", () => `must be one of ${words.join(", ")}; got ${quoted(value)}`);
+    },
+    walk: ["word", "skip"],
+  },
+  "flag-or-code": {
+    reference: `true, false, or text of at most ${CODE_CHARACTERS_MAX} characters`,
+    openApi: () => ({ anyOf: [{ type: "boolean" }, CODE_SCHEMA] }),
+    check: (value, found) => {
+      if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
+      else if (typeof value !== "boolean") wrongType("true, false or a text", value, found);
+    },
+    walk: ["flagOrCode", "skip"],
+  },
+  "code-or-object": {
+    reference: `text of at most ${CODE_CHARACTERS_MAX} characters, or object`,
+    openApi: () => ({ anyOf: [CODE_SCHEMA, { type: "object", additionalProperties: true }] }),
+    check: (value, found) => {
+      if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
+      else if (!isObject(value)) wrongType("a text or an object", value, found);
+    },
+    walk: ["codeOrObject", "skip"],
+  },
+  array: {
+    reference: "array",
+    openApi: (schema) => ({
+      type: "array",
+      ...(schema.minItems ? { minItems: schema.minItems } : {}),
+      maxItems: ITEMS_MAX,
+      items: toOpenApi(schema.items as FieldSchema),
+    }),
+    check: checkArray,
+    walk: ["array", "array"],
+  },
+  object: {
+    reference: "object",
+    openApi: (schema) => ({
+      type: "object",
+      ...((schema.required ?? []).length > 0 ? { required: [...(schema.required ?? [])] } : {}),
+      properties: Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, property]) => [name, toOpenApi(property)]),
+      ),
+      additionalProperties: true,
+    }),
+    check: checkObject,
+    walk: ["object", "object"],
+  },
+};
+
+/** One schema as JSON Schema 2020-12. */
+export function toOpenApi(schema: FieldSchema): JsonSchema {
+  const described: JsonSchema = {
+    description: schema.description,
+    ...FIELD_KINDS[schema.fieldKind].openApi(schema),
+  };
+  const example = schema.example === undefined ? {} : { examples: [schema.example] };
+  return { ...described, ...(schema.nullable ? { type: [described["type"], "null"] } : {}), ...example };
+}

@@ -1,0 +1,165 @@
+import { FIELD_KINDS } from "./field-kinds.ts";
+import { ALL_NAMES, inspectElement } from "./inspect-element.ts";
+import {
+  HEAD,
+  HEAD_NUMBERS,
+  ITEM_NUMBERS,
+  LIST,
+  LISTS,
+  NOTED,
+  type NotedObject,
+  SOUGHT,
+} from "./record-plan.ts";
+import type { Resource } from "./resource.ts";
+import type { FieldSchema } from "./schema/field.ts";
+import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { COLUMN_BYTES, type RecordSpans } from "./walk-record.ts";
+import { skipValue, skipWhitespace } from "./walk-value.ts";
+
+/** The bytes are no valid record, although they were accepted: a fault of ours (a rule that changed), or damage. */
+export class UnreadableRecord extends Error {}
+
+/**
+ * A value that its type in PostgreSQL would not read. Records are checked before, so this is a fault of ours; it is found
+ * before the text is stored, since a text that cannot be read would fail every view over it.
+ */
+export class UnstorableFact extends Error {}
+
+type Value = Readonly<Record<string, unknown>>;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+/** Texts that mean themselves in rows and arrays: ASCII, without the marks that have a meaning there. */
+const PLAIN = /^[!#-'*+\-.-[\]-z|~]+$/;
+/** A byte of a text takes as many in an element of an array in a row. */
+const ESCAPED_BYTES_MAX = 4;
+
+/** The spans of a record that was parsed, over a text of their own: what `walkSpans` gives of a usual one. */
+class ParsedSpans {
+  readonly #slab: number[] = [];
+  /** No span begins at 0, which says that there is none. */
+  readonly #pieces: string[] = [" "];
+  #size = 1;
+  readonly #counts = new Array<number>(LISTS).fill(0);
+  readonly #lasts = new Array<number>(LISTS).fill(0);
+
+  spans(resource: Resource, record: Value): RecordSpans {
+    const noted = NOTED[resource];
+    this.#take(numbersOf(noted, HEAD_NUMBERS));
+    this.#object(noted, RECORD_SCHEMAS[resource], record, 0, HEAD_NUMBERS);
+    this.#slab[HEAD.factsBytesMax] = ESCAPED_BYTES_MAX * this.#size + COLUMN_BYTES * this.#slab.length;
+    return { bytes: Buffer.from(this.#pieces.join("")), slab: Int32Array.from(this.#slab), base: 0 };
+  }
+
+  #take(numbers: number): number {
+    const place = this.#slab.length;
+    for (let number = 0; number < numbers; number += 1) this.#slab.push(0);
+    return place;
+  }
+
+  #object(noted: NotedObject, schema: FieldSchema, value: Value, item: number, front: number): void {
+    const { columns = [], checked = [], sought = [], head = {}, inner = {} } = noted;
+    const fields = schema.properties ?? {};
+    const note = (name: string, place: number) => {
+      const fact = value[name];
+      if (fact === undefined || fact === null) return;
+      const { fieldKind } = fields[name] as FieldSchema;
+      const text = FIELD_KINDS[fieldKind].fact?.(fact);
+      if (text === undefined) throw new UnstorableFact(`A fact is no ${fieldKind}.`);
+      this.#note(place, text);
+    };
+    for (const [at, name] of [...columns, ...checked, ...sought].entries()) note(name, item + front + 2 * at);
+    for (const [name, place] of Object.entries(head)) note(name, place);
+    for (const [name, within] of Object.entries(inner)) {
+      const member = value[name] ?? [];
+      const { items } = fields[name] as FieldSchema;
+      if (items === undefined) this.#object(within, fields[name] as FieldSchema, member as Value, 0, 0);
+      else
+        for (const one of member as readonly Value[])
+          this.#object(within, items, one, this.#newItem(within), ITEM_NUMBERS);
+      if (name === "roomTypeInventories") this.#slab[HEAD.regularRooms] = this.#counts[LIST.rooms] as number;
+    }
+  }
+
+  /** The place of another item of a list; see `newItem` of walk-record. */
+  #newItem(noted: NotedObject): number {
+    const list = noted.list as number;
+    const place = this.#take(numbersOf(noted, ITEM_NUMBERS));
+    const last = this.#lasts[list] as number;
+    this.#slab[last === 0 ? HEAD.firstOfList + list : last] = place;
+    this.#lasts[list] = place;
+    this.#counts[list] = (this.#counts[list] as number) + 1;
+    this.#slab[place + 1] = (this.#counts[LIST.stays] as number) - 1;
+    return place;
+  }
+
+  #note(place: number, fact: string): void {
+    this.#pieces.push(fact);
+    this.#slab[place] = this.#size * 2 + (PLAIN.test(fact) ? 0 : 1);
+    this.#size += Buffer.byteLength(fact);
+    this.#slab[place + 1] = this.#size;
+  }
+}
+
+function numbersOf({ columns = [], checked = [], sought = [] }: NotedObject, front: number): number {
+  return front + 2 * (columns.length + checked.length + sought.length);
+}
+
+/** Where what is noted of a parsed record stands. Throws UnstorableFact, and UnreadableRecord for one that is not valid. */
+export function spansOf(resource: Resource, record: Value): RecordSpans {
+  try {
+    return new ParsedSpans().spans(resource, record);
+  } catch (error) {
+    if (error instanceof UnstorableFact) throw error;
+    throw new UnreadableRecord("An accepted record cannot be read again.", { cause: error });
+  }
+}
+
+/** A record that was parsed: what it is known by, the runs of its content, and its spans. */
+export interface ParsedRecord {
+  /** The texts of SOUGHT, in their order. */
+  readonly sought: readonly string[];
+  readonly runs: readonly number[];
+  /** See `spansOf`. */
+  readonly spans: () => RecordSpans;
+}
+
+/** Parses one accepted record that cannot be walked over. Throws UnreadableRecord. */
+export function parseRecord(resource: Resource, bytes: Buffer): ParsedRecord {
+  const order = { index: 0, violationsMax: 0, keeps: ALL_NAMES, namesAreSound: true };
+  const { fault, value } = inspectElement(bytes, 0, bytes.length, order);
+  if (fault !== undefined || typeof value !== "object" || value === null)
+    throw new UnreadableRecord("An accepted record cannot be read again.");
+  const record = value as Value;
+  const { sought = [], notContent = [] } = NOTED[resource];
+  const texts = sought.map((name) => record[name]);
+  if (texts.slice(0, SOUGHT.status).some((text) => typeof text !== "string"))
+    throw new UnreadableRecord("A record has no identity or source time.");
+  return {
+    sought: texts as string[],
+    runs: contentRuns(bytes, notContent),
+    spans: () => spansOf(resource, record),
+  };
+}
+
+/** Start and end of each unbroken run of top-level members that are content, of a record that was parsed. */
+export function contentRuns(record: Buffer, notContent: readonly string[]): number[] {
+  const runs: number[] = [];
+  let isOpen = false;
+  let at = skipWhitespace(record, skipWhitespace(record, 0) + 1);
+  while (record[at] === QUOTE) {
+    const nameEnd = skipValue(record, at);
+    const end = skipValue(record, skipWhitespace(record, skipWhitespace(record, nameEnd) + 1));
+    const isContent = !notContent.includes(JSON.parse(record.toString("utf8", at, nameEnd)) as string);
+    if (!isContent) isOpen = false;
+    else if (isOpen) runs[runs.length - 1] = end;
+    else {
+      runs.push(at, end);
+      isOpen = true;
+    }
+    at = skipWhitespace(record, end);
+    if (record[at] !== COMMA) break;
+    at = skipWhitespace(record, at + 1);
+  }
+  return runs;
+}

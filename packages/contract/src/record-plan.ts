@@ -1,0 +1,393 @@
+import { FIELD_KINDS, WALK } from "./field-kinds.ts";
+import type { Resource } from "./resource.ts";
+import { CODE_CHARACTERS_MAX, type FieldSchema, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
+import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+
+/**
+ * What apply keeps of a record: where in its bytes each of these members stands. Facts, warnings and the record's identity are made of
+ * that alone.
+ */
+export interface NotedObject {
+  /** The columns of facts, in their order. */
+  readonly columns?: readonly string[];
+  /** Members that only warnings look at. */
+  readonly checked?: readonly string[];
+  /** Of the record itself: what it is known by, in the order of SOUGHT. */
+  readonly sought?: readonly string[];
+  /** Of the record itself: members that are not content. */
+  readonly notContent?: readonly string[];
+  /** Members that are kept at the front of the record. */
+  readonly head?: Readonly<Record<string, number>>;
+  /** Objects, or arrays of objects, of which something is kept. */
+  readonly inner?: Readonly<Record<string, NotedObject>>;
+  /** The list whose items these are. */
+  readonly list?: number;
+}
+
+/** Where the sought members stand after the columns of a record. Inventory has no status. */
+export const SOUGHT = { clientCode: 0, propertyCode: 1, key: 2, sourceTime: 3, status: 4 } as const;
+
+/** The lists of items of a record; `rates`, `services` and `childAgeBuckets` are those of all stays. */
+export const LIST = {
+  stays: 0,
+  rates: 1,
+  days: 2,
+  services: 3,
+  childAgeBuckets: 4,
+  rooms: 0,
+  blocks: 0,
+} as const;
+export const LISTS = 5;
+
+/** The numbers at the front of a record: the first item of each list (0: none), and so on. */
+export const HEAD = {
+  firstOfList: 0,
+  /** How many room types are not virtual. */
+  regularRooms: LISTS,
+  /** Most bytes that its facts take. */
+  factsBytesMax: LISTS + 1,
+  /** Spans of members of the summary. */
+  netTotalTicketRevenue: LISTS + 2,
+  totalTicketRevenue: LISTS + 4,
+} as const;
+export const HEAD_NUMBERS = LISTS + 6;
+/** The numbers at the front of an item: the next of its list, and the place of the stay that it belongs to. */
+export const ITEM_NUMBERS = 2;
+
+const ROOM_COUNTS = [
+  "roomTypeCapacity",
+  "roomsNotAvailableMaintenance",
+  "roomsNotAvailableOther",
+  "roomsSold",
+  "transientSold",
+  "groupSold",
+] as const;
+const ROOM = { list: LIST.rooms, columns: ["roomTypeCode", ...ROOM_COUNTS] } as const satisfies NotedObject;
+
+const RATE = {
+  list: LIST.rates,
+  columns: ["startDate", "endDate", "rateValue", "grossRateValue"],
+} as const satisfies NotedObject;
+const SERVICE = { list: LIST.services, checked: ["startDate", "endDate"] } as const satisfies NotedObject;
+const BUCKET = { list: LIST.childAgeBuckets, checked: ["numberOfChildren"] } as const satisfies NotedObject;
+
+const STAY = {
+  list: LIST.stays,
+  columns: [
+    "arrivalDate",
+    "departureDate",
+    "roomTypeCode",
+    "bookedRoomTypeCode",
+    "marketSegmentCode",
+    "groupBlockCode",
+    "sourceBookingCode",
+    "rateCode",
+    "currencyCode",
+    "numberOfAdults",
+    "numberOfChildren",
+  ],
+  checked: ["numberOfInfants"],
+  inner: { rates: RATE, services: SERVICE, childAgeBuckets: BUCKET },
+} as const satisfies NotedObject;
+
+const DAY = {
+  list: LIST.days,
+  columns: [
+    "occupancyDate",
+    "netRoomRevenue",
+    "netFoodRevenue",
+    "netBeverageRevenue",
+    "netOtherRevenue",
+    "netTicketPrice",
+    "ticketPrice",
+    "netTotalRevenue",
+    "grossTotalRevenue",
+  ],
+} as const satisfies NotedObject;
+
+const BLOCK = {
+  list: LIST.blocks,
+  columns: [
+    "occupancyDate",
+    "roomTypeCode",
+    "blocks",
+    "pickup",
+    "originalBlocks",
+    "singlePersonRate",
+    "twoPersonRate",
+    "currencyCode",
+  ],
+  checked: ["singlePersonOccupancy", "twoPersonOccupancy", "threePersonOccupancy", "fourPersonOccupancy"],
+} as const satisfies NotedObject;
+
+const INVENTORY = {
+  columns: ["occupancyDate"],
+  sought: ["clientCode", "propertyCode", "occupancyDate", "createDateTime"],
+  notContent: ["createDateTime", "correlationId"],
+  inner: { roomTypeInventories: ROOM, virtualRoomTypeInventories: ROOM },
+} as const satisfies NotedObject;
+
+const SUMMARY = {
+  head: { netTotalTicketRevenue: HEAD.netTotalTicketRevenue, totalTicketRevenue: HEAD.totalTicketRevenue },
+} as const satisfies NotedObject;
+
+const RESERVATION = {
+  columns: [
+    "confirmationNumber",
+    "bookingDateTime",
+    "cancellationDateTime",
+    "numberOfRooms",
+    "multiReservationId",
+    "shareId",
+    "channel",
+    "nationality",
+  ],
+  sought: ["clientCode", "propertyCode", "reservationId", "lastModifiedDateTime", "status"],
+  notContent: ["lastModifiedDateTime", "correlationId"],
+  inner: { roomStays: STAY, stayRevenue: { inner: { daily: DAY, summary: SUMMARY } } },
+} as const satisfies NotedObject;
+
+const GROUP = {
+  columns: [
+    "name",
+    "masterGroupCode",
+    "bookingDate",
+    "startDate",
+    "endDate",
+    "cutoffDays",
+    "cutoffDate",
+    "groupTypeCode",
+    "pickupTypeCode",
+    "marketSegmentCode",
+    "rateCode",
+  ],
+  sought: ["clientCode", "propertyCode", "groupCode", "lastModifiedDateTime", "groupStatusCode"],
+  notContent: ["lastModifiedDateTime", "correlationId"],
+  inner: { groupBlocks: BLOCK },
+} as const satisfies NotedObject;
+
+/** By resource; the columns are those of `bellhop.inventory_facts` and so on. */
+export const NOTED: Readonly<Record<Resource, NotedObject>> = {
+  inventories: INVENTORY,
+  reservations: RESERVATION,
+  groups: GROUP,
+};
+
+/** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
+export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
+  inventories: HEAD_NUMBERS + 2 * INVENTORY.columns.length,
+  reservations: HEAD_NUMBERS + 2 * RESERVATION.columns.length,
+  groups: HEAD_NUMBERS + 2 * GROUP.columns.length,
+};
+
+/** Where the span of each member stands among the numbers of its object. */
+function placesOf<const Name extends string>(
+  front: number,
+  names: readonly Name[],
+): Readonly<Record<Name, number>> {
+  return Object.fromEntries(names.map((name, at) => [name, front + 2 * at])) as Record<Name, number>;
+}
+
+export const PLACES = {
+  inventory: placesOf(HEAD_NUMBERS, INVENTORY.columns),
+  room: placesOf(ITEM_NUMBERS, ROOM.columns),
+  reservation: placesOf(HEAD_NUMBERS, RESERVATION.columns),
+  stay: placesOf(ITEM_NUMBERS, [...STAY.columns, ...STAY.checked]),
+  rate: placesOf(ITEM_NUMBERS, RATE.columns),
+  service: placesOf(ITEM_NUMBERS, SERVICE.checked),
+  bucket: placesOf(ITEM_NUMBERS, BUCKET.checked),
+  day: placesOf(ITEM_NUMBERS, DAY.columns),
+  group: placesOf(HEAD_NUMBERS, GROUP.columns),
+  block: placesOf(ITEM_NUMBERS, [...BLOCK.columns, ...BLOCK.checked]),
+} as const;
+
+/** One member of an object or, without a name, the items of an array that are no objects. */
+export interface SpanMember {
+  readonly name: string;
+  /** The quoted name and the colon, without white space. */
+  readonly glueLength: number;
+  /** The name in its quotes. */
+  readonly quoted: Uint8Array;
+  /** The first and the last word of the glue in GLUE_WORDS. */
+  readonly wordFirst: number;
+  readonly wordLast: number;
+  /** Of this member among those of its object. */
+  readonly bit: number;
+  /** One of WALK. */
+  readonly kind: number;
+  readonly nullable: boolean;
+  /** Of a text, in characters. */
+  readonly lengthMin: number;
+  readonly lengthMax: number;
+  /** Of an enumeration: its words, each with the quote that ends it. */
+  readonly words: readonly Uint8Array[];
+  readonly itemsMin: number;
+  /** Where its span is kept among the numbers of its object, and among those of the record; 0: nowhere. */
+  readonly column: number;
+  readonly sought: number;
+  /** In a check: 1 for the first date of a period, 2 for the last. */
+  readonly period: number;
+  readonly isContent: boolean;
+  /** Of an object, or of the items of an array. */
+  readonly inner: SpanPlan | undefined;
+  readonly items: SpanMember | undefined;
+  /** The member that followed it the last time. */
+  next: SpanMember | undefined;
+}
+
+/** What a walk is for: whether every value is valid; spans of a valid record; what it is known by, up to the first member that nests. */
+type WalkMode = "check" | "facts" | "head";
+
+/** One kind of object. */
+export interface SpanPlan {
+  readonly mode: WalkMode;
+  readonly members: readonly SpanMember[];
+  /** The bits of all members that must be there. */
+  readonly requiredBits: number;
+  /** Of a head: those after which nothing else is sought. */
+  readonly enoughBits: number;
+  /** The list that it is an item of; -1 for none. */
+  readonly list: number;
+  /** How many numbers are kept of one. */
+  readonly numbers: number;
+  /** The member that began the last one. */
+  first: SpanMember | undefined;
+}
+
+const NOTHING: NotedObject = {};
+const MEMBERS_MAX = 30;
+const NEVER_ENOUGH = 1 << MEMBERS_MAX;
+
+function planOf(schema: FieldSchema, mode: WalkMode, noted: NotedObject, front: number): SpanPlan {
+  const { columns = [], checked = [], sought = [], head = {} } = noted;
+  const kept = [...columns, ...checked];
+  const placeIn = (names: readonly string[], name: string, from: number) =>
+    names.includes(name) ? from + 2 * names.indexOf(name) : 0;
+  const members = Object.entries(schema.properties ?? {}).map(([name, field], at) =>
+    memberOf(name, field, mode, noted, {
+      bit: 1 << at,
+      column: placeIn(kept, name, front),
+      sought: head[name] ?? placeIn(sought, name, front + 2 * kept.length),
+      period: mode === "check" ? (schema.period?.indexOf(name) ?? -1) + 1 : 0,
+    }),
+  );
+  if (members.length > MEMBERS_MAX) throw new Error("An object has more members than a number has bits.");
+  members.forEach((member, at) => {
+    member.next = members[at + 1];
+  });
+  const bitsOf = (names: readonly string[] = []) =>
+    members.reduce((bits, { name, bit }) => (names.includes(name) ? bits | bit : bits), 0);
+  return {
+    mode,
+    members,
+    requiredBits: bitsOf(mode === "head" ? sought : schema.required),
+    enoughBits: mode === "head" ? bitsOf([...sought, ...(noted.notContent ?? [])]) : NEVER_ENOUGH,
+    list: noted.list ?? -1,
+    numbers: front + 2 * (kept.length + sought.length),
+    first: members[0],
+  };
+}
+
+const NO_PLACE = { bit: 0, column: 0, sought: 0, period: 0 };
+
+function memberOf(
+  name: string,
+  schema: FieldSchema,
+  mode: WalkMode,
+  noted: NotedObject,
+  place: Pick<SpanMember, "bit" | "column" | "sought" | "period">,
+): SpanMember {
+  const { fieldKind, items } = schema;
+  const into = mode === "check" ? NOTHING : noted.inner?.[name];
+  const glue = Buffer.from(`"${name}":`);
+  const isArray = fieldKind === "array";
+  const nests = isArray || fieldKind === "object";
+  const isKept = nests ? into !== undefined : place.column !== 0 || place.sought !== 0;
+  const kinds = {
+    check: WALK[FIELD_KINDS[fieldKind].walk[0]],
+    facts: isKept ? WALK[FIELD_KINDS[fieldKind].walk[1]] : WALK.skip,
+    head: nests ? WALK.stop : place.sought !== 0 ? WALK.text : WALK.skip,
+  };
+  const object = isArray ? items : schema;
+  const hasInner = into !== undefined && object?.properties !== undefined;
+  return {
+    name,
+    quoted: glue.subarray(0, -1),
+    glueLength: glue.length,
+    ...placeOfWords(glue),
+    ...place,
+    kind: kinds[mode],
+    nullable: schema.nullable === true,
+    lengthMin: fieldKind === "identity" ? 1 : 0,
+    lengthMax: fieldKind === "text" ? TEXT_CHARACTERS_MAX : CODE_CHARACTERS_MAX,
+    words: (schema.enum ?? []).map((word) => Buffer.from(`${word}"`)),
+    itemsMin: schema.minItems ?? 0,
+    isContent: noted.notContent?.includes(name) !== true,
+    inner: hasInner ? planOf(object, mode, into, ITEM_NUMBERS) : undefined,
+    items:
+      mode === "check" && isArray && !hasInner && items !== undefined
+        ? memberOf("", items, mode, NOTHING, NO_PLACE)
+        : undefined,
+    next: undefined,
+  };
+}
+
+/**
+ * The glue of all members, four bytes a number, little endian; the last of a member are its last four, whatever came
+ * before. In one array, which compiled code knows where to find.
+ */
+export const GLUE_WORDS = new Int32Array(16_384);
+let wordsMade = 0;
+
+function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly wordLast: number } {
+  if (glue.length < 4) return { wordFirst: 0, wordLast: 0 };
+  const wordFirst = wordsMade;
+  for (let at = 0; at < glue.length; at += 4) {
+    GLUE_WORDS[wordsMade] = glue.readInt32LE(Math.min(at, glue.length - 4));
+    wordsMade += 1;
+  }
+  if (wordsMade > GLUE_WORDS.length) throw new Error("The members' names take more room than there is.");
+  return { wordFirst, wordLast: wordsMade - 1 };
+}
+
+function plansOf(
+  mode: WalkMode,
+  notedOf: (noted: NotedObject) => NotedObject,
+): Readonly<Record<Resource, SpanPlan>> {
+  const planFor = (resource: Resource) =>
+    planOf(RECORD_SCHEMAS[resource], mode, notedOf(NOTED[resource]), HEAD_NUMBERS);
+  return {
+    inventories: planFor("inventories"),
+    reservations: planFor("reservations"),
+    groups: planFor("groups"),
+  };
+}
+
+/** The plans of each way to walk. The walks are their only users, and change what they expect to come next. */
+export const SPAN_PLANS: Readonly<Record<WalkMode, Readonly<Record<Resource, SpanPlan>>>> = {
+  facts: plansOf("facts", (noted) => noted),
+  head: plansOf("head", ({ sought = [], notContent = [] }) => ({
+    sought: sought.slice(0, SOUGHT.status),
+    notContent,
+  })),
+  check: plansOf("check", ({ sought = [], notContent = [] }) => ({ sought, notContent })),
+};
+
+/** As what members are checked that the contract does not name. */
+export const UNKNOWN_NUMBER = memberOf(
+  "",
+  { fieldKind: "decimal", description: "" },
+  "check",
+  NOTHING,
+  NO_PLACE,
+);
+export const UNKNOWN_OBJECT = planOf(
+  { fieldKind: "object", description: "" },
+  "check",
+  NOTHING,
+  ITEM_NUMBERS,
+);
+export const UNKNOWN_LIST: SpanMember = {
+  ...memberOf("", { fieldKind: "array", description: "" }, "check", NOTHING, NO_PLACE),
+  items: { ...UNKNOWN_NUMBER, kind: WALK.unknown },
+};

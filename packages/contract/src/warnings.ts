@@ -1,0 +1,509 @@
+import { DecimalSum } from "./decimal.ts";
+import { HEAD, LIST, PLACES } from "./record-plan.ts";
+import type { Resource } from "./resource.ts";
+import type { RecordSpans } from "./walk-record.ts";
+import { dateAt, dayAt, smallUnitsAt, TextMemory } from "./walk-value.ts";
+
+/**
+ * Every doubt that is told and never refused: a stable code and what it means. A code is never reused or renamed;
+ * `docs/records.md` lists the same ones (a test holds it to this table).
+ */
+export const WARNING_CODES = {
+  "inventory.oversold": "roomsSold is above the capacity less the rooms not available. Overbooking is legal.",
+  "inventory.sold-split": "transientSold and groupSold do not add up to roomsSold.",
+  "inventory.room-type-repeated": "A room type is named twice for one date.",
+  "inventory.too-many-room-types":
+    "More than 1,000 room types, virtual ones included: insight leaves the record out.",
+  "count.negative": "A count is below zero.",
+  "reservation.revenue-total": "netTotalRevenue of a day is not the sum of that day's net parts.",
+  "reservation.revenue-summary": "The summary is not the sum of the days.",
+  "reservation.outside-stay": "A date of a rate, service or revenue lies outside the stay.",
+  "reservation.too-many-nights":
+    "A room stay has more than 1,100 nights, or all stays together more than 11,000: insight leaves the reservation out.",
+  "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
+  "group.outside-dates": "A block's date lies outside the group's start and end.",
+  "group.too-many-blocks": "More than 11,000 group blocks: insight leaves the group's blocks out.",
+  "status.unmapped":
+    "The status label is not mapped: it is kept, counted on its own, and does not hold inventory.",
+  "room-type.unknown": "The property's inventory feed never named this room type.",
+  "warnings.more": "The record has more warnings than are kept.",
+} as const;
+
+export type WarningCode = keyof typeof WARNING_CODES;
+
+/** One doubt about an accepted record. `pointer` is an RFC 6901 JSON pointer into the record (`/roomStays/0`). */
+export interface Warning {
+  readonly pointer: string;
+  readonly code: WarningCode;
+  readonly message: string;
+}
+
+const NO_WARNINGS: readonly Warning[] = [];
+
+// A record may have 100,000 blocks; a partner learns nothing from the 101st warning, and outcomes are stored.
+const WARNINGS_KEPT_MAX = 100;
+
+/** Collects the warnings of one record: at most 100 are kept, and one more says how many were not. */
+export class WarningList {
+  readonly #kept: Warning[] = [];
+  #total = 0;
+
+  /** Adds a warning at a path within the record. */
+  add(code: WarningCode, path: readonly (string | number)[], message: string): void {
+    this.#total += 1;
+    if (this.#kept.length >= WARNINGS_KEPT_MAX) return;
+    this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
+  }
+
+  /** Adds what another list has listed, and what it has only counted. */
+  addListed(listed: readonly Warning[]): void {
+    for (const warning of listed) {
+      if (warning.code === "warnings.more") {
+        // Written below: it begins with the number.
+        this.#total += Number.parseInt(warning.message, 10);
+        continue;
+      }
+      this.#total += 1;
+      if (this.#kept.length < WARNINGS_KEPT_MAX) this.#kept.push(warning);
+    }
+  }
+
+  /** The warnings, in the order in which they were found. */
+  toArray(): readonly Warning[] {
+    const more = this.#total - this.#kept.length;
+    if (more === 0) return this.#kept;
+    return [
+      ...this.#kept,
+      { pointer: "", code: "warnings.more", message: `${more} more warnings are not listed` },
+    ];
+  }
+}
+
+/** What a record may say of nights for insight to count it; hotels stay far below. Beyond, insight leaves the record out. */
+export const STAY_NIGHTS_MAX = 1_100;
+/** Nights of all room stays of a reservation together. */
+export const RESERVATION_NIGHTS_MAX = 11_000;
+/** Entries of `groupBlocks`, such as 30 room types on each night of a year. */
+export const GROUP_BLOCKS_MAX = 11_000;
+/** Room types of an inventory record, virtual ones included. */
+export const ROOM_TYPES_MAX = 1_000;
+
+const { inventory: INVENTORY, room: ROOM, reservation: RESERVATION, stay: STAY, rate: RATE } = PLACES;
+const { service: SERVICE, bucket: BUCKET, day: DAY, group: GROUP, block: BLOCK } = PLACES;
+
+/** Counts of which each below zero is warned of, with their places. */
+type Counts = readonly { readonly name: string; readonly place: number }[];
+const countsOf = <Name extends string>(
+  places: Readonly<Record<Name, number>>,
+  names: readonly Name[],
+): Counts => names.map((name) => ({ name, place: places[name] }));
+
+const ROOM_COUNTS = countsOf(ROOM, [
+  "roomTypeCapacity",
+  "roomsNotAvailableMaintenance",
+  "roomsNotAvailableOther",
+  "roomsSold",
+  "transientSold",
+  "groupSold",
+]);
+const RESERVATION_COUNTS = countsOf(RESERVATION, ["numberOfRooms"]);
+const STAY_COUNTS = countsOf(STAY, ["numberOfAdults", "numberOfChildren", "numberOfInfants"]);
+const BUCKET_COUNTS = countsOf(BUCKET, ["numberOfChildren"]);
+const BLOCK_COUNTS = countsOf(BLOCK, [
+  "blocks",
+  "pickup",
+  "originalBlocks",
+  "singlePersonOccupancy",
+  "twoPersonOccupancy",
+  "threePersonOccupancy",
+  "fourPersonOccupancy",
+]);
+const NET_PARTS = [DAY.netRoomRevenue, DAY.netFoodRevenue, DAY.netBeverageRevenue, DAY.netOtherRevenue];
+/** As many small decimals add up to what a double holds exactly. */
+const QUICK_PARTS_MAX = 250;
+
+const MINUS = 0x2d;
+
+/**
+ * The dates of all stays of a reservation, days of departure included. Overlapping stays are merged once, so that a
+ * hostile record of many stays and many days costs n log n to check and not n squared. Dates are numbers that compare.
+ */
+export class StayDates {
+  readonly #arrivals: number[] = [];
+  readonly #departures: number[] = [];
+
+  /** Each stay as two days, in any order. */
+  constructor(stays: (readonly [arrival: number, departure: number])[]) {
+    for (const [arrival, departure] of stays.sort(([one], [other]) => one - other)) {
+      const last = this.#departures.length - 1;
+      const reached = this.#departures[last];
+      if (reached === undefined || arrival > reached) {
+        this.#arrivals.push(arrival);
+        this.#departures.push(departure);
+      } else if (departure > reached) this.#departures[last] = departure;
+    }
+  }
+
+  /** Whether a day lies within any stay. */
+  has(day: number): boolean {
+    let low = 0;
+    let high = this.#arrivals.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#arrivals[middle] as number) <= day) low = middle + 1;
+      else high = middle;
+    }
+    return day <= (this.#departures[low - 1] ?? Number.NEGATIVE_INFINITY);
+  }
+}
+
+/** Dates come again and again. */
+const dateTexts = new TextMemory();
+
+/** Looks for what is doubtful in one record. A place is that of an item, 0 for the record itself, plus that of its member. */
+class WarningCheck {
+  readonly #bytes: Buffer;
+  readonly #slab: Int32Array;
+  readonly #base: number;
+  #found: WarningList | undefined;
+  /** The list and the item that are looked at, and within that another; "" for none. */
+  #list = "";
+  #item = 0;
+  #innerList = "";
+  #innerItem = 0;
+
+  constructor({ bytes, slab, base }: RecordSpans) {
+    this.#bytes = bytes;
+    this.#slab = slab;
+    this.#base = base;
+  }
+
+  get found(): readonly Warning[] {
+    return this.#found === undefined ? NO_WARNINGS : this.#found.toArray();
+  }
+
+  /** Oversold, a split that does not add up, repeated room types. `isRepeated`: whether any is. */
+  inventory(isRepeated: boolean): void {
+    const count = this.#countOf(LIST.rooms);
+    if (count > ROOM_TYPES_MAX) {
+      const message = `the record has ${count} room types, and insight counts up to ${ROOM_TYPES_MAX}: it leaves the record out`;
+      this.#warn("inventory.too-many-room-types", "roomTypeInventories", message);
+    }
+    const regular = this.#slab[this.#base + HEAD.regularRooms] as number;
+    const seen = isRepeated ? new Set<string>() : undefined;
+    let at = 0;
+    for (let room = this.#first(LIST.rooms); room !== 0; room = this.#next(room)) {
+      this.#list = at < regular ? "roomTypeInventories" : "virtualRoomTypeInventories";
+      this.#item = at < regular ? at : at - regular;
+      this.#warnOfNegative(room, ROOM_COUNTS);
+      if (seen !== undefined) {
+        const code = this.#text(room + ROOM.roomTypeCode);
+        if (seen.has(code))
+          this.#warn("inventory.room-type-repeated", "roomTypeCode", "this room type is named twice");
+        seen.add(code);
+      }
+      this.#warnOfRooms(room);
+      at += 1;
+    }
+  }
+
+  #warnOfRooms(room: number): void {
+    const sold = this.#count(room + ROOM.roomsSold);
+    const unavailable =
+      this.#count(room + ROOM.roomsNotAvailableMaintenance) + this.#count(room + ROOM.roomsNotAvailableOther);
+    const available = this.#count(room + ROOM.roomTypeCapacity) - unavailable;
+    if (sold > available)
+      this.#warn(
+        "inventory.oversold",
+        "roomsSold",
+        `roomsSold is ${sold}, and ${available} rooms are available`,
+      );
+    const transient = this.#whole(room + ROOM.transientSold);
+    const group = this.#whole(room + ROOM.groupSold);
+    if (Number.isNaN(transient + group) || transient + group === sold) return;
+    const message = `transientSold ${transient} and groupSold ${group} are not roomsSold ${sold}`;
+    this.#warn("inventory.sold-split", "roomsSold", message);
+  }
+
+  /** Revenue that does not add up, dates outside the stay, negative counts. */
+  reservation(): void {
+    this.#warnOfNights();
+    this.#warnOfNegative(0, RESERVATION_COUNTS);
+    let bucket = this.#first(LIST.childAgeBuckets);
+    let rate = this.#first(LIST.rates);
+    let service = this.#first(LIST.services);
+    this.#list = "roomStays";
+    this.#item = 0;
+    for (let stay = this.#first(LIST.stays); stay !== 0; stay = this.#next(stay)) {
+      this.#warnOfNegative(stay, STAY_COUNTS);
+      this.#enter("childAgeBuckets");
+      for (; this.#isOfStay(bucket); bucket = this.#next(bucket)) {
+        this.#warnOfNegative(bucket, BUCKET_COUNTS);
+        this.#innerItem += 1;
+      }
+      const [arrival, departure] = [
+        this.#date(stay + STAY.arrivalDate),
+        this.#date(stay + STAY.departureDate),
+      ];
+      this.#enter("rates");
+      for (; this.#isOfStay(rate); rate = this.#next(rate)) {
+        this.#warnOfDate("startDate", rate + RATE.startDate, arrival, departure, stay);
+        this.#warnOfDate("endDate", rate + RATE.endDate, arrival, departure, stay);
+        this.#innerItem += 1;
+      }
+      this.#enter("services");
+      for (; this.#isOfStay(service); service = this.#next(service)) {
+        this.#warnOfDate("startDate", service + SERVICE.startDate, arrival, departure, stay);
+        this.#warnOfDate("endDate", service + SERVICE.endDate, arrival, departure, stay);
+        this.#innerItem += 1;
+      }
+      this.#enter("");
+      this.#item += 1;
+    }
+    this.#warnOfDays();
+  }
+
+  #enter(list: string): void {
+    this.#innerList = list;
+    this.#innerItem = 0;
+  }
+
+  /** Whether an item is of the stay that is looked at. */
+  #isOfStay(item: number): boolean {
+    return item !== 0 && this.#slab[this.#base + item + 1] === this.#item;
+  }
+
+  /** Nights of each room stay, of which day use has none, and of all together. */
+  #warnOfNights(): void {
+    let all = 0;
+    let at = 0;
+    for (let stay = this.#first(LIST.stays); stay !== 0; stay = this.#next(stay)) {
+      const nights = Math.max(0, this.#day(stay + STAY.departureDate) - this.#day(stay + STAY.arrivalDate));
+      if (nights > STAY_NIGHTS_MAX) {
+        [this.#list, this.#item] = ["roomStays", at];
+        const message = `the stay has ${nights} nights, and insight counts stays of up to ${STAY_NIGHTS_MAX}: it leaves the reservation out`;
+        this.#warn("reservation.too-many-nights", "departureDate", message);
+        this.#list = "";
+        return;
+      }
+      all += nights;
+      at += 1;
+    }
+    if (all <= RESERVATION_NIGHTS_MAX) return;
+    const message = `the room stays have ${all} nights together, and insight counts up to ${RESERVATION_NIGHTS_MAX}: it leaves the reservation out`;
+    this.#warn("reservation.too-many-nights", "roomStays", message);
+  }
+
+  /** Rates and services belong to their own stay; its day of departure counts as within it (a service may be taken then). */
+  #warnOfDate(name: string, place: number, arrival: number, departure: number, stay: number): void {
+    const date = this.#date(place);
+    // Of a date that is not given every comparison is false.
+    if (!(date < arrival || date > departure)) return;
+    const within = `${this.#text(stay + STAY.arrivalDate)} to ${this.#text(stay + STAY.departureDate)}`;
+    this.#warn("reservation.outside-stay", name, `${this.#text(place)} is outside ${within}`);
+  }
+
+  #warnOfDays(): void {
+    const stay = this.#first(LIST.stays);
+    const [arrival, departure] = [this.#date(stay + STAY.arrivalDate), this.#date(stay + STAY.departureDate)];
+    const dates = this.#next(stay) === 0 ? undefined : new StayDates(this.#stays());
+    [this.#list, this.#item] = ["stayRevenue/daily", 0];
+    for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) {
+      const date = this.#date(day + DAY.occupancyDate);
+      const isWithin = dates === undefined ? date >= arrival && date <= departure : dates.has(date);
+      if (!isWithin) {
+        const message = `${this.#text(day + DAY.occupancyDate)} is outside every room stay`;
+        this.#warn("reservation.outside-stay", "occupancyDate", message);
+      }
+      if (!this.#isSum(day)) {
+        const message =
+          "netTotalRevenue is not the sum of the day's net room, food, beverage and other revenue";
+        this.#warn("reservation.revenue-total", "netTotalRevenue", message);
+      }
+      this.#item += 1;
+    }
+    this.#list = "";
+    this.#warnOfSummary("netTotalTicketRevenue", "netTicketPrice");
+    this.#warnOfSummary("totalTicketRevenue", "ticketPrice");
+  }
+
+  #stays(): [number, number][] {
+    const stays: [number, number][] = [];
+    for (let stay = this.#first(LIST.stays); stay !== 0; stay = this.#next(stay))
+      stays.push([this.#date(stay + STAY.arrivalDate), this.#date(stay + STAY.departureDate)]);
+    return stays;
+  }
+
+  /** Whether the total of a day is the sum of those of its parts that are given; without any there is nothing to compare. */
+  #isSum(day: number): boolean {
+    const total = day + DAY.netTotalRevenue;
+    if (!this.#isGiven(total)) return true;
+    let difference = this.#units(total);
+    let parts = 0;
+    for (const part of NET_PARTS) {
+      if (!this.#isGiven(day + part)) continue;
+      difference -= this.#units(day + part);
+      parts += 1;
+    }
+    if (parts === 0 || difference === 0) return true;
+    if (!Number.isNaN(difference)) return false;
+    return this.#addUp(
+      NET_PARTS.map((part) => day + part).filter((part) => this.#isGiven(part)),
+      total,
+    );
+  }
+
+  /** A total of the summary can be compared only when every day names the price that it sums up. */
+  #warnOfSummary(
+    total: "netTotalTicketRevenue" | "totalTicketRevenue",
+    price: "netTicketPrice" | "ticketPrice",
+  ): void {
+    if (!this.#isGiven(HEAD[total])) return;
+    const prices: number[] = [];
+    for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) {
+      if (!this.#isGiven(day + DAY[price])) return;
+      prices.push(day + DAY[price]);
+    }
+    if (prices.length === 0 || this.#addUp(prices, HEAD[total])) return;
+    this.#list = "";
+    const message = `${total} is not the sum of the days' ${price}`;
+    this.#warn("reservation.revenue-summary", `stayRevenue/summary/${total}`, message);
+  }
+
+  /** Pickup above its block, blocks outside the group's dates. */
+  group(): void {
+    const count = this.#countOf(LIST.blocks);
+    if (count > GROUP_BLOCKS_MAX) {
+      const message = `the group has ${count} blocks, and insight counts up to ${GROUP_BLOCKS_MAX}: it leaves them out`;
+      this.#warn("group.too-many-blocks", "groupBlocks", message);
+    }
+    const [first, last] = [this.#date(GROUP.startDate), this.#date(GROUP.endDate)];
+    [this.#list, this.#item] = ["groupBlocks", 0];
+    for (let block = this.#first(LIST.blocks); block !== 0; block = this.#next(block)) {
+      this.#warnOfNegative(block, BLOCK_COUNTS);
+      const [blocks, pickup] = [this.#count(block + BLOCK.blocks), this.#whole(block + BLOCK.pickup)];
+      if (pickup > blocks)
+        this.#warn("group.pickup-above-blocks", "pickup", `pickup is ${pickup}, blocks is ${blocks}`);
+      const date = this.#date(block + BLOCK.occupancyDate);
+      if (date < first || date > last) {
+        const outside = `${this.#text(GROUP.startDate)} to ${this.#text(GROUP.endDate)}`;
+        const message = `${this.#text(block + BLOCK.occupancyDate)} is outside ${outside}`;
+        this.#warn("group.outside-dates", "occupancyDate", message);
+      }
+      this.#item += 1;
+    }
+  }
+
+  /** The first and the last date that the record is about. */
+  dates(resource: Resource): readonly [string, string] {
+    if (resource === "groups") return [this.#dateText(GROUP.startDate), this.#dateText(GROUP.endDate)];
+    if (resource === "inventories") {
+      const date = this.#dateText(INVENTORY.occupancyDate);
+      return [date, date];
+    }
+    const stay = this.#first(LIST.stays);
+    let [first, last] = [stay + STAY.arrivalDate, stay + STAY.departureDate];
+    for (let other = this.#next(stay); other !== 0; other = this.#next(other)) {
+      if (this.#date(other + STAY.arrivalDate) < this.#date(first)) first = other + STAY.arrivalDate;
+      if (this.#date(other + STAY.departureDate) > this.#date(last)) last = other + STAY.departureDate;
+    }
+    return [this.#dateText(first), this.#dateText(last)];
+  }
+
+  /** Warns of a member of what is looked at. */
+  #warn(code: WarningCode, member: string, message: string): void {
+    this.#found ??= new WarningList();
+    const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];
+    const path = this.#list === "" ? [] : [this.#list, this.#item, ...inner];
+    this.#found.add(code, [...path, member], message);
+  }
+
+  #warnOfNegative(item: number, counts: Counts): void {
+    for (const { name, place } of counts) {
+      if (!this.#isGiven(item + place) || this.#bytes[this.#start(item + place)] !== MINUS) continue;
+      const value = this.#whole(item + place);
+      if (value < 0) this.#warn("count.negative", name, `${name} is ${value}`);
+    }
+  }
+
+  /** Whether decimals add up to another, to the last digit. */
+  #addUp(parts: readonly number[], total: number): boolean {
+    let difference = this.#units(total);
+    for (const part of parts) difference -= this.#units(part);
+    if (!Number.isNaN(difference) && parts.length <= QUICK_PARTS_MAX) return difference === 0;
+    const sum = new DecimalSum();
+    for (const part of parts) sum.add(this.#text(part));
+    return sum.equals(this.#text(total));
+  }
+
+  #countOf(list: number): number {
+    let count = 0;
+    for (let item = this.#first(list); item !== 0; item = this.#next(item)) count += 1;
+    return count;
+  }
+
+  #first(list: number): number {
+    return this.#slab[this.#base + HEAD.firstOfList + list] as number;
+  }
+
+  #next(item: number): number {
+    return this.#slab[this.#base + item] as number;
+  }
+
+  #isGiven(place: number): boolean {
+    return this.#slab[this.#base + place] !== 0;
+  }
+
+  #start(place: number): number {
+    return (this.#slab[this.#base + place] as number) >>> 1;
+  }
+
+  #end(place: number): number {
+    return this.#slab[this.#base + place + 1] as number;
+  }
+
+  #text(place: number): string {
+    return this.#bytes.toString("utf8", this.#start(place), this.#end(place));
+  }
+
+  #dateText(place: number): string {
+    return dateTexts.textAt(this.#bytes, this.#start(place), this.#end(place));
+  }
+
+  /** Days since 1970-01-01. */
+  #day(place: number): number {
+    return dayAt(this.#bytes, this.#start(place));
+  }
+
+  /** As YYYYMMDD; NaN where none is given. */
+  #date(place: number): number {
+    return this.#isGiven(place) ? dateAt(this.#bytes, this.#start(place)) : Number.NaN;
+  }
+
+  /** NaN where none is given. */
+  #whole(place: number): number {
+    return this.#isGiven(place) ? this.#units(place) / 10_000 : Number.NaN;
+  }
+
+  /** What an absent count counts as. */
+  #count(place: number): number {
+    return this.#isGiven(place) ? this.#whole(place) : 0;
+  }
+
+  #units(place: number): number {
+    return smallUnitsAt(this.#bytes, this.#start(place), this.#end(place));
+  }
+}
+
+/** The warnings of a record, in the order of its members, and the first and the last date that it is about. */
+export function lookAt(
+  resource: Resource,
+  spans: RecordSpans,
+  isRoomRepeated: boolean,
+): { readonly warnings: readonly Warning[]; readonly dates: readonly [first: string, last: string] } {
+  const check = new WarningCheck(spans);
+  if (resource === "reservations") check.reservation();
+  else if (resource === "groups") check.group();
+  else check.inventory(isRoomRepeated);
+  return { warnings: check.found, dates: check.dates(resource) };
+}
