@@ -36,7 +36,7 @@ import {
   ROWS_MAX,
   requireFewRows,
 } from "./question.ts";
-import { sumEntries } from "./sum-entries.ts";
+import { sumEntries } from "./statements.ts";
 
 const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
 const readNights = readStatement(new URL("./sql/read-block-nights.sql", import.meta.url));

@@ -15,10 +15,12 @@ import {
 } from "./fields.ts";
 import type { LabelMeanings } from "./query-context.ts";
 import { type InsightProperty, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
-import { readWithParts } from "./statement-parts.ts";
-import { sumEntries } from "./sum-entries.ts";
+import { composeStatement, sumEntries } from "./statements.ts";
 
-const readSettled = readWithParts(new URL("./sql/read-settled-rooms.sql", import.meta.url));
+const readSettled = composeStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url), {
+  moment: "night",
+  "of-short-ones": "",
+});
 
 /** Rooms of reservations on the books of a night, shares settled. */
 export interface SettledRooms {
@@ -50,7 +52,9 @@ export async function readSettledRooms(
   return requireFewRows(rows, range);
 }
 
-const readNight = readWithParts(new URL("./sql/read-night-reservations.sql", import.meta.url));
+const readNight = composeStatement(new URL("./sql/read-night-reservations.sql", import.meta.url), {
+  "of-short-ones": "",
+});
 const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql", import.meta.url));
 
 /** More than any hotel has of one night, cancelled ones with them. */
@@ -145,7 +149,7 @@ export async function readNightReservations(
 ): Promise<NightReservation[]> {
   const which = [property.bucket, property.propertyId];
   const until = [at.sourceUpTo, at.receivedUpTo];
-  const rows = await sumEntries<NightRow>(on, readNight, [...which, night, ...until, "", RESERVATIONS_MAX]);
+  const rows = await sumEntries<NightRow>(on, readNight, [...which, night, night, ...until, RESERVATIONS_MAX]);
   const [deducting, off] = [new Set(labels.deducting), new Set(labels.off)];
   const deducts = rows.map(({ label }) =>
     deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null,

@@ -15,7 +15,7 @@ import {
 } from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
-import { type BooksRow, readPackedBooks } from "./packed-books.ts";
+import { type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
 import {
   afterPlace,
   BOOKS_POSITION,
@@ -29,10 +29,9 @@ import {
 import { STAY_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
 import { boundOf, GROUPINGS, type Grouping, type StayQuestion } from "./question.ts";
-import { readVariants } from "./statement-variants.ts";
-import { sumEntries } from "./sum-entries.ts";
+import { composeVariants, sumEntries } from "./statements.ts";
 
-const readOnTheBooksOf = readVariants(new URL("./sql/read-on-the-books.sql", import.meta.url));
+const readOnTheBooksOf = composeVariants(new URL("./sql/read-on-the-books.sql", import.meta.url), CHANGES_TEXTS);
 
 /** Nothing is packed where rows are read. */
 const ALL_RECEIPTS = "-infinity";

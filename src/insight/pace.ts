@@ -16,8 +16,7 @@ import type { Asked, Insight } from "./insight.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
 import { numberParameter, STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, daysBetween, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
-import { readVariants } from "./statement-variants.ts";
-import { sumEntries } from "./sum-entries.ts";
+import { composeVariants, sumEntries } from "./statements.ts";
 
 /** What is to be added up of one cell at one number of days before the night; numbers are decimal text. */
 interface CurveChange {
@@ -81,7 +80,10 @@ function bookingCurve(changes: readonly CurveChange[], daysMax: number): CurvePo
   return curve;
 }
 
-const readPace = readVariants(new URL("./sql/read-pace.sql", import.meta.url));
+const readPace = composeVariants(new URL("./sql/read-pace.sql", import.meta.url), {
+  moment: "night, days, next_days",
+  "of-short-ones": "",
+});
 
 const DAYS_BEFORE_MAX = 1_100;
 /** The same weekday of the year before: 52 weeks. */

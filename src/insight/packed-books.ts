@@ -7,8 +7,7 @@ import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
 import { type BooksPlace, compareCodes, type NightWindow, placeOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
 import { addDays, boundOf, daysBetween, type StayQuestion } from "./question.ts";
-import { readGroupings, readVariants } from "./statement-variants.ts";
-import { sumEntries } from "./sum-entries.ts";
+import { composeVariants, sumEntries } from "./statements.ts";
 
 /** Of an entry in a segment, as src/insight/sql/pack-nights.sql writes it. */
 const ENTRY_BYTES = 52;
@@ -235,8 +234,13 @@ const READ_SEGMENTS = namedStatement(
   where bucket = $1 and property_id = $2
     and quarter between date_trunc('quarter', $3::date - interval '30 days')::date and $4::date`,
 ).text;
-const readCellsOf = readGroupings(new URL("./sql/read-cells.sql", import.meta.url));
-const readChangesBesideOf = readVariants(new URL("./sql/read-changes-beside-segments.sql", import.meta.url));
+/** What stands in the part `changes-of-books`. */
+export const CHANGES_TEXTS = { moment: "night", "of-short-ones": "and received_at > $10" };
+const readCellsOf = composeVariants(new URL("./sql/read-cells.sql", import.meta.url));
+const readChangesBesideOf = composeVariants(
+  new URL("./sql/read-changes-beside-segments.sql", import.meta.url),
+  CHANGES_TEXTS,
+);
 
 /** Of fewer nights the rows are as quick as the segments of two quarters. */
 const NIGHTS_MIN = 45;
@@ -288,7 +292,7 @@ export async function readPackedBooks(
   if (packedUpTo === undefined) return undefined;
   const { deducting, off } = queryContext.labels.reservations;
   const { rows: cells } = await client.query<CellRow>({
-    ...readCellsOf(by),
+    ...(await readCellsOf(client, by, clock)),
     values: [...place, deducting, off, queryContext.labels.groups.deducting, queryContext.settings.currency],
   });
   if (cells.length * nights > SUMS_MAX) return undefined;

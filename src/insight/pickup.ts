@@ -12,10 +12,12 @@ import {
 } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, type StayQuestion } from "./question.ts";
-import { readVariants } from "./statement-variants.ts";
-import { sumEntries } from "./sum-entries.ts";
+import { composeVariants, sumEntries } from "./statements.ts";
 
-const readPickup = readVariants(new URL("./sql/read-pickup.sql", import.meta.url));
+const readPickup = composeVariants(new URL("./sql/read-pickup.sql", import.meta.url), {
+  moment: "night, is_after",
+  "of-short-ones": "",
+});
 
 const FIELDS = {
   stayDate,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { sumEntries } from "../../src/insight/sum-entries.ts";
+import { sumEntries } from "../../src/insight/statements.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { createTestDatabase } from "../support/database.ts";
 

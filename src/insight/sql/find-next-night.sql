@@ -1,6 +1,4 @@
--- The first night from $3 on on which anything of the property may be: an entry or delta of a reservation, an entry of a
--- block, or, where $4 is set, an inventory record; null where there is nothing more. Short ones may have ended before, and a delta
--- may have nothing between its runs, so the first may be $3 for nothing.
+-- The first night from $3 on on which anything of the property may be (inventory where $4 is set); null where there is nothing more.
 -- Plan: the first row of each index of short ones and of current_record's primary key; all long ones, which are few.
 select to_char(least(
   (

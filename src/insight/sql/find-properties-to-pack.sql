@@ -1,8 +1,5 @@
--- Of the properties $3, of the buckets $2: those that have entries that can be packed, and either no segments or something of theirs in which entries
--- may be was received after the id $1; without $1 all that have such entries. Those first that were packed longest ago. What arrived is read from
--- the notes of feeds, and not from the entries: those of an hour may be millions. Where tables are distributed, each worker looks at its own buckets.
--- Plan: for each property one look into the indexes night_entry_short, ledger_delta_short and the key of feed_arrival. What is ordered and has a limit
--- is walked by its index only: as `exists` it was a scan of all entries for each property that has none (96 s for 80 of 128, and 4.8 million entries).
+-- Of the properties $3 of the buckets $2 those with entries to pack, and without segments or with arrivals after the id $1 (null: any); the longest
+-- unpacked first. Each lateral with a limit is one look into an index; as `exists` it was a scan of all entries.
 select home.bucket, property.property_id
 from bellhop.bucket_lease as home
 join unnest($2::smallint[], $3::integer[]) as property (bucket, property_id) on property.bucket = home.bucket

@@ -1,5 +1,4 @@
--- Puts the small segments of the quarters of the property $2 together that have many of them, into the newest of each; large ones stay
--- as they are, so that nothing is written again and again.
+-- Merges the small segments of the quarters of the property $2 that have more than 16 of them into the newest of each.
 with small as (
   select quarter, received_up_to, entries, packed
   from (

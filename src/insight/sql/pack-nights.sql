@@ -1,7 +1,5 @@
--- Packs the entries of the property $2, rows and runs of deltas, that were received after $3 and up to $4, by quarters of the year in which they begin: 52
--- bytes each, numbers with the highest byte first (src/insight/packed-books.ts reads them). Times are microseconds and dates days since
--- 2000-01-01, amounts ten-thousandths.
--- Plan: bitmap scans of night_entry_short and night_entry_received, and of those of ledger_delta.
+-- Packs the entries of the property $2 that were received after $3 and up to $4, by quarters of their first night: 52 bytes each, numbers with the
+-- highest byte first (src/insight/packed-books.ts reads them). Times are microseconds and dates days since 2000-01-01, amounts ten-thousandths.
 insert into bellhop_state.ledger_segment (bucket, property_id, quarter, received_up_to, entries, packed)
 select
   bucket, $2, date_trunc('quarter', first_night::timestamp)::date, $4, count(*),
@@ -28,7 +26,7 @@ from (
       select * from bellhop_state.ledger_delta
       where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
     )
-    /* part: runs-of-delta */
+    {runs-of-delta}
   ) as run
 ) as entry
 group by bucket, 3

@@ -1,6 +1,5 @@
--- What group block masters say of the nights from $3 to $4, by group, label and room type: of what has a source time up to $5
--- and was received up to $6. $7 and $8 are groups and the instants after which their cutoff has passed: what was given back
--- since then is told apart. At most $9 rows. Plan: bitmap scans of block_entry_short (from $3 - 30 to $4) and block_entry_long.
+-- What group masters say of the nights from $3 to $4, by group, label and room type, with a source time up to $5, received up to $6. $7 and $8:
+-- groups and the instants of their cutoffs, after which what was given back counts apart. At most $9 rows.
 select
   (entry.first_night + passed)::text as night, entry.key as block_group, kind.status as label,
   kind.room_type_code as room_type,

@@ -1,16 +1,15 @@
--- The groups and currencies of the property $2, numbered as `changes-of-books` numbers them, each with the dimensions that deduct (labels
--- $3) and those that nobody has mapped (neither $3 nor $4), eight bytes each as hexadecimal digits. $5 are the labels of groups that
--- deduct, $6 is the currency of what names none.
+-- The groups and currencies of the property $2, numbered as `changes-of-books` does, with the dimensions that deduct (labels $3) and those
+-- that nobody has mapped (neither $3 nor $4), eight bytes each in hexadecimal. $5: labels of groups that deduct, $6: the default currency.
 with told as materialized (
   select
     dimension,
-    room_type_code /* by */ as unit,
+    {unit} as unit,
     coalesce(currency_code, $6) as currency,
     (status = any ($3::text[])) is true as deducts,
     (status = any ($4::text[])) is true as is_off,
     (status = any ($5::text[])) is true as holds
-  from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2
+  from bellhop_state.night_dimension as t
+  where bucket = $1 and property_id = $2 /* and its bucket */
 )
 select
   row_number() over (order by unit, currency)::integer as cell, unit, currency,

@@ -1,6 +1,5 @@
--- The first part of the bucket $1 that is accepted and not applied in the log writers $2. For each log writer the end of an index of cursors and
--- the next entry of the log's primary key.
--- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
+-- The first part of the bucket $1 that is accepted and not applied in the log writers $2: for each the end of an index of cursors and the next entry
+-- of the log's primary key (compared as in read-backlog.sql).
 select part.request_id
 from unnest($2::bigint[]) as log_writer (log_writer_id)
 left join lateral (

@@ -1,6 +1,5 @@
--- What is on the books of each night from $3 to $4 at one instant, by one grouping and by currency: at most $11 rows,
--- after the row ($12, $13, $14, $15, $16). $5 to $10 as its part says, of which the running sums are laid out by nights.
-with /* part: changes-of-books */,
+-- What is on the books of each night from $3 to $4, by grouping and currency: at most $11 rows behind the row ($12 … $16).
+with {changes-of-books},
 stretch as (
   select
     cell, night, lead(night, 1, $4::date + 1) over passed as end_night,

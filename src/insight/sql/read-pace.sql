@@ -1,23 +1,17 @@
--- The booking curves of the nights from $3 to $4 together, up to an instant ($5), by one grouping and by currency: what to add up by days
--- before the night. Written for room types and the source clock (src/insight/statement-variants.ts). $6 are the labels that
--- deduct, $7 the currency of what names none. A business day is that of the time zone $8, and ends $9 minutes after midnight.
--- All that is $10 days before the night or more is told as one; what is entered after the night's business day is left out.
--- Of the cells from ($11 … $14) on the first $15.
--- A run of nights reaches each of them one day later than the one before, so that on the axis of days it is a run, too: only
--- its ends are summed (`slope`), and what is told at one day (`level`). The curve at a day is the sum of the levels at
--- that day and above, and of the slopes' running sum (src/insight/pace.ts).
--- Shared rooms are settled by night and day. Plan: as read-on-the-books, but only the dimensions of the entries that were found.
+-- The booking curves of the nights from $3 to $4 together, up to $5, by grouping and currency, for labels $6: changes by days before the night
+-- (src/insight/pace.ts adds them up). A business day is of the time zone $8 and ends $9 minutes after midnight; all that is $10 days before or
+-- more is one. A run of nights is a run of days, too, of which only the ends are summed. Of the cells from ($11 … $14) on the first $15.
 with entry as materialized (
   select dimension, share_id, key, rooms, room_revenue, gross_room_revenue,
     greatest(first_night, $3::date) as first, least(first_night + nights - 1, $4::date) as last,
-    (source_time /* clock */ at time zone $8 - make_interval(mins => $9))::date as day
-  from (/* part: entries-of-nights */) as stored
-  where source_time /* clock */ <= $5
+    ({time} at time zone $8 - make_interval(mins => $9))::date as day
+  from ({entries-of-nights}) as stored
+  where {time} <= $5
 ),
 kind as materialized (
   select
-    dimension, dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $7)) as cell,
-    room_type_code /* by */ as unit, coalesce(currency_code, $7) as currency
+    dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $7)) as cell,
+    {unit} as unit, coalesce(currency_code, $7) as currency
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status = any ($6::text[]) and dimension in (select dimension from entry)
 ),
@@ -34,7 +28,7 @@ run as materialized (
 shared_entry as materialized (
   select dimension, share_id, key as sharer, rooms, first, last, day from entry where share_id is not null and last >= day
 ),
-place_of_kind as (/* part: places-of-kinds */),
+place_of_kind as ({places-of-kinds}),
 entered as materialized (
   select
     share_id, sharer, cell, place, first + passed as night, least(first + passed - day, $10::integer) as days, sum(rooms) as rooms
@@ -55,7 +49,7 @@ sharer_night as (
   group by step.share_id, step.night, step.days, step.next_days, sharer, cell, place
   having sum(rooms) <> 0
 ),
-shared_room as (/* part: settled-shares by night, days, next_days */),
+shared_room as ({settled-shares}),
 change as (
   select cell, least_days as days, sum(rooms) as slope_rooms, sum(room_revenue) as slope_revenue,
     sum(gross_room_revenue) as slope_gross, 0 as level_rooms, null::numeric as level_revenue, null::numeric as level_gross

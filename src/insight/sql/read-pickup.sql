@@ -1,14 +1,10 @@
--- What came onto the books of each night from $3 to $4 after one instant ($5) and up to another ($6), by one grouping and by
--- currency: at most $9 rows after the row ($10 … $14). Written for room types and the source clock (src/insight/statement-variants.ts);
--- $7 are the labels that deduct, $8 is the currency of what names none.
--- Booked and cancelled are told by the difference of the two states, one reservation at a time (one share at a time for a shared
--- room): what it has more on a night in a group is booked, what it has less is cancelled. What happened in between and was
--- taken back is nothing. A reservation whose night moves from one group to another is cancelled there and booked here.
--- Plan: as read-on-the-books; running sums by reservation and cell, then by cell. Shared rooms by night_entry_shared.
+-- What came onto the books of each night from $3 to $4 after $5 and up to $6, by grouping and currency, for labels $7: at most $9 rows behind
+-- ($10 … $14). Booked and cancelled are the difference of the two states of each reservation (of each share for a shared room): what
+-- it has more on a night in a group is booked, what it has less is cancelled.
 with kind as materialized (
   select
-    dimension, dense_rank() over (order by room_type_code /* by */, coalesce(currency_code, $8)) as cell,
-    room_type_code /* by */ as unit, coalesce(currency_code, $8) as currency
+    dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $8)) as cell,
+    {unit} as unit, coalesce(currency_code, $8) as currency
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status = any ($7::text[])
 ),
@@ -18,9 +14,9 @@ run as materialized (
     least(entry.first_night + entry.nights, $4::date + 1) as end_night,
     case when entry.share_id is null then entry.rooms else 0 end as rooms,
     entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue
-  from (/* part: entries-of-nights */) as entry
+  from ({entries-of-nights}) as entry
   join kind on kind.dimension = entry.dimension
-  where entry.source_time /* clock */ > $5 and entry.source_time /* clock */ <= $6
+  where entry.{time} > $5 and entry.{time} <= $6
 ),
 key_change as (
   select key, cell, night, sum(rooms) as rooms
@@ -39,11 +35,11 @@ key_stretch as (
   window so_far as (partition by key, cell order by night)
 ),
 shared_entry as materialized (
-  select *, source_time /* clock */ <= $5 as is_before
-  from (/* part: shared-entries */) as entry
-  where source_time /* clock */ <= $6
+  select *, {time} <= $5 as is_before
+  from ({shared-entries}) as entry
+  where {time} <= $6
 ),
-place_of_kind as (/* part: places-of-kinds */),
+place_of_kind as ({places-of-kinds}),
 sharer_night as (
   select share_id, sharer, cell, place, first_night + passed as night, is_after, sum(rooms) as rooms
   from shared_entry
@@ -55,7 +51,7 @@ sharer_night as (
   group by share_id, sharer, cell, place, first_night + passed, is_after
   having sum(rooms) <> 0
 ),
-shared_room as (/* part: settled-shares by night, is_after */),
+shared_room as ({settled-shares}),
 share_change as (
   select share_id, cell, night, sum(case when is_after then rooms else -rooms end) as rooms
   from shared_room

@@ -1,5 +1,5 @@
--- Of the reservations $3: the version that counts at the source time $4 as received up to $5, its first night and the day after
--- its last, and the newest stale one that was received after it. Index scans of reservation_version's key, one for each.
+-- Of the reservations $3 the version that counts at the source time $4 as received up to $5, its first night and the day after its last, and the
+-- newest stale one that was received after it. Index scans of reservation_version's key.
 select wanted.key, to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
   version.request_id, version.record_index, version.from_date::text as from_date,
   version.to_date::text as to_date, late.request_id as late_request_id, late.record_index as late_record_index

@@ -1,6 +1,5 @@
--- Rooms of reservations that are on the books, from the night $3 to $4, by room type and group: of what has a source time up to
--- $5 and was received up to $6, under the labels $7; at most $8 rows. Shared rooms are settled night by night.
--- Only changes are summed, and nights are laid out at the end.
+-- Rooms of reservations on the books from the night $3 to $4, by room type and group, with a source time up to $5, received up to $6, under the
+-- labels $7; at most $8 rows. Only changes are summed, and nights are laid out at the end; shared rooms are settled night by night.
 with kind as materialized (
   select
     dimension, room_type_code, group_block_code, dense_rank() over (order by room_type_code, group_block_code) as cell
@@ -11,14 +10,14 @@ run as materialized (
   select
     kind.cell, entry.rooms, greatest(entry.first_night, $3::date) as first_night,
     least(entry.first_night + entry.nights, $4::date + 1) as end_night
-  from (/* part: entries-of-nights */) as entry
+  from ({entries-of-nights}) as entry
   join kind using (dimension)
   where entry.bucket = $1 and entry.share_id is null and entry.source_time <= $5 and entry.received_at <= $6
 ),
 shared_entry as materialized (
-  select * from (/* part: shared-entries */) as entry where source_time <= $5 and received_at <= $6
+  select * from ({shared-entries}) as entry where source_time <= $5 and received_at <= $6
 ),
-place_of_kind as (/* part: places-of-kinds */),
+place_of_kind as ({places-of-kinds}),
 sharer_night as (
   select share_id, sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
   from shared_entry
@@ -28,7 +27,7 @@ sharer_night as (
   group by share_id, sharer, cell, place, first_night + passed
   having sum(rooms) <> 0
 ),
-shared_room as (/* part: settled-shares by night */),
+shared_room as ({settled-shares}),
 change as (
   select cell, first_night as night, sum(rooms) as rooms from run group by cell, first_night
   union all

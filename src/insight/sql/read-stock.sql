@@ -1,6 +1,5 @@
--- The facts of the inventory versions that hold the contents of the nights $3 ($4, $5): one look into the primary key a night. Each is
--- looked for by itself (limit 1): joined as a set they would be sought among all versions that the property ever had, as long as
--- the server has no statistics, and where those were taken while there were few.
+-- The facts of the inventory versions that hold the contents of the nights $3 ($4, $5). One look into the primary key a night: joined as a set
+-- they would be sought among all versions of the property where the server has no statistics.
 select wanted.night, version.facts
 from unnest($3::text[], $4::timestamptz[], $5::text[]) as wanted (night, facts_source_time, content_hash)
 cross join lateral (

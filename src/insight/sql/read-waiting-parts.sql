@@ -1,7 +1,5 @@
--- What the bucket $1 has accepted and not applied in the log writers $2, by resource: parts, of at most $3 looked at a log writer, and the
--- oldest. Only of clients that the property ($4, $5) is granted to: what the others of the bucket send is none of their business.
--- An index scan of the log's primary key from the cursor on, for each log writer.
--- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
+-- What the bucket $1 has accepted and not applied in the log writers $2, by resource: at most $3 parts a log writer, and the oldest; only of clients
+-- that the property ($4, $5) is granted to. Index scans of the log's primary key from the cursors on (compared as in read-backlog.sql).
 select part.resource, count(*)::integer as parts,
   extract(epoch from analytics.received_at_of(min(part.request_id::text)::uuid))::float8 * 1000 as oldest_ms
 from unnest($2::bigint[]) as log_writer (log_writer_id)

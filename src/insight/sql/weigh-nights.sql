@@ -1,5 +1,4 @@
--- How many rows of the nights from $3 to $4 are laid out night by night before anything is added up: of shared rooms, and of group
--- blocks. Plan: night_entry_shared, and bitmap scans of block_entry_short and block_entry_long.
+-- How many rows of shared rooms and of group blocks are laid out for the nights from $3 to $4.
 select
   (
     select coalesce(sum(least(first_night + nights, $4::date + 1) - greatest(first_night, $3::date)), 0)

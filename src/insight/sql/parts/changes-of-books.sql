@@ -1,15 +1,10 @@
--- The changes of the nights from $3 to $4 at one instant ($5), by one grouping and by currency. Written for room types and the source
--- clock; the column of another grouping and the other clock are put in their places (src/insight/statement-variants.ts). $6 are
--- the labels that deduct, $7 those that are known and do not, $8 the labels of groups that deduct; $9 is the currency of what names none.
--- Of runs of up to 31 nights those that were received after $10: `-infinity` for all.
--- Only changes are summed: what a run adds on its first night it takes off after its last, and a running sum over the
--- nights of a cell (a group and currency) is what is there. Nights are laid out only for shared rooms, which are settled night by night.
--- Plan: bitmap scans of the entries, a hash join with the property's dimensions, one hash aggregate by cell and night for both
--- ends of runs. What is most often nothing (shared, unmapped and unpriced rooms) is summed only where it is something.
+-- The changes of the nights from $3 to $4 up to $5, by grouping and currency ($9 where none is named). $6: labels that deduct, $7: that are
+-- known and do not, $8: of groups that deduct. A running sum of a cell's changes is what is there; nights are laid out only for
+-- shared rooms. Plan: bitmap scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
 told as materialized (
   select
     dimension,
-    room_type_code /* by */ as unit,
+    {unit} as unit,
     coalesce(currency_code, $9) as currency,
     (status = any ($6::text[])) is true as deducts,
     (status = any ($7::text[])) is true as is_off,
@@ -42,16 +37,16 @@ change_of_all as (
       kind.cell, kind.deducts, greatest(entry.first_night, $3::date) as first_night,
       entry.first_night + entry.nights as end_night,
       entry.rooms, entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue, entry.share_id
-    from (/* part: entries-of-nights, short ones where received_at > $10 */) as entry
+    from ({entries-of-nights}) as entry
     join kind on kind.dimension = entry.dimension and not kind.is_off
-    where entry.source_time /* clock */ <= $5
+    where entry.{time} <= $5
   ) as run
   group by grouping sets ((cell, first_night), (cell, end_night))
 ),
 shared_entry as materialized (
-  select * from (/* part: shared-entries */) as entry where source_time /* clock */ <= $5
+  select * from ({shared-entries}) as entry where {time} <= $5
 ),
-place_of_kind as (/* part: places-of-kinds */),
+place_of_kind as ({places-of-kinds}),
 sharer_night as (
   select share_id, sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
   from shared_entry
@@ -62,19 +57,19 @@ sharer_night as (
   group by share_id, sharer, cell, place, first_night + passed
   having sum(rooms) <> 0
 ),
-shared_room as (/* part: settled-shares by night */),
+shared_room as ({settled-shares}),
 block_change as (
   select key, dimension, night, sum(blocks) as blocks
   from (
     select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint - coalesce(picked_up, 0) as blocks
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
-      and first_night <= $4::date and first_night + nights > $3::date and source_time /* clock */ <= $5
+      and first_night <= $4::date and first_night + nights > $3::date and {time} <= $5
     union all
     select key, dimension, first_night + nights, coalesce(picked_up, 0)::bigint - coalesce(blocks, 0)
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
-      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and source_time /* clock */ <= $5
+      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and {time} <= $5
   ) as ends
   group by key, dimension, night
 ),

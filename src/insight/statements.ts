@@ -1,0 +1,84 @@
+import type pg from "pg";
+import { statementOfBucket } from "../platform/db/dialect.ts";
+import { readStatement, type Statement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import type { Clock, Grouping } from "./question.ts";
+
+/** Texts by the names under which statements have them, as `{name}`. */
+type Texts = Readonly<Record<string, string>>;
+
+/** Of the ledger itself, and no insight's. */
+const RUNS_OF_DELTA = "runs-of-delta";
+
+function partNamed(name: string): string {
+  const folder = name === RUNS_OF_DELTA ? "../apply/ledger/sql" : "./sql/parts";
+  return `\n${readStatement(new URL(`${folder}/${name}.sql`, import.meta.url)).text}`;
+}
+
+function compose(text: string, texts: Texts): string {
+  const pieces = text.split(/\{([a-z-]+)\}/);
+  return pieces
+    .map((piece, at) => (at % 2 === 0 ? piece : (texts[piece] ?? compose(partNamed(piece), texts))))
+    .join("");
+}
+
+/** Reads a statement in which each `{name}` stands for a text that is given, or for a part of `sql/parts`. */
+export function composeStatement(url: URL, texts: Texts = {}): Statement {
+  const { name, text } = readStatement(url);
+  return { name, text: compose(text, texts) };
+}
+
+/** The column of each grouping: `{unit}`. */
+const UNITS: Readonly<Record<Grouping, string>> = {
+  none: 'null::text collate "C"',
+  roomType: "room_type_code",
+  bookedRoomType: "coalesce(booked_room_type_code, room_type_code)",
+  marketSegment: "market_segment_code",
+  rateCode: "rate_code",
+  channel: "channel",
+  group: "group_block_code",
+};
+/** The column of each clock: `{time}`. */
+const TIMES: Readonly<Record<Clock, string>> = { source: "source_time", receipt: "received_at" };
+/** The first parameter of every statement of this folder that reads entries. */
+const BUCKET_PLACE = 1;
+
+/** A statement for each grouping and clock. */
+export function composeVariants(
+  url: URL,
+  texts: Texts = {},
+): (on: pg.ClientBase, by: Grouping, clock: Clock) => Promise<Statement> {
+  const variants = new Map<string, Statement>();
+  return (on, by, clock) => {
+    const key = `${by}-${clock}`;
+    let variant = variants.get(key);
+    if (variant === undefined) {
+      const { name, text } = composeStatement(url, { ...texts, unit: UNITS[by], time: TIMES[clock] });
+      variant = { name: `${name}-${key}`, text };
+      variants.set(key, variant);
+    }
+    return statementOfBucket(on, variant, BUCKET_PLACE);
+  };
+}
+
+/** Times work_mem: a hash table of these statements takes at most 64 MB of the embedded server, before it goes to disk. */
+const HASH_MEMORY = 8;
+
+/**
+ * Asks a statement that sums entries of the ledger, in a transaction. Without nested loops, which a
+ * server without statistics prefers; without workers, which cost more than they save; and unnamed, so that it is planned for its dates.
+ */
+export async function sumEntries<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  await on.query(
+    `set local enable_nestloop = off; set local max_parallel_workers_per_gather = 0; set local hash_mem_multiplier = ${HASH_MEMORY}`,
+  );
+  const { rows } = await on.query<Row>({ text: statement.text, values: [...values] });
+  await on.query(
+    "set local enable_nestloop = default; set local max_parallel_workers_per_gather = default; set local hash_mem_multiplier = default",
+  );
+  return rows;
+}
