@@ -2,18 +2,7 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { endOfBusinessDay, type PropertySettings } from "../settings/property-settings.ts";
-import {
-  codeOrNull,
-  count,
-  countOrNull,
-  day,
-  flag,
-  type ItemBy,
-  orNull,
-  stayDate,
-  text,
-  type ValuesOf,
-} from "./fields.ts";
+import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { readSettledRooms } from "./night-rooms.ts";
 import {
@@ -73,35 +62,17 @@ export interface BlockNight {
   readonly unpicked: number;
 }
 
-interface MasterRow {
-  readonly block_group: string;
-  readonly label: string | null;
-  readonly name: string | null;
-  readonly cutoff_date: string | null;
-  readonly cutoff_days: number | null;
-  readonly start_date: string | null;
-  readonly source_time: string;
-  readonly request_id: string;
-  readonly record_index: number;
-}
-
-interface NightRow {
-  readonly night: string;
-  readonly block_group: string;
-  readonly label: string | null;
-  readonly room_type: string | null;
-  readonly blocks: number | null;
-  readonly picked_up: number | null;
-  readonly original_blocks: number | null;
-  readonly given_back: number;
+interface MasterRow extends Omit<GroupMaster, "holds"> {
+  readonly cutoffDays: number | null;
+  readonly startDate: string | null;
 }
 
 /** The cutoff date, else so many days before the first night. */
-function cutoffOf({ cutoff_date, cutoff_days, start_date }: MasterRow): string | null {
-  if (cutoff_date !== null) return cutoff_date;
+function cutoffOf({ cutoffDate, cutoffDays, startDate }: MasterRow): string | null {
+  if (cutoffDate !== null) return cutoffDate;
   // Days may be anything that is a number; a date has four digits of the year.
-  const isDays = cutoff_days !== null && cutoff_days >= 0 && cutoff_days < 10_000;
-  return isDays && start_date !== null && start_date >= "1970" ? addDays(start_date, -cutoff_days) : null;
+  const isDays = cutoffDays !== null && cutoffDays >= 0 && cutoffDays < 10_000;
+  return isDays && startDate !== null && startDate >= "1970" ? addDays(startDate, -cutoffDays) : null;
 }
 
 /**
@@ -122,120 +93,60 @@ export async function readGroupBlocks(
     deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null;
   const values = [property.bucket, property.propertyId, range.from, range.to, at.sourceUpTo, at.receivedUpTo];
   const found = await on.query<MasterRow>({ ...readMasters, values: [...values, groups] });
-  const masters = new Map(
-    found.rows.map((row) => [
-      row.block_group,
-      {
-        group: row.block_group,
-        name: row.name,
-        label: row.label,
-        holds: holdsOf(row.label),
-        cutoffDate: cutoffOf(row),
-        sourceTime: row.source_time,
-        requestId: row.request_id,
-        index: row.record_index,
-      },
-    ]),
-  );
+  const masters = new Map<string, GroupMaster>();
+  for (const row of found.rows)
+    masters.set(row.group, { ...row, holds: holdsOf(row.label), cutoffDate: cutoffOf(row) });
   const cutoffs = [...masters.values()].flatMap(({ group, cutoffDate }) =>
     cutoffDate === null ? [] : [{ group, passedAt: endOfBusinessDay(cutoffDate, settings).toISOString() }],
   );
-  const nights = await sumEntries<NightRow>(on, readNights, [
+  const rows = await sumEntries<Omit<BlockNight, "holds" | "unpicked">>(on, readNights, [
     ...values,
     cutoffs.map(({ group }) => group),
     cutoffs.map(({ passedAt }) => passedAt),
     ROWS_MAX + 1,
   ]);
-  return {
-    masters,
-    nights: requireFewRows(nights, range).map((row) => {
-      const holds = holdsOf(row.label);
-      const blocks = row.blocks ?? 0;
-      return {
-        night: row.night,
-        group: row.block_group,
-        label: row.label,
-        roomType: row.room_type,
-        blocks,
-        pickedUp: row.picked_up,
-        originalBlocks: row.original_blocks,
-        givenBackAfterCutoff: row.given_back,
-        holds,
-        unpicked: holds === true ? Math.max(0, blocks - (row.picked_up ?? 0)) : 0,
-      };
-    }),
-  };
+  const nights = requireFewRows(rows, range).map((row) => {
+    const holds = holdsOf(row.label);
+    return { ...row, holds, unpicked: holds === true ? Math.max(0, row.blocks - (row.pickedUp ?? 0)) : 0 };
+  });
+  return { masters, nights };
 }
 
 const FIELDS = {
-  stayDate,
-  group: text("The group's code.", "CONF26"),
-  roomType: codeOrNull("With `by=roomType`: the room type.", "DLX"),
-  name: codeOrNull("The group's name.", "Sales conference"),
-  label: codeOrNull("The label of its status, as sent.", "DEFINITE"),
-  holds: orNull(flag("Whether the label holds rooms; null: nobody has mapped it.", true)),
-  cutoffDate: orNull(
-    day(
+  stayDate: field.stayDate,
+  group: field.text("The group's code.", "CONF26"),
+  roomType: field.codeOrNull("With `by=roomType`: the room type.", "DLX"),
+  name: field.codeOrNull("The group's name.", "Sales conference"),
+  label: field.codeOrNull("The label of its status, as sent.", "DEFINITE"),
+  holds: field.orNull(field.flag("Whether the label holds rooms; null: nobody has mapped it.", true)),
+  cutoffDate: field.orNull(
+    field.day(
       "The cutoff date, or so many days before the start as the master says; null: neither is told.",
       "2026-06-14",
     ),
   ),
-  blocks: count("Rooms held.", 20),
-  originalBlocks: countOrNull("Rooms first asked for, as the master says.", 25),
-  pickedUp: countOrNull("Rooms picked up, as the master says.", 12),
-  pickedUpRebuilt: count(
+  blocks: field.count("Rooms held.", 20),
+  originalBlocks: field.countOrNull("Rooms first asked for, as the master says.", 25),
+  pickedUp: field.countOrNull("Rooms picked up, as the master says.", 12),
+  pickedUpRebuilt: field.count(
     "Rooms of reservations on the books that name the group; those who share a room are one.",
     12,
   ),
-  remaining: count("Held and not picked up, as the master says; 0 where the label holds nothing.", 8),
-  wash: countOrNull("Given back: `originalBlocks` less `blocks`; negative where the block grew.", 5),
-  washAfterCutoff: count("Of what was given back, what was after the cutoff date.", 2),
+  remaining: field.count("Held and not picked up, as the master says; 0 where the label holds nothing.", 8),
+  wash: field.countOrNull("Given back: `originalBlocks` less `blocks`; negative where the block grew.", 5),
+  washAfterCutoff: field.count("Of what was given back, what was after the cutoff date.", 2),
 };
 
 /** A group's block on a night, of one room type or of all of them together. */
-export type BlockItem = ItemBy<typeof FIELDS, "roomType">;
+export type BlockItem = field.ItemBy<typeof FIELDS, "roomType">;
 
 /** What a position of blocks looks like. */
 const BLOCKS_POSITION: PositionShape = [isNight, isCode, isFlag, isCode];
 
+type Sum = { -readonly [Name in Exclude<keyof typeof FIELDS, "wash">]: field.ValuesOf<typeof FIELDS>[Name] };
+
 const sumOf = (left: number | null, right: number | null): number | null =>
   left === null ? right : left + (right ?? 0);
-
-type Sum = Omit<ValuesOf<typeof FIELDS>, "wash">;
-
-function emptyOf(
-  stayDate: string,
-  group: string,
-  master: GroupMaster | undefined,
-  roomType: string | null,
-): Sum {
-  return {
-    stayDate,
-    group,
-    roomType,
-    name: master?.name ?? null,
-    label: master?.label ?? null,
-    holds: master?.holds ?? null,
-    cutoffDate: master?.cutoffDate ?? null,
-    blocks: 0,
-    originalBlocks: null,
-    pickedUp: null,
-    pickedUpRebuilt: 0,
-    remaining: 0,
-    washAfterCutoff: 0,
-  };
-}
-
-function withNight(sum: Sum, night: BlockNight): Sum {
-  return {
-    ...sum,
-    blocks: sum.blocks + night.blocks,
-    originalBlocks: sumOf(sum.originalBlocks, night.originalBlocks),
-    pickedUp: sumOf(sum.pickedUp, night.pickedUp),
-    remaining: sum.remaining + night.unpicked,
-    washAfterCutoff: sum.washAfterCutoff + night.givenBackAfterCutoff,
-  };
-}
 
 /**
  * Group blocks of a range of nights, in the order of nights, groups and room types. Rooms that reservations picked up of a
@@ -256,21 +167,44 @@ async function readBlocks(
     ...([client, property, range, at, labels.groups, settings, named] as const),
   );
   const sums = new Map<string, Sum>();
-  const addTo = (night: string, group: string, roomType: string | null, add: (sum: Sum) => Sum) => {
+  /** Undefined for rooms that name a group without a master, which are of no block, and for groups that are not asked for. */
+  const sumAt = (stayDate: string, group: string, type: string | null): Sum | undefined => {
     const master = masters.get(group);
-    // Rooms that name a group of which no master has come are of no block.
-    if (master === undefined || (master.holds === true) !== holding) return;
-    const type = byRoomType ? roomType : null;
-    const key = JSON.stringify([night, group, type]);
-    sums.set(key, add(sums.get(key) ?? emptyOf(night, group, master, type)));
+    if (master === undefined || (master.holds === true) !== holding) return undefined;
+    const roomType = byRoomType ? type : null;
+    const key = JSON.stringify([stayDate, group, roomType]);
+    const { name, label, holds, cutoffDate } = master;
+    const known = sums.get(key) ?? {
+      stayDate,
+      group,
+      roomType,
+      name,
+      label,
+      holds,
+      cutoffDate,
+      blocks: 0,
+      originalBlocks: null,
+      pickedUp: null,
+      pickedUpRebuilt: 0,
+      remaining: 0,
+      washAfterCutoff: 0,
+    };
+    sums.set(key, known);
+    return known;
   };
-  for (const night of nights) addTo(night.night, night.group, night.roomType, (sum) => withNight(sum, night));
-  for (const { night, block_group, room_type, rooms: picked } of rooms)
-    if (block_group !== null)
-      addTo(night, block_group, room_type, (sum) => ({
-        ...sum,
-        pickedUpRebuilt: sum.pickedUpRebuilt + picked,
-      }));
+  for (const night of nights) {
+    const sum = sumAt(night.night, night.group, night.roomType);
+    if (sum === undefined) continue;
+    sum.blocks += night.blocks;
+    sum.originalBlocks = sumOf(sum.originalBlocks, night.originalBlocks);
+    sum.pickedUp = sumOf(sum.pickedUp, night.pickedUp);
+    sum.remaining += night.unpicked;
+    sum.washAfterCutoff += night.givenBackAfterCutoff;
+  }
+  for (const { night, block_group, room_type, rooms: picked } of rooms) {
+    const sum = block_group === null ? undefined : sumAt(night, block_group, room_type);
+    if (sum !== undefined) sum.pickedUpRebuilt += picked;
+  }
   const ordered = [...sums.values()].sort(
     (one, other) =>
       compareCodes(one.stayDate, other.stayDate) ||

@@ -3,21 +3,7 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { PROPERTY_PARAMETERS } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
-import {
-  code,
-  count,
-  day,
-  decimalOrNull,
-  flag,
-  hoursOrNull,
-  listField,
-  objectField,
-  orNull,
-  resource,
-  stayDate,
-  time,
-  type ValuesOf,
-} from "./fields.ts";
+import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import type { PropertyLabels, QueryContext } from "./query-context.ts";
 import { addDays, daysBetween } from "./question.ts";
@@ -33,32 +19,20 @@ const PUSH_MS = 14 * DAY_MS;
 /** Batches further apart than this are not of one push. */
 const PUSH_PAUSE_MS = HOUR_MS;
 
+/** What becomes of records. */
+const OUTCOMES = ["applied", "unchanged", "stale", "duplicate", "quarantined", "rejected"] as const;
+type Counts = Record<"batches" | "warned" | (typeof OUTCOMES)[number], number>;
+
 /** What one apply transaction had of a feed (`bellhop.feed_arrival`). Times are milliseconds since 1970. */
-export interface Arrival {
+export interface Arrival extends Readonly<Counts> {
   readonly first_request_id: string;
   readonly first_ms: number;
   readonly last_ms: number;
-  readonly batches: number;
-  readonly applied: number;
-  readonly unchanged: number;
-  readonly stale: number;
-  readonly duplicate: number;
-  readonly quarantined: number;
-  readonly rejected: number;
-  readonly warned: number;
 }
 
-/** What became of the records of the last seven days. `records` is the sum of all others but `warned` and `batches`. */
-interface FeedCounts {
-  readonly batches: number;
+/** Those of the last seven days; `records` is the sum of the outcomes. */
+interface FeedCounts extends Counts {
   readonly records: number;
-  readonly applied: number;
-  readonly unchanged: number;
-  readonly stale: number;
-  readonly duplicate: number;
-  readonly quarantined: number;
-  readonly rejected: number;
-  readonly warned: number;
 }
 
 /** How a feed comes. */
@@ -124,27 +98,14 @@ function lastPushOf(arrivals: readonly Arrival[], sinceMs: number): FeedPulse["l
 
 /** How a feed comes, by its newest arrivals, newest first. */
 export function feedPulse(arrivals: readonly Arrival[], nowMs: number): FeedPulse {
-  const counts = {
-    batches: 0,
-    applied: 0,
-    unchanged: 0,
-    stale: 0,
-    duplicate: 0,
-    quarantined: 0,
-    rejected: 0,
-  };
-  let warned = 0;
-  for (const arrival of arrivals) {
-    if (arrival.last_ms < nowMs - RATES_MS) break;
-    for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += arrival[name];
-    warned += arrival.warned;
-  }
-  const { batches, ...outcomes } = counts;
-  const records = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+  const recent = arrivals.filter(({ last_ms }) => last_ms >= nowMs - RATES_MS);
+  const sumOf = (name: keyof Counts) => recent.reduce((sum, arrival) => sum + arrival[name], 0);
+  const outcomes = Object.fromEntries(OUTCOMES.map((name) => [name, sumOf(name)])) as Counts;
+  const records = OUTCOMES.reduce((sum, name) => sum + outcomes[name], 0);
   return {
     lastReceivedMs: arrivals[0]?.last_ms ?? null,
     cadenceHours: cadenceOf(arrivals, nowMs - CADENCE_MS),
-    counts: { batches, records, ...outcomes, warned },
+    counts: { ...outcomes, batches: sumOf("batches"), records, warned: sumOf("warned") },
     lastPush: lastPushOf(arrivals, nowMs - PUSH_MS),
   };
 }
@@ -280,62 +241,73 @@ interface FeedProperty {
   readonly bucket: number;
 }
 
-const nights = (description: string) => listField(description, LISTED_NIGHTS_MAX, stayDate, ["2026-08-21"]);
+const nights = (description: string) =>
+  field.listField(description, LISTED_NIGHTS_MAX, field.stayDate, ["2026-08-21"]);
 const FIELDS = {
-  propertyCode: code("The property code.", "LIS01"),
-  resource: resource("Which feed.", "inventories"),
-  lastReceivedAt: orNull(
-    time("When the last batch came that is applied; null: none ever.", "2026-07-14T02:01:17.052Z"),
+  propertyCode: field.code("The property code.", "LIS01"),
+  resource: field.resource("Which feed.", "inventories"),
+  lastReceivedAt: field.orNull(
+    field.time("When the last batch came that is applied; null: none ever.", "2026-07-14T02:01:17.052Z"),
   ),
-  cadenceHours: hoursOrNull(
+  cadenceHours: field.hoursOrNull(
     "Hours between batches as observed: half of the last 28 days lies in intervals no longer than this. Null: too few to tell.",
     24.01,
   ),
-  expectedCadenceHours: hoursOrNull("Hours as expected by the settings; null: nothing is expected.", 24),
-  silent: flag("Whether the last batch is longer ago than expected.", false),
-  silentHours: hoursOrNull("Hours beyond the expected ones; null where it is not silent.", 3.5),
-  waiting: count(
+  expectedCadenceHours: field.hoursOrNull(
+    "Hours as expected by the settings; null: nothing is expected.",
+    24,
+  ),
+  silent: field.flag("Whether the last batch is longer ago than expected.", false),
+  silentHours: field.hoursOrNull("Hours beyond the expected ones; null where it is not silent.", 3.5),
+  waiting: field.count(
     "Batches accepted and not applied yet that may have records of the property, of clients that it is granted to: an upper bound.",
     0,
   ),
-  oldestWaitingAt: orNull(time("When the oldest of them came.", "2026-07-14T09:30:00.120Z")),
-  batches: count("Batches of the last 7 days.", 56),
-  records: count("Their records.", 5_110),
-  stale: count("Records that were older than what was known.", 2),
-  duplicate: count("Records that had been received already.", 0),
-  rejected: count("Invalid records of lenient batches.", 1),
-  warned: count("Records with warnings.", 14),
-  rejectionRate: decimalOrNull("`rejected` of `records`, 0 to 1; null: no records.", "0.0002"),
-  warningRate: decimalOrNull("`warned` of `records`, 0 to 1.", "0.0027"),
-  quarantined: count("Records held now; at most 1,000 are counted.", 0),
-  unmappedLabelCount: count("Labels that nobody has mapped and a current record carries.", 1),
-  unmappedLabels: listField(
+  oldestWaitingAt: field.orNull(field.time("When the oldest of them came.", "2026-07-14T09:30:00.120Z")),
+  batches: field.count("Batches of the last 7 days.", 56),
+  records: field.count("Their records.", 5_110),
+  stale: field.count("Records that were older than what was known.", 2),
+  duplicate: field.count("Records that had been received already.", 0),
+  rejected: field.count("Invalid records of lenient batches.", 1),
+  warned: field.count("Records with warnings.", 14),
+  rejectionRate: field.decimalOrNull("`rejected` of `records`, 0 to 1; null: no records.", "0.0002"),
+  warningRate: field.decimalOrNull("`warned` of `records`, 0 to 1.", "0.0027"),
+  quarantined: field.count("Records held now; at most 1,000 are counted.", 0),
+  unmappedLabelCount: field.count("Labels that nobody has mapped and a current record carries.", 1),
+  unmappedLabels: field.listField(
     "Those labels, most records first.",
     LISTED_LABELS_MAX,
-    objectField("A label.", {
-      label: code("As sent.", "ON HOLD"),
-      records: count("Current records that carry it.", 4),
+    field.objectField("A label.", {
+      label: field.code("As sent.", "ON HOLD"),
+      records: field.count("Current records that carry it.", 4),
     }),
     [{ label: "ON HOLD", records: 4 }],
   ),
-  nightsTo: orNull(day("Of inventories: the last night that is usually sent.", "2028-07-12")),
-  lastPushAt: orNull(time("Of inventories: when the last push began.", "2026-07-14T02:00:02.552Z")),
-  missingNightCount: count("Nights from the business day up to `nightsTo` without a record.", 1),
+  nightsTo: field.orNull(field.day("Of inventories: the last night that is usually sent.", "2028-07-12")),
+  lastPushAt: field.orNull(
+    field.time("Of inventories: when the last push began.", "2026-07-14T02:00:02.552Z"),
+  ),
+  missingNightCount: field.count("Nights from the business day up to `nightsTo` without a record.", 1),
   missingNights: nights("Those nights, at most 400."),
-  staleNightCount: count("Nights up to `nightsTo` that the last push left out.", 1),
+  staleNightCount: field.count("Nights up to `nightsTo` that the last push left out.", 1),
   staleNights: nights("Those nights, at most 400."),
 };
 
 /** How one feed of a property does. */
-export type FeedHealth = ValuesOf<typeof FIELDS>;
+export type FeedHealth = field.ValuesOf<typeof FIELDS>;
 
 const PAGE_FIELDS = {
-  businessDay: day("The property's business day.", "2026-07-14"),
-  readAt: { ...time("The moment of the answer.", "2026-07-14T02:01:17.052Z"), pattern: "^[^\\u0000]*$" },
+  businessDay: field.day("The property's business day.", "2026-07-14"),
+  readAt: {
+    ...field.time("The moment of the answer.", "2026-07-14T02:01:17.052Z"),
+    pattern: "^[^\\u0000]*$",
+  },
 };
 
 /** How all feeds of a property do: an item for each resource, also for those that it never sent. */
-export type PropertyFeedHealth = ValuesOf<typeof PAGE_FIELDS> & { readonly items: readonly FeedHealth[] };
+export type PropertyFeedHealth = field.ValuesOf<typeof PAGE_FIELDS> & {
+  readonly items: readonly FeedHealth[];
+};
 
 const isoOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 const twoPlaces = (hours: number): number => Math.round(hours * 100) / 100;
@@ -434,11 +406,8 @@ async function observe(
     ...readArrivals,
     values: [...which, ARRIVALS_MAX],
   });
-  const pulseOf = (wanted: Resource) =>
-    feedPulse(
-      arrivals.rows.filter(({ resource }) => resourceOf(resource) === wanted),
-      nowMs,
-    );
+  const byResource = Map.groupBy(arrivals.rows, ({ resource }) => resourceOf(resource));
+  const pulseOf = (wanted: Resource) => feedPulse(byResource.get(wanted) ?? [], nowMs);
   const pulses = {
     inventories: pulseOf("inventories"),
     reservations: pulseOf("reservations"),

@@ -118,10 +118,10 @@ test("a reservation that changed after the count explains what is counted too li
 
 test("a share is one room: it stands with the smallest id, and is as many as any sharer names", () => {
   const rows = [
-    { key: "a", share_id: "s", rooms: 1 },
-    { key: "b", share_id: "s", rooms: 2 },
-    { key: "c", share_id: null, rooms: 3 },
-    { key: "d", share_id: "s", rooms: 5 },
+    { reservationId: "a", shareId: "s", rooms: 1 },
+    { reservationId: "b", shareId: "s", rooms: 2 },
+    { reservationId: "c", shareId: null, rooms: 3 },
+    { reservationId: "d", shareId: "s", rooms: 5 },
   ];
   assert.deepEqual(settleNight(rows, [true, true, true, false]), [2, 0, 3, 0]);
   assert.deepEqual(settleNight(rows, [null, true, true, true]), [0, 5, 3, 0]);

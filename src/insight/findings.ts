@@ -4,17 +4,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 import { loadRecords } from "../query/load-records.ts";
 import type { BlockNight, GroupMaster } from "./blocks.ts";
-import {
-  count,
-  type Field,
-  listField,
-  objectField,
-  placeOf,
-  resource,
-  roomType,
-  text,
-  type ValuesOf,
-} from "./fields.ts";
+import * as field from "./fields.ts";
 import type { NightReservation } from "./night-rooms.ts";
 import { addDays, type InsightProperty, type PointInTime } from "./question.ts";
 import type { ReportedNight } from "./reconciliation.ts";
@@ -124,31 +114,35 @@ export const FINDING_KINDS = [
 type FindingKind = (typeof FINDING_KINDS)[number];
 
 const RECORD_FIELDS = {
-  resource: resource("Which kind of record.", "reservations"),
-  key: text("Its occupancyDate, reservationId or groupCode.", "R-4821"),
-  ...placeOf("it"),
+  resource: field.resource("Which kind of record.", "reservations"),
+  key: field.text("Its occupancyDate, reservationId or groupCode.", "R-4821"),
+  ...field.placeOf("it"),
 };
-type FindingRecord = ValuesOf<typeof RECORD_FIELDS>;
+type FindingRecord = field.ValuesOf<typeof RECORD_FIELDS>;
 
-const KIND: Field<FindingKind> = {
-  ...(text("What it is; docs/insight.md has the list.", "cancelled-but-sold") as Schema),
+const KIND: field.Field<FindingKind> = {
+  ...(field.text("What it is; docs/insight.md has the list.", "cancelled-but-sold") as Schema),
   "x-extensible-enum": FINDING_KINDS,
 };
 
 /** What may explain the difference of a night and room type. */
-export const FINDING = objectField("What may explain a difference.", {
+export const FINDING = field.objectField("What may explain a difference.", {
   kind: KIND,
-  roomType,
-  rooms: count("Rooms that it would explain: positive where the hotel counts more.", 1),
-  nights: count("Nights that it covers and that are reported, at most 31 either side.", 3),
-  nightsExplained: count("Of those, nights on which the difference has room for it.", 3),
-  records: listField("The records that it is about.", 10_000, objectField("A record.", RECORD_FIELDS)),
-  message: text(
+  roomType: field.roomType,
+  rooms: field.count("Rooms that it would explain: positive where the hotel counts more.", 1),
+  nights: field.count("Nights that it covers and that are reported, at most 31 either side.", 3),
+  nightsExplained: field.count("Of those, nights on which the difference has room for it.", 3),
+  records: field.listField(
+    "The records that it is about.",
+    10_000,
+    field.objectField("A record.", RECORD_FIELDS),
+  ),
+  message: field.text(
     "The same in words.",
     'The reservation "R-4821" is "CANCELLED", and may be counted as sold all the same.',
   ),
 });
-export type Finding = typeof FINDING extends Field<infer Value> ? Value : never;
+export type Finding = typeof FINDING extends field.Field<infer Value> ? Value : never;
 
 /** What findings of one night are made of. */
 export interface NightEvidence {

@@ -1,18 +1,7 @@
 import type pg from "pg";
 import type { Position } from "../platform/http/position.ts";
 import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
-import {
-  adr,
-  count,
-  countOrNull,
-  currency,
-  decimalOrNull,
-  GROUPING_FIELDS,
-  grossRoomRevenue,
-  type ItemBy,
-  roomRevenue,
-  stayDate,
-} from "./fields.ts";
+import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
 import { type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
@@ -31,7 +20,10 @@ import type { QueryContext } from "./query-context.ts";
 import { boundOf, GROUPINGS, type Grouping, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
-const readOnTheBooksOf = composeVariants(new URL("./sql/read-on-the-books.sql", import.meta.url), CHANGES_TEXTS);
+const readOnTheBooksOf = composeVariants(
+  new URL("./sql/read-on-the-books.sql", import.meta.url),
+  CHANGES_TEXTS,
+);
 
 /** Nothing is packed where rows are read. */
 const ALL_RECEIPTS = "-infinity";
@@ -40,31 +32,34 @@ const ALL_RECEIPTS = "-infinity";
 const OCCUPANCY_DIGITS = 4;
 
 const FIELDS = {
-  stayDate,
-  ...GROUPING_FIELDS,
-  rooms: count("Rooms under labels that deduct; those who share a room are one.", 31),
-  roomRevenue,
-  grossRoomRevenue,
-  adults: count("Adults of all rooms.", 52),
-  children: count("Children of all rooms.", 7),
-  capacity: countOrNull(
+  stayDate: field.stayDate,
+  ...field.GROUPING_FIELDS,
+  rooms: field.count("Rooms under labels that deduct; those who share a room are one.", 31),
+  roomRevenue: field.roomRevenue,
+  grossRoomRevenue: field.grossRoomRevenue,
+  adults: field.count("Adults of all rooms.", 52),
+  children: field.count("Children of all rooms.", 7),
+  capacity: field.countOrNull(
     "Rooms that inventory tells of, of this room type or of all. Null by any other grouping.",
     40,
   ),
-  outOfOrder: countOrNull("Rooms of these that inventory says are out of order.", 1),
-  occupancy: decimalOrNull(
+  outOfOrder: field.countOrNull("Rooms of these that inventory says are out of order.", 1),
+  occupancy: field.decimalOrNull(
     "`rooms` by the occupancy base of the settings: `capacity`, or that less `outOfOrder`. 1 is full; four digits.",
     "0.7750",
   ),
-  adr,
-  revpar: decimalOrNull("Net room revenue by the same base; rounded as `adr`.", "139.50"),
-  currency,
-  blocksRemaining: count(
+  adr: field.adr,
+  revpar: field.decimalOrNull("Net room revenue by the same base; rounded as `adr`.", "139.50"),
+  currency: field.currency,
+  blocksRemaining: field.count(
     "Rooms held for groups whose label deducts and not picked up yet. They are not in `rooms`.",
     5,
   ),
-  unmappedRooms: count("Rooms under labels that nobody has given a meaning. They are not in `rooms`.", 0),
-  soldReported: countOrNull("Rooms sold as inventory itself reports them.", 33),
+  unmappedRooms: field.count(
+    "Rooms under labels that nobody has given a meaning. They are not in `rooms`.",
+    0,
+  ),
+  soldReported: field.countOrNull("Rooms sold as inventory itself reports them.", 33),
 };
 
 const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
@@ -84,7 +79,7 @@ function itemOf(
   { night, unit, currency, books, stock }: Cell,
   by: Grouping,
   queryContext: QueryContext,
-): ItemBy<typeof FIELDS> {
+): field.ItemBy<typeof FIELDS> {
   const digits = digitsOf(currency);
   const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
   const rooms = books?.rooms ?? "0";

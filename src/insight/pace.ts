@@ -1,17 +1,7 @@
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { type BusinessDay, businessDayOf } from "../settings/property-settings.ts";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
-import {
-  adr,
-  count,
-  countOrNull,
-  currency,
-  decimalOrNull,
-  GROUPING_FIELDS,
-  grossRoomRevenue,
-  type ItemBy,
-  roomRevenue,
-} from "./fields.ts";
+import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
 import { numberParameter, STAY_PARAMETERS } from "./parameters.ts";
@@ -93,22 +83,28 @@ const LAST_YEAR_DAYS = 364;
 const LAID_OUT_MAX = 1_000_000;
 
 const FIELDS = {
-  daysBefore: count("Days before the night: what was on the books at the end of that business day.", 30),
-  ...GROUPING_FIELDS,
-  rooms: countOrNull(
+  daysBefore: field.count(
+    "Days before the night: what was on the books at the end of that business day.",
+    30,
+  ),
+  ...field.GROUPING_FIELDS,
+  rooms: field.countOrNull(
     "Rooms of all nights together. Null: the last of the nights has not come so near yet.",
     22,
   ),
-  roomRevenue,
-  grossRoomRevenue,
-  adr,
-  lastYearRooms: countOrNull("The same of the nights 364 days before, which are the same weekdays.", 19),
-  lastYearRoomRevenue: decimalOrNull("Their net room revenue.", "3230.00"),
-  lastYearGrossRoomRevenue: decimalOrNull("Their gross room revenue.", "3553.00"),
-  lastYearAdr: decimalOrNull("Their net room revenue by room.", "170.00"),
-  currency,
+  roomRevenue: field.roomRevenue,
+  grossRoomRevenue: field.grossRoomRevenue,
+  adr: field.adr,
+  lastYearRooms: field.countOrNull(
+    "The same of the nights 364 days before, which are the same weekdays.",
+    19,
+  ),
+  lastYearRoomRevenue: field.decimalOrNull("Their net room revenue.", "3230.00"),
+  lastYearGrossRoomRevenue: field.decimalOrNull("Their gross room revenue.", "3553.00"),
+  lastYearAdr: field.decimalOrNull("Their net room revenue by room.", "170.00"),
+  currency: field.currency,
 };
-type PaceItem = ItemBy<typeof FIELDS>;
+type PaceItem = field.ItemBy<typeof FIELDS>;
 
 interface PaceRow extends CurveChange {
   readonly unit: string | null;

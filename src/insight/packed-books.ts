@@ -31,11 +31,25 @@ function packedInstant(instant: string): number {
   return (Date.parse(`${whole}Z`) - EPOCH_MS) * 1_000 + Number(fraction.padEnd(6, "0"));
 }
 
-/** What is counted of each night of a cell: rooms that are nobody's share, and so on; amounts in ten-thousandths. */
-const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED, BLOCKS] = [
-  0, 1, 2, 3, 4, 5, 6, 7, 8,
+/** What is counted of each night of a cell, under the names of the statements' columns; amounts in ten-thousandths. */
+const COUNT_NAMES = [
+  "rooms",
+  "unmapped_rooms",
+  "adults",
+  "children",
+  "room_revenue",
+  "gross_room_revenue",
+  "priced_rooms",
+  "gross_priced_rooms",
+  "blocks",
 ] as const;
-const COUNTS = 9;
+const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED] = [
+  0, 1, 2, 3, 4, 5, 6, 7,
+] as const;
+const COUNTS = COUNT_NAMES.length;
+/** A row has one of these. */
+const TOLD = [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, COUNT_NAMES.indexOf("blocks")];
+type CountName = (typeof COUNT_NAMES)[number];
 
 /** The dimensions of a cell, as `int8send` writes them one after another, in hexadecimal digits: those that count, and those that are unmapped there. */
 interface CellDimensions {
@@ -176,29 +190,17 @@ class NightChanges {
       this.add(-1 - cell, day, UNMAPPED, rooms);
       return;
     }
-    const sums = this.#sums;
-    const place = this.#at(cell, day);
-    const add = (count: number, by: number) => {
-      sums[place + count] = (sums[place + count] as number) + by;
-    };
-    const [adults, children] = [sign * pack.getInt16(at + ADULTS_AT), sign * pack.getInt16(at + CHILDREN_AT)];
-    let magnitude = Math.abs(rooms) + Math.abs(adults) + Math.abs(children);
-    if ((flags & SHARED) === 0) add(ROOMS, rooms);
-    add(ADULTS, adults);
-    add(CHILDREN, children);
+    if ((flags & SHARED) === 0) this.add(cell, day, ROOMS, rooms);
+    this.add(cell, day, ADULTS, sign * pack.getInt16(at + ADULTS_AT));
+    this.add(cell, day, CHILDREN, sign * pack.getInt16(at + CHILDREN_AT));
     if ((flags & NO_REVENUE) === 0) {
-      const revenue = sign * longAt(pack, at + REVENUE_AT);
-      magnitude += Math.abs(revenue);
-      add(REVENUE, revenue);
-      add(PRICED, rooms);
+      this.add(cell, day, REVENUE, sign * longAt(pack, at + REVENUE_AT));
+      this.add(cell, day, PRICED, rooms);
     }
     if ((flags & NO_GROSS) === 0) {
-      const gross = sign * longAt(pack, at + GROSS_AT);
-      magnitude += Math.abs(gross);
-      add(GROSS, gross);
-      add(GROSS_PRICED, rooms);
+      this.add(cell, day, GROSS, sign * longAt(pack, at + GROSS_AT));
+      this.add(cell, day, GROSS_PRICED, rooms);
     }
-    this.#magnitude += magnitude;
   }
 }
 
@@ -257,18 +259,10 @@ interface CellRow {
   readonly unmapped: string;
 }
 
-interface ChangeRow {
+/** Counts of a cell (from 1) that change at a night; amounts are decimal text. */
+interface ChangeRow extends Readonly<Record<CountName, number | string | null>> {
   readonly cell: number;
   readonly night: string;
-  readonly rooms: number;
-  readonly unmapped_rooms: number;
-  readonly adults: number;
-  readonly children: number;
-  readonly room_revenue: string | null;
-  readonly gross_room_revenue: string | null;
-  readonly priced_rooms: number;
-  readonly gross_priced_rooms: number;
-  readonly blocks: number;
 }
 
 /**
@@ -334,24 +328,13 @@ async function addSegments(
 
 /** Adds what is not packed; answers whether it can be, exactly. */
 function addChange(changes: NightChanges, change: ChangeRow): boolean {
-  const [revenue, gross] = [
-    tenThousandthsOf(change.room_revenue),
-    tenThousandthsOf(change.gross_room_revenue),
-  ];
-  if (revenue === undefined || gross === undefined) return false;
-  const [cell, day] = [change.cell - 1, packedDay(change.night)];
-  const counts: readonly (readonly [number, number])[] = [
-    [ROOMS, change.rooms] as const,
-    [UNMAPPED, change.unmapped_rooms] as const,
-    [ADULTS, change.adults] as const,
-    [CHILDREN, change.children] as const,
-    [REVENUE, revenue] as const,
-    [GROSS, gross] as const,
-    [PRICED, change.priced_rooms] as const,
-    [GROSS_PRICED, change.gross_priced_rooms] as const,
-    [BLOCKS, change.blocks] as const,
-  ];
-  for (const [count, by] of counts) if (by !== 0) changes.add(cell, day, count, by);
+  const day = packedDay(change.night);
+  for (const [count, name] of COUNT_NAMES.entries()) {
+    const told = change[name];
+    const by = typeof told === "number" ? told : tenThousandthsOf(told);
+    if (by === undefined) return false;
+    if (by !== 0) changes.add(change.cell - 1, day, count, by);
+  }
   return true;
 }
 
@@ -398,27 +381,18 @@ function rowOf(
   currency: string | null,
   sums: Float64Array,
 ): BooksRow | undefined {
-  const count = (place: number) => sums[place] as number;
-  const [revenue, gross] = [count(REVENUE), count(GROSS)];
-  const hasAny =
-    count(ROOMS) !== 0 ||
-    count(UNMAPPED) !== 0 ||
-    count(ADULTS) !== 0 ||
-    count(CHILDREN) !== 0 ||
-    count(BLOCKS) !== 0 ||
-    revenue !== 0 ||
-    gross !== 0;
-  if (!hasAny) return undefined;
+  if (TOLD.every((count) => sums[count] === 0)) return undefined;
+  const [rooms, unmapped, adults, children, revenue = 0, gross = 0, priced, grossPriced, blocks] = sums;
   return {
     night,
     unit,
     currency,
-    rooms: String(count(ROOMS)),
-    unmapped_rooms: String(count(UNMAPPED)),
-    adults: String(count(ADULTS)),
-    children: String(count(CHILDREN)),
-    room_revenue: count(PRICED) !== 0 || revenue !== 0 ? textOfTenThousandths(revenue) : null,
-    gross_room_revenue: count(GROSS_PRICED) !== 0 || gross !== 0 ? textOfTenThousandths(gross) : null,
-    blocks: String(count(BLOCKS)),
+    rooms: String(rooms),
+    unmapped_rooms: String(unmapped),
+    adults: String(adults),
+    children: String(children),
+    room_revenue: priced !== 0 || revenue !== 0 ? textOfTenThousandths(revenue) : null,
+    gross_room_revenue: grossPriced !== 0 || gross !== 0 ? textOfTenThousandths(gross) : null,
+    blocks: String(blocks),
   };
 }

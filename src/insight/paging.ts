@@ -106,78 +106,68 @@ export async function laidOutOf(
 /** A window has no fewer nights, unless what is laid out of them is too much. */
 const WINDOW_DAYS_MIN = 14;
 
-/**
- * The windows in which a range of stay dates is read, as long as rows are wanted: `rowsFound` is told after each. A day too
- * many costs what its entries cost, one too few a statement; so the next window goes by how many rows the last one had.
- */
+/** The windows in which a range of stay dates is read: the next goes by how many items the last one had. */
 class NightWindows {
   readonly #begunAt = performance.now();
+  readonly #question: StayQuestion;
   readonly #daysMax: number;
-  readonly #to: string;
-  #first: string;
+  #first: string | null;
   #days: number;
-  #isDone = false;
   #hasPassed = false;
 
-  constructor(from: string, to: string, isGrouped: boolean, rowsWanted: number, daysMax: number) {
+  constructor(question: StayQuestion, first: string, itemsWanted: number, daysMax: number) {
+    this.#question = question;
     this.#daysMax = daysMax;
-    this.#first = from;
-    this.#to = to;
-    const days = isGrouped ? Math.ceil(rowsWanted / 4) : rowsWanted;
-    this.#days = Math.min(Math.max(days, WINDOW_DAYS_MIN), daysMax);
+    this.#first = first;
+    this.#days = this.#bounded(question.by === "none" ? itemsWanted : Math.ceil(itemsWanted / 4));
   }
 
-  /** The window that is next; undefined at the end of the range. */
-  next(): NightWindow | undefined {
-    if (this.#isDone) return undefined;
-    const left = daysBetween(this.#first, this.#to);
-    return { first: this.#first, last: left < this.#days ? this.#to : addDays(this.#first, this.#days - 1) };
+  #bounded(days: number): number {
+    return Math.min(Math.max(days, WINDOW_DAYS_MIN), this.#daysMax);
+  }
+
+  /** Whether the range is at its end. */
+  get areOver(): boolean {
+    return this.#first === null;
   }
 
   /**
-   * The next window, as short as it has to be for what is laid out of it; undefined also where the page has taken long enough. Throws
-   * QuestionTooLarge where one night has too much.
+   * The next window, as short as it has to be for what is laid out of it; undefined at the end, and where the page has taken long
+   * enough. Throws QuestionTooLarge where one night has too much.
    */
-  async nextOfFew(
-    client: Queryable,
-    property: InsightProperty,
-    withBlocks: boolean,
-  ): Promise<NightWindow | undefined> {
-    for (let window = this.next(); window !== undefined; window = this.next()) {
+  async next(client: Queryable, withBlocks: boolean): Promise<NightWindow | undefined> {
+    const { property, to } = this.#question;
+    while (this.#first !== null) {
       if (this.#hasPassed && performance.now() - this.#begunAt > PAGE_MS) return undefined;
+      const isLast = daysBetween(this.#first, to) < this.#days;
+      const window = { first: this.#first, last: isLast ? to : addDays(this.#first, this.#days - 1) };
       if ((await laidOutOf(client, property, window, withBlocks)) <= LAID_OUT_MAX) return window;
       this.shorten(window);
     }
     return undefined;
   }
 
-  /** Has the next window begin where one began that was too large, and be shorter. Throws QuestionTooLarge where that was one night. */
+  /** Has the next window begin where one began that was too large. Throws QuestionTooLarge where that was one night. */
   shorten({ first, last }: NightWindow): void {
     if (first === last) throw new QuestionTooLarge(first, last);
     this.#days = Math.ceil((daysBetween(first, last) + 1) / SHRINK);
   }
 
-  /** Moves on behind a window that had so many rows. */
-  passed(window: NightWindow, rowsFound: number, rowsWanted: number): void {
+  /** Moves on behind a window that had so many items; behind one without any over all nights without anything, by one look. */
+  async pass(client: Queryable, window: NightWindow, found: number, wanted: number, hasStock: boolean) {
+    const { property, to } = this.#question;
     const days = daysBetween(window.first, window.last) + 1;
-    const wanted = rowsFound === 0 ? days * 4 : Math.ceil((days * rowsWanted * 1.1) / rowsFound);
     this.#hasPassed = true;
-    this.#days = Math.min(Math.max(wanted, WINDOW_DAYS_MIN), this.#daysMax);
+    this.#days = this.#bounded(found === 0 ? days * 4 : Math.ceil((days * wanted * 1.1) / found));
     // The day after the last of the calendar would be none.
-    if (window.last === this.#to) this.#isDone = true;
-    else this.#first = addDays(window.last, 1);
-  }
-
-  /** Moves on over nights without anything, after a window without rows: years of them cost one look. */
-  async skip(client: Queryable, { bucket, propertyId }: InsightProperty, hasStock: boolean): Promise<void> {
-    if (this.#isDone) return;
+    this.#first = window.last === to ? null : addDays(window.last, 1);
+    if (found > 0 || this.#first === null) return;
     const { rows } = await client.query<{ night: string | null }>({
       ...findNextNight,
-      values: [bucket, propertyId, this.#first, hasStock],
+      values: [property.bucket, property.propertyId, this.#first, hasStock],
     });
     const night = rows[0]?.night ?? null;
-    if (night === null || night > this.#to) this.#isDone = true;
-    else this.#first = night;
+    this.#first = night === null || night > to ? null : night;
   }
 }
 
@@ -220,18 +210,17 @@ export async function pageOfNights<Item>(
   limit: number,
 ): Promise<InsightPage<Item>> {
   const { client, question } = nights;
-  const { property, from, to, by } = question;
-  const begun = start === null ? from : String(start[0]);
-  const first = begun < from ? from : begun;
-  if (first > to) return { items: [], next: null };
+  const { from, to } = question;
+  const begun = start === null || String(start[0]) < from ? from : String(start[0]);
+  if (begun > to) return { items: [], next: null };
   const items: Item[] = [];
-  const windows = new NightWindows(first, to, by !== "none", limit + 1, nights.daysMax);
+  const windows = new NightWindows(question, begun, limit + 1, nights.daysMax);
   const isBehindStart = (item: Item) =>
     start === null || comparePositions(nights.positionOf(item), start) > 0;
   let end: string | undefined;
   let read = 0;
   for (let count = 0; count < WINDOWS_MAX; count += 1) {
-    const window = await windows.nextOfFew(client, property, nights.withBlocks);
+    const window = await windows.next(client, nights.withBlocks);
     if (window === undefined) break;
     const before = items.length;
     try {
@@ -247,12 +236,10 @@ export async function pageOfNights<Item>(
       windows.shorten(window);
       continue;
     }
-    const found = items.length - before;
-    windows.passed(window, found, limit + 1 - items.length);
-    if (found === 0) await windows.skip(client, property, nights.hasStock);
+    await windows.pass(client, window, items.length - before, limit + 1 - items.length, nights.hasStock);
     end = window.last;
   }
-  return { items, next: end === undefined || windows.next() === undefined ? null : nights.endOf(end) };
+  return { items, next: end === undefined || windows.areOver ? null : nights.endOf(end) };
 }
 
 /** Nights of a window whose items are added up on this thread: each may have a thousand room types. */

@@ -1,19 +1,7 @@
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { type BlockNight, type GroupMaster, readGroupBlocks } from "./blocks.ts";
-import {
-  codeOrNull,
-  component,
-  count,
-  countOrNull,
-  type ItemBy,
-  listField,
-  objectField,
-  orNull,
-  request,
-  sourceTime,
-  stayDate,
-} from "./fields.ts";
+import * as field from "./fields.ts";
 import { type Asked, exampleOf, type Insight } from "./insight.ts";
 import { type InventoryNight, type InventoryQuestion, readInventory } from "./inventory.ts";
 import { readSettledRooms, type SettledRooms } from "./night-rooms.ts";
@@ -32,35 +20,42 @@ import type { QueryContext } from "./query-context.ts";
 import { addDays, pointInTimeOf } from "./question.ts";
 
 const SUM_FIELDS = {
-  reported: countOrNull("Rooms sold as inventory reports; null: it has no record of the night.", 33),
-  reportedTransient: countOrNull("Of those, transient ones; null: not told.", 21),
-  reportedGroup: countOrNull("Of those, rooms of groups; null: not told.", 12),
-  rebuilt: count("Rooms of reservations on the books; those who share a room are one.", 32),
-  rebuiltTransient: count("Of those, of no group.", 20),
-  rebuiltGroup: count("Of those, of a group's block.", 12),
-  difference: countOrNull("`reported` less `rebuilt`: positive where the hotel counts more.", 1),
-  unpickedBlocks: count("Rooms held for groups and not picked up. They are in neither of the two.", 8),
-  reportedAt: orNull(sourceTime("Source time of the night's inventory record.")),
-  requestId: orNull(request("The request that it is of.")),
-  index: countOrNull("Its place in the batch as sent, from 0.", 13),
+  reported: field.countOrNull("Rooms sold as inventory reports; null: it has no record of the night.", 33),
+  reportedTransient: field.countOrNull("Of those, transient ones; null: not told.", 21),
+  reportedGroup: field.countOrNull("Of those, rooms of groups; null: not told.", 12),
+  rebuilt: field.count("Rooms of reservations on the books; those who share a room are one.", 32),
+  rebuiltTransient: field.count("Of those, of no group.", 20),
+  rebuiltGroup: field.count("Of those, of a group's block.", 12),
+  difference: field.countOrNull("`reported` less `rebuilt`: positive where the hotel counts more.", 1),
+  unpickedBlocks: field.count("Rooms held for groups and not picked up. They are in neither of the two.", 8),
+  reportedAt: field.orNull(field.sourceTime("Source time of the night's inventory record.")),
+  requestId: field.orNull(field.request("The request that it is of.")),
+  index: field.countOrNull("Its place in the batch as sent, from 0.", 13),
 };
 const ITEM = {
   name: "ReconciliationItem",
   description: "One night, as reported and as rebuilt.",
-  fields: { stayDate, roomType: codeOrNull("With `by=roomType`: the room type.", "DLX"), ...SUM_FIELDS },
+  fields: {
+    stayDate: field.stayDate,
+    roomType: field.codeOrNull("With `by=roomType`: the room type.", "DLX"),
+    ...SUM_FIELDS,
+  },
   optional: ["roomType"],
 };
 
 /** What inventory reports of a night and what reservations come to, of one room type or of all together. */
-export type ReconciledNight = ItemBy<(typeof ITEM)["fields"], "roomType">;
+export type ReconciledNight = field.ItemBy<(typeof ITEM)["fields"], "roomType">;
 
 /** What an answer about one night has of the night itself. */
 export const NIGHT_FIELDS = {
-  night: objectField("All room types of the night together.", { stayDate, ...SUM_FIELDS }),
-  roomTypes: listField("The night by room type.", 10_000, component<ReconciledNight>(ITEM.name)),
+  night: field.objectField("All room types of the night together.", {
+    stayDate: field.stayDate,
+    ...SUM_FIELDS,
+  }),
+  roomTypes: field.listField("The night by room type.", 10_000, field.component<ReconciledNight>(ITEM.name)),
 };
 export const NIGHT_EXAMPLE = {
-  night: exampleOf({ ...ITEM, fields: { stayDate, ...SUM_FIELDS } }),
+  night: exampleOf({ ...ITEM, fields: { stayDate: field.stayDate, ...SUM_FIELDS } }),
   roomTypes: [exampleOf(ITEM)],
 };
 

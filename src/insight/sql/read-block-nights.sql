@@ -1,11 +1,10 @@
 -- What group masters say of the nights from $3 to $4, by group, label and room type, with a source time up to $5, received up to $6. $7 and $8:
 -- groups and the instants of their cutoffs, after which what was given back counts apart. At most $9 rows.
 select
-  (entry.first_night + passed)::text as night, entry.key as block_group, kind.status as label,
-  kind.room_type_code as room_type,
-  sum(entry.blocks)::float8 as blocks, sum(entry.picked_up)::float8 as picked_up,
-  sum(entry.original_blocks)::float8 as original_blocks,
-  -coalesce(sum(entry.blocks) filter (where entry.source_time >= cutoff.passed_at), 0)::float8 as given_back
+  (entry.first_night + passed)::text as night, entry.key as "group", kind.status as label,
+  kind.room_type_code as "roomType", coalesce(sum(entry.blocks), 0)::float8 as blocks,
+  sum(entry.picked_up)::float8 as "pickedUp", sum(entry.original_blocks)::float8 as "originalBlocks",
+  -coalesce(sum(entry.blocks) filter (where entry.source_time >= cutoff.passed_at), 0)::float8 as "givenBackAfterCutoff"
 from (
   select key, dimension, source_time, blocks, picked_up, original_blocks,
     greatest(first_night, $3::date) as first_night, least(first_night + nights, $4::date + 1) as end_night

@@ -1,8 +1,9 @@
 -- The masters of the groups that have blocks from the night $3 to $4, and of the groups $7, by the version that counts at $5 as received up to $6.
 -- Plan: the groups by the entries' indexes, then for each a backward index scan of group_version's key.
-select known.key as block_group, version.status as label, facts.name, facts.cutoff_date::text as cutoff_date, facts.cutoff_days,
-  facts.start_date::text as start_date, version.request_id, version.record_index,
-  to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time
+select known.key as "group", version.status as label, facts.name, facts.cutoff_date::text as "cutoffDate",
+  facts.cutoff_days as "cutoffDays", facts.start_date::text as "startDate", version.request_id as "requestId",
+  version.record_index as index,
+  to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "sourceTime"
 from (
   select unnest($7::text[]) as key
   union

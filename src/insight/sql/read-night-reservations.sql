@@ -1,8 +1,8 @@
 -- The reservations that have the night $3 (= $4), whatever their label: of what has a source time up to $5 and was received up
 -- to $6, by room type and whatever else is asked of a dimension; at most $7.
 select
-  entry.key, entry.share_id, kind.status as label, kind.room_type_code as room_type,
-  kind.booked_room_type_code as booked_room_type, kind.group_block_code as block_group, sum(entry.rooms)::float8 as rooms
+  entry.key as "reservationId", entry.share_id as "shareId", kind.status as label, kind.room_type_code as "roomType",
+  kind.booked_room_type_code as "bookedRoomType", kind.group_block_code as "group", sum(entry.rooms)::float8 as rooms
 from ({entries-of-nights}) as entry
 join bellhop_state.night_dimension as kind
   on kind.bucket = $1 and kind.property_id = $2 and kind.dimension = entry.dimension

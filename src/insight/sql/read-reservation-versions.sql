@@ -1,8 +1,8 @@
 -- Of the reservations $3 the version that counts at the source time $4 as received up to $5, its first night and the day after its last, and the
 -- newest stale one that was received after it. Index scans of reservation_version's key.
-select wanted.key, to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
-  version.request_id, version.record_index, version.from_date::text as from_date,
-  version.to_date::text as to_date, late.request_id as late_request_id, late.record_index as late_record_index
+select wanted.key as "reservationId", to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "sourceTime",
+  version.request_id as "requestId", version.record_index as index, version.from_date::text as arrival,
+  version.to_date::text as departure, late.request_id as "lateRequestId", late.record_index as "lateIndex"
 from unnest($3::text[]) as wanted (key)
 cross join lateral (
   select newest.source_time, newest.request_id, newest.record_index, newest.from_date, newest.to_date
