@@ -1,11 +1,10 @@
 import type pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
-import type { StoredRecord } from "../ingest/log/stored-body.ts";
-import { openLayout } from "../ingest/log/stored-body.ts";
+import { openLayout, type StoredRecord } from "../ingest/log/stored-body.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import { queryOfBucket, writeOutcomeRows } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
-import { type RowWriter, writeItems } from "../platform/db/write-rows.ts";
+import { type Columns, writeItems } from "../platform/db/write-rows.ts";
 import { type AppliedRecord, type ApplyMemory, applyRecords, type NextChange } from "./apply-records.ts";
 import {
   type LogPart,
@@ -214,35 +213,16 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
   await queryOfBucket(client, writeCursors, [JSON.stringify(rows)], rows);
 }
 
-const QUARANTINE = {
-  table: "bellhop.quarantine",
-  columns: {
-    bucket: "smallint",
-    request_id: "uuid",
-    record_index: "integer",
-    property_id: "integer",
-    resource: '"char"',
-    key: "text",
-    code: "text",
-    message: "text",
-  },
-} as const;
-
-function addHeld(rows: RowWriter, { of, requestId, index, code, message }: HeldRecord): void {
-  rows.row();
-  rows.smallint(of.bucket);
-  rows.uuid(requestId);
-  rows.integer(index);
-  rows.integer(of.propertyId);
-  rows.letter(of.resource);
-  rows.text(of.key);
-  rows.text(code);
-  rows.text(message);
-}
-
-async function quarantine(client: pg.ClientBase, held: readonly HeldRecord[]): Promise<void> {
-  await writeItems(client, QUARANTINE, held, addHeld);
-}
+const QUARANTINE: Columns<HeldRecord> = {
+  bucket: ["smallint", (to, { of }) => to.smallint(of.bucket)],
+  request_id: ["uuid", (to, { requestId }) => to.uuid(requestId)],
+  record_index: ["integer", (to, { index }) => to.integer(index)],
+  property_id: ["integer", (to, { of }) => to.integer(of.propertyId)],
+  resource: ['"char"', (to, { of }) => to.letter(of.resource)],
+  key: ["text", (to, { of }) => to.text(of.key)],
+  code: ["text", (to, { code }) => to.text(code)],
+  message: ["text", (to, { message }) => to.text(message)],
+};
 
 function heldAs({ of, incoming }: ApplicableRecord, { code, message }: RefusedRecord): HeldRecord {
   const { requestId, index } = incoming;
@@ -308,7 +288,7 @@ export async function applyParts(
     arrivals.addRejected(part, first?.kind === "held" ? first.held.of : first?.record.of);
   }
   await memory.write(client);
-  await quarantine(client, held);
+  await writeItems(client, "bellhop.quarantine", QUARANTINE, held);
   await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
   return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));

@@ -3,7 +3,8 @@ import type { FactsText, RecordContent } from "#contract/read-record.ts";
 import { dayOfText } from "#contract/walk-value.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/warnings.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
-import { column, keyColumns } from "../state/look-up.ts";
+import { column } from "../../platform/db/write-rows.ts";
+import { keyColumns } from "../state/look-up.ts";
 import { type RecordKey, VERSION_TABLES } from "../state/record.ts";
 import {
   type BlockRun,
@@ -65,8 +66,8 @@ export async function loadContents(
     STATEMENTS[resource],
     [
       ...keyColumns(wanted),
-      column("timestamptz", wanted, (to, { factsSourceTime }) => to.timestamp(factsSourceTime)),
-      column("bytea", wanted, (to, { contentHash }) => to.hex(contentHash)),
+      column(wanted, "timestamptz", (to, { factsSourceTime }) => to.timestamp(factsSourceTime)),
+      column(wanted, "bytea", (to, { contentHash }) => to.hex(contentHash)),
     ],
     wanted,
   );
@@ -343,7 +344,12 @@ function textOf(facts: FactsText): string {
   return bytes.toString("utf8", 0, facts.write(bytes, 0));
 }
 
-/** A content of a key: of a record that is being applied, or stored, which is to be loaded before its nights are asked for. */
+/** What is known of a content: the record that is being applied, or where it is stored and what was loaded of it. */
+type KnownContent =
+  | { readonly of: RecordKey; readonly contentHash: string; readonly content: () => RecordContent }
+  | (StoredContent & { readonly facts?: FactsOfContent | undefined; readonly compact?: CompactNights });
+
+/** A content of a key. A stored one is to be loaded before its nights are asked for, unless its compact nights are known. */
 export class ContentNights {
   readonly stored: StoredContent | null;
   readonly contentHash: string;
@@ -354,34 +360,14 @@ export class ContentNights {
   #compact: CompactNights | null | undefined;
   #blocks: readonly BlockRun[] | undefined;
 
-  private constructor(
-    of: RecordKey,
-    contentHash: string,
-    content: (() => RecordContent) | null,
-    stored: StoredContent | null,
-  ) {
-    this.contentHash = contentHash;
-    this.#of = of;
-    this.#content = content;
-    this.stored = stored;
-  }
-
-  static ofRecord(of: RecordKey, contentHash: string, content: () => RecordContent): ContentNights {
-    return new ContentNights(of, contentHash, content, null);
-  }
-
-  /** `facts`, where they were loaded with the version. */
-  static ofStored(stored: StoredContent, facts?: FactsOfContent): ContentNights {
-    const content = new ContentNights(stored.of, stored.contentHash, null, stored);
-    content.#loaded = facts;
-    return content;
-  }
-
-  /** Of a stored reservation whose nights are known in short: its facts need not be loaded. */
-  static ofCompact(stored: StoredContent, compact: CompactNights): ContentNights {
-    const content = new ContentNights(stored.of, stored.contentHash, null, stored);
-    content.#compact = compact;
-    return content;
+  constructor(known: KnownContent) {
+    this.contentHash = known.contentHash;
+    this.#of = known.of;
+    const isStored = "factsSourceTime" in known;
+    this.stored = isStored ? known : null;
+    this.#content = isStored ? null : known.content;
+    this.#loaded = isStored ? known.facts : undefined;
+    this.#compact = isStored ? known.compact : undefined;
   }
 
   /** Whether it has to be loaded. */

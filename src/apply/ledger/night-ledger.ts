@@ -271,7 +271,7 @@ function deltasOfPlain(steps: readonly AppliedStep[]): Delta[] {
       continue;
     }
     if (!ownFacts) throw new Error("A new content has no facts.");
-    const to = ContentNights.ofRecord(of, record.contentHash, content);
+    const to = new ContentNights({ of, contentHash: record.contentHash, content });
     fresh.set(made, to);
     const from = before === null ? null : contentOf(of, before);
     deltas.push({ of, sourceTime: record.sourceTime, countsFrom, from, to, newestOf: text });
@@ -284,7 +284,7 @@ function contentOfVersion(of: RecordKey, version: Version): ContentNights {
   const stored = { of, contentHash, factsSourceTime };
   const compact =
     compactNights != null && isCompactOf(compactNights, contentHash) ? compactOfText(compactNights) : null;
-  if (compact !== null) return ContentNights.ofCompact(stored, compact);
-  if (facts === undefined) return ContentNights.ofStored(stored);
-  return ContentNights.ofStored(stored, { facts, status: version.filters().status });
+  if (compact !== null) return new ContentNights({ ...stored, compact });
+  const loaded = facts === undefined ? undefined : { facts, status: version.filters().status };
+  return new ContentNights({ ...stored, facts: loaded });
 }

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { RecordContent } from "#contract/read-record.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
-import { insertRows } from "../../platform/db/write-rows.ts";
-import { column, isoOfStored, keyColumns } from "../state/look-up.ts";
+import { column, insertRows } from "../../platform/db/write-rows.ts";
+import { isoOfStored, keyColumns } from "../state/look-up.ts";
 import {
   isReceivedBefore,
   type RankedVersion,
@@ -212,7 +212,7 @@ async function loadVersionsAround(
   places: readonly PlaceOfVersion[],
 ): Promise<(readonly StoredVersion[] | null)[]> {
   if (places.length === 0) return [];
-  const times = column("timestamptz", places, (to, { sourceTime }) => to.timestamp(sourceTime));
+  const times = column(places, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime));
   const { rows } = await queryOfBucket<Row>(client, AROUND[resource], [...keyColumns(places), times], places);
   const sides = places.map(() => [[] as StoredVersion[], [] as StoredVersion[]] as const);
   for (const row of rows) sides[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
@@ -311,7 +311,7 @@ interface KeyOf {
 }
 
 function releaseParameters(keys: readonly KeyOf[]): Buffer[] {
-  return [...keyColumns(keys), column('"char"', keys, (to, { of }) => to.letter(of.resource))];
+  return [...keyColumns(keys), column(keys, '"char"', (to, { of }) => to.letter(of.resource))];
 }
 
 /** By `textOfKey`: the last request from which a released record counts. */
@@ -458,7 +458,7 @@ function deltasAmong(
     if (seen.has(text)) continue;
     seen.add(text);
     if (!contents.has(contentHash))
-      contents.set(contentHash, ContentNights.ofStored({ of, contentHash, factsSourceTime }));
+      contents.set(contentHash, new ContentNights({ of, contentHash, factsSourceTime }));
     if (!hasCopies.has(text))
       before.push({ sourceTime, content: contentHash, requestId, index, countsFrom: requestId });
   }
@@ -470,7 +470,7 @@ function deltasAmong(
     seen.add(textOf(sourceTime, contentHash));
     after.push({ sourceTime, content: contentHash, requestId, index, countsFrom });
     if (ownFacts && !contents.has(contentHash))
-      contents.set(contentHash, ContentNights.ofRecord(of, contentHash, content));
+      contents.set(contentHash, new ContentNights({ of, contentHash, content }));
   }
   const all: Delta[] = [];
   for (const { sourceTime, countsFrom, content, by } of timelineDifference(before, after)) {

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { microsecondsOf } from "../../ingest/log/part-name.ts";
+import type { BinaryFields } from "../../platform/db/binary-fields.ts";
 import { copyItems } from "../../platform/db/copy.ts";
-import { type InsertedTable, insertRows, type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
+import { type Columns, type InsertedTable, insertRows, writeItems } from "../../platform/db/write-rows.ts";
 import type { RecordKey } from "../state/record.ts";
 import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./content-nights.ts";
 import {
@@ -209,98 +210,52 @@ export interface BlockEntry extends EntryOf {
   readonly run: BlockRun;
 }
 
-const NIGHTS = {
-  table: "night_entry",
-  columns: {
-    source_time: "timestamptz",
-    received_at: "timestamptz",
-    dimension: "bigint",
-    property_id: "integer",
-    first_night: "date",
-    nights: "integer",
-    rooms: "integer",
-    adults: "integer",
-    children: "integer",
-    bucket: "smallint",
-    room_revenue: "numeric",
-    gross_room_revenue: "numeric",
-    key: "text",
-    share_id: "text",
-  },
-} as const;
+const ENTRY: Columns<EntryOf & { readonly run: Pick<NightRun, "firstNight" | "nights"> }> = {
+  source_time: ["timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime)],
+  received_at: ["timestamptz", (to, { countsFrom }) => to.microseconds(receivedAt(countsFrom))],
+  dimension: ["bigint", (to, { dimension }) => to.wide(dimension.high, dimension.low)],
+  property_id: ["integer", (to, { of }) => to.integer(of.propertyId)],
+  first_night: ["date", (to, { run }) => to.day(run.firstNight)],
+  nights: ["integer", (to, { run }) => to.integer(run.nights)],
+  bucket: ["smallint", (to, { of }) => to.smallint(of.bucket)],
+  key: ["text", (to, { of }) => to.text(of.key)],
+};
 
-const BLOCKS = {
-  table: "block_entry",
-  columns: {
-    source_time: "timestamptz",
-    received_at: "timestamptz",
-    dimension: "bigint",
-    property_id: "integer",
-    first_night: "date",
-    nights: "integer",
-    blocks: "integer",
-    picked_up: "integer",
-    original_blocks: "integer",
-    bucket: "smallint",
-    key: "text",
-  },
-} as const;
-
-function addHead(rows: RowWriter, { of, sourceTime, countsFrom, dimension }: EntryOf): void {
-  rows.row();
-  rows.timestamp(sourceTime);
-  rows.microseconds(receivedAt(countsFrom));
-  rows.wide(dimension.high, dimension.low);
-  rows.integer(of.propertyId);
+function addMoney(to: BinaryFields, money: Money | null, by: number): void {
+  if (money === null) to.null();
+  else to.numeric(timesWhole(money, by) ?? 0);
 }
 
-function addMoney(rows: RowWriter, money: Money | null, by: number): void {
-  if (money === null) rows.null();
-  else rows.numeric(timesWhole(money, by) ?? 0);
+function addCount(to: BinaryFields, count: number | null, by: number): void {
+  if (count === null) to.null();
+  else to.integer(count * by);
 }
 
-function addCount(rows: RowWriter, count: number | null): void {
-  if (count === null) rows.null();
-  else rows.integer(count);
-}
+const NIGHTS: Columns<NightEntry> = {
+  ...ENTRY,
+  rooms: ["integer", (to, { run, by }) => to.integer(run.rooms * by)],
+  adults: ["integer", (to, { run, by }) => to.integer(run.adults * by)],
+  children: ["integer", (to, { run, by }) => to.integer(run.children * by)],
+  room_revenue: ["numeric", (to, { run, by }) => addMoney(to, run.roomRevenue, by)],
+  gross_room_revenue: ["numeric", (to, { run, by }) => addMoney(to, run.grossRoomRevenue, by)],
+  share_id: ["text", (to, { shareId }) => (shareId === null ? to.null() : to.text(shareId))],
+};
 
-function addNights(rows: RowWriter, entry: NightEntry): void {
-  const { of, by, run, shareId } = entry;
-  addHead(rows, entry);
-  rows.day(run.firstNight);
-  rows.integer(run.nights);
-  rows.integer(run.rooms * by);
-  rows.integer(run.adults * by);
-  rows.integer(run.children * by);
-  rows.smallint(of.bucket);
-  addMoney(rows, run.roomRevenue, by);
-  addMoney(rows, run.grossRoomRevenue, by);
-  rows.text(of.key);
-  if (shareId === null) rows.null();
-  else rows.text(shareId);
-}
-
-function addBlocks(rows: RowWriter, entry: BlockEntry): void {
-  const { of, by, run } = entry;
-  const signed = (count: number | null) => (count === null ? null : count * by);
-  addHead(rows, entry);
-  rows.day(run.firstNight);
-  rows.integer(run.nights);
-  addCount(rows, signed(run.blocks));
-  addCount(rows, signed(run.pickedUp));
-  addCount(rows, signed(run.originalBlocks));
-  rows.smallint(of.bucket);
-  rows.text(of.key);
-}
+const BLOCKS: Columns<BlockEntry> = {
+  ...ENTRY,
+  blocks: ["integer", (to, { run, by }) => addCount(to, run.blocks, by)],
+  picked_up: ["integer", (to, { run, by }) => addCount(to, run.pickedUp, by)],
+  original_blocks: ["integer", (to, { run, by }) => addCount(to, run.originalBlocks, by)],
+};
 
 /** Writes entries of nights, on a session of `openStateSession`, in the transaction of their bucket's owner. */
 export async function writeNights(client: pg.ClientBase, entries: readonly NightEntry[]): Promise<void> {
-  await writeItems(client, NIGHTS, entries, addNights);
+  await writeItems(client, "night_entry", NIGHTS, entries);
 }
 
 /** The same of blocks. */
 export async function writeBlocks(client: pg.ClientBase, entries: readonly BlockEntry[]): Promise<void> {
-  await writeItems(client, BLOCKS, entries, addBlocks);
+  await writeItems(client, "block_entry", BLOCKS, entries);
 }
 
 /** From an instant of either clock on nights of a reservation count in the place of others. */

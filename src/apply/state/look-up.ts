@@ -1,8 +1,9 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { ArrayParameter, type ElementType } from "../../platform/db/binary-fields.ts";
+import type { BinaryFields, ElementType } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
+import { column } from "../../platform/db/write-rows.ts";
 import {
   type RankedVersion,
   RESOURCE_LETTERS,
@@ -53,23 +54,12 @@ export function isoOfStored(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }
 
-/** One column of a statement's rows, as an array. */
-export function column<Item>(
-  type: ElementType,
-  items: readonly Item[],
-  write: (to: ArrayParameter, item: Item) => void,
-): Buffer {
-  const parameter = new ArrayParameter(type, items.length);
-  for (const item of items) write(parameter, item);
-  return parameter.finish();
-}
-
 /** The keys of items, without their resource, as the first three columns of a statement's rows. */
 export function keyColumns(items: readonly { readonly of: RecordKey }[]): Buffer[] {
   return [
-    column("smallint", items, (to, { of }) => to.smallint(of.bucket)),
-    column("integer", items, (to, { of }) => to.integer(of.propertyId)),
-    column("text", items, (to, { of }) => to.text(of.key)),
+    column(items, "smallint", (to, { of }) => to.smallint(of.bucket)),
+    column(items, "integer", (to, { of }) => to.integer(of.propertyId)),
+    column(items, "text", (to, { of }) => to.text(of.key)),
   ];
 }
 
@@ -174,7 +164,7 @@ export async function loadVersionsAt(
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = wanted.filter(({ of }) => of.resource === resource);
     if (ofResource.length === 0) continue;
-    const times = column("timestamptz", ofResource, (to, { sourceTime }) => to.timestamp(sourceTime));
+    const times = column(ofResource, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime));
     const values = [...keyColumns(ofResource), times];
     const { rows } = await queryOfBucket<VersionRow>(client, versionsAt(resource), values, ofResource);
     for (const row of rows) {
@@ -353,15 +343,15 @@ async function followAdvanced(
 
 function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
   type Arrived = NonNullable<ArrivedKey["arrived"]>;
-  const ofArrived = (type: ElementType, write: (to: ArrayParameter, arrived: Arrived) => void) =>
-    column(type, keys, (to, { arrived }) => (arrived === null ? to.null() : write(to, arrived)));
+  const ofArrived = (type: ElementType, write: (to: BinaryFields, arrived: Arrived) => void) =>
+    column(keys, type, (to, { arrived }) => (arrived === null ? to.null() : write(to, arrived)));
   return [
     ...keyColumns(keys),
     ofArrived("timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime)),
     ofArrived("bytea", (to, { contentHash }) => to.hex(contentHash)),
     ofArrived("uuid", (to, { requestId }) => to.uuid(requestId)),
     ofArrived("integer", (to, { index }) => to.integer(index)),
-    column("boolean", keys, (to, { isUnnamed }) => to.boolean(isUnnamed)),
+    column(keys, "boolean", (to, { isUnnamed }) => to.boolean(isUnnamed)),
   ];
 }
 

@@ -76,32 +76,8 @@ async function digest(client: pg.ClientBase, schema: string, ledger: Ledger): Pr
   return rows[0] ?? { count: 0, hash: "" };
 }
 
-/** Digests the stay-night ledger of a state schema (its name is one of ours): nights of reservations, and of blocks. */
-async function digestLedger(
-  client: pg.ClientBase,
-  schema: string,
-): Promise<{ readonly nights: RowSum; readonly blocks: RowSum }> {
-  return { nights: await digest(client, schema, NIGHTS), blocks: await digest(client, schema, BLOCKS) };
-}
-
 /** The schema that readers, views and appliers use. */
 export const STATE_SCHEMA = "bellhop_state";
-
-const STATE_TABLES = [
-  "apply_cursor",
-  "current_record",
-  "inventory_version",
-  "reservation_version",
-  "group_version",
-  "known_room_type",
-  "night_entry",
-  "ledger_delta",
-  "block_entry",
-  "night_dimension",
-  "released_copy",
-  "ledger_segment",
-  "ledger_segment_progress",
-] as const;
 
 /** The ledger, which a replay leaves in its place where it can no longer be derived. */
 const LEDGER_TABLES: readonly string[] = [
@@ -112,6 +88,14 @@ const LEDGER_TABLES: readonly string[] = [
   "released_copy",
   "ledger_segment",
   "ledger_segment_progress",
+];
+
+const STATE_TABLES: readonly string[] = [
+  "apply_cursor",
+  "current_record",
+  ...Object.values(VERSION_TABLES).map(({ table }) => table),
+  "known_room_type",
+  ...LEDGER_TABLES,
 ];
 
 const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;
@@ -259,7 +243,8 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
     versions += rows[0]?.count ?? 0;
     hashes.push(rows[0]?.hash ?? "");
   }
-  const { nights, blocks } = await digestLedger(client, schema);
+  const nights = await digest(client, schema, NIGHTS);
+  const blocks = await digest(client, schema, BLOCKS);
   return {
     currentRecords: current.rows[0]?.count ?? 0,
     currentHash: current.rows[0]?.hash ?? "",
@@ -302,19 +287,13 @@ export async function numberCorrections(
   schema: string,
   bucketCount: number,
 ): Promise<number> {
-  let corrected = 0;
-  for (let bucket = 0; bucket < bucketCount; bucket += 1)
-    corrected += await numberCorrectionsOf(client, schema, bucket);
-  return corrected;
-}
-
-/** Of one bucket, so that on Citus it takes place on the worker that has it. */
-async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket: number): Promise<number> {
   checked(schema);
   let corrected = 0;
-  for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
-    const { rowCount } = await client.query(
-      `with corrected as (
+  // One bucket at a time, so that on Citus each takes place on the worker that has it.
+  for (let bucket = 0; bucket < bucketCount; bucket += 1) {
+    for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
+      const { rowCount } = await client.query(
+        `with corrected as (
         select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,
           live.key is not null as is_update,
           counter.next_change - 1 + row_number() over (order by rebuilt.property_id, rebuilt.key) as change_no
@@ -333,9 +312,10 @@ async function numberCorrectionsOf(client: pg.ClientBase, schema: string, bucket
       from corrected
       where version.bucket = $1
         and ${VERSION_KEY.map((column) => `version.${column} = corrected.${column}`).join(" and ")}`,
-      [bucket],
-    );
-    corrected += rowCount ?? 0;
+        [bucket],
+      );
+      corrected += rowCount ?? 0;
+    }
   }
   return corrected;
 }

@@ -1,13 +1,14 @@
 import type pg from "pg";
-import { BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import type { BinaryFields } from "../../platform/db/binary-fields.ts";
+import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import {
   ensureWindows,
   isWindowed,
   readWindows,
   type WindowedTable,
 } from "../../platform/db/time-windows.ts";
-import { type RowWriter, writeItems } from "../../platform/db/write-rows.ts";
-import { CurrentRecordMoved, column, type StoredCurrent } from "./look-up.ts";
+import { type Columns, column, writeItems } from "../../platform/db/write-rows.ts";
+import { CurrentRecordMoved, type StoredCurrent } from "./look-up.ts";
 import {
   type NewVersion,
   RESOURCE_LETTERS,
@@ -113,67 +114,40 @@ async function coverUntil(
   return coveredMs;
 }
 
-const COLUMNS = {
-  source_time: "timestamptz",
-  facts_source_time: "timestamptz",
-  change_no: "bigint",
-  property_id: "integer",
-  record_index: "integer",
-  from_date: "date",
-  to_date: "date",
-  bucket: "smallint",
-  outcome: '"char"',
-  request_id: "uuid",
-  content_hash: "bytea",
-  key: "text",
-  status: "text",
-  facts: "text",
-  is_update: "boolean",
-} as const;
-
-function textOrNull(to: Pick<RowWriter, "null" | "text">, text: string | null): void {
+function textOrNull(to: BinaryFields, text: string | null): void {
   if (text === null) to.null();
   else to.text(text);
 }
 
-function addWarningFree(to: Pick<RowWriter, "null" | "boolean">, warningFree: WarningFree): void {
-  const stored = storedWarningFree(warningFree);
-  if (stored === null) to.null();
-  else to.boolean(stored);
-}
-
-function addVersion(
-  rows: RowWriter,
-  { of, version, outcome, changeNumber, isUpdate, facts }: NewVersion,
-): void {
-  const { status, fromDate, toDate } = version.filters();
-  rows.row();
-  rows.timestamp(version.sourceTime);
-  rows.timestamp(version.factsSourceTime);
-  if (changeNumber === null) rows.null();
-  else rows.bigint(changeNumber);
-  rows.integer(of.propertyId);
-  rows.integer(version.index);
-  rows.date(fromDate);
-  rows.date(toDate);
-  rows.smallint(of.bucket);
-  rows.letter(outcome);
-  rows.uuid(version.requestId);
-  rows.hex(version.contentHash);
-  rows.text(of.key);
-  textOrNull(rows, status);
-  if (facts === null) rows.null();
-  else rows.written(facts);
-  if (changeNumber === null) rows.null();
-  else rows.boolean(isUpdate);
-}
+const VERSION: Columns<NewVersion> = {
+  source_time: ["timestamptz", (to, { version }) => to.timestamp(version.sourceTime)],
+  facts_source_time: ["timestamptz", (to, { version }) => to.timestamp(version.factsSourceTime)],
+  change_no: [
+    "bigint",
+    (to, { changeNumber }) => (changeNumber === null ? to.null() : to.bigint(changeNumber)),
+  ],
+  property_id: ["integer", (to, { of }) => to.integer(of.propertyId)],
+  record_index: ["integer", (to, { version }) => to.integer(version.index)],
+  from_date: ["date", (to, { version }) => to.date(version.filters().fromDate)],
+  to_date: ["date", (to, { version }) => to.date(version.filters().toDate)],
+  bucket: ["smallint", (to, { of }) => to.smallint(of.bucket)],
+  outcome: ['"char"', (to, { outcome }) => to.letter(outcome)],
+  request_id: ["uuid", (to, { version }) => to.uuid(version.requestId)],
+  content_hash: ["bytea", (to, { version }) => to.hex(version.contentHash)],
+  key: ["text", (to, { of }) => to.text(of.key)],
+  status: ["text", (to, { version }) => textOrNull(to, version.filters().status)],
+  facts: ["text", (to, { facts }) => (facts === null ? to.null() : to.written(facts))],
+  is_update: [
+    "boolean",
+    (to, { changeNumber, isUpdate }) => (changeNumber === null ? to.null() : to.boolean(isUpdate)),
+  ],
+};
 
 /** Writes new versions with their typed facts. Throws UnstorableFact for facts that could not be read again. */
 export async function insertVersions(client: pg.ClientBase, versions: readonly NewVersion[]): Promise<void> {
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = versions.filter(({ of }) => of.resource === resource);
-    const into = { table: VERSION_TABLES[resource].table, columns: COLUMNS };
-    await writeItems(client, into, ofResource, addVersion);
+    await writeItems(client, VERSION_TABLES[resource].table, VERSION, ofResource);
   }
 }
 
@@ -219,97 +193,68 @@ export interface NewCurrent {
   readonly compactNights: string | null;
 }
 
-const CURRENT_COLUMNS = {
-  bucket: "smallint",
-  property_id: "integer",
-  resource: '"char"',
-  key: "text",
-  source_time: "timestamptz",
-  request_id: "uuid",
-  record_index: "integer",
-  content_hash: "bytea",
-  facts_source_time: "timestamptz",
-  status: "text",
-  from_date: "date",
-  to_date: "date",
-  warning_free: "boolean",
-  compact_nights: "text",
-} as const;
+/** The order and receipt of the newest version: all that an unchanged record moves. */
+const RECEIPT: Columns<NewCurrent> = {
+  source_time: ["timestamptz", (to, { current }) => to.timestamp(current.sourceTime)],
+  request_id: ["uuid", (to, { current }) => to.uuid(current.requestId)],
+  record_index: ["integer", (to, { current }) => to.integer(current.index)],
+};
 
-function addCurrent(rows: RowWriter, { of, current, warningFree, compactNights }: NewCurrent): void {
-  const { status, fromDate, toDate } = current.filters();
-  rows.row();
-  rows.smallint(of.bucket);
-  rows.integer(of.propertyId);
-  rows.letter(of.resource);
-  rows.text(of.key);
-  rows.timestamp(current.sourceTime);
-  rows.uuid(current.requestId);
-  rows.integer(current.index);
-  rows.hex(current.contentHash);
-  rows.timestamp(current.factsSourceTime);
-  textOrNull(rows, status);
-  rows.date(fromDate);
-  rows.date(toDate);
-  addWarningFree(rows, warningFree);
-  textOrNull(rows, compactNights);
+const CONTENT: Columns<NewCurrent> = {
+  ...RECEIPT,
+  content_hash: ["bytea", (to, { current }) => to.hex(current.contentHash)],
+  facts_source_time: ["timestamptz", (to, { current }) => to.timestamp(current.factsSourceTime)],
+  status: ["text", (to, { current }) => textOrNull(to, current.filters().status)],
+  from_date: ["date", (to, { current }) => to.date(current.filters().fromDate)],
+  to_date: ["date", (to, { current }) => to.date(current.filters().toDate)],
+  warning_free: [
+    "boolean",
+    (to, { warningFree }) => {
+      const stored = storedWarningFree(warningFree);
+      if (stored === null) to.null();
+      else to.boolean(stored);
+    },
+  ],
+  compact_nights: ["text", (to, { compactNights }) => textOrNull(to, compactNights)],
+};
+
+const CURRENT: Columns<NewCurrent> = {
+  bucket: ["smallint", (to, { of }) => to.smallint(of.bucket)],
+  property_id: ["integer", (to, { of }) => to.integer(of.propertyId)],
+  resource: ['"char"', (to, { of }) => to.letter(of.resource)],
+  key: ["text", (to, { of }) => to.text(of.key)],
+  ...CONTENT,
+};
+
+/** Updates rows at the places that the lookup in this transaction gave: finding them by key again costs half as much more. */
+function updateStatement(name: string, columns: Columns<NewCurrent>): Asked {
+  const names = Object.keys(columns);
+  const arrays = Object.values(columns).map(([type], at) => `$${at + 2}::${type}[]`);
+  return {
+    name,
+    text: `update current_record as t set ${names.map((of) => `${of} = w.${of}`).join(", ")}
+      from unnest($1::tid[], ${arrays.join(", ")}) as w (place, ${names.join(", ")})
+      where t.ctid = w.place ${BUCKET_TERM}`,
+  };
 }
 
-// By the rows' places, which the lookup in this transaction gave: finding them by key again would cost half as much more.
-const ADVANCE = {
-  name: "advance-current",
-  text: `update current_record as t
-  set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index
-  from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[])
-    as w (place, source_time, request_id, record_index)
-  where t.ctid = w.place ${BUCKET_TERM}`,
-};
-const REPLACE = {
-  name: "replace-current",
-  text: `update current_record as t
-  set source_time = w.source_time, request_id = w.request_id, record_index = w.record_index,
-    content_hash = w.content_hash, facts_source_time = w.facts_source_time, status = w.status,
-    from_date = w.from_date, to_date = w.to_date, warning_free = w.warning_free, compact_nights = w.compact_nights
-  from unnest($1::tid[], $2::timestamptz[], $3::uuid[], $4::integer[], $5::bytea[], $6::timestamptz[], $7::text[],
-    $8::date[], $9::date[], $10::boolean[], $11::text[]) as w (place, source_time, request_id, record_index, content_hash,
-    facts_source_time, status, from_date, to_date, warning_free, compact_nights)
-  where t.ctid = w.place ${BUCKET_TERM}`,
-};
+const ADVANCE = updateStatement("advance-current", RECEIPT);
+const REPLACE = updateStatement("replace-current", CONTENT);
 
 /** A row that is there, and the version that it is to tell of. */
 type Replaced = NewCurrent & { readonly before: StoredCurrent };
 
-/** Where the rows are, and the order and receipt of their versions: the first parameters of both statements. */
-function receiptsOf(records: readonly Replaced[]): Buffer[] {
-  return [
-    column("tid", records, (to, { before }) => to.place(before.place)),
-    column("timestamptz", records, (to, { current }) => to.timestamp(current.sourceTime)),
-    column("uuid", records, (to, { current }) => to.uuid(current.requestId)),
-    column("integer", records, (to, { current }) => to.integer(current.index)),
-  ];
-}
-
-/** What the versions say: the other parameters of REPLACE. */
-function contentsOf(records: readonly Replaced[]): Buffer[] {
-  return [
-    column("bytea", records, (to, { current }) => to.hex(current.contentHash)),
-    column("timestamptz", records, (to, { current }) => to.timestamp(current.factsSourceTime)),
-    column("text", records, (to, { current }) => textOrNull(to, current.filters().status)),
-    column("date", records, (to, { current }) => to.date(current.filters().fromDate)),
-    column("date", records, (to, { current }) => to.date(current.filters().toDate)),
-    column("boolean", records, (to, { warningFree }) => addWarningFree(to, warningFree)),
-    column("text", records, (to, { compactNights }) => textOrNull(to, compactNights)),
-  ];
-}
-
 async function update(
   client: pg.ClientBase,
-  statement: { readonly name: string; readonly text: string },
+  statement: Asked,
+  columns: Columns<NewCurrent>,
   records: readonly Replaced[],
-  content: readonly Buffer[],
 ): Promise<void> {
   if (records.length === 0) return;
-  const values = [...receiptsOf(records), ...content];
+  const values = [
+    column(records, "tid", (to, { before }) => to.place(before.place)),
+    ...Object.values(columns).map(([type, write]) => column(records, type, write)),
+  ];
   const { rowCount } = await queryOfBucket(client, statement, values, records);
   if (rowCount !== records.length) throw new CurrentRecordMoved(records.length - rowCount);
 }
@@ -331,7 +276,7 @@ export async function writeCurrent(client: pg.ClientBase, records: readonly NewC
       before.warningFree === warningFree;
     (isAdvanced ? advanced : replaced).push({ ...record, before });
   }
-  await writeItems(client, { table: "current_record", columns: CURRENT_COLUMNS }, added, addCurrent);
-  await update(client, ADVANCE, advanced, []);
-  await update(client, REPLACE, replaced, contentsOf(replaced));
+  await writeItems(client, "current_record", CURRENT, added);
+  await update(client, ADVANCE, RECEIPT, advanced);
+  await update(client, REPLACE, CONTENT, replaced);
 }

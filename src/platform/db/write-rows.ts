@@ -1,38 +1,26 @@
 import type pg from "pg";
-import type { BinaryFields } from "./binary-fields.ts";
-import { ArrayParameter, type ElementType } from "./binary-fields.ts";
+import { ArrayParameter, type BinaryFields, type ElementType } from "./binary-fields.ts";
 import { copyItems } from "./copy.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Queryable } from "./transaction.ts";
 
-/** What one item's row is written by: `row` begins it, then one field after another in the order of the columns. */
-export interface RowWriter
-  extends Pick<
-    BinaryFields,
-    | "null"
-    | "boolean"
-    | "smallint"
-    | "integer"
-    | "bigint"
-    | "letter"
-    | "uuid"
-    | "hex"
-    | "text"
-    | "written"
-    | "date"
-    | "timestamp"
-    | "wide"
-    | "numeric"
-    | "day"
-    | "microseconds"
-  > {
-  row(): void;
-}
+/** Writes the value of a column. */
+type Write<Item> = (to: BinaryFields, item: Item) => void;
+
+/** Columns with their types and how an item's value is written; one of them is `bucket`. */
+export type Columns<Item> = Readonly<Record<string, readonly [type: ElementType, write: Write<Item>]>>;
 
 /** A table and the columns that are written, with their types; one of them is `bucket`. */
-export interface WrittenTable {
+interface WrittenTable {
   readonly table: string;
   readonly columns: Readonly<Record<string, ElementType>>;
+}
+
+/** The value of each item as an array, which is one column of a statement's rows. */
+export function column<Item>(items: readonly Item[], type: ElementType, write: Write<Item>): Buffer {
+  const parameter = new ArrayParameter(type, items.length);
+  for (const item of items) write(parameter, item);
+  return parameter.finish();
 }
 
 /** Bounds what one statement carries: some hundred bytes a row. */
@@ -44,25 +32,25 @@ const ROWS_A_STATEMENT = 1_000;
  */
 export async function writeItems<Item extends Placed>(
   client: pg.ClientBase,
-  into: WrittenTable,
+  table: string,
+  columns: Columns<Item>,
   items: readonly Item[],
-  add: (rows: RowWriter, item: Item) => void,
 ): Promise<void> {
   if (items.length === 0) return;
+  const written = Object.values(columns);
   if (!(await isDistributed(client))) {
-    await copyItems(client, { table: into.table, columns: Object.keys(into.columns) }, items, add);
+    await copyItems(client, { table, columns: Object.keys(columns) }, items, (rows, item) => {
+      rows.row();
+      for (const [, write] of written) write(rows, item);
+    });
     return;
   }
-  const bucket = oneBucketOf(items);
+  const types = Object.fromEntries(Object.entries(columns).map(([name, [type]]) => [name, type]));
+  const text = insertOfBucket({ table, columns: types }, "arrays");
   for (let at = 0; at < items.length; at += ROWS_A_STATEMENT) {
     const slice = items.slice(at, at + ROWS_A_STATEMENT);
-    const rows = new ColumnRows(Object.values(into.columns), slice.length);
-    for (const item of slice) add(rows.writer, item);
-    await client.query({
-      name: `insert-${into.table}`,
-      text: insertOfBucket(into, "arrays"),
-      values: [...rows.finish(), bucket],
-    });
+    const values = written.map(([type, write]) => column(slice, type, write));
+    await client.query({ name: `insert-${table}`, text, values: [...values, oneBucketOf(items)] });
   }
 }
 
@@ -118,41 +106,4 @@ function insertOfBucket({ table, columns }: WrittenTable, from: "arrays" | "json
     from bellhop.bucket_lease as home
     cross join ${sent}
     where home.bucket = $${from === "json" ? 2 : names.length + 1}`;
-}
-
-/** Rows as one array a column. */
-class ColumnRows {
-  readonly #columns: readonly ArrayParameter[];
-  #at = 0;
-  readonly writer: RowWriter;
-
-  constructor(types: readonly ElementType[], rows: number) {
-    this.#columns = types.map((type) => new ArrayParameter(type, rows));
-    const column = () => this.#columns[this.#at++] as ArrayParameter;
-    this.writer = {
-      row: () => {
-        this.#at = 0;
-      },
-      null: () => column().null(),
-      boolean: (value) => column().boolean(value),
-      smallint: (value) => column().smallint(value),
-      integer: (value) => column().integer(value),
-      bigint: (value) => column().bigint(value),
-      letter: (value) => column().letter(value),
-      uuid: (value) => column().uuid(value),
-      hex: (digits) => column().hex(digits),
-      text: (value) => column().text(value),
-      written: (text) => column().written(text),
-      date: (value) => column().date(value),
-      timestamp: (value) => column().timestamp(value),
-      wide: (high, low) => column().wide(high, low),
-      numeric: (value) => column().numeric(value),
-      day: (days) => column().day(days),
-      microseconds: (value) => column().microseconds(value),
-    };
-  }
-
-  finish(): Buffer[] {
-    return this.#columns.map((column) => column.finish());
-  }
 }
