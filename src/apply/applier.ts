@@ -388,7 +388,7 @@ export class Applier {
       holding.retireAt = now + RETIRE_MS;
       await holding.session.retireLogWriters();
     }
-    if (now < holding.rebalanceAt && !holding.rebalancer.isDue) return false;
+    if (now < holding.rebalanceAt && holding.rebalancer.isDue !== true) return false;
     holding.rebalanceAt = now + REBALANCE_MS * (0.8 + 0.4 * this.#time.chance());
     return this.#rebalanced(holding, await holding.rebalancer.rebalance(now));
   }
@@ -411,7 +411,7 @@ export class Applier {
     const turn = this.#scheduler.next(leases.buckets, this.#time.now());
     const { recordsMax } = this.#scheduler;
     const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, recordsMax);
-    rebalancer.saw(turn.buckets, next);
+    rebalancer.saw?.(turn.buckets, next);
     const { parts, bulk } = this.#scheduler.choose(next);
     try {
       return { ...turn, ...(await readParts(session, parts)), bulk };

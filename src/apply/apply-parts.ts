@@ -224,15 +224,6 @@ const QUARANTINE: Columns<HeldRecord> = {
   message: ["text", (to, { message }) => to.text(message)],
 };
 
-function heldAs({ of, incoming }: ApplicableRecord, { code, message }: RefusedRecord): HeldRecord {
-  const { requestId, index } = incoming;
-  return { of, requestId, index, code, message };
-}
-
-function outcomeOfHeld({ code, message }: HeldRecord): Omit<RecordOutcome, "index"> {
-  return { outcome: "q", code, message, warnings: [] };
-}
-
 /**
  * Applies parts in the order of receipt, inside the transaction that has advanced the cursors. After
  * `recordsAtOnce` records the thread's other work gets a turn.
@@ -258,31 +249,21 @@ export async function applyParts(
   let next = 0;
   const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
   for (const { part, records } of parts) {
-    const ofPart: RecordOutcome[] = [];
-    for (const record of records) {
+    const ofPart = records.map((record): RecordOutcome => {
       const { index } = record;
-      if (record.kind === "held") {
-        held.push(record.held);
-        ofPart.push({ ...outcomeOfHeld(record.held), index });
-        arrivals.add(part, record.held.of, "q", false);
-        continue;
+      const { of } = record.kind === "held" ? record.held : record.record;
+      const became = record.kind === "held" ? record.held : applied[next++];
+      if (became === undefined) throw new Error("A record was neither applied nor refused.");
+      if ("warnings" in became) {
+        const { outcome, warnings } = became;
+        arrivals.add(part, of, outcome, warnings.length > 0);
+        return { index, outcome, code: null, message: null, warnings };
       }
-      const became = applied[next] as AppliedRecord | RefusedRecord;
-      next += 1;
-      arrivals.add(
-        part,
-        record.record.of,
-        became.outcome,
-        became.outcome !== "q" && became.warnings.length > 0,
-      );
-      if (became.outcome === "q") {
-        const refused = heldAs(record.record, became);
-        held.push(refused);
-        ofPart.push({ ...outcomeOfHeld(refused), index });
-      } else {
-        ofPart.push({ index, outcome: became.outcome, code: null, message: null, warnings: became.warnings });
-      }
-    }
+      const { code, message } = became;
+      held.push({ of, requestId: part.requestId, index, code, message });
+      arrivals.add(part, of, "q", false);
+      return { index, outcome: "q", code, message, warnings: [] };
+    });
     outcomes.push({ part, outcomes: ofPart });
     const [first] = records;
     arrivals.addRejected(part, first?.kind === "held" ? first.held.of : first?.record.of);

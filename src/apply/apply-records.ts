@@ -1,9 +1,7 @@
 import type pg from "pg";
 import { canonicalLabel } from "#contract/labels.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
-import type { Warning } from "#contract/warnings.ts";
-import { WarningList } from "#contract/warnings.ts";
-import { readWindowMs } from "../ingest/log/partitions.ts";
+import { type Warning, WarningList } from "#contract/warnings.ts";
 import { BUCKET_TERM, queryOfBucket } from "../platform/db/dialect.ts";
 import { insertRows } from "../platform/db/write-rows.ts";
 import { isCompactOf } from "./ledger/content-nights.ts";
@@ -233,7 +231,7 @@ export class ApplyMemory {
   ) {
     this.context = new ContextWarnings(pool, client);
     this.ledger = entersNights ? new NightLedger(client) : new KeptLedger(client);
-    this.cover = new VersionCover(pool, schema, readWindowMs);
+    this.cover = new VersionCover(pool, schema);
   }
 
   /** Writes what this transaction named first; before its end. */

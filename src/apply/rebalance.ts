@@ -50,9 +50,9 @@ export interface Rebalanced {
 /** How an applier comes by its buckets and gives them up. */
 export interface Rebalancer {
   /** There is something to do before the next rebalance is due. */
-  readonly isDue: boolean;
+  readonly isDue?: boolean;
   /** What was read of these buckets: all that is next of them, or what comes first of that. */
-  saw(buckets: readonly number[], parts: readonly LogPart[]): void;
+  saw?(buckets: readonly number[], parts: readonly LogPart[]): void;
   /** To be called between transactions, when it is due and about once a second. */
   rebalance(now: number): Promise<Rebalanced>;
 }
@@ -76,12 +76,6 @@ export class FairShare implements Rebalancer {
     this.#leases = leases;
     this.#me = me;
     this.#delays = delays;
-  }
-
-  readonly isDue = false;
-
-  saw(): void {
-    // The share does not depend on what is next in a bucket.
   }
 
   async rebalance(now: number): Promise<Rebalanced> {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { readWindowMs } from "../../ingest/log/partitions.ts";
 import type { BinaryFields } from "../../platform/db/binary-fields.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import {
@@ -27,13 +28,12 @@ function timeOf(bound: string): number {
   return ms;
 }
 
-function bySourceTime(schema: string, table: string): WindowedTable {
-  return { schema, table, column: "source_time", boundOf: (ms) => new Date(ms).toISOString(), timeOf };
-}
-
 /** The tables of versions in a state schema, in windows of their source times where they have any. */
 function versionWindowsOf(schema: string): readonly WindowedTable[] {
-  return Object.values(VERSION_TABLES).map(({ table }) => bySourceTime(schema, table));
+  const boundOf = (ms: number) => new Date(ms).toISOString();
+  return Object.values(VERSION_TABLES).map(({ table }) => {
+    return { schema, table, column: "source_time", boundOf, timeOf };
+  });
 }
 
 /** Those of the live state. */
@@ -59,14 +59,11 @@ const WINDOWS_AT_ONCE = 50;
 export class VersionCover {
   readonly #pool: pg.Pool;
   readonly #tables: readonly WindowedTable[];
-  readonly #readWindowMs: (client: pg.ClientBase) => Promise<number>;
   #endMs = Number.NEGATIVE_INFINITY;
 
-  /** `readWindowMs` says how long a window is that is made. */
-  constructor(pool: pg.Pool, schema: string, readWindowMs: (client: pg.ClientBase) => Promise<number>) {
+  constructor(pool: pg.Pool, schema: string) {
     this.#pool = pool;
     this.#tables = versionWindowsOf(schema);
-    this.#readWindowMs = readWindowMs;
   }
 
   /** For all source times up to the latest (ISO 8601). On a connection of its own: what it makes is there at once. */
@@ -74,12 +71,8 @@ export class VersionCover {
     if (latest === "" || Date.parse(latest) < this.#endMs) return;
     const client = await this.#pool.connect();
     try {
-      this.#endMs = await coverUntil(
-        client,
-        this.#tables,
-        Date.parse(latest),
-        await this.#readWindowMs(client),
-      );
+      const windowMs = await readWindowMs(client);
+      this.#endMs = await coverUntil(client, this.#tables, Date.parse(latest), windowMs);
     } finally {
       client.release();
     }
