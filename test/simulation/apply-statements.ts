@@ -18,7 +18,7 @@ function leaseOf(database: SimulatedDatabase, bucket: number): LeaseRow {
   return lease;
 }
 
-/** src/apply/sql/take-buckets.sql: rows that another has locked are left, those that changed meanwhile too. */
+/** src/apply/leases.ts: rows that another has locked are left, those that changed meanwhile too. */
 export function takeBuckets(database: SimulatedDatabase, owner: string, free: readonly Lease[]) {
   return function* (backend: Backend): Work {
     const transaction = backend.transaction as Transaction;
