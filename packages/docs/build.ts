@@ -1,9 +1,4 @@
-/**
- * Builds the documentation site into `dist` (or the directory of `--out`): what the service serves under /docs. Text files
- * are also written as brotli and gzip, so that nothing is compressed while it is served.
- *
- * Usage: node build.ts [--out DIRECTORY]
- */
+/** Builds the site into `dist` (or `--out DIRECTORY`), with brotli and gzip copies. Usage: node build.ts */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
@@ -44,7 +39,6 @@ const sections = readContents();
 const pages = sections.flatMap((section) => section.pages);
 const api = JSON.parse(readText("docs/openapi.json")) as ApiDocument;
 const pictures = findFiles("docs/**/*.{webp,png,svg}");
-/** Where the site serves a file of the repository. */
 const served = new Map<string, string>([
   ...pages.map(({ file, path }) => [file, path] as const),
   ...pictures.map((file) => [file, file] as const),
@@ -106,7 +100,6 @@ function searchEntries(): SearchEntry[] {
   return [...ofPages, ...ofApi];
 }
 
-/** Writes what pages load, each under a name with a hash of its content, and returns the addresses. */
 async function writeAssets(): Promise<Record<string, string>> {
   const assets: Record<string, string> = {};
   const add = (name: string, content: string) => {
@@ -143,7 +136,6 @@ async function writeAssets(): Promise<Record<string, string>> {
   return assets;
 }
 
-/** The browser's part of Scalar, as its plugin serves it. */
 async function scalarBundle(): Promise<string> {
   const app = fastify();
   await app.register(scalar, { routePrefix: "/", configuration: { url: "openapi.json" } });

@@ -2,13 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A page of the site, made of a Markdown file of the repository. */
 export interface Page {
   /** Address without the leading slash: `docs/guides/quickstart`. */
   readonly path: string;
   /** Markdown file, from the root of the repository: `docs/guides/quickstart.md`. Empty for the API reference. */
   readonly file: string;
-  /** Name in the navigation. */
   readonly label: string;
 }
 
@@ -105,7 +103,6 @@ const SECTIONS: readonly {
   },
 ];
 
-/** Lists the pages of the site by section, from the files that exist. */
 export function readContents(): readonly Section[] {
   const named = new Set(SECTIONS.flatMap(({ entries }) => entries.map(([file]) => file)));
   return SECTIONS.map(({ title, entries, rest }) => ({
@@ -123,12 +120,10 @@ function pageOf(file: string, label: string, path = file.replace(/\.md$/, "")): 
   return { path, file, label };
 }
 
-/** The first heading of a file, up to a colon. */
 function titleOf(file: string): string {
   return /^# ([^:\n]+)/m.exec(readText(file))?.[1]?.replaceAll("`", "") ?? file;
 }
 
-/** Files of the repository that match a pattern, in order. */
 export function findFiles(pattern: string): string[] {
   return globSync(pattern, { cwd: fileURLToPath(ROOT) }).sort();
 }

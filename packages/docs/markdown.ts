@@ -21,7 +21,6 @@ const LANGUAGES = {
 } as const;
 for (const [name, [, grammar]] of Object.entries(LANGUAGES)) highlighter.registerLanguage(name, grammar);
 
-/** What tabs call the programs of `examples/guides`. */
 const TABS: Readonly<Record<string, string>> = { sh: "curl", ts: "TypeScript", py: "Python" };
 const EXAMPLE = /^examples\/guides\/[\w-]+\.(sh|ts|py)$/;
 
@@ -43,7 +42,6 @@ export interface Rendered {
   readonly summary: string;
 }
 
-/** The page that a text is for. */
 export interface Source {
   /** The Markdown file, from the root of the repository. */
   readonly file: string;
@@ -54,7 +52,6 @@ export interface Source {
 const markdown = new MarkdownIt();
 export const { escapeHtml } = markdown.utils;
 
-/** Renders a Markdown file as the body of its page. */
 export function renderMarkdown(text: string, source: Source): Rendered {
   const tokens = markdown.parse(text.replace(/<!--[\s\S]*?-->/g, ""), {});
   for (const at of tokens.keys()) showExamples(tokens.slice(at, at + 3), source);
@@ -77,7 +74,6 @@ function codeBlock(label: string, language: string, text: string): string {
   return `<figure class="code"><figcaption>${escapeHtml(label)}</figcaption><pre tabindex="0"><code>${code}</code></pre></figure>\n`;
 }
 
-/** The text of inline Markdown, without marks. */
 function plainText(inline: Token | undefined): string {
   return (inline?.children ?? [])
     .map(({ type, content }) => (type === "softbreak" || type === "hardbreak" ? " " : content))
@@ -115,7 +111,6 @@ function slugOf(text: string): string {
     .replace(/\s/g, "-");
 }
 
-/** The file of the repository that a link names. */
 function fileOf({ file }: Source, address: string): string {
   return posix.normalize(posix.join(posix.dirname(file), address.split("#")[0] ?? ""));
 }
@@ -151,7 +146,6 @@ function showExamples([paragraph, inline, end]: readonly Token[], source: Source
   Object.assign(end as Token, { hidden: true });
 }
 
-/** The programs that a paragraph links to; none when it has anything else in it. */
 function examplesOf(inline: Token | undefined, source: Source): string[] {
   const isOnlyLinks = /^(?:\[[^\]]+\]\([^)\s]+\)[\s·,]*)+$/.test(inline?.content ?? "");
   const links = [...(inline?.content ?? "").matchAll(/\]\(([^)\s]+)\)/g)];

@@ -8,7 +8,6 @@ import {
 } from "./contents.ts";
 import { type Heading, escapeHtml as text } from "./markdown.ts";
 
-/** What all pages share. */
 export interface Site {
   readonly sections: readonly Section[];
   readonly apiVersion: string;
@@ -21,7 +20,6 @@ export interface PageContent {
   readonly summary: string;
   readonly html: string;
   readonly headings: readonly Heading[];
-  /** Names of scripts in `assets`. */
   readonly scripts: readonly string[];
   readonly styles: readonly string[];
 }
@@ -64,7 +62,6 @@ ${outlineOf(content.headings)}
 `;
 }
 
-/** Cuts a summary after a word. */
 function cut(summary: string): string {
   if (summary.length <= SUMMARY_CHARACTERS_MAX) return summary;
   return `${summary.slice(0, SUMMARY_CHARACTERS_MAX).replace(/\s+\S*$/, "")}…`;

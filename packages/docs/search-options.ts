@@ -1,6 +1,5 @@
 import type { Options } from "minisearch";
 
-/** A part of a page, from one heading to the next. */
 export interface SearchEntry {
   /** Address with the fragment: `docs/contract#errors`. */
   readonly id: string;
