@@ -8,10 +8,7 @@ function invalid(message: string): ConsoleError {
   return new ConsoleError("bellhop.console.InvalidInput", { message });
 }
 
-/**
- * The form of a change, read as strictly as a query is: a field that this address does not know is an error, because a
- * setting that is silently ignored is another one than was meant.
- */
+/** The form of a change. An unknown field is an error: ignoring it would lose what the operator meant. */
 export class JsonBody {
   readonly #fields: ReadonlyMap<string, unknown>;
 
@@ -30,7 +27,6 @@ export class JsonBody {
     return this.#fields.has(name);
   }
 
-  /** Text of 1 to `charactersMax` characters; undefined when it is not there. */
   text(name: string, charactersMax = TEXT_CHARACTERS_MAX): string | undefined {
     const value = this.#fields.get(name);
     if (value === undefined) return undefined;
@@ -52,7 +48,6 @@ export class JsonBody {
     return value;
   }
 
-  /** A whole number from 0 on; undefined when it is not there. */
   count(name: string): number | undefined {
     const value = this.#fields.get(name);
     if (value === undefined) return undefined;
@@ -67,19 +62,16 @@ export class JsonBody {
     return value;
   }
 
-  /** A whole number, or null for none; undefined when it is not there. */
   countOrNull(name: string): number | null | undefined {
     return this.#fields.get(name) === null ? null : this.count(name);
   }
 
-  /** Yes or no. */
   requiredFlag(name: string): boolean {
     const value = this.#fields.get(name);
     if (typeof value !== "boolean") throw invalid(`${name} is true or false.`);
     return value;
   }
 
-  /** A list of texts; undefined when it is not there. */
   texts(name: string): readonly string[] | undefined {
     return this.#list(name, (entry) => {
       if (typeof entry !== "string" || entry.length > TEXT_CHARACTERS_MAX || !entry.isWellFormed())
@@ -88,7 +80,6 @@ export class JsonBody {
     });
   }
 
-  /** A list of pairs of codes; undefined when it is not there. */
   grants(name: string): readonly Grant[] | undefined {
     return this.#list(name, (entry) => {
       const { clientCode, propertyCode } = (
