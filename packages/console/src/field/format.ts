@@ -46,9 +46,8 @@ export function isWeekend(date: string): boolean {
 }
 
 /** The operator's local day. */
-export function today(now = new Date()): string {
-  const two = (value: number) => String(value).padStart(2, "0");
-  return `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
+export function today(): string {
+  return new Date().toLocaleDateString("sv");
 }
 
 const counts = new Intl.NumberFormat("en-GB");
