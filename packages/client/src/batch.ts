@@ -5,7 +5,7 @@ import { BellhopError, invalidOption } from "./error.ts";
 import type { Compression } from "./options.ts";
 
 export interface Item<Of> {
-  /** Its place in what was given to `send`, from 0. */
+  /** Position in the input of `send`, from 0. */
   readonly index: number;
   readonly record: Of | JsonRecord;
   readonly json: string | Uint8Array;
@@ -18,7 +18,7 @@ interface BatchBounds {
 }
 
 export interface Batch {
-  /** The place of the first in what was given to `send`, from 0. */
+  /** Position of the first in the input of `send`. */
   readonly first: number;
   /** The first record, or the JsonBatch in which it lies. */
   readonly given: unknown;
@@ -184,7 +184,7 @@ export class JsonRecord {
     this.json = json;
   }
 
-  /** The record as JavaScript has it. Throws SyntaxError where it is no JSON. */
+  /** Throws SyntaxError for invalid JSON. */
   parse(): unknown {
     return JSON.parse(typeof this.json === "string" ? this.json : new TextDecoder().decode(this.json));
   }
@@ -195,17 +195,16 @@ export class JsonRecord {
 }
 
 /**
- * Records that are one body already: a JSON array of them, as bytes. It goes out as it is, as one batch whatever the bounds of the
- * `send` are, so that nothing is put together while it is sent; only what is refused is taken apart into its records.
+ * Records that are already one body: the bytes of a JSON array, sent verbatim as one batch.
  *
  * @example
- * await bellhop.inventories.send([new JsonBatch(await readFile("monday.json"), 365), new JsonBatch(await readFile("tuesday.json"), 365)]);
+ * await bellhop.inventories.send([new JsonBatch(await readFile("monday.json"), 365)]);
  */
 export class JsonBatch {
   readonly body: Buffer<ArrayBuffer>;
   readonly records: number;
 
-  /** `records` is how many there are in the array. The bytes are kept, not copied: they must not change until they were sent. */
+  /** `records` is the length of the array. The bytes are not copied: do not change them until they are sent. */
   constructor(body: Uint8Array<ArrayBuffer>, records: number) {
     this.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     this.records = records;

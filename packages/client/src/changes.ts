@@ -3,36 +3,33 @@ import { apiPath, type Connection } from "./connection.ts";
 import { pause, readText, unexpectedAnswer } from "./http.ts";
 import { type Resource, readWhole } from "./options.ts";
 
-/** What is asked of the change feed; everything may be left out. */
 export interface ChangesQuery {
-  /** Where to go on: the `cursor` of the last change that was dealt with. From the beginning when left out. */
+  /** The `cursor` of the last handled change; default: from the beginning. */
   readonly cursor?: string | undefined;
-  /** `"now"`: without a cursor, only what changes from now on. */
+  /** `"now"` skips existing changes; without a cursor only. */
   readonly from?: "now" | undefined;
-  /** Only this kind of records. */
   readonly resource?: Resource | undefined;
   readonly clientCode?: string | undefined;
   readonly propertyCode?: string | undefined;
-  /** Changes of one answer, 1 to 10,000; 500. An answer is held in memory while it is told. */
+  /** Changes per response, 1 to 10,000; default 500. A response is held in memory. */
   readonly limit?: number | undefined;
-  /** How long the service waits for a change where there is none, in seconds, 0 to 30; 25. */
+  /** Seconds of long polling, 0 to 30; default 25. */
   readonly wait?: number | undefined;
-  /** Ends once everything was told, instead of waiting for more. */
+  /** Ends at the end of the feed. */
   readonly untilCaughtUp?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Told after every answer where to go on, also when it had no change for this query. */
+  /** Called after every response, even without a change. */
   readonly onCursor?: ((position: FeedPosition) => void | Promise<void>) | undefined;
 }
 
-/** Where the feed stands. */
 export interface FeedPosition {
   readonly cursor: string;
-  /** Whether there was nothing more to tell. */
+  /** The end of the feed was reached. */
   readonly caughtUp: boolean;
 }
 
 const ANSWER_BYTES_MAX = 268_435_456;
-/** A feed that does not wait is not asked more often than this once all is told. */
+/** Least pause between polls at the end of the feed. */
 const QUESTION_MS_MIN = 500;
 
 interface Answer {
@@ -101,7 +98,7 @@ export async function* followChanges(
   }
 }
 
-/** One change of current state, as the feed tells it. */
+/** One change of current state. */
 export interface Change<Of = Inventory | Reservation | Group> {
   readonly resource: Resource;
   readonly clientCode: string;
@@ -111,11 +108,11 @@ export interface Change<Of = Inventory | Reservation | Group> {
   /** The record's createDateTime or lastModifiedDateTime. */
   readonly sourceTime: string;
   readonly receivedAt: string;
-  /** The batch that brought it, and the record's place in that. */
+  /** The batch, and the position in it. */
   readonly requestId: string;
   readonly index: number;
   readonly change: "created" | "updated";
-  /** The record as it was sent. */
+  /** The record verbatim. */
   readonly record: Of;
   /** Resume behind this change: store it once the change is handled. Undefined: resume from the beginning. */
   readonly cursor: string | undefined;

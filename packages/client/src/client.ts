@@ -4,8 +4,7 @@ import { type BellhopClientOptions, readOptions } from "./options.ts";
 import { RequestsClient, ResourceClient } from "./resource-client.ts";
 
 /**
- * A client of one Bellhop service, with the credentials of one partner. Make one and keep it; all its calls share a token,
- * which is asked for when the first of them needs it.
+ * A client of one Bellhop service with the credentials of one partner. Create one and reuse it: its calls share a token.
  *
  * @example
  * const bellhop = new BellhopClient({ baseUrl: "https://bellhop.example", clientId, clientSecret });
@@ -16,11 +15,10 @@ export class BellhopClient {
   readonly inventories: ResourceClient<"inventories">;
   readonly reservations: ResourceClient<"reservations">;
   readonly groups: ResourceClient<"groups">;
-  /** What became of batches. */
   readonly requests: RequestsClient;
   readonly #connection: Connection;
 
-  /** Throws a BellhopError `client.InvalidOption` for an option that cannot be used. Nothing is sent yet. */
+  /** Sends nothing. Throws `client.InvalidOption` for an invalid option. */
   constructor(options: BellhopClientOptions) {
     this.#connection = new Connection(readOptions(options));
     this.inventories = new ResourceClient(this.#connection, "inventories");
@@ -30,10 +28,8 @@ export class BellhopClient {
   }
 
   /**
-   * Follows the change feed: every change of current state of the client's properties, those of one record in their order, then
-   * waits for more (docs/changes.md). Keep `change.cursor` once a change is dealt with, and begin there the next time.
-   * An answer that is cut off is asked for again before anything of it is told. Rejects with a BellhopError, of status
-   * 410 where the cursor is older than what the service keeps.
+   * Follows the change feed: every change of current state, per record in order, then waits for more (docs/changes.md). Store
+   * `change.cursor` once a change is handled and resume there. Rejects with status 410 where the cursor has expired.
    *
    * @example
    * for await (const change of bellhop.changes({ cursor: await load() })) {
@@ -46,8 +42,8 @@ export class BellhopClient {
   }
 
   /**
-   * Any request to the service, with the client's token: the `fetch` of the platform, and its Response as it is. Nothing is
-   * repeated, but for one renewal of a token that was refused. `path` begins with `/`; redirects are not followed.
+   * Any request to the service with the client's token, and its Response. Nothing is retried, except once with a new token where
+   * the service refused it. `path` begins with `/`; redirects are not followed.
    *
    * @example
    * const response = await bellhop.fetch("/api/insight/v1/pickup?clientCode=DEMO&propertyCode=LON01&since=2026-06-01");

@@ -1,45 +1,44 @@
 import type { ErrorCode, ViolationCode } from "./api-types.ts";
 
-/** What the client itself says went wrong; every other code is the service's. */
+/** Errors of the client itself; every other code is the service's. */
 export type ClientErrorCode =
-  /** No answer came, or the connection broke: the cause says how. */
+  /** No response, or the connection broke; see `cause`. */
   | "client.Network"
-  /** No whole answer came within the time for one attempt. */
+  /** No complete response within `timeoutMs`. */
   | "client.Timeout"
-  /** An answer came that was cut off, or that no Bellhop gives (a proxy's page, say). */
+  /** A truncated response, or one that Bellhop does not send (a proxy's page, say). */
   | "client.UnexpectedAnswer"
-  /** Another token would be more than the specification lets a partner ask for (section 5: six an hour). */
+  /** Another token would exceed the limit of six per hour (specification, section 5). */
   | "client.TokenLimit"
-  /** The record cannot be written as JSON (a BigInt, a cycle, `undefined`). */
+  /** The record is not serialisable as JSON (a BigInt, a cycle, `undefined`). */
   | "client.NotJson"
-  /** A `send` was aborted, or its records could not be read on: the cause says why. */
+  /** A `send` was aborted, or its records could not be read; see `cause`. */
   | "client.Interrupted"
-  /** The input is no JSON array of records and no NDJSON. */
+  /** The input is neither a JSON array nor NDJSON. */
   | "client.UnreadableInput"
-  /** An option of the client cannot be used. */
+  /** An invalid option. */
   | "client.InvalidOption";
 
 /** Codes of OAuth 2.0 (RFC 6749 section 5.2, RFC 6750 section 3.1), after `oauth.`. */
 type OAuthErrorCode = `oauth.${string}`;
-/** An answer without a code of its own: its status. */
+/** A response without a code: its status. */
 type StatusErrorCode = `http.${number}`;
 
-/** A stable code: decide by this, never by the message. The service may add others. */
+/** A stable code: decide by this, not by the message. The service may add others. */
 export type BellhopErrorCode = ErrorCode | ClientErrorCode | OAuthErrorCode | StatusErrorCode;
 
-/** One reason for which one of the caller's records was refused. */
+/** A reason why a record was refused. */
 export interface RecordViolation {
   /** JSON pointer (RFC 6901) into the record: `/roomStays/0/arrivalDate`; empty for the record itself. */
   readonly pointer: string;
   readonly code: ViolationCode;
   readonly message: string;
-  /** The record's place in what was given to `send`, from 0. */
+  /** Position in the input of `send`, from 0. */
   readonly index: number;
-  /** The record, as it was given to `send`. */
+  /** The record as passed to `send`. */
   readonly record: unknown;
 }
 
-/** What is known of an error beside its message. */
 export interface BellhopErrorFacts {
   readonly exception: BellhopErrorCode;
   readonly status?: number | undefined;
@@ -52,7 +51,7 @@ export interface BellhopErrorFacts {
 }
 
 /**
- * Whatever went wrong between the client and the service, typed.
+ * An error of the client or the service.
  *
  * @example
  * try {
@@ -64,19 +63,18 @@ export interface BellhopErrorFacts {
  */
 export class BellhopError extends Error {
   override readonly name: string = "BellhopError";
-  /** The stable code. */
   readonly exception: BellhopErrorCode;
-  /** The HTTP status; undefined where there was no answer. */
+  /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
-  /** `X-Request-Id` of the answer, under which the service logged it: name it when you ask for help. */
+  /** `X-Request-Id` of the response: name it when you ask for help. */
   readonly requestId: string | undefined;
-  /** Why records were refused, each with the caller's own record. The service lists at most 100 an answer. */
+  /** Why records were refused; at most 100 per response. */
   readonly violations: readonly RecordViolation[];
-  /** How many there were in all. */
+  /** Number of all violations. */
   readonly violationTotal: number;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** How long the service asked to wait, in milliseconds. */
+  /** `Retry-After` in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, facts: BellhopErrorFacts) {

@@ -236,13 +236,12 @@ export class Gate {
   }
 }
 
-/** How long and how often what is safe to repeat is repeated. */
 export interface RetryOptions {
-  /** How long one request is tried before its last error is the answer, in milliseconds; 15 minutes. 0 tries once. */
+  /** Milliseconds until a request fails with its last error; default 15 minutes. 0 tries once. */
   readonly forMs?: number | undefined;
-  /** What the first pause is about, where the service does not say how long; 250 ms. It doubles each time. */
+  /** First pause without `Retry-After`, doubled each time; default 250 ms. */
   readonly firstDelayMs?: number | undefined;
-  /** The longest such pause; 30 s. */
+  /** Longest such pause; default 30 s. */
   readonly delayMsMax?: number | undefined;
 }
 

@@ -3,24 +3,23 @@ import { invalidOption } from "./error.ts";
 import { RETRY_DEFAULTS, type RetryOptions, type RetryPolicy } from "./http.ts";
 import type { RefusedRecord, SendProgress } from "./report.ts";
 
-/** What a client is made of. */
 export interface BellhopClientOptions {
-  /** Where the data endpoints are: `https://bellhop.example`, without `/api`. */
+  /** Address of the data endpoints without `/api`: `https://bellhop.example`. */
   readonly baseUrl: string;
-  /** Where tokens are issued, when that is another address. */
+  /** Address of the token endpoint; default `baseUrl`. */
   readonly authUrl?: string | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What the token is to allow (`"reservations:write read"`); all that the client has when left out. */
+  /** Scopes of the token (`"reservations:write read"`); default: all of the client's. */
   readonly scope?: string | undefined;
-  /** Requests of one `send` under way at once, 1 to 64; 4. */
+  /** Concurrent requests of one `send`, 1 to 64; default 4. */
   readonly concurrency?: number | undefined;
-  /** How long one attempt may take in all, in milliseconds; 60,000. */
+  /** Limit of one attempt in milliseconds; default 60,000. */
   readonly timeoutMs?: number | undefined;
   readonly retry?: RetryOptions | undefined;
-  /** How bodies are compressed; gzip. zstd costs less, and needs Node 22.15 or newer. */
+  /** Default gzip. zstd is cheaper and needs Node 22.15 or newer. */
   readonly compression?: Compression | undefined;
-  /** Another `fetch` than Node's. */
+  /** Replaces Node's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -96,56 +95,45 @@ export function readOptions(options: BellhopClientOptions): ClientSettings {
   };
 }
 
-/**
- * What has been accepted, by Idempotency-Key, kept over the end of a process (`bellhop send` keeps it in a file). Without one a repeated
- * `send` is safe all the same: the service gives the first answer again for 24 hours, and after that calls every record a duplicate.
- */
+/** Accepted batches, kept across processes. A repeated `send` is safe without one: the service replays its answers for 24 hours. */
 export interface SendJournal {
-  /** The request under which a batch was accepted already; it is not sent again. */
+  /** The request id of a batch that was already accepted; it is not sent again. */
   find(idempotencyKey: string): string | undefined;
-  /** Called once a batch is accepted, before anything else is told of it. */
+  /** Called as soon as a batch is accepted. */
   note(idempotencyKey: string, requestId: string): void | Promise<void>;
 }
 
-/** How records are sent; everything may be left out. */
 export interface SendOptions {
-  /** Records of one batch, 1 to 10,000; 500. */
+  /** Records per batch, 1 to 10,000; default 500. */
   readonly batchRecords?: number | undefined;
-  /** Bytes of one batch before compression, 1 kB to 64 MiB; 4 MiB. */
+  /** Bytes per batch before compression, 1 KiB to 64 MiB; default 4 MiB. */
   readonly batchBytes?: number | undefined;
-  /** Requests under way at once; the client's. With 1, batches arrive in the order of the records. */
+  /** Concurrent requests; default the client's. With 1, batches arrive in order. */
   readonly concurrency?: number | undefined;
-  /** Waits until every record has its outcome, and sums them up. */
+  /** Waits until every record has its outcome. */
   readonly waitForOutcomes?: boolean | undefined;
-  /**
-   * How long that may take for one batch before its records count as `pending`, in milliseconds; 10 minutes. They do, too, where
-   * the service answers 500 to the question whatever happens.
-   */
+  /** Limit per batch in milliseconds, after which its records count as `pending`; default 10 minutes. */
   readonly outcomesWithinMs?: number | undefined;
-  /**
-   * `Prefer: handling=lenient`: an invalid record is kept with its batch and reported as rejected, also to the operator. Without
-   * it the invalid ones are set aside here, and the others of their batch are sent without them. Implies `waitForOutcomes`.
-   */
+  /** `Prefer: handling=lenient`: the service keeps and reports invalid records. Otherwise they are left out. Implies `waitForOutcomes`. */
   readonly lenient?: boolean | undefined;
-  /** Sent with every batch as `X-Correlation-Id`. */
+  /** `X-Correlation-Id` of every batch. */
   readonly correlationId?: string | undefined;
   /** Other headers of every batch, such as `Backfill-Id`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly journal?: SendJournal | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Told after every batch, and when it has to wait. */
+  /** Called after every batch, and when a request has to wait. */
   readonly onProgress?: ((progress: SendProgress) => void) | undefined;
-  /** Told of every record that is refused or held aside, as soon as that is known. */
+  /** Called for every rejected, quarantined or discarded record. */
   readonly onRefused?: ((refused: RefusedRecord) => void) | undefined;
-  /** Told of every batch that is accepted. */
+  /** Called for every accepted batch. */
   readonly onAccepted?: ((batch: AcceptedBatch) => void) | undefined;
 }
 
-/** A batch of which the service has said 202. */
 export interface AcceptedBatch {
   readonly requestId: string;
   readonly idempotencyKey: string;
-  /** Where its records stood in what was given to `send`, in their order in the batch. */
+  /** Positions of its records in the input of `send`. */
   readonly indexes: readonly number[];
 }
 
@@ -178,10 +166,8 @@ export function readSendOptions(options: SendOptions, concurrency: number): Send
   };
 }
 
-/** The three kinds of records, as their endpoint's path names them (specification, section 1). */
 export type Resource = "inventories" | "reservations" | "groups";
 
-/** The record of each resource. */
 export interface RecordOf {
   readonly inventories: Inventory;
   readonly reservations: Reservation;

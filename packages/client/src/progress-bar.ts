@@ -1,6 +1,5 @@
 import type { SendProgress } from "./report.ts";
 
-/** What a bar is drawn on: `process.stderr`, say. */
 export interface BarStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -8,9 +7,9 @@ export interface BarStream {
 }
 
 export interface BarOptions {
-  /** How many records there will be, where that is known: then there is a bar, and a guess of the time that is left. */
+  /** Number of records, if known: shows a bar and the remaining time. */
   readonly total?: number | undefined;
-  /** Or how much of the input was read, 0 to 1, where only that is known. */
+  /** Or the part of the input that was read, 0 to 1. */
   readonly share?: (() => number | undefined) | undefined;
 }
 
@@ -31,7 +30,7 @@ function shareOf(settled: number, { total, share }: BarOptions): number | undefi
   return known === undefined ? undefined : Math.min(1, known);
 }
 
-/** One line that says how far a `send` is. */
+/** The progress of a `send` in one line. */
 export function progressLine(progress: SendProgress, options: BarOptions = {}): string {
   const { accepted, rejected, elapsedMs, waiting } = progress;
   const settled = accepted + rejected;
@@ -52,8 +51,7 @@ export function progressLine(progress: SendProgress, options: BarOptions = {}): 
 }
 
 /**
- * Shows the progress of a `send` in one line of a terminal. Where the stream is none (a file, a pipe, a log) it writes nothing.
- * Without a stream: standard error.
+ * Shows the progress of a `send` in one line of a terminal (default standard error). Writes nothing to a file or pipe.
  *
  * @example
  * await bellhop.reservations.send(reservations, { onProgress: progressBar() });

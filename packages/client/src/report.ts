@@ -1,64 +1,59 @@
 import type { RequestStatus } from "./api-types.ts";
 import type { BellhopErrorCode, RecordViolation } from "./error.ts";
 
-/** A record that was not taken as it is, and why. */
 export interface RefusedRecord {
-  /** Its place in what was given to `send`, from 0. */
+  /** Position in the input of `send`, from 0. */
   readonly index: number;
-  /** The record, as it was given. */
   readonly record: unknown;
-  /** `rejected`: it is invalid, or not the client's to send. `quarantined`: an operator decides. `discarded`: one has. */
+  /** `rejected`: invalid or not permitted. `quarantined`: an operator decides. `discarded`: an operator decided. */
   readonly outcome: "rejected" | "quarantined" | "discarded";
-  /** Why, as a stable code: of the first violation, of the quarantine, or of the error. */
+  /** Stable code of the first violation, the quarantine or the error. */
   readonly code: string;
   readonly message: string;
-  /** All that is known to be wrong with it. */
   readonly violations: readonly RecordViolation[];
-  /** The accepted batch in which it lies; undefined where none was accepted with it. */
+  /** The accepted batch with this record, if any. */
   readonly requestId: string | undefined;
 }
 
-/** How many records came to which end (docs/contract.md, "What became of a record"). */
+/** Number of records by outcome. */
 export type Outcomes = Omit<RequestStatus["counts"], "records">;
 
-/** Records that were not delivered, as far as is known: where the answer was lost or was 500, they may have been accepted. */
+/** Consecutive records without a response, or answered with 500: they may have been accepted. */
 export interface UnconfirmedRecords {
-  /** The first of them, and how many; they follow each other unless others between them were refused. */
+  /** Position of the first, and their number; refused records between them are left out. */
   readonly first: number;
   readonly count: number;
-  /** The first as it was given: the record, or the JsonBatch in which it lies. */
+  /** The first record, or its JsonBatch. */
   readonly given: unknown;
-  /** The last error, in words; its stable code, the status and `X-Request-Id` where there was an answer. */
+  /** Message, code, status and `X-Request-Id` of the last error. */
   readonly reason: string;
   readonly code: BellhopErrorCode | undefined;
   readonly status: number | undefined;
   readonly requestId: string | undefined;
 }
 
-/** What became of all that was given to `send`. */
 export interface SendReport {
-  /** Records taken from the caller. */
+  /** Records read from the input. */
   readonly records: number;
-  /** Of those, the ones that are in an accepted batch: on disk at the service. */
+  /** Records in accepted batches: durably stored. */
   readonly accepted: number;
-  /** How many were refused, also those that `rejected` has no room for. */
+  /** All refused records. */
   readonly rejectedTotal: number;
-  /** The refused ones, the first 1,000 of them: `onRefused` is told of all. */
+  /** The first 1,000 refused records; `onRefused` gets all. */
   readonly rejected: readonly RefusedRecord[];
-  /** With `waitForOutcomes`: the first 1,000 that are held aside or were discarded. */
+  /** With `waitForOutcomes`: the first 1,000 quarantined or discarded records. */
   readonly quarantined: readonly RefusedRecord[];
-  /** Accepted batches, and their ids: the first 10,000 of them. */
+  /** Accepted batches, and the first 10,000 ids. */
   readonly batches: number;
   readonly requestIds: readonly string[];
-  /** With `waitForOutcomes`: the sum of what became of the accepted records. */
+  /** With `waitForOutcomes`. */
   readonly outcomes: Outcomes | undefined;
-  /** Requests that had to be repeated. */
+  /** Repeated requests. */
   readonly retries: number;
-  /** Empty unless `send` rejected: a second `send` of the same records settles them, and stores nothing twice. The first 1,000. */
+  /** The first 1,000; empty unless `send` rejected. Sending the same records again settles them and stores nothing twice. */
   readonly unconfirmed: readonly UnconfirmedRecords[];
 }
 
-/** How far a `send` is. */
 export interface SendProgress {
   readonly records: number;
   readonly accepted: number;
@@ -66,7 +61,7 @@ export interface SendProgress {
   readonly batches: number;
   readonly retries: number;
   readonly elapsedMs: number;
-  /** Why it is waiting, if it is. */
+  /** Why, and how long, a request waits. */
   readonly waiting: { readonly reason: string; readonly ms: number } | undefined;
 }
 

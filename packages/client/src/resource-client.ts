@@ -46,7 +46,7 @@ interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The records of one kind: to send them, and to read back what the service has. */
+/** Sends the records of one kind and reads them back. */
 export class ResourceClient<Of extends Resource> {
   readonly #connection: Connection;
   readonly #resource: Of;
@@ -57,20 +57,14 @@ export class ResourceClient<Of extends Resource> {
   }
 
   /**
-   * Sends records, however many: an array, a generator, a stream. They are taken as they are needed, cut into batches, compressed, and
-   * sent several at once; what may pass (429, 503, a broken connection) is repeated at the pace of the service, under an
-   * `Idempotency-Key` that the batch's content makes, so that nothing is stored twice, also when a process that was killed
-   * sends the same records again.
+   * Sends records from an array, a generator or a stream, in compressed batches, several at once. Transient failures (429, 503, a
+   * broken connection) are retried under an `Idempotency-Key` derived from the batch, so nothing is stored twice.
    *
-   * A record that is refused is reported with its reason and keeps no other from being sent, and nor does a batch that the service answers with
-   * 500 whatever happens. Rejects with a SendError when nothing can go on, or in the end when such a batch was left out: its
-   * `report` says what had become of the records.
+   * Refused records are reported with their reasons; the others are still sent. Rejects with a SendError, whose `report` covers
+   * every record, when the send cannot go on or a batch was always answered with 500.
    *
    * @example
-   * const report = await bellhop.reservations.send(readRecords("bookings.ndjson.gz"), {
-   *   waitForOutcomes: true,
-   *   onProgress: ({ accepted }) => console.error(`${accepted} accepted`),
-   * });
+   * const report = await bellhop.reservations.send(readRecords("bookings.ndjson.gz"), { waitForOutcomes: true });
    * // { records: 25000, accepted: 25000, rejected: [], outcomes: { applied: 25000, … }, … }
    */
   send(records: Records<RecordOf[Of]>, options: SendOptions = {}): Promise<SendReport> {
@@ -78,8 +72,8 @@ export class ResourceClient<Of extends Resource> {
   }
 
   /**
-   * The current records of a property, or those of an instant (`asOf`), each as it was sent (docs/reading.md, "Records").
-   * Numbers beyond what JavaScript holds exactly are rounded by it; amounts sent as texts are not.
+   * The current records of a property, or those at an instant (`asOf`), verbatim. JavaScript rounds numbers that it cannot hold
+   * exactly; amounts sent as text stay exact.
    *
    * @example
    * for await (const { reservationId } of bellhop.reservations.list({ clientCode: "DEMO", propertyCode: "LON01" }))
@@ -89,26 +83,24 @@ export class ResourceClient<Of extends Resource> {
     return readPages(this.#connection, this.#resource, { ...query }, options.signal);
   }
 
-  /** Every version of one record, oldest first by source time and then receipt. */
+  /** Every version of one record, by source time and then receipt, oldest first. */
   history(query: HistoryQueryOf[Of], options: ReadOptions = {}): AsyncIterableIterator<VersionOf[Of]> {
     return readPages(this.#connection, `${this.#resource}/history`, { ...query }, options.signal);
   }
 }
 
-/** Where the bytes of a file of records come from: its path, or a stream of it. */
+/** A path, a file URL or a stream of bytes. */
 export type RecordSource = string | URL | AsyncIterable<Uint8Array>;
 
 const GZIP = [0x1f, 0x8b] as const;
 const READ_BYTES = 262_144;
 
 /**
- * The records of a file, one by one and byte for byte: a JSON array or NDJSON (a record a line), plain or gzip; which of them is
- * seen from its first bytes. No more than one record and one chunk are in memory, however large the file is.
- * Throws `client.UnreadableInput` where it is none of these, or ends in the middle of a record.
+ * Reads the records of a file verbatim, one at a time: a JSON array or NDJSON, plain or gzip, told apart by the first bytes.
+ * Throws `client.UnreadableInput` for any other input, or one that ends within a record.
  *
  * @example
  * await bellhop.reservations.send(readRecords("bookings.json.gz"));
- * await bellhop.reservations.send(readRecords(process.stdin));
  */
 export async function* readRecords(source: RecordSource): AsyncGenerator<JsonRecord, void, undefined> {
   const bytes =
@@ -195,7 +187,7 @@ async function* readPages<Item>(
 
 const WAIT_MS = 600_000;
 
-/** What became of the batches that this client sent (docs/reading.md). */
+/** The batches that this client sent (docs/reading.md). */
 export class RequestsClient {
   readonly #connection: Connection;
 
@@ -203,15 +195,12 @@ export class RequestsClient {
     this.#connection = connection;
   }
 
-  /**
-   * What became of one batch, with a page of the records that are more than plainly applied. Rejects with `bellhop.read.RequestNotFound`
-   * (404) where no request of this client has the id.
-   */
+  /** The status of one batch and a page of its records that need attention. Rejects with `bellhop.read.RequestNotFound` (404). */
   get(requestId: string, query: StatusQuery = {}): Promise<RequestStatus> {
     return readStatus(this.#connection, requestId, query);
   }
 
-  /** The same once every record has its outcome, or after `withinMs` (10 minutes) as it is then. */
+  /** The status once every record has its outcome, or after `withinMs` (default 10 minutes). */
   untilApplied(
     requestId: string,
     options: { readonly withinMs?: number; readonly limit?: number; readonly signal?: AbortSignal } = {},
@@ -219,7 +208,7 @@ export class RequestsClient {
     return waitUntilApplied(this.#connection, requestId, options.withinMs ?? WAIT_MS, options);
   }
 
-  /** Every record of a batch that is more than plainly applied (another outcome, or a warning), by index. */
+  /** Every record of a batch with a warning or an outcome other than `applied`, by index. */
   outcomes(
     requestId: string,
     options: { readonly signal?: AbortSignal } = {},

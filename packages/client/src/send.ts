@@ -8,10 +8,7 @@ import { type Resource, readSendOptions, type SendOptions, type SendSettings } f
 import { listRefused, waitUntilApplied } from "./outcomes.ts";
 import { type SendReport, Tally } from "./report.ts";
 
-/**
- * A `send` that could not go on, or that had to leave out batches which the service answers with 500: the cause says why, and the report
- * what had become of the records by then. Sending the same records again sends what is missing.
- */
+/** A `send` that stopped early or left out batches that were always answered with 500. Sending the same records again is safe. */
 export class SendError extends BellhopError {
   override readonly name = "SendError";
   readonly report: SendReport;
