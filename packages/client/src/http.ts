@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ErrorBody, ErrorCode, ViolationBody } from "./api-types.ts";
 import { BellhopError, type BellhopErrorCode, type RecordViolation } from "./error.ts";
 
@@ -72,11 +71,25 @@ function networkError(url: string, cause: unknown): BellhopError {
 
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Rejects with the signal's reason once that is aborted. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  const delayMs = Math.min(Math.max(0, ms), TIMER_MS_MAX);
-  await delay(delayMs, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      },
+      Math.min(Math.max(0, ms), TIMER_MS_MAX),
+    );
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
 }
 
 /** Waits for a shared promise, at most until the signal is aborted. */
