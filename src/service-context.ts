@@ -7,8 +7,7 @@ import type { Authenticator } from "./identity/authenticator.ts";
 import type { RateLimiter } from "./identity/rate-limiter.ts";
 import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
 import type { RedactionListWatch } from "./ingest/redact.ts";
-import type { BodyBudget } from "./platform/http/body-budget.ts";
-import type { BodyLimits } from "./platform/http/body-collector.ts";
+import type { BodyBudget, BodyLimits } from "./platform/http/receive-body.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
 

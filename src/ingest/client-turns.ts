@@ -1,6 +1,6 @@
 import { ServiceError } from "../platform/errors/registry.ts";
 import { Semaphore, SemaphoreFull } from "../platform/runtime/semaphore.ts";
-import { currentWaits } from "../platform/telemetry/request-waits.ts";
+import { currentWaits } from "../platform/telemetry/log.ts";
 
 /** More than a client's burst of requests. */
 const WAITING_MAX = 200;

@@ -3,18 +3,17 @@ import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
 import { noteRefusal } from "../certification/note-wire.ts";
 import { EmptyRefusal, rateFields } from "../identity/authorize.ts";
 import { writeScopeOf } from "../identity/permissions.ts";
+import { COMMON_HEADERS, isLast, PacedRequest } from "../platform/http/connection.ts";
 import { errorBody, JSON_TYPE, reportError, retryAfterOf } from "../platform/http/error-body.ts";
-import { PacedRequest } from "../platform/http/paced-request.ts";
-import { COMMON_HEADERS, isLast } from "../platform/http/refuse-connection.ts";
 import type { RequestLog } from "../platform/http/request-log.ts";
 import { pathOf } from "../platform/http/route-index.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { HttpContext } from "../service-context.ts";
-import type { BatchMeter } from "./steps.ts";
 import {
   admitBackfill,
   append,
   authenticate,
+  type BatchMeter,
   checkFraming,
   checkReady,
   DataPost,

@@ -18,17 +18,15 @@ import { admit, FORBIDDEN, verifyBearer } from "../identity/authorize.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import type { RateResult } from "../identity/rate-limiter.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { faultOf } from "../platform/http/connection.ts";
 import { isUuid } from "../platform/http/position.ts";
-import { preferenceOf } from "../platform/http/preference.ts";
 import { checkMediaType, type ReceivedBody, receiveBody } from "../platform/http/receive-body.ts";
-import { faultOf } from "../platform/http/refuse-connection.ts";
-import { beginTrace, type MaybeTrace } from "../platform/http/request-trace.ts";
-import { noWaits, type RequestWaits } from "../platform/telemetry/request-waits.ts";
+import { beginTrace, type MaybeTrace } from "../platform/http/request-log.ts";
+import { noWaits, type RequestWaits } from "../platform/telemetry/log.ts";
 import { packTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
-import type { RedactionList } from "./redact.ts";
-import { type CheckedBatch, redactBatch } from "./redact.ts";
+import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 
 /** The optional header parameters of a data request, checked. */
 export interface HeaderParameters {
@@ -583,3 +581,19 @@ function refusalError({ code, message, violations }: BatchRefusal): ServiceError
   if (violations.length === 0) return new ServiceError(code, { message });
   return new ServiceError(code, { message, violations, violationTotal: violations.length });
 }
+
+/**
+ * The value of one preference in the Prefer header (RFC 7240), in lower case; null where it is not asked for. Where it
+ * stands more than once the first counts, and what is malformed is ignored, as the RFC says.
+ */
+export function preferenceOf(prefer: string | string[] | undefined, name: string): string | null {
+  if (prefer === undefined) return null;
+  const list = typeof prefer === "string" ? prefer : prefer.join(",");
+  // The parts between commas that are not within quotes.
+  const preferences = list.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? [];
+  const named = preferences.map((preference) => PREFERENCE.exec(preference));
+  const [, , quoted, token] = named.find((found) => found?.[1]?.toLowerCase() === name) ?? [];
+  return (quoted ?? token)?.toLowerCase() ?? null;
+}
+
+const PREFERENCE = /^\s*([\w-]+)\s*(?:=\s*(?:"([^"\\]*)"|([^\s;"]+))\s*)?(?:;|$)/;

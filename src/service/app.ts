@@ -10,10 +10,6 @@ import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { DATA_ROUTES, type DataEndpoints } from "../ingest/pipeline.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { reportError, sendError } from "../platform/http/error-body.ts";
-import { PacedRequest, pacedRequests } from "../platform/http/paced-request.ts";
-import { ReaderGone } from "../platform/http/reader.ts";
-import { leaveBodies } from "../platform/http/receive-body.ts";
 import {
   COMMON_HEADERS,
   faultOf,
@@ -21,8 +17,13 @@ import {
   HEADERS_MAX,
   isLast,
   noteRequest,
+  PacedRequest,
+  pacedRequests,
   refuseConnection,
-} from "../platform/http/refuse-connection.ts";
+} from "../platform/http/connection.ts";
+import { reportError, sendError } from "../platform/http/error-body.ts";
+import { ReaderGone } from "../platform/http/reader.ts";
+import { leaveBodies } from "../platform/http/receive-body.ts";
 import { logRequests, type RequestLog } from "../platform/http/request-log.ts";
 import { RouteIndex } from "../platform/http/route-index.ts";
 import { preparePages } from "../query/read-page.ts";

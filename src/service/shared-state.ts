@@ -2,7 +2,7 @@ import { allocateFailures, allocateLogins } from "../identity/attempt-limiters.t
 import { allocateRates } from "../identity/rate-limiter.ts";
 import { RequestIdStamp } from "../ingest/log/part-name.ts";
 import type { Presence, Role } from "../platform/db/presence.ts";
-import { allocateBudget, type BudgetMemory } from "../platform/http/body-budget.ts";
+import { allocateBudget, type BudgetMemory } from "../platform/http/receive-body.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { BucketHints } from "./bucket-hints.ts";
 

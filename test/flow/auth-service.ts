@@ -12,9 +12,8 @@ import {
 } from "../../src/identity/authenticator.ts";
 import { type ClientSettings, createClient } from "../../src/identity/client-admin.ts";
 import { registerAuthRoutes } from "../../src/identity/routes.ts";
-import { BodyBudget } from "../../src/platform/http/body-budget.ts";
 import { clientAddressReader } from "../../src/platform/http/client-address.ts";
-import { leaveBodies, receiveSmallBody } from "../../src/platform/http/receive-body.ts";
+import { BodyBudget, leaveBodies, receiveSmallBody } from "../../src/platform/http/receive-body.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import pg from "pg";
-import type { Logger } from "../telemetry/log.ts";
+import { currentWaits, type Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { currentWaits } from "../telemetry/request-waits.ts";
 import { tellProcess } from "./connection.ts";
 
 /** Hears of statements that took long. */

@@ -1,165 +1,365 @@
 import type { IncomingMessage } from "node:http";
-import {
-  type BrotliDecompress,
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createZstdDecompress,
-  type Gunzip,
-  type ZstdDecompress,
-} from "node:zlib";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { HttpContext } from "../../service-context.ts";
 import { ServiceError } from "../errors/registry.ts";
-import type { BodyBudget } from "./body-budget.ts";
-import { BodyCollector, type BodyLimits, roomOfLargest } from "./body-collector.ts";
+import { SharedLock, SharedTable } from "../runtime/shared-memory.ts";
+import { monotonicNow } from "../runtime/time.ts";
+import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 import { originOf } from "./networks.ts";
 
-/** What Content-Encoding may name besides identity (RFC 9110 section 8.4.1, RFC 7932, RFC 9659). */
-type Encoding = "gzip" | "br" | "zstd";
-
-type Decompressor = Gunzip | BrotliDecompress | ZstdDecompress;
-
-/**
- * RFC 9659: senders of Content-Encoding zstd keep to windows of 8 MiB. zstd's own default would let a few bytes of a
- * frame header make every decompressor allocate 128 MiB.
- */
-const ZSTD_WINDOW_LOG_MAX = 23;
-/** The most of what it gave out that a decompressor remembers: the windows of RFC 1952, 7932 (24 bits) and 9659. */
-const WINDOW_BYTES_MAX: Readonly<Record<Encoding, number>> = {
-  gzip: 32_768,
-  br: 2 ** 24,
-  zstd: 2 ** ZSTD_WINDOW_LOG_MAX,
-};
-/** A decompressor is made for each frame, so a body of nothing but tiny frames would cost far more than its size. */
-const FRAMES_MAX = 1_000;
-/** Each turn of a decompressor costs a job of the thread pool, about 20 µs, whatever its bytes. */
-const PIECE_BYTES_MIN = 16_384;
-
-const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
-  gzip: () => createGunzip(),
-  br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } }),
-};
+/** Larger buffers are not kept: few bodies need one, and one would be most of what is kept. */
+const KEPT_BYTES_EACH_MAX = 4 * 1_048_576;
+/** What is kept of each thread that serves, beyond the bodies in flight. */
+const KEPT_BYTES_MAX = 8 * 1_048_576;
+/** Smaller ones are not worth keeping. */
+const SMALLEST_BYTES = 131_072;
 
 /**
- * Decompresses a request into the collector as it comes. A gzip body may have several members and a zstd body several
- * frames, as their formats say (RFC 1952 section 2.2, RFC 8878 section 3): Node reads on after a gzip member, but drops
- * whatever follows a zstd frame or a brotli stream, so that is watched for here. Throws what the collector throws, and
- * an Error for data that is damaged, cut short, or followed by something else.
+ * Buffers for bodies, used again by the next ones. A new buffer a body costs little by itself, but it lies outside the
+ * heap, where it makes V8 mark the whole heap again and again: at 100 records of 2 kB a body that was a third of the
+ * CPU time of the process. Sizes are powers of two, so that one fits many bodies.
  */
-async function inflateBody(
-  request: IncomingMessage,
-  encoding: Encoding,
-  collector: BodyCollector,
-): Promise<void> {
-  let frame = new Frame(MAKE[encoding](), collector);
-  let frames = 1;
-  // A few bytes can be seconds of work, which nobody waits for any more.
-  const leave = () => {
-    if (!request.complete) frame.abort(new Error("The client went away in the middle of its body."));
-  };
-  request.once("close", leave);
-  try {
-    for await (const piece of piecesOf(request, collector)) {
-      let rest = piece;
-      for (;;) {
-        rest = await frame.feed(rest);
-        if (rest.length === 0) break;
-        if (encoding !== "zstd") throw new Error(`Bytes follow the end of the ${encoding} data.`);
-        if (frames === FRAMES_MAX) throw new Error(`There are more than ${FRAMES_MAX} zstd frames.`);
-        frame.close();
-        frame = new Frame(MAKE.zstd(), collector);
-        frames += 1;
-      }
+export class BodyBuffers {
+  readonly #kept = new Map<number, Buffer[]>();
+  #keptBytes = 0;
+
+  /** A buffer that is exactly so large, of those that are kept; what it holds is of another body and must not be shown. */
+  takeKept(size: number): Buffer | undefined {
+    const kept = this.#kept.get(size)?.pop();
+    if (kept !== undefined) this.#keptBytes -= size;
+    return kept;
+  }
+
+  /** Takes a buffer back that nothing refers to any more. `false`: it was not kept, and its memory is free. */
+  giveBack(buffer: Buffer): boolean {
+    const size = buffer.length;
+    if (size > KEPT_BYTES_EACH_MAX || this.#keptBytes + size > KEPT_BYTES_MAX) {
+      freeBuffer(buffer);
+      return false;
     }
-    await frame.finish();
-  } finally {
-    request.off("close", leave);
-    frame.close();
+    const same = this.#kept.get(size);
+    if (same === undefined) this.#kept.set(size, [buffer]);
+    else same.push(buffer);
+    this.#keptBytes += size;
+    return true;
+  }
+
+  /** Frees all that is kept; answers how many bytes that were. */
+  clear(): number {
+    const bytes = this.#keptBytes;
+    for (const buffers of this.#kept.values()) buffers.forEach(freeBuffer);
+    this.#kept.clear();
+    this.#keptBytes = 0;
+    return bytes;
   }
 }
 
-/** The body in pieces worth a decompressor's turn: small chunks are put together, what is left comes at the end. */
-async function* piecesOf(request: IncomingMessage, collector: BodyCollector): AsyncGenerator<Buffer> {
-  let gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
-  let length = 0;
-  // Leaving the loop must not destroy the request, or the client would see a reset instead of the answer.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    const bytes = chunk as Buffer;
-    collector.countWire(bytes.length);
-    if (length + bytes.length < PIECE_BYTES_MIN) {
-      bytes.copy(gathered, length);
-      length += bytes.length;
-      continue;
-    }
-    // The decompressor may still read what it was given: the next small ones go into a buffer of their own.
-    if (length > 0) yield gathered.subarray(0, length);
-    gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
-    length = 0;
-    yield bytes;
-  }
-  if (length > 0) yield gathered.subarray(0, length);
+/** How large a buffer for so many bytes is made. */
+export function sizeFor(bytes: number): number {
+  if (bytes > KEPT_BYTES_EACH_MAX) return bytes;
+  return Math.max(SMALLEST_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
 }
 
-/** One decompressor, fed piece by piece. */
-class Frame {
-  readonly #decompressor: Decompressor;
-  #failure: unknown;
-  #fail: (error: unknown) => void = () => undefined;
+/**
+ * Frees a buffer's memory at once, where the buffer has it for itself; it is empty then. Left to the garbage collector, 64 MB
+ * of them would be there on each thread before it looks.
+ */
+export function freeBuffer({ buffer, byteLength }: Buffer): void {
+  const isAlone = byteLength > 0 && byteLength === buffer.byteLength;
+  if (isAlone && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
 
-  constructor(decompressor: Decompressor, collector: BodyCollector) {
-    this.#decompressor = decompressor;
-    decompressor.on("error", (error) => this.#stop(error));
-    decompressor.on("data", (chunk: Buffer) => {
-      if (this.#failure !== undefined) return;
-      try {
-        collector.add(chunk);
-      } catch (error) {
-        this.abort(error);
-      }
+/** Clients that may have bodies in flight at once; each has a row only as long as it has. */
+const SHAPE = { rows: 16_384, numbers: 1 } as const;
+const BYTES = 0;
+/** A lock, what is counted in all, and how much of that is kept for bodies to come. */
+const SUMS_BYTES = 24;
+const ALL = 0;
+const KEPT = 1;
+
+/** The memory of one process's budget, which all its threads share. */
+export interface BudgetMemory {
+  readonly sums: SharedArrayBuffer;
+  readonly clients: SharedArrayBuffer;
+}
+
+export function allocateBudget(): BudgetMemory {
+  return { sums: new SharedArrayBuffer(SUMS_BYTES), clients: SharedTable.allocate(SHAPE) };
+}
+
+/**
+ * The memory of all bodies in flight under one bound, so that many large bodies at once are refused instead of exhausting
+ * it: one budget for all threads of the process. It counts room, not bytes: what was made for a body, whether or not it is
+ * filled yet, and the buffers that are kept for the next bodies. One client gets half of it at most: what it stalls on must
+ * not keep out the others.
+ */
+export class BodyBudget {
+  readonly #bytesMax: number;
+  readonly #clientBytesMax: number;
+  readonly #lock: SharedLock;
+  readonly #sums: Float64Array;
+  readonly #clients: SharedTable;
+  readonly #buffers = new BodyBuffers();
+
+  /** `bodyBytesMax` is the room of the largest body there is: a client's half is never less than that. */
+  constructor(bytesMax: number, bodyBytesMax: number, memory = allocateBudget()) {
+    this.#bytesMax = bytesMax;
+    this.#clientBytesMax = Math.max(bytesMax / 2, bodyBytesMax);
+    this.#lock = new SharedLock(new Int32Array(memory.sums, 0, 1), 0);
+    this.#sums = new Float64Array(memory.sums, Float64Array.BYTES_PER_ELEMENT, 2);
+    this.#clients = new SharedTable(memory.clients, SHAPE);
+  }
+
+  /** Of the bodies in flight, without what is kept for the next ones. */
+  get bytesInUse(): number {
+    return this.#lock.run(() => (this.#sums[ALL] as number) - (this.#sums[KEPT] as number));
+  }
+
+  /** Takes bytes for a client if there is room; `false` otherwise. */
+  take(clientId: string, bytes: number): boolean {
+    if (this.#takeFor(clientId, bytes, () => this.#add(bytes, 0))) return true;
+    const kept = this.#buffers.clear();
+    if (kept === 0) return false;
+    this.#add(-kept, -kept);
+    return this.#takeFor(clientId, bytes, () => this.#add(bytes, 0));
+  }
+
+  /** Gives back bytes that were taken. */
+  release(clientId: string, bytes: number): void {
+    if (bytes !== 0) this.#giveBack(clientId, bytes, () => this.#add(-bytes, 0));
+  }
+
+  /** A buffer of exactly so many bytes, taken for a client: one that was kept, or a new one. Undefined without room. */
+  takeBuffer(clientId: string, size: number): Buffer | undefined {
+    const kept = this.#buffers.takeKept(size);
+    if (kept === undefined) return this.take(clientId, size) ? Buffer.allocUnsafeSlow(size) : undefined;
+    if (this.#takeFor(clientId, size, () => this.#add(0, -size))) return kept;
+    if (!this.#buffers.giveBack(kept)) this.#add(-size, -size);
+    return undefined;
+  }
+
+  /** Gives back a buffer that nothing refers to any more: it is kept for the next body, or freed. */
+  giveBackBuffer(clientId: string, buffer: Buffer): void {
+    const size = buffer.length;
+    const stays = this.#buffers.giveBack(buffer);
+    this.#giveBack(clientId, size, () => (stays ? this.#add(0, size) : this.#add(-size, 0)));
+  }
+
+  #takeFor(clientId: string, bytes: number, count: () => boolean): boolean {
+    const taken = this.#clients.use(
+      clientId,
+      monotonicNow(),
+      (client) => {
+        const ofClient = client.get(BYTES) + bytes;
+        if (ofClient > this.#clientBytesMax || !count()) return false;
+        client.set(BYTES, ofClient);
+        return true;
+      },
+      (other) => other.get(BYTES) === 0,
+    );
+    return taken === true;
+  }
+
+  #giveBack(clientId: string, bytes: number, count: () => boolean): void {
+    this.#clients.use(clientId, monotonicNow(), (client) => {
+      client.set(BYTES, client.get(BYTES) - bytes);
+      count();
     });
   }
 
-  /** Ends what it is doing, which then throws `error`. */
-  abort(error: unknown): void {
-    this.#stop(error);
-    this.#decompressor.destroy();
-  }
-
-  /** Decompresses; gives back the bytes that lie beyond the frame's end. */
-  async feed(bytes: Buffer): Promise<Buffer> {
-    const before = this.#decompressor.bytesWritten;
-    await this.#settle((done) => this.#decompressor.write(bytes, done));
-    return bytes.subarray(this.#decompressor.bytesWritten - before);
-  }
-
-  /** Says that no more comes; throws when the frame is not whole. */
-  async finish(): Promise<void> {
-    await this.#settle((done) => {
-      this.#decompressor.once("end", done);
-      this.#decompressor.end();
+  #add(all: number, kept: number): boolean {
+    return this.#lock.run(() => {
+      const sum = (this.#sums[ALL] as number) + all;
+      if (all > 0 && sum > this.#bytesMax) return false;
+      this.#sums[ALL] = sum;
+      this.#sums[KEPT] = (this.#sums[KEPT] as number) + kept;
+      return true;
     });
   }
+}
 
-  close(): void {
-    this.#decompressor.destroy();
+export interface BodyLimits {
+  readonly bodyBytesMax: number;
+  readonly inflatedBytesMax: number;
+}
+
+/** What is known of a body before it comes. */
+interface BodyPromise {
+  /** What it is said to have; 0 where that is not known or it is compressed. */
+  readonly bytes: number;
+  /** The most that a decompressor remembers of what it gave out; 0 where there is none. */
+  readonly windowBytes: number;
+}
+
+const EMPTY = Buffer.alloc(0);
+const UNKNOWN: BodyPromise = { bytes: 0, windowBytes: 0 };
+
+/** Smaller chunks weigh little; larger ones make the garbage collector work the harder the longer they wait for it. */
+const FREED_BYTES_MIN = 16_384;
+
+/** Room beside a buffer of the budget's is taken in steps, so that its lock is not entered for each chunk. */
+const STEP_BYTES = 1_048_576;
+
+/** The room that the largest body may take at one time, with what it is copied from. */
+function roomOfLargest({ inflatedBytesMax }: BodyLimits, windowBytesMax: number): number {
+  const window = Math.min(inflatedBytesMax, windowBytesMax);
+  if (inflatedBytesMax <= KEPT_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
+  return window + inflatedBytesMax + KEPT_BYTES_EACH_MAX + STEP_BYTES;
+}
+
+/**
+ * Collects one body into one buffer, under the limits and the budget, counting room as it is made. Chunks are copied
+ * instead of kept: a chunked body of one-byte chunks would cost a hundred times its size in Buffer objects.
+ */
+export class BodyCollector {
+  readonly #clientId: string;
+  readonly #limits: BodyLimits;
+  readonly #budget: BodyBudget;
+  readonly #promise: BodyPromise;
+  readonly #weigh: ((bytes: number) => void) | undefined;
+  #bytes: Buffer = EMPTY;
+  /** `chunk`: as it came; `kept`: one of the budget's; `own`: made for this body, whose pages are memory once they are written. */
+  #kind: "chunk" | "kept" | "own" = "chunk";
+  #length = 0;
+  /** What was taken beside a buffer of the budget's. */
+  #taken = 0;
+  #wireBytes = 0;
+
+  /**
+   * Chunks that were copied are given back at once where the body's length is promised: nobody else may use them then. `weigh` is
+   * told after each chunk how many bytes there are, decompressed.
+   */
+  constructor(
+    clientId: string,
+    limits: BodyLimits,
+    budget: BodyBudget,
+    promise: BodyPromise = UNKNOWN,
+    weigh?: (bytes: number) => void,
+  ) {
+    this.#promise = promise;
+    this.#weigh = weigh;
+    this.#clientId = clientId;
+    this.#limits = limits;
+    this.#budget = budget;
   }
 
-  #stop(error: unknown): void {
-    this.#failure ??= error;
-    this.#fail(error);
+  /** Counts a chunk's bytes on the wire. Throws ServiceError `bellhop.http.PayloadTooLarge`. */
+  countWire(bytes: number): void {
+    this.#wireBytes += bytes;
+    if (this.#wireBytes > this.#limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
   }
 
-  async #settle(start: (done: (error?: Error | null) => void) => void): Promise<void> {
-    if (this.#failure === undefined) {
-      await new Promise<void>((resolve, reject) => {
-        this.#fail = reject;
-        start((error) => (error instanceof Error ? reject(error) : resolve()));
+  /** Adds decompressed bytes. Throws ServiceError: PayloadTooLarge, or Unavailable when the budget is used up. */
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#limits.inflatedBytesMax) {
+      throw new ServiceError("bellhop.http.PayloadTooLarge", {
+        message: "The body is larger than is allowed once it is decompressed.",
       });
     }
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#length === 0 && chunk.length >= this.#promise.bytes) {
+      // Most bodies are one chunk, which is taken as it is.
+      this.#needBeside(chunk.length + this.#windowOf(length));
+      this.#bytes = chunk;
+    } else {
+      if (length > this.#bytes.length) this.#grow(length);
+      else if (this.#taken > 0) this.#needBeside(this.#roomBeside(length));
+      chunk.copy(this.#bytes, this.#length);
+      this.#discard(chunk);
+    }
+    this.#length = length;
+    this.#weigh?.(length);
   }
+
+  /** All that was added. */
+  whole(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /**
+   * Gives back what is larger than a chunk, once nothing refers to `whole()` any more, but for so many bytes that were made
+   * of it. Throws ServiceError Unavailable when there is no room for them.
+   */
+  keepOnly(bytes: number): void {
+    if (this.#kind !== "chunk") this.#leave(bytes);
+  }
+
+  /** Gives all memory back, once nothing refers to `whole()` any more; may be called again. */
+  release(): void {
+    this.#leave(0);
+  }
+
+  #leave(bytesLeft: number): void {
+    if (this.#kind === "kept") this.#budget.giveBackBuffer(this.#clientId, this.#bytes);
+    else if (this.#kind === "own") freeBuffer(this.#bytes);
+    this.#kind = "chunk";
+    this.#bytes = EMPTY;
+    this.#length = 0;
+    if (bytesLeft > this.#taken) this.#needBeside(bytesLeft);
+    else this.#leaveBeside(bytesLeft);
+  }
+
+  /** Gives the memory of a copied chunk back at once; what a decompressor gave out may still be its own. */
+  #discard(chunk: Buffer): void {
+    if (this.#promise.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeBuffer(chunk);
+  }
+
+  /**
+   * Moves to a larger buffer: at once to one for all that is promised, so that a body without room is refused when it
+   * begins; else to one twice as large. Smaller and larger than those that are kept it is one for the largest body there is, and
+   * counted as it is filled, so that none is copied a second time.
+   */
+  #grow(length: number): void {
+    const { inflatedBytesMax } = this.#limits;
+    const wanted = Math.min(inflatedBytesMax, Math.max(length, this.#promise.bytes, this.#bytes.length * 2));
+    const [before, kindBefore] = [this.#bytes, this.#kind];
+    if (inflatedBytesMax >= SMALLEST_BYTES && wanted <= KEPT_BYTES_EACH_MAX) {
+      const buffer = this.#budget.takeBuffer(this.#clientId, sizeFor(wanted));
+      if (buffer === undefined) throw noRoom();
+      this.#kind = "kept";
+      this.#bytes = buffer;
+    } else {
+      // Beside it, for as long as it is copied, lies what it takes the place of.
+      const room = Math.max(length, this.#promise.bytes);
+      this.#needBeside(room + this.#windowOf(length) + (kindBefore === "chunk" ? before.length : 0));
+      this.#bytes = Buffer.allocUnsafeSlow(this.#promise.bytes > 0 ? room : inflatedBytesMax);
+      this.#kind = "own";
+    }
+    before.copy(this.#bytes, 0, 0, this.#length);
+    if (kindBefore === "kept") this.#budget.giveBackBuffer(this.#clientId, before);
+    else this.#discard(before);
+    this.#leaveBeside(this.#roomBeside(length));
+  }
+
+  /** What is to be taken for so many bytes, beside a buffer of the budget's. */
+  #roomBeside(length: number): number {
+    const window = this.#windowOf(length);
+    return this.#kind === "kept" ? window : Math.max(length, this.#promise.bytes) + window;
+  }
+
+  #windowOf(length: number): number {
+    return Math.min(length, this.#promise.windowBytes);
+  }
+
+  #needBeside(bytes: number): void {
+    if (bytes <= this.#taken) return;
+    const more = Math.max(bytes - this.#taken, Math.min(this.#taken, STEP_BYTES));
+    if (!this.#budget.take(this.#clientId, more)) throw noRoom();
+    this.#taken += more;
+  }
+
+  #leaveBeside(bytes: number): void {
+    if (bytes >= this.#taken) return;
+    this.#budget.release(this.#clientId, this.#taken - bytes);
+    this.#taken = bytes;
+  }
+}
+
+function noRoom(): ServiceError {
+  return new ServiceError("bellhop.accept.Unavailable", {
+    message: "Too many bodies are being received at once; nothing was accepted. Send it again later.",
+    retryAfterSeconds: 1,
+  });
 }
 
 /** A whole body, decompressed. Its memory goes back to the budget as BodyCollector says. */

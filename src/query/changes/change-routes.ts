@@ -6,7 +6,7 @@ import { ALL_BUCKETS } from "../../ingest/log/part-name.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
-import { currentWaits } from "../../platform/telemetry/request-waits.ts";
+import { currentWaits } from "../../platform/telemetry/log.ts";
 import type { HttpContext } from "../../service-context.ts";
 import { DefinedParameters } from "../defined-parameters.ts";
 import { CHANGE_PARAMETERS, CHANGES_PATH } from "../openapi/change-operations.ts";

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, test } from "node:test";
 import { until } from "../../../test/support/until.ts";
-import { PacedRequest, pacedRequests } from "./paced-request.ts";
-import { noteRequest } from "./refuse-connection.ts";
+import { noteRequest, PacedRequest, pacedRequests } from "./connection.ts";
 
 const started: (Server | Socket)[] = [];
 afterEach(() => {
