@@ -4,6 +4,7 @@ import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { createSealer } from "../identity/seal.ts";
+import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
 import { ApplyStatements } from "../platform/db/dialect.ts";
@@ -11,6 +12,7 @@ import { DiskWatch } from "../platform/db/disk-watch.ts";
 import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import type { ThreadContext } from "../platform/runtime/service-thread.ts";
+import { SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import {
   createMetrics,
@@ -22,7 +24,6 @@ import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { startTracer, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { Telemetry } from "../platform/telemetry/telemetry-settings.ts";
 import { outcomeName } from "../query/outcome.ts";
-import { BucketHints } from "./bucket-hints.ts";
 
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
@@ -40,7 +41,7 @@ export interface ApplyOrder {
   readonly keyEncryptionKeysPrevious: readonly string[];
   readonly slowQueryMs: number;
   readonly telemetry: Telemetry | undefined;
-  /** Memory of the BucketHints that the accepting threads tell. */
+  /** Memory of the SharedHints that the accepting threads tell. */
   readonly hints: SharedArrayBuffer;
 }
 
@@ -60,7 +61,7 @@ export interface ApplyCalls {
 const LEFT_BY_APPLYING = 0.5;
 
 interface ApplyParts {
-  readonly hints: BucketHints;
+  readonly hints: SharedHints;
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly tracer: Tracer | undefined;
@@ -150,7 +151,7 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   let blocked = (): string | undefined => `The thread ${name} has not been started.`;
   return {
     async start(order) {
-      const hints = new BucketHints(order.hints);
+      const hints = new SharedHints(order.hints, BUCKET_COUNT);
       const tracer = await startTracer(order.telemetry, { log, metrics });
       const parts = { hints, metrics, log, tracer };
       const { applier, pool, diskWatch, closePayloads } = startApplier(order, parts);

@@ -1,5 +1,13 @@
-import type { AddressInfo } from "node:net";
-import type { FastifyInstance } from "fastify";
+import { randomUUID } from "node:crypto";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type pg from "pg";
 import { BackfillAdmission } from "../backfill/admission.ts";
 import { registerBackfillChanges, registerBackfillReads } from "../backfill/backfill-routes.ts";
@@ -15,32 +23,177 @@ import { createRateLimiter } from "../identity/rate-limiter.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { SealingKey } from "../ingest/log/log-writer-session.ts";
-import { RequestIdStamp } from "../ingest/log/part-name.ts";
+import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { openSealedPayloads, PayloadSealing } from "../ingest/log/payload-keys.ts";
-import { DataEndpoints } from "../ingest/pipeline.ts";
+import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { RedactionListWatch } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
 import { DiskWatch } from "../platform/db/disk-watch.ts";
 import { createQuestionPool, tellSlowStatements } from "../platform/db/pool.ts";
 import type { Role } from "../platform/db/presence.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
-import { BodyBudget, receiveSmallBody, roomOfLargestBody } from "../platform/http/receive-body.ts";
-import { RequestLog } from "../platform/http/request-log.ts";
+import {
+  COMMON_HEADERS,
+  faultOf,
+  followsLast,
+  HEADERS_MAX,
+  isLast,
+  noteRequest,
+  PacedRequest,
+  pacedRequests,
+  refuseConnection,
+} from "../platform/http/connection.ts";
+import { reportError, sendError } from "../platform/http/error-body.ts";
+import { ReaderGone } from "../platform/http/reader.ts";
+import {
+  BodyBudget,
+  leaveBodies,
+  receiveSmallBody,
+  roomOfLargestBody,
+} from "../platform/http/receive-body.ts";
+import { logRequests, RequestLog } from "../platform/http/request-log.ts";
+import { RouteIndex } from "../platform/http/route-index.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
-import { SharedCounter } from "../platform/runtime/shared-memory.ts";
+import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Stops } from "../platform/runtime/stops.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { type Metrics, type MetricValues, readMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
+import { preparePages } from "../query/read-page.ts";
 import { registerReadRoutes } from "../query/read-routes.ts";
 import type { HttpContext } from "../service-context.ts";
 import { AddressRules } from "../webhooks/address-rules.ts";
 import { registerWebhookRoutes } from "../webhooks/webhook-routes.ts";
-import { buildApp } from "./app.ts";
-import { BucketHints } from "./bucket-hints.ts";
 import { registerConsole } from "./register-console.ts";
-import { NodeCounts, type SharedState } from "./shared-state.ts";
+import type { SharedState } from "./shared-state.ts";
+
+/** Node's own default; a request line and headers beyond it are answered 431. */
+const HEADER_BYTES_MAX = 16_384;
+/** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
+const TIMEOUT_CHECK_MS = 1_000;
+
+/**
+ * The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller, except for
+ * the data endpoints, which answer before the framework sees the request.
+ */
+function buildApp(
+  context: HttpContext,
+  requestLog: RequestLog,
+  dataEndpoints?: DataEndpoints,
+): FastifyInstance {
+  let draining = false;
+  const isClosing = () => draining || context.isLeaving();
+  const app = fastify({
+    logger: false,
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: 256 },
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket),
+    // An address that cannot be decoded: the router refuses it before any hook.
+    frameworkErrors: (error, request, reply) => {
+      reply.headers({ ...COMMON_HEADERS, "x-request-id": request.id });
+      return handleError(context, error, request, reply);
+    },
+    serverFactory: (framework) =>
+      makeServer(context, (raw, response) => {
+        // Not in a hook: what follows a request in the same segment is parsed before any hook of it runs.
+        noteRequest(raw, response);
+        // It gets no answer: the connection ends with the answer before it.
+        if (followsLast(raw)) return;
+        if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
+      }),
+  });
+  app.addHook("preClose", async () => {
+    draining = true;
+  });
+  leaveBodies(app);
+  // Fastify refuses it without a media type before it looks for the address; it is a method like others that nobody takes.
+  app.addHttpMethod("QUERY", { overrideExisting: true });
+  app.decorateRequest("principal", undefined);
+  preparePages(app);
+  addHooks(app, requestLog, isClosing);
+  addErrorHandlers(app, context, dataEndpoints === undefined ? [] : DATA_ROUTES);
+  return app;
+}
+
+function makeServer({ limits }: HttpContext, listener: RequestListener): Server {
+  const options = {
+    IncomingMessage: pacedRequests(),
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    // Checked by `findFramingFault`: Node's own answer has no body.
+    requireHostHeader: false,
+  };
+  const server = createServer(options, listener);
+  // Node's parser refuses what is beyond, after a ninth of the work; a version that drops it leaves `faultOf` enough to refuse.
+  server.maxHeadersCount = HEADERS_MAX + 1;
+  // Node's own answer to an expectation it does not know has no body. RFC 9110 section 10.1.1 allows ignoring it.
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    server.emit("request", request, response);
+  });
+  server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
+  return server;
+}
+
+function addHooks(app: FastifyInstance, requestLog: RequestLog, isClosing: () => boolean): void {
+  // The first, so that a refused request has its time too.
+  logRequests(app, requestLog);
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.headers(COMMON_HEADERS).header("x-request-id", request.id);
+    if (isLast(request.raw)) reply.header("connection", "close");
+    done(faultOf(request.raw) ?? encodedPathFault(request.url));
+  });
+  app.addHook("onSend", ({ raw }, _reply, payload, done) => {
+    // A body that nobody reads, or no further.
+    if (!raw.complete && raw instanceof PacedRequest) raw.drain();
+    done(null, payload);
+  });
+  // A client that keeps its connection, as most do, would send its next request to a node that is going, or hold up the drain.
+  app.addHook("onSend", (_request, reply, payload, done) => {
+    if (isClosing()) reply.header("connection", "close");
+    done(null, payload);
+  });
+}
+
+/**
+ * The router decodes a path before it matches it, and no address here needs an escape: `/%6detrics` would be a second
+ * spelling of one that a proxy in front may have been told to keep to itself.
+ */
+function encodedPathFault(address: string): ServiceError | undefined {
+  const path = address.split("?", 1)[0] ?? "";
+  return path.includes("%") ? new ServiceError("bellhop.http.NotFound") : undefined;
+}
+
+/** `posts`: addresses that take a POST in front of the framework. */
+function addErrorHandlers(app: FastifyInstance, context: HttpContext, posts: readonly string[]): void {
+  const routes = new RouteIndex();
+  for (const route of posts) routes.add("POST", route);
+  app.addHook("onRoute", ({ method, url, config }) => {
+    if (config?.refuses !== true) routes.add(method, url);
+  });
+  app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = routes.methodsOf(request.url);
+    if (methods.length === 0)
+      return handleError(context, new ServiceError("bellhop.http.NotFound"), request, reply);
+    reply.header("allow", methods.join(", "));
+    return handleError(context, new ServiceError("bellhop.http.MethodNotAllowed"), request, reply);
+  });
+}
+
+/** As web servers log it; no client ever sees it. */
+const CLIENT_GONE = 499;
+
+function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+  if (thrown instanceof ReaderGone) return reply.code(CLIENT_GONE).send();
+  return sendError(reply, reportError(context, request.id, thrown));
+}
 
 /** Where the service is found: as it is set, else where it listens. */
 export class ListeningAddresses {
@@ -235,7 +388,7 @@ async function followSealing(
 /** `backfillWriters`: so many log writers for batches of backfills instead of the others. */
 function openAcceptLog(parts: HttpParts, sealingKey: SealingKey, backfillWriters = 0): Promise<AcceptLog> {
   const { config, clientConfig, log, metrics, shared } = parts;
-  const hints = new BucketHints(shared.hints);
+  const hints = new SharedHints(shared.hints, BUCKET_COUNT);
   const stamp = new RequestIdStamp(shared.stamp);
   const events = {
     flushed(appends: number, bytes: number, durationMs: number) {
@@ -282,7 +435,10 @@ function createContext(
 ): HttpContext {
   const { config, log, metrics, tracer, pool, authenticator, shared } = parts;
   const { limits } = config;
-  const nodes = new NodeCounts(shared.nodes);
+  const nodes = {
+    accept: new SharedCounter(shared.nodes.accept),
+    read: new SharedCounter(shared.nodes.read),
+  };
   const leaving = new SharedCounter(shared.leaving);
   return {
     pool,
@@ -308,7 +464,8 @@ function createContext(
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,
     roles: config.roles,
-    nodes: (role) => nodes.of(role),
+    // At least one: who asks is there.
+    nodes: (role) => Math.max(1, nodes[role].value),
     clientAddress: clientAddressReader(config.trustedProxies),
     isLeaving: () => leaving.value > 0,
     blockedReason: () =>

@@ -24,7 +24,7 @@ import { ANSWER_MS_MAX, canSharePort, HttpThreads, requireFreePorts, WholeProces
 import { KeyKeeper, knowledgeOf } from "./keep-keys.ts";
 import { NodePresence } from "./node-presence.ts";
 import { ListeningAddresses, type Ports } from "./serve-http.ts";
-import { allocateSharedState, NodeCounts, type SharedState } from "./shared-state.ts";
+import { allocateSharedState, type SharedState } from "./shared-state.ts";
 
 /** Connections of the main thread's pool: where it serves HTTP, and where it starts, stops and does the upkeep alone. */
 const POOL_SIZE_SERVING = 10;
@@ -218,14 +218,16 @@ async function enterNode(
   whole: WholeProcess,
   stops: Stops,
 ): Promise<void> {
-  const counts = new NodeCounts(shared.nodes);
   const presence = await NodePresence.enter({
     clientConfig,
     owner: `${hostname()}/${process.pid}`,
     // Appliers enter by themselves.
     roles: config.roles.filter((role) => role !== "apply"),
     knowledge: knowledgeOf(config),
-    counted: (present) => counts.set(present),
+    counted: (present) => {
+      for (const role of ["accept", "read"] as const)
+        new SharedCounter(shared.nodes[role]).value = present.get(role) ?? 0;
+    },
     failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
   });
   stops.push(() => presence.stop());

@@ -1,38 +1,8 @@
 import { allocateFailures, allocateLogins } from "../identity/attempt-limiters.ts";
 import { allocateRates } from "../identity/rate-limiter.ts";
-import { RequestIdStamp } from "../ingest/log/part-name.ts";
-import type { Presence, Role } from "../platform/db/presence.ts";
+import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { allocateBudget, type BudgetMemory } from "../platform/http/receive-body.ts";
-import { SharedCounter } from "../platform/runtime/shared-memory.ts";
-import { BucketHints } from "./bucket-hints.ts";
-
-const INDEX = { accept: 0, read: 1 } as const satisfies Partial<Record<Role, number>>;
-
-/** The roles in which requests come to a node. */
-type ServingRole = keyof typeof INDEX;
-
-/** How many nodes there are for each kind of request, as the main thread found last, in memory that all threads share. */
-export class NodeCounts {
-  readonly #counts: Int32Array;
-
-  static allocate(): SharedArrayBuffer {
-    return new SharedArrayBuffer(Object.keys(INDEX).length * Int32Array.BYTES_PER_ELEMENT);
-  }
-
-  constructor(memory = NodeCounts.allocate()) {
-    this.#counts = new Int32Array(memory);
-  }
-
-  /** At least one: who asks is there. */
-  of(role: ServingRole): number {
-    return Math.max(1, Atomics.load(this.#counts, INDEX[role]));
-  }
-
-  set(present: ReadonlyMap<Presence, number>): void {
-    for (const role of ["accept", "read"] as const)
-      Atomics.store(this.#counts, INDEX[role], present.get(role) ?? 0);
-  }
-}
+import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";
 
 /** What must be counted once for the whole process, in memory that all its threads share (4 MB). */
 export interface SharedState {
@@ -45,8 +15,8 @@ export interface SharedState {
   readonly budget: BudgetMemory;
   /** Changes of clients, keys and denied tokens that a thread of this process was told of. */
   readonly authChanges: SharedArrayBuffer;
-  /** How many nodes share a client's request rate. */
-  readonly nodes: SharedArrayBuffer;
+  /** How many nodes there are for each kind of request, as the main thread found last. */
+  readonly nodes: Readonly<Record<"accept" | "read", SharedArrayBuffer>>;
   /** Above zero once the process was told to stop. */
   readonly leaving: SharedArrayBuffer;
 }
@@ -54,14 +24,14 @@ export interface SharedState {
 /** `applyWriters`: how many threads apply. */
 export function allocateSharedState(applyWriters: number): SharedState {
   return {
-    hints: BucketHints.allocate(applyWriters),
+    hints: SharedHints.allocate(BUCKET_COUNT, applyWriters),
     stamp: RequestIdStamp.allocate(),
     rates: allocateRates(),
     failures: allocateFailures(),
     logins: allocateLogins(),
     budget: allocateBudget(),
     authChanges: SharedCounter.allocate(),
-    nodes: NodeCounts.allocate(),
+    nodes: { accept: SharedCounter.allocate(), read: SharedCounter.allocate() },
     leaving: SharedCounter.allocate(),
   };
 }

@@ -202,7 +202,7 @@ export class SimulatedNode {
   #hint(buckets: ReadonlySet<number>): void {
     this.database.scheduler.after(HINT_MS, () =>
       this.deliver(() => {
-        // As src/service/bucket-hints.ts has it: only the one that has a bucket is told.
+        // As SharedHints has it: only the one that has a bucket is told.
         for (const [writer, owned] of this.#owned)
           this.#appliers[writer]?.wake([...buckets].filter((bucket) => owned.has(bucket)));
       }),

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { HttpContext } from "../../service-context.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { SharedLock, SharedTable } from "../runtime/shared-memory.ts";
 import { monotonicNow } from "../runtime/time.ts";
@@ -432,7 +431,7 @@ export function leaveBodies(scope: FastifyInstance): void {
  * its /64's. Throws ServiceError as `receiveBody` does.
  */
 export async function receiveSmallBody(
-  { budget, clientAddress }: Pick<HttpContext, "budget" | "clientAddress">,
+  { budget, clientAddress }: { readonly budget: BodyBudget; clientAddress(raw: IncomingMessage): string },
   { raw, principal }: FastifyRequest,
   bytesMax: number,
 ): Promise<Buffer> {

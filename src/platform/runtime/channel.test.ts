@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { afterEach, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/part-name.ts";
-import { BucketHints } from "../../service/bucket-hints.ts";
 import { Channel } from "./channel.ts";
+import { SharedHints } from "./shared-memory.ts";
 
 type Calls = {
   [name: string]: (argument: never) => unknown;
@@ -64,8 +64,8 @@ describe("a channel between two threads", () => {
 
 describe("hints of buckets", () => {
   it("are heard once however often they were told, by whoever listens later too", async () => {
-    const memory = BucketHints.allocate(2);
-    const teller = new BucketHints(memory);
+    const memory = SharedHints.allocate(BUCKET_COUNT, 2);
+    const teller = new SharedHints(memory, BUCKET_COUNT);
     const even = ALL_BUCKETS.filter((bucket) => bucket % 2 === 0);
     teller.own(0, even);
     teller.own(
@@ -78,7 +78,7 @@ describe("hints of buckets", () => {
     const heard: (readonly number[])[] = [];
     const { port1, port2 } = new MessageChannel();
     // Nothing else holds the loop open while it is waited for memory to change.
-    const listening = new BucketHints(memory).listen(
+    const listening = new SharedHints(memory, BUCKET_COUNT).listen(
       0,
       (buckets) => {
         heard.push(buckets);
@@ -97,7 +97,7 @@ describe("hints of buckets", () => {
     assert.deepEqual(heard, [[0, 32, BUCKET_COUNT - 2], [6]]);
     const others: (readonly number[])[] = [];
     const second = new AbortController();
-    await new BucketHints(memory).listen(
+    await new SharedHints(memory, BUCKET_COUNT).listen(
       1,
       (buckets) => {
         others.push(buckets);

@@ -16,6 +16,10 @@ export class SharedCounter {
     return Atomics.load(this.#words, 0);
   }
 
+  set value(value: number) {
+    Atomics.store(this.#words, 0, value);
+  }
+
   increment(): void {
     Atomics.add(this.#words, 0, 1);
   }
@@ -224,4 +228,100 @@ export function noteInWindow(times: Row, now: number, { most, windowMs }: Slidin
   if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
   times.set(oldest, now);
   return 0;
+}
+
+const WORD_BITS = 32;
+const NOBODY = 0;
+
+/**
+ * Which of a number of buckets have something new, told to the thread that owns each: a bit a bucket. Bits told twice before they
+ * are read are one, so nothing queues up, and a message would cost both threads several µs. Without an owner nobody is told.
+ */
+export class SharedHints {
+  /** Of each bucket: the thread that owns it, counted from 1. */
+  readonly #owners: Int32Array;
+  /** One for each owning thread: its bits, and how often it was told, for which it waits. */
+  readonly #ofThreads: readonly Int32Array[];
+  readonly #words: number;
+
+  /** For so many buckets and threads that own them. */
+  static allocate(buckets: number, threads: number): SharedArrayBuffer {
+    return new SharedArrayBuffer((buckets + threads * (buckets / WORD_BITS + 1)) * WORD_BYTES);
+  }
+
+  constructor(memory: SharedArrayBuffer, buckets: number) {
+    this.#owners = new Int32Array(memory, 0, buckets);
+    this.#words = buckets / WORD_BITS;
+    const length = this.#words + 1;
+    const threads = (memory.byteLength / WORD_BYTES - buckets) / length;
+    this.#ofThreads = Array.from(
+      { length: threads },
+      (_, thread) => new Int32Array(memory, (buckets + thread * length) * WORD_BYTES, length),
+    );
+  }
+
+  /** A thread owns these buckets from now on. What was told before is not told again: it looks for that afterwards. */
+  own(thread: number, buckets: readonly number[]): void {
+    const owned = new Set(buckets);
+    for (let bucket = 0; bucket < this.#owners.length; bucket += 1) {
+      if (owned.has(bucket)) Atomics.store(this.#owners, bucket, thread + 1);
+      // Unless another thread has said meanwhile that it has it.
+      else Atomics.compareExchange(this.#owners, bucket, thread + 1, NOBODY);
+    }
+  }
+
+  tell(buckets: Iterable<number>): void {
+    const told = new Set<Int32Array>();
+    for (const bucket of buckets) {
+      const owner = Atomics.load(this.#owners, bucket);
+      if (owner === NOBODY) continue;
+      const words = this.#wordsOf(owner - 1);
+      Atomics.or(words, Math.floor(bucket / WORD_BITS), 1 << (bucket % WORD_BITS));
+      told.add(words);
+    }
+    for (const words of told) this.#wake(words);
+  }
+
+  /** Calls back with the buckets that a thread was told of since the last time, for as long as it lives or until `signal`. */
+  async listen(
+    thread: number,
+    hear: (buckets: readonly number[]) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const words = this.#wordsOf(thread);
+    while (!signal.aborted) {
+      const told = Atomics.load(words, this.#words);
+      const buckets = this.#takeBuckets(words);
+      if (buckets.length > 0) hear(buckets);
+      const change = Atomics.waitAsync(words, this.#words, told);
+      if (change.async) await change.value;
+    }
+  }
+
+  /** Lets `listen` look at its signal. */
+  wakeListeners(): void {
+    for (const words of this.#ofThreads) this.#wake(words);
+  }
+
+  #wordsOf(thread: number): Int32Array {
+    const words = this.#ofThreads[thread];
+    if (words === undefined) throw new RangeError(`No thread ${thread} owns buckets.`);
+    return words;
+  }
+
+  #wake(words: Int32Array): void {
+    Atomics.add(words, this.#words, 1);
+    Atomics.notify(words, this.#words);
+  }
+
+  #takeBuckets(words: Int32Array): number[] {
+    const buckets: number[] = [];
+    for (let word = 0; word < this.#words; word += 1) {
+      const bits = Atomics.exchange(words, word, 0);
+      for (let bit = 0; bit < WORD_BITS; bit += 1) {
+        if ((bits & (1 << bit)) !== 0) buckets.push(word * WORD_BITS + bit);
+      }
+    }
+    return buckets;
+  }
 }
