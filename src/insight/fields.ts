@@ -53,7 +53,7 @@ export const countOrNull = (description: string, example: number) => orNull(coun
 export const codeOrNull = (description: string, example: string) => orNull(code(description, example));
 
 /** One of some words. */
-export function choice<Word extends string>(
+function choice<Word extends string>(
   description: string,
   words: readonly Word[],
   example: Word,

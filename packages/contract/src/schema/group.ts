@@ -13,7 +13,6 @@ import {
   period,
   text,
   timestamp,
-  type ValueOf,
   word,
 } from "./field.ts";
 
@@ -76,7 +75,3 @@ export const groupSchema = period("A group block master", ["startDate", "endDate
   groupBlocks: list("Per-date, per-room-type blocks", groupBlock),
   services: optional(list("Services attached", service)),
 });
-
-/** An accepted group block master. */
-export type Group = ValueOf<typeof groupSchema>;
-export type GroupBlock = ValueOf<typeof groupBlock>;

@@ -1,4 +1,4 @@
-import { code, count, date, identity, list, object, optional, timestamp, type ValueOf } from "./field.ts";
+import { code, count, date, identity, list, object, optional, timestamp } from "./field.ts";
 
 const roomTypeInventory = object("Rooms of one room type on one date", {
   roomTypeCode: identity("Code identifying the room type", "DLX"),
@@ -25,7 +25,3 @@ export const inventorySchema = object("Room inventory of one property on one occ
     ),
   ),
 });
-
-/** An accepted inventory record. */
-export type Inventory = ValueOf<typeof inventorySchema>;
-export type RoomTypeInventory = ValueOf<typeof roomTypeInventory>;

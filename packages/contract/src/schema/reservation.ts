@@ -122,5 +122,3 @@ export const reservationSchema = object("A reservation", {
 
 /** An accepted reservation. */
 export type Reservation = ValueOf<typeof reservationSchema>;
-export type RoomStay = ValueOf<typeof roomStay>;
-export type DailyRevenue = ValueOf<typeof dailyRevenue>;
