@@ -11,7 +11,7 @@ const KNOWN_MS = 1_000;
 const KNOWN_MAX = 1_000;
 /**
  * Records and batches of a backfill that may wait to be applied. With a `Retry-After` of a second that is 500 to 1,500 records a
- * second, about a tenth of one applier's rate; 2,000 slowed other clients down (docs/decisions/0023).
+ * second, about a tenth of one applier's rate; 2,000 slowed other clients down (docs/decisions/0007).
  */
 const WAITING_RECORDS_MAX = 500;
 const WAITING_BATCHES_MAX = 16;

@@ -35,7 +35,6 @@ const READ_SCOPES = ["read", ...WRITE_SCOPES] as const;
 /** A query that has to read records again costs one request for each 100, as a batch does. */
 const RECORDS_PER_REQUEST = 100;
 
-/** One request about backfills. */
 interface Asked {
   readonly context: HttpContext;
   readonly request: FastifyRequest;

@@ -23,17 +23,6 @@ export interface ResourceProgress extends ResourceTally {
   readonly datesCovered: number | null;
 }
 
-/** The progress of a backfill: of one that is closed, what its statement counts. */
-export interface Progress {
-  readonly backfill: Backfill;
-  readonly resources: readonly ResourceProgress[];
-  readonly waitingBatches: number;
-  readonly oldestWaitingAt: string | null;
-  /** Batches that came after the statement was made: applied like all others, and no part of it. */
-  readonly lateBatches: number;
-  readonly recordsRead: number;
-}
-
 /** One snapshot that queries about a backfill are answered from. */
 export interface BackfillQueryContext {
   readonly client: Queryable;
@@ -85,8 +74,10 @@ export async function lateOf(client: Queryable, { backfillId, bucket }: Backfill
   return rows[0] ?? { late: 0, waiting: 0 };
 }
 
-/** The progress of a backfill, computed now. */
-export function progressOf(pool: pg.Pool, backfill: Backfill): Promise<Progress> {
+export type Progress = Awaited<ReturnType<typeof progressOf>>;
+
+/** The progress of a backfill: of one that is closed, what its statement counts, and the batches that came after it. */
+export function progressOf(pool: pg.Pool, backfill: Backfill) {
   return onBackfill(pool, backfill, async (queryContext) => {
     const resources = await resourcesOf(queryContext);
     const waiting = resources.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []).sort();
@@ -101,7 +92,6 @@ export function progressOf(pool: pg.Pool, backfill: Backfill): Promise<Progress>
   });
 }
 
-/** A backfill in a list. */
 export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, statementHash }: Backfill) {
   const { clientCode, propertyCode, note } = manifest;
   return { backfillId, state, clientCode, propertyCode, note, openedAt, endedAt, statementHash };

@@ -7,13 +7,11 @@ import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { WireNotes } from "./wire-notes.ts";
 
-/** Violations kept of a refused batch. */
 const VIOLATIONS_NOTED_MAX = 5;
 
 /** The least wait of a client under certification, so that haste can be distinguished from a slow answer. */
 const CERTIFIED_WAIT_SECONDS = 3;
 
-/** A request to a data endpoint. */
 interface NotedRequest {
   readonly endpoint: { readonly resource: Resource };
   readonly raw: IncomingMessage;

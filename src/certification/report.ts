@@ -7,49 +7,19 @@ import { cancellation, dayUse, modification, outOfOrder, reservation, share } fr
 import { eventsOf } from "./wire-notes.ts";
 
 /** All steps passed, one failed, or some are not yet seen. */
-export type Verdict = "certified" | "failed" | "incomplete";
+type Verdict = "certified" | "failed" | "incomplete";
 
-/** The result of a step. */
 export interface JudgedStep extends Finding {
   readonly step: string;
   readonly title: string;
   readonly instruction: string;
 }
 
-/** What else was seen; it is not judged. */
-interface Observed {
-  readonly batches: number;
-  readonly records: number;
-  /** Records without an outcome yet: no step counts them. */
-  readonly pending: number;
-  readonly tokens: number;
-  readonly rateLimited: number;
-  readonly refused: number;
-  readonly lenient: number;
-  readonly keyed: number;
-  /** Batches by `Content-Encoding`. */
-  readonly compressed: Readonly<Record<string, number>>;
-}
-
 /** A report is made of its evidence alone: the same evidence gives the same report. */
-export interface Report {
-  readonly certificationId: string;
-  readonly clientId: string;
-  readonly property: { readonly clientCode: string; readonly propertyCode: string };
-  readonly openedAt: string;
-  readonly verdict: Verdict;
-  readonly steps: readonly JudgedStep[];
-  readonly observed: Observed;
-  readonly evidence: {
-    /** What counts: from then on, and when the last of it was seen (null: nothing was). */
-    readonly from: string;
-    readonly until: string | null;
-    readonly isWhole: boolean;
-    readonly hash: string;
-  };
-}
+export type Report = ReturnType<typeof judgeEvidence>;
 
-function observedIn({ requests, records, events }: Evidence): Observed {
+/** What else was seen; it is not judged. `compressed` has batches by Content-Encoding. */
+function observedIn({ requests, records, events }: Evidence) {
   const sent = eventsOf(events, "sent");
   const compressed: Record<string, number> = {};
   for (const { encoding } of sent)
@@ -73,7 +43,7 @@ function verdictOf(steps: readonly Finding[]): Verdict {
 }
 
 /** Judges every step by the evidence. */
-export function judgeEvidence(evidence: Evidence): Report {
+export function judgeEvidence(evidence: Evidence) {
   const { certification, from, isWhole } = evidence;
   const { certificationId, clientId, clientCode, propertyCode, openedAt } = certification;
   const steps = CHECKLIST.map((step): JudgedStep => {

@@ -11,7 +11,6 @@ export interface Finding {
   readonly requestIds: readonly string[];
 }
 
-/** One requirement of the checklist. */
 export interface Step {
   /** Stable, for programs, such as `token-use`. */
   readonly name: string;
@@ -48,7 +47,6 @@ export function judge(step: Step, evidence: Evidence): Finding {
   return { result, reason: reason + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_TOLD_MAX) };
 }
 
-/** An accepted batch of the client. */
 export interface SeenRequest {
   readonly requestId: string;
   /** UTC to the microsecond, as all instants here. */
@@ -58,7 +56,6 @@ export interface SeenRequest {
   readonly records: number;
 }
 
-/** A record of such a batch. */
 export interface SeenRecord {
   readonly requestId: string;
   readonly receivedAt: string;

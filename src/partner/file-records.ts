@@ -17,7 +17,6 @@ export class FileRecord extends JsonRecord {
   }
 }
 
-/** What is wrong with one record of a file. */
 export interface FileViolations {
   readonly violations: readonly Violation[];
   readonly total: number;
@@ -30,12 +29,12 @@ const READ_BYTES = 262_144;
 /** As a service with default settings has it (docs/contract.md, "Limits"). */
 const DEPTH_MAX = 16;
 
-/** The pointer of the record's place in the file instead of that in a batch of its own. */
+/** The violation with the record's place in the file instead of that in a batch of its own, which has a bracket before it. */
 function inFile({ pointer, code, message }: Violation, place: number): Violation {
-  const moved = message.replace(/record 0, byte (\d+) of the body/, (_all, byte) => {
-    // The bracket of the batch stands before it.
-    return `record ${place}, byte ${Number(byte) - 1} of it`;
-  });
+  const moved = message.replace(
+    /record 0, byte (\d+) of the body/,
+    (_all, byte) => `record ${place}, byte ${Number(byte) - 1} of it`,
+  );
   return { pointer: pointer.replace(/^\/0/, `/${place}`), code, message: moved };
 }
 
@@ -73,7 +72,6 @@ const OWN_FIELD: Readonly<Record<Resource, string>> = {
   groups: "groupCode",
 };
 
-/** A file of records, opened. */
 export interface OpenedFile {
   readonly resource: Resource;
   readonly records: AsyncGenerator<FileRecord, void, undefined>;

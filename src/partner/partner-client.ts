@@ -1,11 +1,10 @@
-import { BellhopClient, type BellhopClientOptions } from "#client";
+import { BellhopClient } from "#client";
 import { text } from "../cli/command.ts";
 import type { Session } from "../cli/session.ts";
 import { readPartnerSettings } from "../config.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 
-/** The options of commands that call a service as a partner does. */
 export const PARTNER_OPTIONS = {
   url: text("URL", "the service; BELLHOP_URL (default: the one on this machine)"),
   authUrl: text("URL", "where tokens are issued; BELLHOP_AUTH_URL (default: the service)"),
@@ -16,13 +15,7 @@ export const PARTNER_OPTIONS = {
 export const CREDENTIALS_DETAILS =
   "Without credentials and --url, the sandbox client of the service with this DATA_DIR is used.";
 
-/** What was given of them. */
-interface PartnerValues {
-  readonly url: string | undefined;
-  readonly authUrl: string | undefined;
-  readonly clientId: string | undefined;
-  readonly clientSecret: string | undefined;
-}
+type PartnerValues = Readonly<Record<keyof typeof PARTNER_OPTIONS, string | undefined>>;
 
 /** The service and the credentials of a line and its environment. */
 export interface PartnerIdentity {
@@ -50,10 +43,6 @@ export async function readPartner(values: PartnerValues, session: Session): Prom
   throw new UsageError("No credentials. Set BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET.");
 }
 
-export async function openPartnerClient(
-  values: PartnerValues,
-  session: Session,
-  options: Partial<BellhopClientOptions> = {},
-): Promise<BellhopClient> {
-  return new BellhopClient({ ...options, ...(await readPartner(values, session)) });
+export async function openPartnerClient(values: PartnerValues, session: Session): Promise<BellhopClient> {
+  return new BellhopClient(await readPartner(values, session));
 }

@@ -1,30 +1,27 @@
 import type { Position } from "../platform/http/position.ts";
 
-/** One step of a scan: the rows that matched in order, how many were looked at, and the position of the last of those. */
+/** One step of a scan: the matching rows in order, how many rows were read, and the position of the last of those. */
 export interface ScanStep<Row> {
   readonly matching: readonly Row[];
   readonly examined: number;
   readonly last: Position | null;
-  /** The step gave up before it had looked at as many as it was asked to: the page ends here, the list does not. */
+  /** The step ended early: the page ends here, the list does not. */
   readonly stopped?: boolean;
 }
 
 export interface Scan<Row> {
-  /** Looks at the next `count` rows after a position (null: from the beginning). */
+  /** Reads the next `count` rows after a position (null: from the beginning). */
   step(after: Position | null, count: number): Promise<ScanStep<Row>>;
   positionOf(row: Row): Position;
-  /** Rows looked at in one step, at most: bounds what is in memory at once. */
+  /** Rows read in one step, at most: the bound of memory. */
   readonly stepMax: number;
-  /** Rows looked at for one page, at most: bounds what one request can cost, however few rows match. */
+  /** Rows read for one page, at most: the bound of cost, however few match. */
   readonly examinedMax: number;
   /** Whether every row matches: then the first step asks for just one row more than the page has. */
   readonly everyRowMatches: boolean;
 }
 
-/**
- * Yields the rows of one page, at most `limit`, step by step; returns where the next page goes on, or null at the end.
- * A page whose filter matches little ends early, with a position: it may even be empty.
- */
+/** Yields the rows of one page, at most `limit`; returns the next position, or null at the end. A page may be short or empty before the end. */
 export async function* scanPage<Row>(
   scan: Scan<Row>,
   start: Position | null,
@@ -51,7 +48,7 @@ export async function* scanPage<Row>(
   return after;
 }
 
-/** All rows of a page at once, and where the next page goes on. */
+/** All rows of a page, and the next position. */
 export async function wholePage<Row>(
   page: AsyncGenerator<readonly Row[], Position | null>,
 ): Promise<{ readonly rows: Row[]; readonly next: Position | null }> {

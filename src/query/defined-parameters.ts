@@ -16,7 +16,7 @@ function missing(name: string, { format, $ref }: Schema): Error {
   return invalidParameter(`${name} is required: ${taken}.`);
 }
 
-/** The value of a parameter as its own schema says what it takes; its default where it is not given. */
+/** The value of a parameter, validated by its schema; its default where it is not given. */
 function valueBy(query: QueryParameters, { name, schema, required }: Parameter): Value {
   const given = givenOf(query, name, schema);
   if (given === undefined && required === true) throw missing(name, schema);
@@ -31,24 +31,24 @@ function givenOf(query: QueryParameters, name: string, schema: Schema): Value {
   return name === "cursor" ? query.cursor() : query.code(name);
 }
 
-/** The parameters of an address, read and checked by the definitions that its documentation shows. */
+/** The parameters of a request, read by the definitions of the OpenAPI document. */
 export class DefinedParameters {
   readonly #values = new Map<string, Value>();
   readonly #query: QueryParameters;
 
-  /** Throws ServiceError `bellhop.http.InvalidParameter`, which says what is wrong, for what the definitions do not take. */
+  /** Throws ServiceError `bellhop.http.InvalidParameter`. */
   constructor(request: FastifyRequest, definitions: readonly Parameter[]) {
     const names = definitions.map(({ name }) => name);
     this.#query = new QueryParameters(request.raw.url ?? "", names);
     for (const definition of definitions) this.#values.set(definition.name, valueBy(this.#query, definition));
   }
 
-  /** What the question is, apart from these parameters: the others in one order, as one text. */
+  /** All parameters but these in one order, as one text. */
   filtersWithout(...without: string[]): string {
     return this.#query.question(without);
   }
 
-  /** What the question is, apart from its pages: a cursor belongs to it. */
+  /** The query that a cursor belongs to. */
   get filters(): string {
     return this.filtersWithout("limit", "cursor");
   }
@@ -62,13 +62,12 @@ export class DefinedParameters {
     return this.#values.get(name) as string | undefined;
   }
 
-  /** A time, as lists compare it. */
   instantOf(name: string): Instant | undefined {
     const text = this.textOf(name);
     return text === undefined ? undefined : readInstant(text);
   }
 
-  /** The property, where its parameters are required. */
+  /** The property of required parameters. */
   get codes(): PropertyCodes {
     return { clientCode: this.givenText("clientCode"), propertyCode: this.givenText("propertyCode") };
   }

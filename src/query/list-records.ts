@@ -1,17 +1,21 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { isCalendarDate } from "#contract/walk-value.ts";
+import { isCalendarDate, isUtcTimestamp } from "#contract/walk-value.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";
-import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
+import { isIndex, isKey, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { type Scan, scanPage } from "./bounded-scan.ts";
-import { isNoLongerKept, loadRecords, type RecordPointer } from "./load-records.ts";
+import { isNoLongerKept, loadRecords } from "./load-records.ts";
+import { outcomeName } from "./outcome.ts";
+import { firstOf, type ListPage } from "./page-cursors.ts";
 import type { Property } from "./property.ts";
 import { forEachResource } from "./version-statement.ts";
 
 const currentByKey = readStatement(new URL("./sql/read-current-by-key.sql", import.meta.url));
 const currentByDate = readStatement(new URL("./sql/read-current-by-date.sql", import.meta.url));
 const asOfByKey = forEachResource(readStatement(new URL("./sql/read-as-of.sql", import.meta.url)));
+const readHistory = forEachResource(readStatement(new URL("./sql/read-history.sql", import.meta.url)));
 
 /** Which records of a property are wanted. Dates are inclusive. */
 export interface RecordFilter {
@@ -29,9 +33,9 @@ export interface RecordFilter {
 
 interface Row {
   readonly key: string;
-  readonly from_date: string | null;
-  readonly request_id: string;
-  readonly record_index: number;
+  readonly fromDate: string | null;
+  readonly requestId: string;
+  readonly index: number;
   readonly matches: boolean;
   readonly examined: number;
 }
@@ -40,15 +44,12 @@ const DATE_FIRST = "0001-01-01";
 const DATE_LAST = "9999-12-31";
 /** No key sorts after it: 128 times the last code point, in the order of bytes. */
 const KEY_LAST = "\u{10ffff}".repeat(128);
-/** A narrow row takes about 1.8 µs to look at, an instant's version of a key about 12 µs: a page ends within 0.1 s. */
+/** A current row takes about 1.8 µs, a version of an earlier moment about 12 µs: a page ends within 0.1 s. */
 const STEP_MAX = 1_001;
 const EXAMINED_CURRENT_MAX = 50_000;
 const EXAMINED_AS_OF_MAX = 5_000;
 
-/**
- * Dates order a list of reservations or groups only where dates were asked for: then the index of dates bounds it.
- * Otherwise it is in the order of keys, which never change, so that a record modified meanwhile is not missed either.
- */
+/** Reservations and groups are ordered by date only where dates were asked for; else by key, which never changes while one pages. */
 function isByDate({ resource, key, from, to, asOf }: RecordFilter): boolean {
   return resource !== "i" && key === undefined && asOf === undefined && (from ?? to) !== undefined;
 }
@@ -56,12 +57,11 @@ function isByDate({ resource, key, from, to, asOf }: RecordFilter): boolean {
 const BY_KEY: PositionShape = [isKey];
 const BY_DATE: PositionShape = [(part) => typeof part === "string" && isCalendarDate(part), isKey];
 
-/** What a position of this list looks like. */
 export function recordPositionShape(filter: RecordFilter): PositionShape {
   return isByDate(filter) ? BY_DATE : BY_KEY;
 }
 
-/** First and last key, both inclusive. An inventory's key is its date, so there dates bound keys. */
+/** First and last key, both inclusive. Dates bound an inventory's keys. */
 function keyBounds({ resource, key, from, to }: RecordFilter): [string, string] {
   if (key !== undefined) return [key, key];
   return resource === "i" ? [from ?? "", to ?? KEY_LAST] : ["", KEY_LAST];
@@ -75,21 +75,19 @@ function statementOf(filter: RecordFilter, property: Property, position: Positio
     return { ...currentByDate, values: [...which, from, to, count, key, status, modifiedSince, date] };
   }
   const values = [...which, ...keyBounds(filter), count, position?.[0] ?? "", status, modifiedSince];
-  if (asOf === undefined) {
-    // A single key is asked for together with dates that this statement does not know: they are compared afterwards.
-    return { ...currentByKey, values };
-  }
+  // With a single key, dates are compared afterwards (isWanted).
+  if (asOf === undefined) return { ...currentByKey, values };
   return { ...(asOfByKey[resource] as Statement), values: [...values, lowestIdFrom(after(asOf)), from, to] };
 }
 
 function isWanted({ key, from, to }: RecordFilter, row: Row): boolean {
   if (!row.matches) return false;
-  if (key === undefined || row.from_date === null) return true;
-  return row.from_date >= (from ?? DATE_FIRST) && row.from_date <= (to ?? DATE_LAST);
+  if (key === undefined || row.fromDate === null) return true;
+  return row.fromDate >= (from ?? DATE_FIRST) && row.fromDate <= (to ?? DATE_LAST);
 }
 
 function scanOf(pool: pg.Pool, property: Property, filter: RecordFilter): Scan<Row> {
-  const positionOf = (row: Row) => (isByDate(filter) ? [row.from_date ?? DATE_FIRST, row.key] : [row.key]);
+  const positionOf = (row: Row) => (isByDate(filter) ? [row.fromDate ?? DATE_FIRST, row.key] : [row.key]);
   const { status, modifiedSince, asOf } = filter;
   return {
     stepMax: STEP_MAX,
@@ -108,10 +106,7 @@ function scanOf(pool: pg.Pool, property: Property, filter: RecordFilter): Scan<R
   };
 }
 
-/**
- * Yields the records of one page exactly as they were sent; returns the position of the next page, or null at the end.
- * Left out are records of an earlier moment that are no longer kept. The bytes are found in the log, which is never changed, so a replay that swaps the state meanwhile does no harm.
- */
+/** Yields the records of one page verbatim, without those no longer kept; returns the position of the next page, or null. */
 export async function* listRecords(
   pool: pg.Pool,
   property: Property,
@@ -123,14 +118,63 @@ export async function* listRecords(
   for (;;) {
     const step = await scan.next();
     if (step.done === true) return step.value;
-    const pointers = step.value.map(
-      (row): RecordPointer => ({
-        bucket: property.bucket,
-        requestId: row.request_id,
-        index: row.record_index,
-      }),
-    );
-    // Of an earlier moment; what is current is kept.
+    const { bucket } = property;
+    const pointers = step.value.map(({ requestId, index }) => ({ bucket, requestId, index }));
     for await (const record of loadRecords(pool, pointers)) if (!isNoLongerKept(record)) yield record;
   }
+}
+
+/** A version: its source time, where its record lies, and the letter of its outcome. */
+export interface HistoryRow {
+  readonly sourceTime: string;
+  readonly requestId: string;
+  readonly index: number;
+  readonly outcome: string;
+}
+
+/** Source time, request and index of the last version. */
+export const HISTORY_POSITION: PositionShape = [
+  (part) => typeof part === "string" && isUtcTimestamp(part),
+  isUuid,
+  isIndex,
+];
+
+const FIRST_VERSION: Position = ["-infinity", "00000000-0000-0000-0000-000000000000", -1];
+
+/** The versions of one page without their payloads, oldest first by source time and receipt. */
+export async function findVersions(
+  pool: pg.Pool,
+  property: Property,
+  resource: ResourceLetter,
+  key: string,
+  start: Position | null,
+  limit: number,
+): Promise<ListPage<HistoryRow>> {
+  const values = [property.bucket, property.propertyId, key, ...(start ?? FIRST_VERSION), limit + 1];
+  const { rows } = await pool.query<HistoryRow>({ ...readHistory[resource], values });
+  return firstOf(rows, limit, ({ sourceTime, requestId, index }) => [sourceTime, requestId, index]);
+}
+
+/** Yields the versions of one page whose payload is kept (docs/retention.md) as JSON; returns the position of the next page, or null. */
+export async function* listHistory(
+  pool: pg.Pool,
+  property: Property,
+  resource: ResourceLetter,
+  key: string,
+  start: Position | null,
+  limit: number,
+): AsyncGenerator<Buffer, Position | null> {
+  const { items, next } = await findVersions(pool, property, resource, key, start, limit);
+  const { bucket } = property;
+  const pointers = items.map(({ requestId, index }) => ({ bucket, requestId, index }));
+  let at = 0;
+  for await (const record of loadRecords(pool, pointers)) {
+    const { sourceTime, requestId, index, outcome } = items[at] as HistoryRow;
+    at += 1;
+    if (isNoLongerKept(record)) continue;
+    const receivedAt = isoOfMicroseconds(microsecondsOf(requestId));
+    const head = JSON.stringify({ sourceTime, receivedAt, requestId, index, outcome: outcomeName(outcome) });
+    yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+  }
+  return next;
 }

@@ -1,14 +1,17 @@
 import type pg from "pg";
+import type { Resource } from "#contract/resource.ts";
+import type { RecordNotice } from "../console/answers.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { isIndex, type Position, type PositionShape } from "../platform/http/position.ts";
 import { loadRecords } from "./load-records.ts";
+import { KEY_OF } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
+import { firstOf } from "./page-cursors.ts";
 
 /**
- * Where the records of one request lie and what became of them: small per record (a letter and some bytes), whatever
- * their details hold. rejected and detailed are indexes in the batch.
+ * Where the records of one request lie, and the letters of their outcomes; rejected and detailed are indexes in the batch.
  * Plan: index scan of accept_log_client in one partition, then request_outcome's primary key.
  */
 const readParts = namedStatement(
@@ -22,14 +25,13 @@ const readParts = namedStatement(
   where log.request_id = $2 and log.client_id = $1 and log.kind = 'b'`,
 );
 
-/** A record of a request: where it lies, and its outcome when it was first decided. */
+/** A record of a request: where it lies, and its first outcome. */
 export interface RecordOfRequest {
   readonly bucket: number;
   readonly index: number;
   readonly outcome: Outcome | "pending";
 }
 
-/** All of a request's records, or those that are more than plainly applied. */
 type WhichRecords = "all" | "notable";
 
 interface PartRow {
@@ -40,7 +42,7 @@ interface PartRow {
   readonly detailed: readonly number[];
 }
 
-/** Outcomes are one letter for each accepted record of the part, in its order; rejected ones have none. */
+/** `outcomes` has one letter for each accepted record of the part, in its order; rejected ones have none. */
 function* recordsOf(part: PartRow, which: WhichRecords): Generator<RecordOfRequest> {
   const { bucket, outcomes } = part;
   const layout = new BodyLayout(part.layout);
@@ -63,10 +65,7 @@ function* recordsOf(part: PartRow, which: WhichRecords): Generator<RecordOfReque
   }
 }
 
-/**
- * The records of a client's request, ascending by index in the batch as sent. At most as many as a batch has, each a few
- * bytes.
- */
+/** The records of a client's request, ascending by index in the batch as sent. */
 export async function findRecordsOf(
   pool: pg.Pool,
   clientId: string,
@@ -79,39 +78,26 @@ export async function findRecordsOf(
 
 const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
 
-/** Index of the last record told of. */
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
 
-/** A record may have 101 warnings of up to 750 bytes: so many records at once are at most 8 MB. */
+/** A record may have 101 warnings of up to 750 bytes: 8 MB at once. */
 const RECORDS_AT_ONCE = 100;
-/** A larger record is not parsed just to name its key: it would hold the event loop. */
+/** A larger record is not parsed to name its key: that would block the event loop. */
 const PARSED_BYTES_MAX = 1_048_576;
 
-interface Told {
-  readonly pointer: string;
-  readonly code: string;
-  readonly message: string;
-}
-
 interface DetailRow {
-  readonly record_index: number;
+  readonly index: number;
   readonly code: string | null;
   readonly message: string | null;
-  readonly warnings: readonly Told[] | null;
-  readonly violations: readonly Told[] | null;
-  readonly violation_total: number | null;
+  readonly warnings: readonly RecordNotice[] | null;
+  readonly violations: readonly RecordNotice[] | null;
+  readonly violationTotal: number | null;
   readonly outcome: string | null;
-  readonly resolved_at: Date | null;
+  readonly resolvedAt: Date | null;
 }
 
-const KEY_FIELD: Readonly<Record<string, string>> = {
-  inventories: "occupancyDate",
-  reservations: "reservationId",
-  groups: "groupCode",
-};
-
-/** Whose record it is, as far as that can be read: a rejected one may hold anything, and one that is no longer kept nothing. */
-export function identityOf(resource: string, bytes: Buffer) {
+/** The codes and key of a record, where they can be read: a rejected one may be any JSON. */
+export function identityOf(resource: Resource, bytes: Buffer) {
   const isRead = bytes.length > 0 && bytes.length <= PARSED_BYTES_MAX;
   const parsed: unknown = isRead ? JSON.parse(bytes.toString("utf8")) : null;
   const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
@@ -122,16 +108,16 @@ export function identityOf(resource: string, bytes: Buffer) {
   return {
     clientCode: textOf("clientCode"),
     propertyCode: textOf("propertyCode"),
-    key: textOf(KEY_FIELD[resource] ?? ""),
+    key: textOf(KEY_OF[resource].name),
   };
 }
 
-/** A quarantined record that was resolved since is told by what it became. */
+/** Of a quarantined record that was resolved since, its final outcome. */
 function outcomeOf(record: RecordOfRequest, detail: DetailRow | undefined): Outcome | "pending" {
   return detail?.outcome === null || detail === undefined ? record.outcome : outcomeName(detail.outcome);
 }
 
-/** What is told of one record. Pointers are into the batch as sent. */
+/** One record of the answer as JSON. Pointers are into the batch as sent. */
 function itemOf(
   record: RecordOfRequest,
   identity: ReturnType<typeof identityOf>,
@@ -139,30 +125,24 @@ function itemOf(
 ): Buffer {
   const { index } = record;
   const outcome = outcomeOf(record, detail);
-  const first = detail?.violations?.[0];
-  return Buffer.from(
-    JSON.stringify({
-      index,
-      ...identity,
-      outcome,
-      code: detail?.code ?? first?.code ?? null,
-      pointer: first?.pointer ?? `/${index}`,
-      message:
-        detail?.message ??
-        first?.message ??
-        (outcome === "pending" ? null : OUTCOME_MESSAGES[outcome]) ??
-        null,
-      warnings: (detail?.warnings ?? []).map(({ pointer, code, message }) => ({
-        pointer: `/${index}${pointer}`,
-        code,
-        message,
-      })),
-      ...(detail?.violations == null
-        ? {}
-        : { violations: detail.violations, violationTotal: detail.violation_total }),
-      ...(detail?.resolved_at == null ? {} : { resolvedAt: detail.resolved_at.toISOString() }),
-    }),
-  );
+  const { code, message, violations, violationTotal, resolvedAt } = detail ?? {};
+  const first = violations?.[0];
+  const meaning = outcome === "pending" ? undefined : OUTCOME_MESSAGES[outcome];
+  const warnings = (detail?.warnings ?? []).map(({ pointer, code: of, message: why }) => {
+    return { pointer: `/${index}${pointer}`, code: of, message: why };
+  });
+  const item = {
+    index,
+    ...identity,
+    outcome,
+    code: code ?? first?.code ?? null,
+    pointer: first?.pointer ?? `/${index}`,
+    message: message ?? first?.message ?? meaning ?? null,
+    warnings,
+    ...(violations == null ? {} : { violations, violationTotal }),
+    ...(resolvedAt == null ? {} : { resolvedAt: resolvedAt.toISOString() }),
+  };
+  return Buffer.from(JSON.stringify(item));
 }
 
 async function detailsOf(
@@ -177,23 +157,21 @@ async function detailsOf(
     [...new Set(some.map(({ bucket }) => bucket))],
     some.map(({ index }) => index),
   ]);
-  return new Map(rows.map((row) => [row.record_index, row]));
+  return new Map(rows.map((row) => [row.index, row]));
 }
 
 async function* tell(
   pool: pg.Pool,
   clientId: string,
   requestId: string,
-  resource: string,
+  resource: Resource,
   records: readonly RecordOfRequest[],
   { outcome: wanted, within }: RequestRecordFilter,
 ): AsyncGenerator<Buffer, void> {
   const details = await detailsOf(pool, clientId, requestId, records);
   let at = 0;
-  for await (const bytes of loadRecords(
-    pool,
-    records.map(({ bucket, index }) => ({ bucket, index, requestId })),
-  )) {
+  const pointers = records.map(({ bucket, index }) => ({ bucket, index, requestId }));
+  for await (const bytes of loadRecords(pool, pointers)) {
     const record = records[at] as RecordOfRequest;
     at += 1;
     const detail = details.get(record.index);
@@ -204,10 +182,10 @@ async function* tell(
   }
 }
 
-/** Which of a request's records are told of. */
+/** Which of a request's records are listed. */
 export interface RequestRecordFilter {
   readonly which: WhichRecords;
-  /** Only those of this outcome, as it was first decided, or as it became by a release or discard. */
+  /** Only those with this first or final outcome. */
   readonly outcome?: Outcome | undefined;
   /** Only the one with this index. */
   readonly index?: number | undefined;
@@ -219,19 +197,16 @@ export interface PropertyTest {
   permits(clientCode: string, propertyCode: string): boolean;
 }
 
-/** A quarantined record may have become anything since: which, its details say. */
+/** A quarantined record may have any final outcome, which its details name. */
 function mayHave(record: RecordOfRequest, outcome: Outcome | undefined): boolean {
   return outcome === undefined || record.outcome === outcome || record.outcome === "quarantined";
 }
 
-/**
- * Yields what is told of records of a request, by index; returns the position of the next page, or null at the end. The
- * caller knows that the request is the client's.
- */
+/** Yields the records of a client's request as JSON, by index; returns the position of the next page, or null. */
 export async function* listRequestRecords(
   pool: pg.Pool,
   clientId: string,
-  request: { readonly requestId: string; readonly resource: string },
+  request: { readonly requestId: string; readonly resource: Resource },
   start: Position | null,
   limit: number,
   filter: RequestRecordFilter = { which: "notable" },
@@ -243,10 +218,9 @@ export async function* listRequestRecords(
     (record) =>
       record.index > Number(last) && (index ?? record.index) === record.index && mayHave(record, outcome),
   );
-  const page = rest.slice(0, limit);
+  const { items: page, next } = firstOf(rest, limit, (record) => [record.index]);
   for (let at = 0; at < page.length; at += RECORDS_AT_ONCE) {
     yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), filter);
   }
-  const lastTold = page.at(-1);
-  return rest.length > page.length && lastTold !== undefined ? [lastTold.index] : null;
+  return next;
 }

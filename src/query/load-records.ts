@@ -15,10 +15,7 @@ interface InflatedChunk {
   readonly memory: ArrayBufferLike | undefined;
 }
 
-/**
- * The chunks inflated last. Records in the order of their keys are often spread over a few chunks in turn, and
- * inflating a chunk again for each of its records would cost some 100 µs each time.
- */
+/** The chunks inflated last: records in key order alternate between chunks, and inflating one takes some 100 µs. */
 class InflatedChunks {
   readonly #kept = new Map<string, InflatedChunk>();
   #bytes = 0;
@@ -31,10 +28,7 @@ class InflatedChunks {
     return record;
   }
 
-  /**
-   * Frees the memory of what is kept at once: nothing of it may be looked at any more. Left to the garbage collector, the
-   * chunks of some ten pages make it mark the whole heap, and the page that waits for that takes three times as long.
-   */
+  /** Frees the memory now, after its last use: the garbage collector would mark the whole heap and delay pages threefold. */
   free(): void {
     for (const { memory } of this.#kept.values()) {
       if (memory instanceof ArrayBuffer) memory.transfer(0);
@@ -52,7 +46,7 @@ class InflatedChunks {
       bytes += record.bytes.length;
       memory = record.bytes.buffer;
     }
-    // What was stored as it is lies where it was received; what was inflated has one byte of room more than it needs.
+    // A chunk that was stored uncompressed shares the received buffer; an inflated one has one spare byte.
     const isAlone = memory !== stored.buffer && memory !== undefined && memory.byteLength <= bytes + 1;
     if (!isAlone) memory = undefined;
     for (const [oldest, { bytes: freed }] of this.#kept) {
@@ -67,10 +61,7 @@ class InflatedChunks {
   }
 }
 
-/**
- * Some parts of batches: their layouts, and the stored bodies of up to $3 bytes. For each an index scan by id, in its one
- * partition only (the others are pruned when the part is looked up: "never executed").
- */
+/** Layouts of parts of batches, and their stored bodies of up to $3 bytes: for each an index scan in its one partition. */
 const readParts = namedStatement(
   "read-parts",
   `select part.bucket, part.request_id, log.layout, log.body
@@ -83,7 +74,7 @@ const readParts = namedStatement(
   ) as log`,
 );
 const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
-/** In milliseconds since 1970: what was received before that may be past its retention. */
+/** In milliseconds since 1970: batches received before that may be past their retention. */
 const readLogHorizon = namedStatement(
   "read-log-horizon",
   `select (extract(epoch from max(known_from)) * 1000)::float8 as until
@@ -91,37 +82,33 @@ const readLogHorizon = namedStatement(
   where kind in ('payloads', 'outcomes')`,
 );
 
-/** Where a record lies in the log. */
 export interface RecordPointer {
   readonly bucket: number;
   readonly requestId: string;
   readonly index: number;
 }
 
-/** Parts read at once; a layout has 8 bytes a record of its batch, so theirs hold at most 5 MB. */
+/** Parts read at once: their layouts, 8 bytes a record, hold at most 5 MB. */
 const PARTS_AT_ONCE = 64;
-/** Records whose places are held at once. */
 const POINTERS_AT_ONCE = 1_024;
 /** A stored body up to this size comes with its layout: a second statement would cost more than its bytes. */
 const WHOLE_BODY_BYTES_MAX = 65_536;
-/** Stored bytes fetched at once of larger bodies. One chunk may be larger: then it is fetched alone. */
+/** Stored bytes of larger bodies fetched at once; a larger chunk is fetched alone. */
 const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 
-/** What is known of one part of a batch: where its records lie, and its body where that is small. */
+/** One part of a batch, with its body where that is small. */
 interface Part {
   readonly layout: BodyLayout;
   readonly body: Buffer | null;
 }
 
-/** What stands for a record that is no longer kept (docs/retention.md): the JSON value null. */
+/** Stands for a record that is no longer kept (docs/retention.md). */
 const NO_LONGER_KEPT = Buffer.from("null");
 
-/** Whether what `loadRecords` yielded stands for a record that is no longer kept. */
 export function isNoLongerKept(record: Buffer): boolean {
   return record === NO_LONGER_KEPT;
 }
 
-/** One stored chunk, and the records that are wanted of it. */
 interface Place {
   readonly part: string;
   readonly pointer: RecordPointer;
@@ -136,23 +123,22 @@ function partOf({ bucket, requestId }: RecordPointer): string {
   return `${requestId}/${bucket}`;
 }
 
+interface PartRow {
+  readonly bucket: number;
+  readonly request_id: string;
+  readonly layout: Buffer;
+  readonly body: Buffer | null;
+}
+
 async function loadParts(
   pool: Queryable,
   pointers: readonly RecordPointer[],
   wholeBodyBytesMax: number,
 ): Promise<Map<string, Part>> {
   const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer])).values()];
-  const values = [
-    parts.map(({ bucket }) => bucket),
-    parts.map(({ requestId }) => requestId),
-    wholeBodyBytesMax,
-  ];
-  const { rows } = await query<{
-    bucket: number;
-    request_id: string;
-    layout: Buffer;
-    body: Buffer | null;
-  }>(pool, readParts, values);
+  const [buckets, requestIds] = [parts.map((one) => one.bucket), parts.map((one) => one.requestId)];
+  const values = [buckets, requestIds, wholeBodyBytesMax];
+  const { rows } = await query<PartRow>(pool, readParts, values);
   const loaded = new Map<string, Part>();
   for (const { bucket, request_id: requestId, layout, body } of rows) {
     const opened = openLayout({ bucket, requestId }, layout);
@@ -163,7 +149,7 @@ async function loadParts(
   return loaded;
 }
 
-/** Where a record lies; undefined where it is past its retention. `horizon`: of requests from this id on all is kept. */
+/** Where a record lies; undefined where it is past its retention. All requests from the id `horizon` on are kept. */
 function locate(
   pointer: RecordPointer,
   parts: ReadonlyMap<string, Part>,
@@ -180,7 +166,7 @@ function locate(
   return { part, pointer, layout, position, ...layout.rangeOf(position) };
 }
 
-/** From which request on every part of the log is kept; asked where one of these parts is missing. */
+/** The request from which on every part of the log is kept; read only where a part is missing. */
 async function horizonOf(
   pool: Queryable,
   group: readonly RecordPointer[],
@@ -258,9 +244,8 @@ function storedChunks(
 }
 
 /**
- * Yields the bytes of records as they were sent, in the order of the pointers; each are good until the next is asked for. Some parts are read at a time, the next
- * ones while these are yielded, and inflated chunk by chunk: memory does not grow with the number of records. In the place of a
- * record that is no longer kept stands `null`.
+ * Yields records as they were sent, in the order of the pointers; each is valid until the next is requested. Parts are read ahead and
+ * inflated chunk by chunk, so memory does not grow with the number of records. A record that is no longer kept is `null`.
  */
 export async function* loadRecords(
   pool: Queryable,
@@ -272,7 +257,7 @@ export async function* loadRecords(
     const { value: group } = groups.next();
     if (group === undefined) return undefined;
     const reading = loadParts(pool, group, WHOLE_BODY_BYTES_MAX).then((parts) => ({ group, parts }));
-    // Whoever asked may be gone before it is awaited.
+    // The caller may stop before it is awaited.
     reading.catch(() => undefined);
     return reading;
   };
@@ -307,7 +292,7 @@ export async function* loadPart(
   pool: Queryable,
   bucket: number,
   requestId: string,
-): AsyncGenerator<{ readonly index: number; readonly bytes: Buffer }, void> {
+): AsyncGenerator<Buffer, void> {
   const pointer = { bucket, requestId, index: 0 };
   const layout = (await loadParts(pool, [pointer], 0)).get(partOf(pointer))?.layout;
   if (layout === undefined)
@@ -317,7 +302,7 @@ export async function* loadPart(
     const place = { part: "", pointer, layout, position, ...layout.rangeOf(position) };
     const stored = (await fetchChunks(pool, new Map([["", place]]))).get("") as Buffer;
     for (const record of layout.recordsOf(place.chunk, stored)) {
-      if (record.bytes.length > 0) yield { index: layout.indexAt(record.position), bytes: record.bytes };
+      if (record.bytes.length > 0) yield record.bytes;
       position = record.position + 1;
     }
   }

@@ -1,4 +1,4 @@
-/** What became of a record, as clients read it. */
+/** The outcomes of a record, as clients read them. */
 export const OUTCOMES = [
   "applied",
   "unchanged",
@@ -20,14 +20,13 @@ const NAME_OF_LETTER: Readonly<Record<string, Outcome>> = {
   x: "discarded",
 };
 
-/** The name of a stored letter; throws for one that is none (a fault of ours). */
 export function outcomeName(letter: string): Outcome {
   const name = NAME_OF_LETTER[letter];
   if (name === undefined) throw new Error(`No outcome has the letter ${letter}.`);
   return name;
 }
 
-/** Why a record has its outcome, where nothing more particular is known of it. */
+/** The default message of an outcome. */
 export const OUTCOME_MESSAGES: Readonly<Partial<Record<Outcome, string>>> = {
   unchanged: "The content is that of the version before it; only the source time moved on.",
   stale: "A version with a newer source time is current; this one is kept in the history.",

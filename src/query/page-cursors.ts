@@ -7,18 +7,17 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CURSOR = /^[A-Za-z0-9_-]+$/;
 
-/** The question that a cursor goes on with: whose, at which address, with which filters. */
+/** The query that a cursor belongs to. */
 interface Question {
   readonly clientId: string;
   readonly path: string;
-  /** As one text that is the same for the same filters. */
+  /** As one text, in one order. */
   readonly filters: string;
 }
 
 /**
- * Writes and reads the cursors of one question: encrypted and authenticated with a key of its own, derived from the installation's.
- * A cursor may hold what others do (the counters of buckets that tenants share), so it tells its client nothing: two of one
- * position differ. What must not show in a cursor's length either has to be of one length before it is sealed.
+ * The cursors of one query, encrypted and authenticated with a key of its own: a cursor may hold counters that tenants share, so it
+ * must disclose nothing. Its length is disclosed.
  */
 export class SealedCursors {
   readonly #key: Buffer;
@@ -30,7 +29,7 @@ export class SealedCursors {
       .digest();
   }
 
-  /** A random nonce for each: of one question 2^32 cursors may be written before one comes twice with a chance of 2^-32. */
+  /** Random nonces allow 2^32 cursors of one query. */
   seal(plain: Buffer): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce);
@@ -38,11 +37,11 @@ export class SealedCursors {
     return Buffer.concat(body).toString("base64url");
   }
 
-  /** Undefined for what this installation has not sealed for this question. */
+  /** Undefined for a cursor of another query or installation. */
   open(cursor: string): Buffer | undefined {
     if (!CURSOR.test(cursor)) return undefined;
     const bytes = Buffer.from(cursor, "base64url");
-    // Bits that no byte needs are dropped in decoding: two texts for one cursor would not be opaque.
+    // Decoding drops unused bits: only one text is accepted for a cursor.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString("base64url") !== cursor) return undefined;
     const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
@@ -59,7 +58,7 @@ export class SealedCursors {
 }
 
 const CURSOR_CHARACTERS_MAX = 2_048;
-/** Positions are sealed in whole steps of so many bytes: what is in one does not show in its length. */
+/** Positions are padded to a multiple of this, so that the length does not disclose them. */
 const STEP_BYTES = 64;
 const BLANK = " ";
 

@@ -6,13 +6,11 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { invalidParameter } from "../platform/http/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
 
-/** The number and bucket of a pair of codes. An index scan on the table's unique key. */
 const findPropertyStatement = namedStatement(
   "read-find-property",
-  `select property_id, bucket from bellhop.property where client_code = $1 and property_code = $2`,
+  `select property_id as "propertyId", bucket from bellhop.property where client_code = $1 and property_code = $2`,
 );
 
-/** A property as the tables know it. */
 export interface Property {
   readonly propertyId: number;
   readonly bucket: number;
@@ -24,43 +22,30 @@ export async function findProperty(
   clientCode: string,
   propertyCode: string,
 ): Promise<Property | undefined> {
-  const { rows } = await pool.query<{ property_id: number; bucket: number }>({
-    ...findPropertyStatement,
-    values: [clientCode, propertyCode],
-  });
-  const row = rows[0];
-  return row === undefined ? undefined : { propertyId: row.property_id, bucket: row.bucket };
+  const values = [clientCode, propertyCode];
+  return (await pool.query<Property>({ ...findPropertyStatement, values })).rows[0];
 }
 
-/** The codes that a reader asks about. */
 export interface PropertyCodes {
   readonly clientCode: string;
   readonly propertyCode: string;
 }
 
-/**
- * Whether the client may read this property; a refusal leaves an audit entry. Asked before anything is looked up, so that
- * the answer about a property of others is the same whether it exists or not.
- */
+/** Whether the client may read this property; a refusal is audited. Checked before any lookup, so that the answer does not disclose whether it exists. */
 export async function mayRead(
   context: HttpContext,
   principal: Principal,
   codes: PropertyCodes,
 ): Promise<boolean> {
   if (permits(principal, codes.clientCode, codes.propertyCode)) return true;
-  await recordAudit(context.pool, {
-    who: `client:${principal.clientId}`,
-    what: "refuse-foreign-property",
-    clientId: principal.clientId,
-    detail: { reading: true, clientCode: codes.clientCode, propertyCode: codes.propertyCode },
-  });
+  const { clientId } = principal;
+  const detail = { reading: true, clientCode: codes.clientCode, propertyCode: codes.propertyCode };
+  const what = "refuse-foreign-property";
+  await recordAudit(context.pool, { who: `client:${clientId}`, what, clientId, detail });
   return false;
 }
 
-/**
- * A lookup by the primary key; null where nothing has gone. Payloads go by receipt, versions by source time, and what is known of
- * both is known of all.
- */
+/** Null where nothing was removed. Payloads are removed by receipt, versions by source time: the later of both counts. */
 const readKnownFromStatement = namedStatement(
   "read-known-from",
   `select to_char(max(known_from) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as known_from
@@ -68,19 +53,14 @@ const readKnownFromStatement = namedStatement(
   where client_code = $1 and resource = $2 and kind in ('versions', 'payloads')`,
 );
 
-/**
- * From when on everything is known of a client code's records of a resource, also what is not current (docs/retention.md): ISO
- * 8601 with microseconds; null: from the beginning.
- */
+/** From when on all versions of a client code's records are kept (docs/retention.md): ISO 8601 with microseconds; null: all. */
 export async function readKnownFrom(
   on: Queryable,
   clientCode: string,
   resource: ResourceLetter,
 ): Promise<string | null> {
-  const { rows } = await on.query<{ known_from: string | null }>({
-    ...readKnownFromStatement,
-    values: [clientCode, resource],
-  });
+  const values = [clientCode, resource];
+  const { rows } = await on.query<{ known_from: string | null }>({ ...readKnownFromStatement, values });
   return rows[0]?.known_from ?? null;
 }
 

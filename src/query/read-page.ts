@@ -6,17 +6,14 @@ import { readFor } from "../platform/db/pool.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
 
-/** A page that is being sent keeps some ten megabytes until its last piece was taken. */
+/** A page needs some ten megabytes until it is sent. */
 const AT_ONCE = 4;
 
-/**
- * Bounds the pages that are sent to one client at once by one thread: without it, whoever asks for long pages on hundreds of connections
- * and takes none of them has the memory of the node. The others of that client wait until one was taken or its connection is gone.
- */
+/** Limits the pages that one thread sends to one client at once: unread pages on hundreds of connections would exhaust the memory. */
 export class OpenPages {
   readonly #turns = new ClientTurns(AT_ONCE);
 
-  /** Resolves when it is a page's turn, which is over once its response is. Throws ServiceError (429) when too many wait. */
+  /** Resolves when the page may be sent; its turn ends with its response. Throws ServiceError (429) when too many wait. */
   enter(clientId: string, response: Pick<ServerResponse, "closed" | "once">): Promise<void> {
     const turn = Promise.withResolvers<void>();
     const closed = new Promise<void>((resolve) => {
@@ -34,34 +31,31 @@ export class OpenPages {
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** The pages that this thread is sending. */
     readonly openPages: OpenPages;
   }
 }
 
-/** A page as its list yields it: items as JSON, in order, and at the end what its last words need, such as the next page's position. */
+/** Items as JSON, in order, and at the end what the tail needs, such as the next position. */
 export type Items<End = Position | null> = AsyncGenerator<Buffer, End>;
 
 export interface PageText<End = Position | null> {
-  /** What comes before the items, such as `{"items":[`. */
+  /** The text before the items, such as `{"items":[`. */
   readonly head: string;
-  /** What comes after them. */
   tail(end: End): string;
-  /** Items as lines of their own (NDJSON), and not as the elements of an array. */
+  /** Items as lines (NDJSON), not as elements of an array. */
   readonly asLines?: boolean;
 }
 
-/** A client that takes nothing of a page for so long is not waited for; Node may see that only after as long again. */
+/** The connection of a client that reads nothing for this long is closed, by Node after up to twice as long. */
 const STALL_MS_MAX = 30_000;
-/** Items are gathered up to this many bytes before they are handed to the socket. */
+/** Items are gathered up to this many bytes. */
 const GATHERED_BYTES = 65_536;
-/** So much of a page's memory is freed by hand once it was sent; what a longer page takes beyond is left to the garbage collector. */
+/** The part of a page's memory that is freed explicitly; the garbage collector frees the rest. */
 const FREED_BYTES_MAX = 8 * 1_048_576;
 const COMMA = Buffer.from(",");
 const NEW_LINE = Buffer.from("\n");
 const NOTHING = Buffer.alloc(0);
 
-/** The memory of one page's text, handed out piece by piece. */
 class PageMemory {
   readonly #made: Buffer[] = [];
   #bytes = 0;
@@ -73,13 +67,13 @@ class PageMemory {
     return buffer;
   }
 
-  /** Frees it at once: the pieces of a few pages would have the garbage collector mark the whole heap. */
+  /** Frees it now: the garbage collector would mark the whole heap for a few pages. */
   free(): void {
     for (const { buffer } of this.#made.splice(0)) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
   }
 }
 
-/** The page's text in pieces. Items are copied as they come: each is good only until the next is asked for. */
+/** The page's text in pieces. Items are copied: each is valid only until the next. */
 async function* textOf<End>(
   items: Items<End>,
   page: PageText<End>,
@@ -121,12 +115,11 @@ async function* startingWith(
   yield* rest;
 }
 
-/** Lets the app send pages. */
 export function preparePages(app: FastifyInstance): void {
   app.decorate("openPages", new OpenPages());
 }
 
-/** Ends the connection of a client that does not take what it asked for, and with it the reading and its memory. */
+/** Closes the connection of a client that does not read its page. */
 function endWhenStalled({ raw }: FastifyReply): void {
   raw.setTimeout(STALL_MS_MAX);
   // Before Node's own listener, which sets how long the connection may then be idle.
@@ -134,9 +127,8 @@ function endWhenStalled({ raw }: FastifyReply): void {
 }
 
 /**
- * Sends a page. A small one goes out whole; a large one is streamed as it is read, so that it never lies in memory
- * whole, and a client that goes away ends the reading. Whatever fails before the first bytes is an ordinary error;
- * afterwards the connection is cut, so that half a page cannot be taken for a whole one.
+ * Sends a page: a small one whole, a large one streamed as it is read. A failure before the first bytes is an ordinary error; after
+ * them the connection is cut, so that half a page is not taken for a whole one.
  */
 export async function sendPage<End = Position | null>(
   reply: FastifyReply,
@@ -146,7 +138,7 @@ export async function sendPage<End = Position | null>(
   const type = page.asLines === true ? "application/x-ndjson" : "application/json";
   reply.type(`${type}; charset=utf-8`).header("cache-control", "no-store");
   await reply.server.openPages.enter(reply.request.principal?.clientId ?? "", reply.raw);
-  // Who asked may be gone by now.
+  // The client may be gone.
   if (reply.raw.closed) return reply.hijack();
   const memory = new PageMemory();
   const text = textOf(items, page, memory, readingFor(reply.raw));
@@ -158,7 +150,7 @@ export async function sendPage<End = Position | null>(
     return reply.send(Readable.from([]));
   }
   const second = await text.next();
-  // All of it has been handed to the system then. A connection that is cut may still be writing.
+  // Only then is everything written; a cut connection may still be writing.
   reply.raw.once("finish", () => memory.free());
   if (second.done === true) return reply.send(start);
   endWhenStalled(reply);

@@ -10,12 +10,18 @@ import { checkOrder } from "../platform/http/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
 import { registerChangeRoutes } from "./changes/change-routes.ts";
 import { DefinedParameters } from "./defined-parameters.ts";
-import { HISTORY_POSITION, listHistory } from "./list-history.ts";
-import { listRecords, type RecordFilter, recordPositionShape } from "./list-records.ts";
+import {
+  HISTORY_POSITION,
+  listHistory,
+  listRecords,
+  type RecordFilter,
+  recordPositionShape,
+} from "./list-records.ts";
 import { listRequestRecords, REQUEST_RECORDS_POSITION } from "./list-request-records.ts";
 import { listRequests, REQUEST_POSITION } from "./list-requests.ts";
 import {
   historyParameters,
+  KEY_OF,
   PAGE_PARAMETERS,
   REQUEST_LIST_PARAMETERS,
   recordListParameters,
@@ -32,13 +38,6 @@ import {
 } from "./property.ts";
 import { type Items, sendPage } from "./read-page.ts";
 import { readSummariesOf } from "./request-summary.ts";
-
-/** The parameter that names one record of each resource. */
-const KEY_PARAMETER = {
-  inventories: "occupancyDate",
-  reservations: "reservationId",
-  groups: "groupCode",
-} as const satisfies Record<Resource, string>;
 
 /** A request for a list of a property's records. */
 interface Asked {
@@ -64,7 +63,7 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
   const parameters = new DefinedParameters(request, recordListParameters(resource));
   const filter: RecordFilter = {
     resource: letterOf(resource),
-    key: parameters.textOf(KEY_PARAMETER[resource]),
+    key: parameters.textOf(KEY_OF[resource].name),
     from: parameters.textOf("from"),
     to: parameters.textOf("to"),
     status: parameters.textOf("status"),
@@ -83,7 +82,7 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
 
 function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
   const parameters = new DefinedParameters(request, historyParameters(resource));
-  const key = parameters.givenText(KEY_PARAMETER[resource]);
+  const key = parameters.givenText(KEY_OF[resource].name);
   const paging = pagingOf(context, request, parameters, HISTORY_POSITION);
   const letter = letterOf(resource);
   return {

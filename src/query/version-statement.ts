@@ -2,10 +2,7 @@ import type { ResourceLetter } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../apply/state/record.ts";
 import type { Statement } from "../platform/db/statement.ts";
 
-/**
- * The statement for each resource: files are written for reservations, and the other resources' version tables have the
- * same columns as far as these statements name them. Only our own table names are put in.
- */
+/** The statement for each resource: files are written for reservations, and the version tables have the same columns. */
 export function forEachResource(statement: Statement): Readonly<Record<ResourceLetter, Statement>> {
   const of = (resource: ResourceLetter): Statement => ({
     name: `${statement.name}-${resource}`,

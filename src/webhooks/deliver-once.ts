@@ -18,7 +18,6 @@ const ANSWER_BYTES_MAX = 512;
 const ANSWER_HEADER_BYTES_MAX = 8_192;
 const USER_AGENT = "Bellhop-Webhooks/1";
 
-/** One attempt of a message, as it is sent. */
 interface OutgoingTry {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

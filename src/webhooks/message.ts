@@ -8,7 +8,6 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 /** Sent on request, to any endpoint. */
 export const TEST_EVENT = "webhook.test";
 
-/** A message as it is queued. */
 export interface NewMessage {
   readonly messageId: string;
   readonly endpointId: string;

@@ -156,7 +156,6 @@ function listOf(description: string, name: string): Schema {
 
 const OPTIONAL = ["description", "resource", "clientCode", "propertyCode"];
 
-/** The bodies and answers of the webhook routes. */
 export const WEBHOOK_SCHEMAS = {
   WebhookForm: formOf("What an endpoint is to be.", SETTINGS, ...OPTIONAL),
   WebhookChanges: formOf(

@@ -43,7 +43,6 @@ const LIMIT = whole("limit", "How many at most.", 1, 1000, 100);
 
 type Form = Readonly<Record<string, unknown>>;
 
-/** One request about webhooks, read. */
 interface Asked {
   readonly admin: WebhookAdmin;
   readonly clientId: string;
@@ -77,7 +76,6 @@ const SETTINGS = {
   propertyCode: codeOf,
 };
 
-/** The settings that a body names. */
 function settingsOf(form: Form): Partial<EndpointInput> {
   const read = Object.entries(SETTINGS).map(([name, readValue]) => [name, readValue(form, name)] as const);
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));

@@ -13,7 +13,7 @@ import { restore } from "../../src/operations/backup/restore.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { withExclusiveWork } from "../../src/platform/db/exclusive-work.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
-import { listHistory } from "../../src/query/list-history.ts";
+import { listHistory } from "../../src/query/list-records.ts";
 import { loadRecords } from "../../src/query/load-records.ts";
 import { findProperty, readKnownFrom } from "../../src/query/property.ts";
 import { readSummariesOf } from "../../src/query/request-summary.ts";

@@ -20,7 +20,6 @@ const SLIPS_OF_GROUP: ReadonlySet<string> = new Set([
 ]);
 const DATES_LEAST = 2;
 
-/** Specification section 2.3. */
 export const group: Step = {
   name: "group",
   title: "A group block master",

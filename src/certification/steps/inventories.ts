@@ -46,7 +46,6 @@ function slipOf({ key, index, requestId, warnings }: SeenRecord): Finding[] {
   return [wrong(`${key}: ${slip.message} (${slip.code} at ${place}).`, requestId)];
 }
 
-/** Specification section 2.1. */
 export const inventory: Step = {
   name: "inventory",
   title: "Room inventory",

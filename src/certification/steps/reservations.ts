@@ -52,7 +52,6 @@ function lackingOf(record: SeenRecord): string[] {
   return Object.entries(present).flatMap(([name, isThere]) => (isThere ? [] : name));
 }
 
-/** Specification section 2.2. */
 export const reservation: Step = {
   name: "reservation",
   title: "A reservation with all that it is asked about",
@@ -152,7 +151,6 @@ interface Sharer {
   readonly stays: readonly Stay[];
 }
 
-/** Whether two stays meet in one room type on a night. */
 function meet(one: Stay, other: Stay): boolean {
   return one.roomType === other.roomType && one.arrival < other.departure && other.arrival < one.departure;
 }

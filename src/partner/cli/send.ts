@@ -11,7 +11,7 @@ import {
 } from "#client";
 import { RESOURCES } from "#contract/resource.ts";
 import { choice, count, flag, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
-import { figure, printable, table } from "../../cli/output.ts";
+import { figure, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { checkOffline, type FileRecord, openFile } from "../file-records.ts";
@@ -21,7 +21,6 @@ const NOT_SENT = 1;
 const SOME_REFUSED = 3;
 const UNCONFIRMED_LISTED_MAX = 5;
 
-/** A finished send. */
 interface SentFile {
   readonly file: string;
   readonly resource: string;
@@ -32,20 +31,20 @@ interface SentFile {
   readonly failure: string | undefined;
 }
 
-/** The place in the file: records refused offline are not counted by the client. */
+/** The place in the file, which counts records refused offline. */
 const placeOf = ({ given }: UnconfirmedRecords): number => (given as FileRecord).place;
 
 function refusedJson({ index, outcome, code, message, violations }: RefusedRecord): object {
-  const listed = violations.map(({ pointer, code: of, message: why }) => ({
-    pointer,
-    code: of,
-    message: why,
-  }));
+  const listed = violations.map((one) => ({ pointer: one.pointer, code: one.code, message: one.message }));
   return { index, outcome, code, message, violations: listed };
 }
 
 function sentJson({ file, resource, report, refusals, seconds, failure }: SentFile): object {
-  const { accepted, batches, outcomes = null, retries, unconfirmed } = report;
+  const { accepted, batches, outcomes = null, retries } = report;
+  const unconfirmed = report.unconfirmed.map((one) => {
+    const { count: records, reason, code = null, status = null, requestId = null } = one;
+    return { first: placeOf(one), count: records, reason, code, status, requestId };
+  });
   return {
     file,
     resource,
@@ -57,14 +56,7 @@ function sentJson({ file, resource, report, refusals, seconds, failure }: SentFi
     batches,
     outcomes,
     retries,
-    unconfirmed: unconfirmed.map((one) => ({
-      first: placeOf(one),
-      count: one.count,
-      reason: one.reason,
-      code: one.code ?? null,
-      status: one.status ?? null,
-      requestId: one.requestId ?? null,
-    })),
+    unconfirmed,
     refused: refusals.listed.map(refusedJson),
     seconds: Math.round(seconds * 10) / 10,
   };
@@ -87,20 +79,17 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   const rejected = report.rejectedTotal + refusals.keptBack;
   const quarantined = (outcomes?.quarantined ?? 0) + (outcomes?.discarded ?? 0);
   const name = file === "-" ? "standard input" : printable(file);
-  const rows = refusals.listed.map(({ index, outcome, code, message, violations: [first] }) => [
-    String(index),
-    outcome,
-    first?.pointer || "-",
-    code,
-    message,
-  ]);
-  const more = rejected + quarantined - rows.length;
+  const { listed } = refusals;
+  const shown = listed.map((one) => ({ ...one, pointer: one.violations[0]?.pointer || "-" }));
+  const heads = ["RECORD", "OUTCOME", "POINTER", "CODE", "REASON"];
+  const rows = itemTable(heads, ["index", "outcome", "pointer", "code", "message"], shown);
+  const more = rejected + quarantined - listed.length;
   const unlisted = unconfirmed.length - UNCONFIRMED_LISTED_MAX;
   return [
     `${figure(records + refusals.keptBack)} ${resource} of ${name}: ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`,
     ...(outcomes === undefined ? [] : [outcomesLine(outcomes)]),
-    ...(rows.length === 0 ? [] : ["", ...table(["RECORD", "OUTCOME", "POINTER", "CODE", "REASON"], rows)]),
-    ...(rows.length > 0 && more > 0 ? [`${figure(more)} more: --rejected FILE writes all of them.`] : []),
+    ...(listed.length === 0 ? [] : ["", ...rows]),
+    ...(listed.length > 0 && more > 0 ? [`${figure(more)} more: --rejected FILE writes all of them.`] : []),
     ...unconfirmed.slice(0, UNCONFIRMED_LISTED_MAX).map(unconfirmedLine),
     ...(unlisted > 0 ? [`${figure(unlisted)} more batches: --json lists them.`] : []),
     ...(failure === undefined
@@ -116,7 +105,7 @@ function exitCodeOf({ report, refusals, failure }: SentFile, stopped: number | u
   return unsettled === 0 ? 0 : SOME_REFUSED;
 }
 
-/** What was sent until a failure is reported as well. */
+/** The report, also of a send that failed. */
 async function reportOf(sending: Promise<SendReport>): Promise<Pick<SentFile, "report" | "failure">> {
   try {
     return { report: await sending, failure: undefined };
@@ -196,18 +185,9 @@ const own = verb({
 
 export const command: Noun = { own };
 
-/** The service and client that a file is sent to: a journal is valid for one pair only. */
-interface JournalOwner {
-  readonly url: string;
-  readonly clientId: string;
-}
-
 const LINE = /^([\x21-\x7e]{1,255}) ([0-9a-f-]{36})$/;
 
-/**
- * The accepted batches of a file, in a file of its own: a head that names the owner, then a line per batch. A line that a kill cut
- * off does not count: its batch is sent again, under the same Idempotency-Key.
- */
+/** The accepted batches of a file: a head that names service and client, then a line per batch. The batch of a truncated line is sent again. */
 export class FileJournal implements SendJournal {
   /** Batches that an earlier run had sent. */
   readonly resumed: number;
@@ -223,8 +203,8 @@ export class FileJournal implements SendJournal {
     appendFileSync(this.#file, head);
   }
 
-  /** Opens the journal at `path`, or begins one. Throws UsageError where that file is another owner's, or no journal. */
-  static open(path: string, owner: JournalOwner): FileJournal {
+  /** Opens the journal at `path`, or begins one. Throws UsageError for a file of another service or client, or no journal. */
+  static open(path: string, owner: { readonly url: string; readonly clientId: string }): FileJournal {
     const head = JSON.stringify({ bellhop: "send", ...owner });
     if (!existsSync(path)) return new FileJournal(path, new Map(), `${head}\n`);
     const [first, ...lines] = readFileSync(path, "utf8").split("\n");
@@ -237,7 +217,7 @@ export class FileJournal implements SendJournal {
       const [, key, requestId] = LINE.exec(line) ?? [];
       if (key !== undefined && requestId !== undefined) accepted.set(key, requestId);
     }
-    // Ends a line that a kill cut off.
+    // Ends a truncated line.
     return new FileJournal(path, accepted, "\n");
   }
 
@@ -256,10 +236,10 @@ export class FileJournal implements SendJournal {
   }
 }
 
-/** What the report shows; the file of `--rejected` has all. */
+/** Refused records in the report; the file of `--rejected` has all. */
 const LISTED_MAX = 20;
 
-/** The records of a file that were refused, offline or by the service; indexes are their places in the file. */
+/** The refused records of a file, offline or by the service; indexes are their places in the file. */
 class Refusals {
   readonly listed: RefusedRecord[] = [];
   /** Records refused offline, and not sent. */
@@ -274,20 +254,14 @@ class Refusals {
   /** Adds one that was rejected or quarantined. */
   add(refused: RefusedRecord): void {
     const record = refused.record as FileRecord;
-    const { outcome, code, message, violations, requestId = null } = refused;
-    const index = record.place;
-    if (this.listed.length < LISTED_MAX) this.listed.push({ ...refused, index });
+    const own = { ...refused, index: record.place };
+    if (this.listed.length < LISTED_MAX) this.listed.push(own);
     if (this.#file === undefined) return;
-    const reasons = violations.map(({ pointer, code: of, message: why }) => ({
-      pointer,
-      code: of,
-      message: why,
-    }));
-    const told = { index, outcome, code, message, violations: reasons, requestId, record: record.toString() };
+    const told = { ...refusedJson(own), requestId: refused.requestId ?? null, record: record.toString() };
     writeSync(this.#file, `${JSON.stringify(told)}\n`);
   }
 
-  /** Passes on the records that are valid by the service's rules, and keeps back the others. */
+  /** Yields the records that are valid by the service's rules, and keeps back the others. */
   async *keepBack(
     resource: Resource,
     records: AsyncIterable<FileRecord>,
@@ -301,12 +275,9 @@ class Refusals {
         continue;
       }
       this.keptBack += 1;
-      const own = violations.map((one) => ({
-        ...one,
-        index,
-        record,
-        pointer: one.pointer.replace(/^\/\d+/, ""),
-      }));
+      const own = violations.map((one) => {
+        return { ...one, index, record, pointer: one.pointer.replace(/^\/\d+/, "") };
+      });
       const { code, message } = first;
       this.add({ index, record, outcome: "rejected", code, message, violations: own, requestId: undefined });
     }

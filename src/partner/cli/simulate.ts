@@ -245,7 +245,6 @@ const own = verb({
 
 export const command: Noun = { own };
 
-/** What was simulated. */
 function countsLines(options: SimulationOptions, { records, planted }: SimulationCounts): string[] {
   const { seed, properties, days, start, clientCode } = options;
   const faults = Object.entries(planted).map(([name, number]) => `${name} ${figure(number)}`);
@@ -262,7 +261,6 @@ function countsLines(options: SimulationOptions, { records, planted }: Simulatio
   ]);
 }
 
-/** What the service answered. */
 function sentLines(sent: SentSimulation): string[] {
   const { batches, accepted, rejected, retries, outcomes, elapsedMs } = sent;
   const seconds = elapsedMs / 1_000;

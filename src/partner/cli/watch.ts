@@ -11,7 +11,7 @@ import {
   verb,
   withDefault,
 } from "../../cli/command.ts";
-import { fields, printable, table } from "../../cli/output.ts";
+import { fields, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { CREDENTIALS_DETAILS, openPartnerClient, PARTNER_OPTIONS } from "../partner-client.ts";
@@ -22,15 +22,10 @@ const SOME_REFUSED = 3;
 function statusLines({ requestId, status, resource, counts, records }: RequestStatus): string[] {
   const { records: all, warned, ...outcomes } = counts;
   const counted = Object.entries({ ...outcomes, "with warnings": warned }).filter(([, number]) => number > 0);
-  const rows = records
-    .filter(({ outcome }) => outcome !== "applied")
-    .map(({ pointer, outcome, key, code, message }) => [
-      pointer,
-      outcome,
-      key ?? "-",
-      code ?? "-",
-      message ?? "",
-    ]);
+  const refused = records.filter(({ outcome }) => outcome !== "applied");
+  const shown = refused.map(({ message, ...own }) => ({ ...own, message: message ?? "" }));
+  const heads = ["POINTER", "OUTCOME", "KEY", "CODE", "REASON"];
+  const rows = itemTable(heads, ["pointer", "outcome", "key", "code", "message"], shown);
   return [
     ...fields([
       ["request", requestId],
@@ -38,7 +33,7 @@ function statusLines({ requestId, status, resource, counts, records }: RequestSt
       ["records", `${all} ${resource}`],
       ...counted.map(([name, number]) => [name, String(number)] as const),
     ]),
-    ...(rows.length === 0 ? [] : ["", ...table(["POINTER", "OUTCOME", "KEY", "CODE", "REASON"], rows)]),
+    ...(refused.length === 0 ? [] : ["", ...rows]),
   ];
 }
 
@@ -106,20 +101,14 @@ const own = verb({
         const options = { withinMs: values.for * 1000, limit: LISTED, signal };
         return printStatus(await bellhop.requests.untilApplied(printable(requestId), options), context);
       }
-      const { state, cursor, from, resource, clientCode, propertyCode, untilCaughtUp } = values;
-      const feed = bellhop.changes({
-        cursor: readCursor(state) ?? cursor,
-        from,
-        resource,
-        clientCode,
-        propertyCode,
-        untilCaughtUp,
-        signal,
-        // All changes before it are written by now: after a kill some are printed again, and none is left out.
-        onCursor: (position) => {
-          if (state !== undefined) keepCursor(state, position);
-        },
-      });
+      const { state, from, resource, clientCode, propertyCode, untilCaughtUp } = values;
+      const cursor = readCursor(state) ?? values.cursor;
+      // All changes before it are written by now: after a kill some are printed again, and none is left out.
+      const onCursor = (position: FeedPosition) => {
+        if (state !== undefined) keepCursor(state, position);
+      };
+      const filter = { from, resource, clientCode, propertyCode, untilCaughtUp };
+      const feed = bellhop.changes({ ...filter, cursor, signal, onCursor });
       for await (const change of feed) await writeLine(JSON.stringify(change));
       return 0;
     } catch (error) {

@@ -6,19 +6,12 @@ import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { SealedCursors } from "../page-cursors.ts";
 
-/**
- * How far a reader of the change feed has come: of each bucket that it looks at the number of the last change that it was
- * told of or that is none of its. A bucket that is not in it is read from the beginning.
- */
+/** A reader's position in the change feed: the number of the last change of each bucket. A missing bucket is read from the beginning. */
 export type Positions = ReadonlyMap<number, number>;
 
-/** Of a reader that has read nothing yet. */
 export const BEGINNING: Positions = new Map();
 
-/**
- * The number of the last change of each of the buckets $1. A bucket's counter only grows, and the entry that counts is the
- * last of the index (migration 0011): one look each, however many dead ones lie below it.
- */
+/** The last change of each of the buckets $1: a counter only grows, so the last entry of its index counts (migration 0011). */
 const readEnds = namedStatement(
   "read-change-ends",
   `select counter.bucket, (counter.next_change - 1)::float8 as last_change
@@ -29,7 +22,8 @@ const readEnds = namedStatement(
     order by any_version.next_change desc limit 1
   ) as counter`,
 );
-/** The number of the last change of each of these buckets: 0 where there was none. All up to it can be read from now on. */
+
+/** The number of the last change of each of these buckets; a bucket without one is missing. */
 export async function readChangeEnds(on: Queryable, buckets: readonly number[]): Promise<Positions> {
   const { rows } = await query<{ bucket: number; last_change: number }>(on, readEnds, [buckets]);
   return new Map(rows.map(({ bucket, last_change }) => [bucket, last_change]));
@@ -39,22 +33,17 @@ export async function readChangeEnds(on: Queryable, buckets: readonly number[]):
 const FIRST_EPOCH = 0;
 const EPOCH_MAX = 2 ** 32;
 
-/** Its name in bellhop.instance. */
 const NAME = "feed.cursor-epoch";
 
 const known = new WeakMap<object, Promise<number>>();
 
 async function ask(on: Queryable): Promise<number> {
-  const { rows } = await on.query<{ value: string }>("select value from bellhop.instance where name = $1", [
-    NAME,
-  ]);
+  const select = "select value from bellhop.instance where name = $1";
+  const { rows } = await on.query<{ value: string }>(select, [NAME]);
   return Number(rows[0]?.value ?? FIRST_EPOCH);
 }
 
-/**
- * The epoch that cursors of the change feed are written in: another one after each restore, as change numbers of lost changes are
- * given again. Asked once of each pool and then remembered: nothing is restored while a node runs.
- */
+/** The epoch of cursors: another one after each restore, which reuses change numbers. Cached: nothing is restored while a node runs. */
 export function readCursorEpoch(on: Queryable): Promise<number> {
   let answer = known.get(on);
   if (answer === undefined) {
@@ -65,10 +54,7 @@ export function readCursorEpoch(on: Queryable): Promise<number> {
   return answer;
 }
 
-/**
- * Begins another epoch: every cursor of an earlier one is answered 410. Its number is drawn, not counted: a backup that is
- * restored twice would count to the same one twice.
- */
+/** Begins another epoch: earlier cursors are answered 410. Its number is random, because a backup may be restored twice. */
 export async function beginCursorEpoch(on: Queryable): Promise<void> {
   await on.query(
     "insert into bellhop.instance (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
@@ -77,30 +63,25 @@ export async function beginCursorEpoch(on: Queryable): Promise<void> {
 }
 
 const EPOCH_BYTES = 4;
-/** What Node writes as one number. Always all of it: a width that grew with the counters would tell of them. */
+/** The most that Node writes as one number; a fixed width does not disclose the counters. */
 const POSITION_BYTES = 6;
 const BUCKET_AND_POSITION_BYTES = 1 + POSITION_BYTES;
 const ALL_BUCKETS_BYTES = BUCKET_COUNT * POSITION_BYTES;
 const CURSOR_CHARACTERS_MAX = 1_024;
 
-/** Whose cursor, and of which question: with another one it would pass by what this one had left out. */
+/** The client and the query of a cursor: with other filters it would skip changes. */
 interface CursorOwner {
   readonly clientId: string;
   readonly filters: string;
 }
 
-/** What cursors are written and read by. */
+/** The installation's 32-byte key, and the epoch. */
 export interface CursorSeal {
-  /** 32 bytes that only this installation has. */
   readonly key: Buffer;
-  /** Which life of the database they are of. */
   readonly epoch: number;
 }
 
-/**
- * The cursors of one question of the change feed. One of all buckets holds their positions one after another; one of some, each
- * with its bucket before it. Its length depends on how many buckets it is of, and on nothing else.
- */
+/** The cursors of one query of the change feed. Their length depends only on the number of buckets. */
 export class ChangeCursors {
   readonly #sealed: SealedCursors;
   readonly #epoch: number;
@@ -125,7 +106,7 @@ export class ChangeCursors {
     return this.#sealed.seal(bytes);
   }
 
-  /** Undefined for what this installation has not written for this question, and "former" for what it has written before it was restored. */
+  /** Undefined for a cursor of another query or installation, "former" for one from before a restore. */
   read(cursor: string): Positions | "former" | undefined {
     const bytes = cursor.length > CURSOR_CHARACTERS_MAX ? undefined : this.#sealed.open(cursor);
     if (bytes === undefined) return undefined;

@@ -21,35 +21,30 @@ import {
 } from "./change-cursor.ts";
 import { bucketsOf, type ChangeFilter, type ChangePage, changeObjects, readChanges } from "./read-changes.ts";
 
-/** How often the counters are looked at while anybody waits: once for all of them, at some 0.3 ms. */
+/** How often the counters are read while readers wait: one query for all of them, some 0.3 ms. */
 const LOOK_MS = 100;
-/** Who comes when so many wait, or so many of one client, does not wait. */
+/** Readers that wait at once, in all and of one client; others are answered at once. */
 const WAITING_MAX = 1_000;
 const WAITING_OF_ONE_MAX = 100;
 
-/** Who waits, and for what. */
 interface Wait {
-  /** Whose it is: so that one cannot take all the room there is. */
+  /** The client, so that one cannot take all places. */
   readonly who: string;
-  /** Where the reader stands; there is something new once a change of one of these buckets lies behind it. */
+  /** The reader is woken by a change after these. */
   readonly positions: Positions;
   readonly waitMsMax: number;
-  /** Not woken by a change before this: for who was woken by those of others. */
+  /** No change wakes the reader before this: for one that was woken by changes of others. */
   readonly waitMsMin?: number;
   readonly signal?: AbortSignal;
 }
 
 interface Waiter {
   readonly positions: Positions;
-  /** By `performance.now()`. */
   readonly notBefore: number;
   wake(): void;
 }
 
-/**
- * Has readers of the feed wait until there may be something for them. However many wait, the database is asked one thing, ten
- * times a second; while nobody does, nothing.
- */
+/** Readers of the feed that wait for changes: one query ten times a second for all of them, none while nobody waits. */
 export class ChangeWatch {
   readonly #on: Queryable;
   readonly #waiters = new Set<Waiter>();
@@ -62,11 +57,7 @@ export class ChangeWatch {
     this.#on = on;
   }
 
-  /**
-   * Resolves with true when there may be something new, when the time is over, or when the database cannot be asked (whoever
-   * asks it next is told why); with false where there is no sense in waiting on: too many wait, `signal` says so, or the watch
-   * has ended.
-   */
+  /** True when there may be changes, the time is over, or the database fails; false when too many wait, `signal` aborts, or the watch ends. */
   async wait({ who, positions, waitMsMax, waitMsMin = 0, signal }: Wait): Promise<boolean> {
     const ofWho = this.#waitingOf.get(who) ?? 0;
     const isFull = this.#waiters.size >= WAITING_MAX || ofWho >= WAITING_OF_ONE_MAX;
@@ -95,7 +86,7 @@ export class ChangeWatch {
     return this.#isOver || signal?.aborted === true;
   }
 
-  /** Wakes everybody; nobody waits from now on. */
+  /** Wakes all readers; none waits from now on. */
   end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -131,36 +122,32 @@ function isBehind(positions: Positions, ends: Positions): boolean {
   return false;
 }
 
-/** Changes whose rows are in memory at a time. */
 const READ_AT_ONCE = 1_000;
-/** Calls for one answer, at most: bounds what a filter that matches little may cost. */
+/** The bound of one answer for a filter that matches little. */
 const CALLS_MAX = 20;
-/** Who is woken by changes of others waits at least so long for the next, twice as long each time. */
+/** A reader that was woken by changes of others waits at least this long for the next, twice as long each time. */
 const WOKEN_MS_MIN = 100;
 const WOKEN_MS_MAX = 1_000;
 
-/** What one answer of the feed is to have. */
 interface Following {
   readonly who: string;
   readonly from: Positions;
   readonly limit: number;
   readonly waitMs: number;
-  /** Whoever asked is gone. */
   readonly signal: AbortSignal;
-  /** The filter as it is now: rights may have been taken away while it was waited. Undefined when nothing is to be told any more. */
+  /** The filter with the current grants, which may change while the reader waits; undefined when access was revoked. */
   filterNow(): Promise<ChangeFilter | undefined>;
 }
 
-/** The beginning of an answer: its first changes, if there are any, and the filter by which they were chosen. */
+/** The first page of an answer, and the filter that selected it. */
 interface FollowedStart {
   readonly page: ChangePage;
   readonly filter: ChangeFilter;
 }
 
-/** Where the feed stands at the end of an answer. */
 type FollowedEnd = Pick<ChangePage, "positions" | "caughtUp">;
 
-/** The next changes; where there are none, waits for them as long as was asked. Undefined when nothing is to be told any more. */
+/** The next changes, after a wait where there are none. Undefined when access was revoked. */
 async function awaitChanges(
   on: Queryable,
   watch: ChangeWatch,
@@ -181,10 +168,7 @@ async function awaitChanges(
   }
 }
 
-/**
- * Yields changes as JSON objects, from the start on and at most `limit`, each with the cursor that goes on behind it; returns
- * where the feed then stands. What is not asked for is not read.
- */
+/** Yields at most `limit` changes as JSON objects, each with its cursor; returns the position at the end. Pages are read on demand. */
 async function* followChanges(
   on: Queryable,
   { page: first, filter }: FollowedStart,
@@ -216,7 +200,7 @@ function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeF
   return filter;
 }
 
-/** What a filter names must be the client's to read; what it does not name and is not the client's is left out of the feed. */
+/** Whether the named property is granted; other properties that are not granted are left out of the feed. */
 async function mayAsk(context: HttpContext, principal: Principal, filter: ChangeFilter): Promise<boolean> {
   const { clientCode, propertyCode } = filter;
   if (clientCode === undefined) return true;

@@ -10,6 +10,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { isIndex, isUuid, type Position, type PositionShape } from "../../platform/http/position.ts";
+import { firstOf, type ListPage } from "../page-cursors.ts";
 import { findRequest, readPayload } from "./requests.ts";
 
 /**
@@ -78,15 +79,11 @@ async function listQuarantine(
   { keys }: Scope,
   start: Position | null,
   limit: number,
-): Promise<{ items: QuarantineItem[]; next: Position | null }> {
-  const { rows } = await pool.query<Row>({
-    ...listStatement,
-    values: [codes.clientCode ?? null, codes.propertyCode ?? null, ...(start ?? BEGINNING), limit + 1, keys],
-  });
-  const items = rows.slice(0, limit).map(itemOf);
-  const last = items.at(-1);
-  const hasNext = rows.length > limit && last !== undefined;
-  return { items, next: hasNext ? [last.requestId, last.index] : null };
+): Promise<ListPage<QuarantineItem>> {
+  const { clientCode = null, propertyCode = null } = codes;
+  const values = [clientCode, propertyCode, ...(start ?? BEGINNING), limit + 1, keys];
+  const { rows } = await pool.query<Row>({ ...listStatement, values });
+  return firstOf(rows.map(itemOf), limit, ({ requestId, index }) => [requestId, index]);
 }
 
 /** A record that is or was held, where it lies and what it is; undefined when it never was. */

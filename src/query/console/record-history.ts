@@ -8,10 +8,10 @@ import { requireInScope } from "../../console/guard.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { Position } from "../../platform/http/position.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
-import { wholePage } from "../bounded-scan.ts";
-import { HISTORY_POSITION, type HistoryRow, scanHistory } from "../list-history.ts";
+import { findVersions, HISTORY_POSITION, type HistoryRow } from "../list-records.ts";
 import { loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
+import type { ListPage } from "../page-cursors.ts";
 import { findProperty, type Property } from "../property.ts";
 import { payloadOf } from "./requests.ts";
 
@@ -111,15 +111,12 @@ async function readRecordHistory(
   key: string,
   start: Position | null,
   limit: number,
-): Promise<{ items: VersionItem[]; next: Position | null }> {
-  const { rows, next } = await wholePage(scanHistory(pool, property, resource, key, start, limit));
-  const before: HistoryRow[] = start === null ? [] : [rowOfPosition(start)];
+): Promise<ListPage<VersionItem>> {
+  const { items: rows, next } = await findVersions(pool, property, resource, key, start, limit);
+  const before = start === null ? [] : [rowOfPosition(start)];
   const wanted = [...before, ...rows];
-  const pointers = wanted.map((row) => ({
-    bucket: property.bucket,
-    requestId: row.request_id,
-    index: row.record_index,
-  }));
+  const { bucket } = property;
+  const pointers = wanted.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const items: VersionItem[] = [];
   let previous: Buffer | undefined;
   let at = 0;
@@ -135,12 +132,7 @@ async function readRecordHistory(
 }
 
 function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
-  return {
-    source_time: String(sourceTime),
-    request_id: String(requestId),
-    record_index: Number(index),
-    outcome: "a",
-  };
+  return { sourceTime: String(sourceTime), requestId: String(requestId), index: Number(index), outcome: "a" };
 }
 
 const STATUS_FIELD: Readonly<Partial<Record<ResourceLetter, string>>> = { r: "status", g: "groupStatusCode" };
@@ -165,10 +157,10 @@ function itemOf(
     ? changesBetween(previous.toString("utf8"), record.toString("utf8"), CHANGES_MAX)
     : { changes: [], total: 0 };
   return {
-    sourceTime: row.source_time,
-    receivedAt: isoOfMicroseconds(microsecondsOf(row.request_id)),
-    requestId: row.request_id,
-    index: row.record_index,
+    sourceTime: row.sourceTime,
+    receivedAt: isoOfMicroseconds(microsecondsOf(row.requestId)),
+    requestId: row.requestId,
+    index: row.index,
     outcome: outcomeName(row.outcome),
     status: statusOf(resource, record),
     // A newer version was current when this one was applied.

@@ -2,30 +2,33 @@ import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
-import { REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
+import { tokenOperation } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
 import { type Parameter, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import {
   choice,
   constant,
   count,
+  exampleOf,
   flag,
   objectOf,
   text,
   timestamp,
 } from "../../platform/http/openapi/schema.ts";
-import { CURSOR_PARAMETER, CURSOR_PATTERN, code, query } from "./read-parameters.ts";
+import { CURSOR_PARAMETER, CURSOR_PATTERN, code, query, whole, wordOf } from "./read-parameters.ts";
 
 export const CHANGES_PATH = "/api/public/v1/changes";
 
-/** Longer than this no proxy in between keeps a connection on which nothing comes. */
+/** Proxies close a connection that is silent for longer. */
 const WAIT_SECONDS_MAX = 30;
 const LIMIT_DEFAULT = 1_000;
 const LIMIT_MAX = 10_000;
 
 const EXAMPLE_CURSOR = "t7Hi9Jc7WlhrfHx_QyHQxNNrAtDgNDJj3C9JbQE-sDvPO0IJUCeG";
+const WAITING =
+  "Where there is nothing new, how many seconds the answer may wait until there is (a long poll).";
 
-/** The parameters of the change feed; they are read by these definitions. */
+/** The parameters of the change feed; requests are read by these definitions. */
 export const CHANGE_PARAMETERS: readonly Parameter[] = [
   {
     ...CURSOR_PARAMETER,
@@ -39,31 +42,9 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
     default: "beginning",
     examples: ["now"],
   }),
-  query("limit", "How many changes are told at most.", {
-    type: "integer",
-    format: "int32",
-    minimum: 1,
-    maximum: LIMIT_MAX,
-    default: LIMIT_DEFAULT,
-    examples: [LIMIT_DEFAULT],
-  }),
-  query(
-    "wait",
-    "Where there is nothing new, how many seconds the answer may wait until there is (a long poll).",
-    {
-      type: "integer",
-      format: "int32",
-      minimum: 0,
-      maximum: WAIT_SECONDS_MAX,
-      default: 0,
-      examples: [25],
-    },
-  ),
-  query("resource", "Only changes of this kind.", {
-    type: "string",
-    enum: [...RESOURCES],
-    examples: ["reservations"],
-  }),
+  whole("limit", "How many changes are told at most.", 1, LIMIT_MAX, LIMIT_DEFAULT),
+  whole("wait", WAITING, 0, WAIT_SECONDS_MAX, 0, 25),
+  wordOf("resource", "Only changes of this kind.", RESOURCES, "reservations"),
   query("clientCode", "Only changes of this client code.", code(EXAMPLE_CLIENT)),
   query(
     "propertyCode",
@@ -76,88 +57,70 @@ const CURSOR: Schema = text("Where to go on behind this line.", 2048, EXAMPLE_CU
 
 const codeTold = (description: string, example: string): Schema => ({ ...code(example), description });
 
-/** The schemas of the change feed. */
+const CHANGE: Readonly<Record<string, Schema>> = {
+  type: constant("What line this is.", "change"),
+  resource: choice("The kind of the record.", RESOURCES, "reservations"),
+  clientCode: codeTold("The client code of the property.", EXAMPLE_CLIENT),
+  propertyCode: codeTold("The property code.", EXAMPLE_PROPERTY),
+  key: codeTold("Its occupancyDate, reservationId or groupCode.", "R-48213"),
+  sourceTime: timestamp("Its createDateTime or lastModifiedDateTime.", "2026-06-01T08:30:00.000000Z"),
+  receivedAt: timestamp("When its batch was accepted.", "2026-06-01T09:00:02.052927Z"),
+  requestId: schemaOf("RequestId"),
+  index: count("Its index in that batch."),
+  change: choice(
+    "Whether the record is new or replaced another version of it.",
+    ["created", "updated"],
+    "updated",
+  ),
+  cursor: CURSOR,
+  record: {
+    description: "The record, exactly as it was sent.",
+    anyOf: RESOURCES.map((resource) => schemaOf(COMPONENT_NAMES[resource])),
+  },
+};
+
+const LAST_LINE: Readonly<Record<string, Schema>> = {
+  type: constant("What line this is.", "cursor"),
+  cursor: CURSOR,
+  caughtUp: flag("Whether this was all there was; otherwise ask again at once.", true),
+};
+
 export const CHANGE_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Change: objectOf("A record has a new current content.", {
-    type: constant("What line this is.", "change"),
-    resource: choice("The kind of the record.", RESOURCES, "reservations"),
-    clientCode: codeTold("The client code of the property.", EXAMPLE_CLIENT),
-    propertyCode: codeTold("The property code.", EXAMPLE_PROPERTY),
-    key: codeTold("Its occupancyDate, reservationId or groupCode.", "R-48213"),
-    sourceTime: timestamp("Its createDateTime or lastModifiedDateTime.", "2026-06-01T08:30:00.000000Z"),
-    receivedAt: timestamp("When its batch was accepted.", "2026-06-01T09:00:02.052927Z"),
-    requestId: schemaOf("RequestId"),
-    index: count("Its index in that batch."),
-    change: choice(
-      "Whether the record is new or replaced another version of it.",
-      ["created", "updated"],
-      "updated",
-    ),
-    cursor: CURSOR,
-    record: {
-      description: "The record, exactly as it was sent.",
-      anyOf: RESOURCES.map((resource) => schemaOf(COMPONENT_NAMES[resource])),
-    },
-  }),
-  ChangeCursor: objectOf("The last line: an answer without it was cut off.", {
-    type: constant("What line this is.", "cursor"),
-    cursor: CURSOR,
-    caughtUp: flag("Whether this was all there was; otherwise ask again at once.", true),
-  }),
+  Change: objectOf("A record has a new current content.", CHANGE),
+  ChangeCursor: objectOf("The last line: an answer without it was cut off.", LAST_LINE),
   ChangeLine: {
     description: "One line of the feed.",
     anyOf: [schemaOf("Change"), schemaOf("ChangeCursor")],
   },
 };
 
-const EXAMPLE_CHANGE = {
-  type: "change",
-  resource: "reservations",
-  clientCode: EXAMPLE_CLIENT,
-  propertyCode: EXAMPLE_PROPERTY,
-  key: "R-48213",
-  sourceTime: "2026-06-01T08:30:00.000000Z",
-  receivedAt: "2026-06-01T09:00:02.052927Z",
+const EXAMPLE_CHANGE = exampleOf(CHANGE, {
   requestId: EXAMPLE_REQUEST_ID,
-  index: 0,
-  change: "updated",
-  cursor: EXAMPLE_CURSOR,
   record: EXAMPLE_RECORDS.reservations,
-};
+});
 
-/** The change feed. */
-export function changeOperations(): Record<string, PathItem> {
-  return {
-    [CHANGES_PATH]: {
-      get: {
-        operationId: "readChanges",
-        summary: "Follow what changes",
-        description:
-          "Every change of a current record that this client may read, as lines of JSON (NDJSON): those of one record in the order in which they were applied, each once behind a cursor, none left out. A record that came again unchanged, late or twice is no change. The last line says where to go on.",
-        tags: ["Changes"],
-        security: [{ oauth2: ["read"] }],
-        parameters: CHANGE_PARAMETERS,
-        responses: {
-          ...REFUSALS_OF_TOKEN,
-          200: {
-            description: "Changes, one a line, and a last line with a cursor.",
-            headers: ratedHeadersOf("Cache-Control"),
-            content: {
-              "application/x-ndjson": {
-                schema: schemaOf("ChangeLine"),
-                examples: {
-                  change: { summary: "A line", value: EXAMPLE_CHANGE },
-                  cursor: {
-                    summary: "The last line",
-                    value: { type: "cursor", cursor: EXAMPLE_CURSOR, caughtUp: true },
-                  },
-                },
-              },
-            },
-          },
-          ...refusals({ 400: "InvalidParameter", 410: "CursorGone" }),
-        },
+const LINES = {
+  description: "Changes, one a line, and a last line with a cursor.",
+  headers: ratedHeadersOf("Cache-Control"),
+  content: {
+    "application/x-ndjson": {
+      schema: schemaOf("ChangeLine"),
+      examples: {
+        change: { summary: "A line", value: EXAMPLE_CHANGE },
+        cursor: { summary: "The last line", value: exampleOf(LAST_LINE) },
       },
     },
-  };
+  },
+};
+
+export function changeOperations(): Record<string, PathItem> {
+  const answers = { 200: LINES, 400: "InvalidParameter", 410: "CursorGone" } as const;
+  const get = tokenOperation("Changes", ["read"], answers, {
+    operationId: "readChanges",
+    summary: "Follow what changes",
+    description:
+      "Every change of a current record that this client may read, as lines of JSON (NDJSON): those of one record in the order in which they were applied, each once behind a cursor, none left out. A record that came again unchanged, late or twice is no change. The last line says where to go on.",
+    parameters: CHANGE_PARAMETERS,
+  });
+  return { [CHANGES_PATH]: { get } };
 }

@@ -3,9 +3,9 @@ import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../../ingest/openapi/record-ex
 import { preferences } from "../../platform/http/openapi/headers.ts";
 import type { Parameter, Schema } from "../../platform/http/openapi/model.ts";
 import { schemaOf } from "../../platform/http/openapi/model.ts";
+import { pathParameter } from "../../platform/http/openapi/schema.ts";
 import { OUTCOMES } from "../outcome.ts";
 
-/** A parameter of the query. */
 export function query(name: string, description: string, schema: Schema, required = false): Parameter {
   return { name, in: "query", description, ...(required ? { required } : {}), schema };
 }
@@ -23,40 +23,45 @@ export function whole(
   return query(name, description, { type: "integer", format: "int32", ...bounds });
 }
 
+/** One of a fixed set of words. */
+export function wordOf(
+  name: string,
+  description: string,
+  words: readonly string[],
+  example: string,
+): Parameter {
+  return query(name, description, { type: "string", enum: [...words], examples: [example] });
+}
+
 /** The schema of a code, id or label. */
 export function code(example: string): Schema {
   return { type: "string", minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", examples: [example] };
 }
 
-/** The schema of a calendar date. */
 export function date(example: string): Schema {
   return { type: "string", format: "date", minLength: 10, maxLength: 10, examples: [example] };
 }
 
-/** The schema of a UTC time. */
 export function instant(example: string): Schema {
   return { ...schemaOf("Timestamp"), examples: [example] };
 }
 
-const PROPERTY_TOGETHER = "Given together with the other code, or not at all.";
+const OF_PROPERTY =
+  "Only batches with a record of this property. Given together with the other code, or not at all.";
 
-const limit = query(
+const limit = whole(
   "limit",
   "How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`.",
-  {
-    type: "integer",
-    format: "int32",
-    minimum: 1,
-    maximum: 1000,
-    default: 100,
-    examples: [100],
-  },
+  1,
+  1000,
+  100,
 );
 
-/** A cursor is opaque: whatever can stand in an address. */
+/** Opaque: any visible ASCII. */
 export const CURSOR_PATTERN = "^[\\x21-\\x7e]+$";
+export const EXAMPLE_PAGE_CURSOR =
+  "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4";
 
-/** Where a list goes on. */
 export const CURSOR_PARAMETER = query(
   "cursor",
   "The `nextCursor` of the page before, to this same query. It is opaque.",
@@ -65,56 +70,34 @@ export const CURSOR_PARAMETER = query(
     minLength: 1,
     maxLength: 2048,
     pattern: CURSOR_PATTERN,
-    examples: [
-      "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",
-    ],
+    examples: [EXAMPLE_PAGE_CURSOR],
   },
 );
 
 /** The parameters of the pages of every list. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [limit, CURSOR_PARAMETER];
 
-/** Which property. */
 export const PROPERTY_PARAMETERS = [
   query("clientCode", "The client code of the property.", code(EXAMPLE_CLIENT), true),
   query("propertyCode", "The property code.", code(EXAMPLE_PROPERTY), true),
 ];
 
-/** The parameters of the list of requests. */
 export const REQUEST_LIST_PARAMETERS: readonly Parameter[] = [
-  query("resource", "Only batches of this kind.", {
-    type: "string",
-    enum: [...RESOURCES],
-    examples: ["reservations"],
-  }),
-  query(
-    "clientCode",
-    `Only batches with a record of this property. ${PROPERTY_TOGETHER}`,
-    code(EXAMPLE_CLIENT),
-  ),
-  query(
-    "propertyCode",
-    `Only batches with a record of this property. ${PROPERTY_TOGETHER}`,
-    code(EXAMPLE_PROPERTY),
-  ),
-  query("outcome", "Only batches with a record of this outcome.", {
-    type: "string",
-    enum: [...OUTCOMES],
-    examples: ["quarantined"],
-  }),
+  wordOf("resource", "Only batches of this kind.", RESOURCES, "reservations"),
+  query("clientCode", OF_PROPERTY, code(EXAMPLE_CLIENT)),
+  query("propertyCode", OF_PROPERTY, code(EXAMPLE_PROPERTY)),
+  wordOf("outcome", "Only batches with a record of this outcome.", OUTCOMES, "quarantined"),
   query("from", "Received at or after this time.", instant("2026-06-01T00:00:00Z")),
   query("to", "Received at or before this time.", instant("2026-06-01T23:59:59Z")),
   ...PAGE_PARAMETERS,
 ];
 
-/** The id of a request, in the address. */
-export const REQUEST_ID_PARAMETER: Parameter = {
-  name: "requestId",
-  in: "path",
-  required: true,
-  description: "The UUID that the batch was answered with.",
-  schema: schemaOf("RequestId"),
-};
+/** The id of a request, in the path. */
+export const REQUEST_ID_PARAMETER = pathParameter(
+  "requestId",
+  "The UUID that the batch was answered with.",
+  schemaOf("RequestId"),
+);
 
 /** How long the answer about a request may wait. */
 export const WAIT_PARAMETER: Parameter = {
@@ -131,7 +114,8 @@ const DATES_OF: Readonly<Record<Resource, string>> = {
   groups: "Start date",
 };
 
-const KEY_OF: Readonly<Record<Resource, { name: string; schema: Schema }>> = {
+/** The parameter that names one record of a resource: its key field. */
+export const KEY_OF: Readonly<Record<Resource, { name: string; schema: Schema }>> = {
   inventories: { name: "occupancyDate", schema: date("2026-07-14") },
   reservations: { name: "reservationId", schema: code("R-48213") },
   groups: { name: "groupCode", schema: code("CONF26") },
@@ -139,12 +123,8 @@ const KEY_OF: Readonly<Record<Resource, { name: string; schema: Schema }>> = {
 
 function keyParameter(resource: Resource, required: boolean): Parameter {
   const { name, schema } = KEY_OF[resource];
-  return query(
-    name,
-    required ? "The record whose history is asked for." : "Only this record.",
-    schema,
-    required,
-  );
+  const description = required ? "The record whose history is asked for." : "Only this record.";
+  return query(name, description, schema, required);
 }
 
 /** The parameters of a resource's list of records. */
@@ -166,7 +146,6 @@ export function recordListParameters(resource: Resource): readonly Parameter[] {
   ];
 }
 
-/** The parameters of a resource's history. */
 export function historyParameters(resource: Resource): readonly Parameter[] {
   return [...PROPERTY_PARAMETERS, keyParameter(resource, true), ...PAGE_PARAMETERS];
 }

@@ -7,6 +7,7 @@ import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import {
   choice,
   count,
+  exampleOf,
   list,
   objectOf,
   orNull,
@@ -16,9 +17,8 @@ import {
   uuid,
 } from "../../platform/http/openapi/schema.ts";
 import { OUTCOMES } from "../outcome.ts";
-import { CURSOR_PATTERN } from "./read-parameters.ts";
+import { CURSOR_PATTERN, EXAMPLE_PAGE_CURSOR } from "./read-parameters.ts";
 
-/** A text that may be null. */
 export function textOrNull(description: string, charactersMax: number, example: string): Schema {
   return orNull(text(description, charactersMax, example));
 }
@@ -95,12 +95,7 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
 
 /** The `nextCursor` of every page. */
 export const NEXT_CURSOR: Schema = orNull(
-  text(
-    "The `cursor` of the next page; null at the end.",
-    2048,
-    "b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6PabPDknSjONhVBKtZtLWc4RrBWWUCFnyU1hSdLcszPJJlDS24Z9h7cDieDPb4",
-    CURSOR_PATTERN,
-  ),
+  text("The `cursor` of the next page; null at the end.", 2048, EXAMPLE_PAGE_CURSOR, CURSOR_PATTERN),
 );
 
 const VERSION: Readonly<Record<string, Schema>> = {
@@ -114,7 +109,6 @@ const VERSION: Readonly<Record<string, Schema>> = {
   outcome: choice("What became of it when it was applied.", OUTCOMES, "applied", OUTCOME_MEANINGS),
 };
 
-/** A page of a list. */
 export function pageOf(description: string, items: Schema): Schema {
   return objectOf(description, {
     items: list("The items of this page.", 1000, items),
@@ -157,7 +151,6 @@ function schemasOf(resource: Resource): [string, Schema][] {
   ];
 }
 
-/** The schemas of what is read back. */
 export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
   Warning: objectOf("One doubt about an accepted record.", {
     pointer: text(
@@ -198,67 +191,45 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(RESOURCES.flatMap(schemasOf)),
 };
 
-/** The counts of the example. */
-export const EXAMPLE_COUNTS = {
-  records: 2,
-  pending: 0,
-  applied: 1,
-  unchanged: 0,
-  stale: 1,
-  duplicate: 0,
-  quarantined: 0,
-  discarded: 0,
-  rejected: 0,
-  warned: 1,
-};
+export const EXAMPLE_COUNTS = exampleOf(COUNTS, { records: 2, applied: 1, stale: 1, warned: 1 });
 
 /** A request's summary, as the examples show it. */
-export const EXAMPLE_SUMMARY = {
+export const EXAMPLE_SUMMARY = exampleOf(SUMMARY, {
   requestId: EXAMPLE_REQUEST_ID,
-  status: "applied",
-  resource: "reservations",
-  receivedAt: "2026-06-01T08:30:02.052927Z",
   appliedAt: "2026-06-01T08:30:02.149Z",
   correlationId: "night-audit-2026-06-01",
-  replyTo: null,
-  backfillId: null,
-  handling: "strict",
   counts: EXAMPLE_COUNTS,
-};
+});
 
-/** What becomes of two records: one applied with a warning, one that came too late. */
+const EXAMPLE_WARNING = {
+  pointer: "/0/roomStays/0/roomTypeCode",
+  code: "room-type.unknown",
+  message: "The property's inventory feed never named this room type.",
+};
+const { violations: _, violationTotal: __, resolvedAt: ___, ...OF_EVERY_RECORD } = RECORD_OUTCOME;
+const OF_EXAMPLE = { clientCode: EXAMPLE_CLIENT, propertyCode: EXAMPLE_PROPERTY };
+
+/** Outcomes of two records: one applied with a warning, one that came too late. */
 export const EXAMPLE_OUTCOMES = [
-  {
+  exampleOf(OF_EVERY_RECORD, {
+    ...OF_EXAMPLE,
     index: 0,
-    clientCode: EXAMPLE_CLIENT,
-    propertyCode: EXAMPLE_PROPERTY,
     key: "R-48213",
     outcome: "applied",
-    code: null,
     pointer: "/0",
-    message: null,
-    warnings: [
-      {
-        pointer: "/0/roomStays/0/roomTypeCode",
-        code: "room-type.unknown",
-        message: "The property's inventory feed never named this room type.",
-      },
-    ],
-  },
-  {
+    warnings: [EXAMPLE_WARNING],
+  }),
+  exampleOf(OF_EVERY_RECORD, {
+    ...OF_EXAMPLE,
     index: 1,
-    clientCode: EXAMPLE_CLIENT,
-    propertyCode: EXAMPLE_PROPERTY,
     key: "R-48190",
     outcome: "stale",
-    code: null,
     pointer: "/1",
-    message: "A version with a newer source time is current; this one is kept in the history.",
+    message: OUTCOME_MEANINGS.stale,
     warnings: [],
-  },
+  }),
 ];
 
-/** One version of a resource's example. */
 export function exampleVersion(resource: Resource): Readonly<Record<string, unknown>> {
   const record = EXAMPLE_RECORDS[resource];
   const time = String(record["createDateTime"] ?? record["lastModifiedDateTime"]);

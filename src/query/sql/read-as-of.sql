@@ -5,7 +5,7 @@
 -- (presorted by source_time) over a backward index scan of the versions' primary key. 1,000 keys: 12 ms; inventory lies in the
 -- order of time, so there each night received since the instant adds some 5 ms (docs/decisions/0008).
 select
-  key, from_date, request_id, record_index, matches, examined::integer as examined
+  key, from_date as "fromDate", request_id as "requestId", record_index as "index", matches, examined::integer as examined
 from (
   select
     page.*,

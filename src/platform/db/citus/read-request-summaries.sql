@@ -1,15 +1,15 @@
 -- As read-request-summaries, as one join of all the requests, which each worker makes of its buckets. Citus puts the parts of
 -- a request together; their order is the caller's matter.
 select
-  log.request_id,
-  min(log.client_id) as client_id,
+  log.request_id as "requestId",
+  min(log.client_id) as "clientId",
   min(log.resource::text) as resource,
-  min(log.correlation_id) as correlation_id,
-  min(log.reply_to) as reply_to,
-  min(log.backfill_id::text) as backfill_id,
+  min(log.correlation_id) as "correlationId",
+  min(log.reply_to) as "replyTo",
+  min(log.backfill_id::text) as "backfillId",
   bool_or(log.lenient) as lenient,
-  case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as applied_at,
-  bool_or($3::smallint[] is null or log.bucket = any ($3::smallint[])) as in_bucket,
+  case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as "appliedAt",
+  bool_or($3::smallint[] is null or log.bucket = any ($3::smallint[])) as "inBucket",
   max(log.batch_record_count) as records,
   (max(log.batch_record_count) - sum(log.record_count))::integer as rejected,
   coalesce(sum(outcome.warned_count), 0)::integer as warned,
