@@ -1,5 +1,5 @@
 import type { Position, PositionShape } from "../platform/http/position.ts";
-import { type BusinessDay, businessDayOf } from "../settings/property-settings.ts";
+import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
@@ -137,16 +137,6 @@ type CellName = Pick<PaceCell, "unit" | "currency">;
 
 function compareCells(left: CellName, right: CellName): number {
   return compareCodes(left.unit, right.unit) || compareCodes(left.currency, right.currency);
-}
-
-const NOON_MINUTES = 12 * 60;
-const DAY_MINUTES = 24 * 60;
-
-/** How many minutes after midnight a business day ends, which is before it for one that ends in the evening. */
-function minutesAfterMidnight({ businessDayEnd }: BusinessDay): number {
-  const [hours = 0, minutes = 0] = businessDayEnd.split(":").map(Number);
-  const end = hours * 60 + minutes;
-  return end < NOON_MINUTES ? end : end - DAY_MINUTES;
 }
 
 async function readYear(

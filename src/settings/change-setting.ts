@@ -1,5 +1,7 @@
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import type { Queryable } from "../platform/db/transaction.ts";
+import type pg from "pg";
+import { recordAudit } from "../identity/audit.ts";
+import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { checkCode, readSettingValue, type SettingName, settingNamed } from "./setting-values.ts";
 
 /** What is set, of one client code or of all: first what is said of the client code, then of its properties. */
@@ -55,31 +57,47 @@ export async function listSettings(on: Queryable, clientCode: string | null): Pr
   return rows;
 }
 
+async function changed(
+  on: Queryable,
+  statement: Statement,
+  { clientCode, propertyCode, name }: ReturnType<typeof checked>,
+  after: string | null,
+): Promise<SettingChange | undefined> {
+  const values = [clientCode, propertyCode, name, ...(after === null ? [] : [after])];
+  const [row] = (await on.query<ChangeRow>({ ...statement, values })).rows;
+  if (row === undefined) return undefined;
+  return { clientCode, propertyCode, name, before: row.before, after, settingsVersion: row.version };
+}
+
 /**
- * Sets a setting and raises the version of its client code's settings; undefined where it said so already. The caller
- * writes the audit entry in the same transaction. Throws SettingInputError for a name, code or value that cannot be.
+ * Sets a setting and raises the version of its client code's settings; undefined where it said so already. Throws
+ * SettingInputError for a name, code or value that cannot be.
  */
 export async function setSetting(
   on: Queryable,
   of: SettingOf,
   text: string,
 ): Promise<SettingChange | undefined> {
-  const { clientCode, propertyCode, name } = checked(of);
-  const after = readSettingValue(settingNamed(name), text);
-  const { rows } = await on.query<ChangeRow>({
-    ...setStatement,
-    values: [clientCode, propertyCode, name, after],
-  });
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  return { clientCode, propertyCode, name, before: row.before, after, settingsVersion: row.version };
+  const setting = checked(of);
+  return changed(on, setStatement, setting, readSettingValue(settingNamed(setting.name), text));
 }
 
 /** Takes a setting back, so that the client code's or the default holds again; undefined where there was none. As `setSetting`. */
 export async function unsetSetting(on: Queryable, of: SettingOf): Promise<SettingChange | undefined> {
-  const { clientCode, propertyCode, name } = checked(of);
-  const { rows } = await on.query<ChangeRow>({ ...unsetStatement, values: [clientCode, propertyCode, name] });
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  return { clientCode, propertyCode, name, before: row.before, after: null, settingsVersion: row.version };
+  return changed(on, unsetStatement, checked(of), null);
+}
+
+/** Sets a setting, or takes it back where `text` is undefined, with its audit entry in the same transaction. */
+export function changeSetting(
+  pool: pg.Pool,
+  who: string,
+  of: SettingOf,
+  text: string | undefined,
+): Promise<SettingChange | undefined> {
+  return withTransaction(pool, async (client) => {
+    const change = text === undefined ? await unsetSetting(client, of) : await setSetting(client, of, text);
+    const what = text === undefined ? "unset-setting" : "set-setting";
+    if (change !== undefined) await recordAudit(client, { who, what, detail: { ...change } });
+    return change;
+  });
 }

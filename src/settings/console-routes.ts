@@ -4,12 +4,10 @@ import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
 import type { JsonBody } from "../console/json-body.ts";
-import { recordAudit } from "../identity/audit.ts";
-import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
-import { setSetting, unsetSetting } from "./change-setting.ts";
-import { type LabelledResource, type LabelOf, listLabels, mapLabel, unmapLabel } from "./label-mapping.ts";
+import { changeSetting } from "./change-setting.ts";
+import { changeLabel, type LabelledResource, type LabelOf, listLabels } from "./label-mapping.ts";
 import { settingsOfClient } from "./property-settings.ts";
 import { SettingInputError } from "./setting-values.ts";
 
@@ -67,7 +65,7 @@ async function describeLabels(
   };
 }
 
-async function changeSetting(
+async function answerSetting(
   parts: ConsoleParts,
   kind: "set" | "unset",
   told: Told,
@@ -82,12 +80,7 @@ async function changeSetting(
   const value = kind === "set" ? body.requiredText("value") : undefined;
   const { who } = adminOf(parts, operator);
   try {
-    await withTransaction(parts.context.pool, async (client) => {
-      const change =
-        value === undefined ? await unsetSetting(client, of) : await setSetting(client, of, value);
-      if (change !== undefined)
-        await recordAudit(client, { who, what: `${kind}-setting`, detail: { ...change } });
-    });
+    await changeSetting(parts.context.pool, who, of, value);
   } catch (cause) {
     if (!(cause instanceof SettingInputError)) throw cause;
     throw new ConsoleError("bellhop.console.InvalidInput", { message: cause.message, cause });
@@ -108,20 +101,12 @@ function labelOf(body: JsonBody): { clientCode: string; resource: LabelledResour
   };
 }
 
-async function changeLabel(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<LabelsAnswer> {
+async function answerLabel(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<LabelsAnswer> {
   const of = labelOf(told.body);
   requireInScope(told.operator, of.clientCode, null);
   const { who } = adminOf(parts, told.operator);
   const deducts = kind === "set" ? told.body.requiredFlag("deducts") : undefined;
-  await withTransaction(parts.context.pool, async (client) => {
-    if (deducts === undefined) {
-      if (await unmapLabel(client, of))
-        await recordAudit(client, { who, what: "unmap-label", detail: { ...of } });
-      return;
-    }
-    await mapLabel(client, of, deducts);
-    await recordAudit(client, { who, what: "map-label", detail: { ...of, deducts } });
-  });
+  await changeLabel(parts.context.pool, who, of, deducts);
   return describeLabels(parts, of.clientCode);
 }
 
@@ -145,16 +130,16 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   });
   const settingFields = ["clientCode", "propertyCode", "name"];
   addChange(scope, parts, "change-settings", "settings/set", [...settingFields, "value"], (told) =>
-    changeSetting(parts, "set", told),
+    answerSetting(parts, "set", told),
   );
   addChange(scope, parts, "change-settings", "settings/unset", settingFields, (told) =>
-    changeSetting(parts, "unset", told),
+    answerSetting(parts, "unset", told),
   );
   const labelFields = ["clientCode", "resource", "label"];
   addChange(scope, parts, "change-settings", "labels/set", [...labelFields, "deducts"], (told) =>
-    changeLabel(parts, "set", told),
+    answerLabel(parts, "set", told),
   );
   addChange(scope, parts, "change-settings", "labels/unset", labelFields, (told) =>
-    changeLabel(parts, "unset", told),
+    answerLabel(parts, "unset", told),
   );
 }

@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { canonicalLabel } from "#contract/labels.ts";
 import { letterOf } from "#contract/resource.ts";
+import { recordAudit } from "../identity/audit.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import type { Queryable } from "../platform/db/transaction.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
 const listStatement = readStatement(new URL("./sql/list-labels.sql", import.meta.url));
 /**
@@ -86,4 +87,26 @@ export async function mapLabel(connection: Queryable, of: LabelOf, deducts: bool
 export async function unmapLabel(connection: Queryable, of: LabelOf): Promise<boolean> {
   const { rowCount } = await connection.query({ ...unmapStatement, values: lettered(of) });
   return rowCount === 1;
+}
+
+/**
+ * Says what a label means, or takes that back where `deducts` is undefined, with the audit entry in the same transaction. False
+ * where there was no mapping to take back.
+ */
+export function changeLabel(
+  pool: pg.Pool,
+  who: string,
+  of: LabelOf,
+  deducts: boolean | undefined,
+): Promise<boolean> {
+  return withTransaction(pool, async (client) => {
+    if (deducts === undefined) {
+      const found = await unmapLabel(client, of);
+      if (found) await recordAudit(client, { who, what: "unmap-label", detail: { ...of } });
+      return found;
+    }
+    await mapLabel(client, of, deducts);
+    await recordAudit(client, { who, what: "map-label", detail: { ...of, deducts } });
+    return true;
+  });
 }

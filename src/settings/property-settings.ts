@@ -129,45 +129,22 @@ export async function settingsOf(
   return (await readClientSettings(on, clientCode, propertyCode)).of(propertyCode);
 }
 
-const NOON_MINUTES = 12 * 60;
-const DAY_MS = 86_400_000;
+const DAY_MINUTES = 24 * 60;
+const NOON_MINUTES = DAY_MINUTES / 2;
+const MINUTE_MS = 60_000;
 
-/** What a business day is made of. */
-export interface BusinessDay {
-  /** An IANA name. */
-  readonly timeZone: string;
-  /** `HH:MM`, local. */
-  readonly businessDayEnd: string;
+/** What a business day is made of: an IANA name, and `HH:MM` local. */
+export type BusinessDay = Pick<PropertySettings, "timeZone" | "businessDayEnd">;
+
+/** How many minutes after midnight a business day ends, which is before it for one that ends from noon on. */
+export function minutesAfterMidnight({ businessDayEnd }: BusinessDay): number {
+  const [hours = 0, minutes = 0] = businessDayEnd.split(":").map(Number);
+  const end = hours * 60 + minutes;
+  return end < NOON_MINUTES ? end : end - DAY_MINUTES;
 }
 
-/**
- * The business day (`YYYY-MM-DD`) of an instant at a property. A day that ends at 03:00 goes on until three in the morning of
- * the next calendar day; one that ends at 22:00 leaves the evening to the next day; noon parts the two.
- */
-export function businessDayOf(instant: Date, { timeZone, businessDayEnd }: BusinessDay): string {
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone,
-    calendar: "iso8601",
-    numberingSystem: "latn",
-    hourCycle: "h23",
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-  });
-  const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-  const numberOf = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-  const minutes = numberOf("hour") * 60 + numberOf("minute");
-  const [hour = 0, minute = 0] = businessDayEnd.split(":").map(Number);
-  const end = hour * 60 + minute;
-  const days = end < NOON_MINUTES ? (minutes < end ? -1 : 0) : minutes >= end ? 1 : 0;
-  const day = Date.UTC(numberOf("year"), numberOf("month") - 1, numberOf("day")) + days * DAY_MS;
-  return new Date(day).toISOString().slice(0, 10);
-}
-
-/** How far the clocks of a zone are ahead of UTC at an instant, in milliseconds. */
-function offsetMsAt(instant: Date, timeZone: string): number {
+/** What the clocks of a zone show at an instant, to the second: milliseconds since 1970 as if they were of UTC. */
+function localMsAt(instant: Date, timeZone: string): number {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone,
     calendar: "iso8601",
@@ -181,20 +158,26 @@ function offsetMsAt(instant: Date, timeZone: string): number {
     second: "2-digit",
   });
   const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
-  const numberOf = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-  const local = Date.UTC(
-    ...([numberOf("year"), numberOf("month") - 1, numberOf("day")] as const),
-    ...([numberOf("hour"), numberOf("minute"), numberOf("second")] as const),
-  );
-  return local - Math.floor(instant.getTime() / 1_000) * 1_000;
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = (
+    ["year", "month", "day", "hour", "minute", "second"] as const
+  ).map((type) => parts.get(type));
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/**
+ * The business day (`YYYY-MM-DD`) of an instant at a property. A day that ends at 03:00 goes on until three in the morning of
+ * the next calendar day; one that ends at 22:00 leaves the evening to the next day; noon parts the two.
+ */
+export function businessDayOf(instant: Date, businessDay: BusinessDay): string {
+  const localMs = localMsAt(instant, businessDay.timeZone);
+  return new Date(localMs - minutesAfterMidnight(businessDay) * MINUTE_MS).toISOString().slice(0, 10);
 }
 
 /** The instant at which a business day (`YYYY-MM-DD`) is over: the first that `businessDayOf` gives to a later day. */
-export function endOfBusinessDay(day: string, { timeZone, businessDayEnd }: BusinessDay): Date {
-  const [hour = 0, minute = 0] = businessDayEnd.split(":").map(Number);
-  const end = hour * 60 + minute;
-  const localMs = Date.parse(day) + (end < NOON_MINUTES ? DAY_MS : 0) + end * 60_000;
+export function endOfBusinessDay(day: string, businessDay: BusinessDay): Date {
+  const localMs = Date.parse(day) + (DAY_MINUTES + minutesAfterMidnight(businessDay)) * MINUTE_MS;
+  const offsetMs = (ms: number) =>
+    localMsAt(new Date(ms), businessDay.timeZone) - Math.floor(ms / 1_000) * 1_000;
   // The offset of the instant itself: a first guess may lie on the other side of a change of the clocks.
-  const guess = localMs - offsetMsAt(new Date(localMs), timeZone);
-  return new Date(localMs - offsetMsAt(new Date(guess), timeZone));
+  return new Date(localMs - offsetMs(localMs - offsetMs(localMs)));
 }

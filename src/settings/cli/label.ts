@@ -1,9 +1,7 @@
 import { choice, flag, type Noun, parsed, required, text, verb } from "../../cli/command.ts";
 import { table } from "../../cli/output.ts";
-import { recordAudit } from "../../identity/audit.ts";
-import { withTransaction } from "../../platform/db/transaction.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { listLabels, mapLabel, unmapLabel } from "../label-mapping.ts";
+import { changeLabel, listLabels } from "../label-mapping.ts";
 
 const CHARACTERS_MAX = 128;
 
@@ -65,12 +63,7 @@ const map = verb({
   run: async ({ clientCode, resource, label, deducts: given }, { output, session }) => {
     const of = { clientCode, resource, label };
     const deducts = given === "yes";
-    await session.database(({ pool, who }) =>
-      withTransaction(pool, async (client) => {
-        await mapLabel(client, of, deducts);
-        await recordAudit(client, { who, what: "map-label", detail: { ...of, deducts } });
-      }),
-    );
+    await session.database(({ pool, who }) => changeLabel(pool, who, of, deducts));
     const meaning = deducts ? "counts on the books" : "does not count on the books";
     output.result({ ...of, deducts }, `Status ${label} ${meaning} for ${clientCode}.`);
   },
@@ -81,13 +74,7 @@ const unmap = verb({
   args: STATUS,
   examples: ['label unmap ACME reservations "WALK IN"'],
   run: async (of, { output, session }) => {
-    const removed = await session.database(({ pool, who }) =>
-      withTransaction(pool, async (client) => {
-        const found = await unmapLabel(client, of);
-        if (found) await recordAudit(client, { who, what: "unmap-label", detail: { ...of } });
-        return found;
-      }),
-    );
+    const removed = await session.database(({ pool, who }) => changeLabel(pool, who, of, undefined));
     if (!removed)
       return output.failure(
         `${of.clientCode} has no mapping for status ${of.label} (see bellhop label list).`,

@@ -1,16 +1,8 @@
 import { type Noun, parsed, required, text, verb } from "../../cli/command.ts";
 import { type Field, table } from "../../cli/output.ts";
 import type { Opened } from "../../cli/session.ts";
-import { recordAudit } from "../../identity/audit.ts";
-import { withTransaction } from "../../platform/db/transaction.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import {
-  listSettings,
-  type SettingChange,
-  type SettingOf,
-  setSetting,
-  unsetSetting,
-} from "../change-setting.ts";
+import { changeSetting, listSettings, type SettingOf } from "../change-setting.ts";
 import { settingsOfClient } from "../property-settings.ts";
 import { checkCode, readSettingValue, SETTINGS, settingNamed } from "../setting-values.ts";
 
@@ -77,19 +69,6 @@ const list = verb({
   },
 });
 
-/** A change and its audit entry, in one transaction. */
-function change(
-  { pool, who }: Opened,
-  what: string,
-  work: (on: Parameters<typeof setSetting>[0]) => Promise<SettingChange | undefined>,
-): Promise<SettingChange | undefined> {
-  return withTransaction(pool, async (connection) => {
-    const changed = await work(connection);
-    if (changed !== undefined) await recordAudit(connection, { who, what, detail: { ...changed } });
-    return changed;
-  });
-}
-
 /** Whether any batch has named the property or client code: a misspelt code is set all the same. */
 async function isKnown({ pool }: Opened, { clientCode, propertyCode }: SettingOf): Promise<boolean> {
   const { rowCount } = await pool.query(
@@ -110,7 +89,7 @@ const set = verb({
     const of: SettingOf = { clientCode, propertyCode: property, name };
     const kept = readSettingValue(settingNamed(name), value);
     return session.database(async (opened) => {
-      const changed = await change(opened, "set-setting", (on) => setSetting(on, of, kept));
+      const changed = await changeSetting(opened.pool, opened.who, of, kept);
       const text =
         changed === undefined
           ? `${name} of ${whose(of)} was ${kept} already.`
@@ -131,7 +110,7 @@ const unset = verb({
   run: ({ clientCode, name, property = null }, { output, session }) => {
     const of: SettingOf = { clientCode, propertyCode: property, name };
     return session.database(async (opened) => {
-      const changed = await change(opened, "unset-setting", (on) => unsetSetting(on, of));
+      const changed = await changeSetting(opened.pool, opened.who, of, undefined);
       if (changed === undefined)
         return output.failure(`${name} is not set for ${whose(of)} (see bellhop setting list).`);
       const settings = await settingsOfClient(opened.pool, clientCode);
