@@ -49,7 +49,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByRole("button", { name: "Release …" }).click();
       await page.getByLabel("Reason (optional)").fill("the clock of the sender was wrong");
       await page.getByRole("button", { name: "Release", exact: true }).click();
-      await page.getByText("Released: it was applied as it was sent").waitFor();
+      await page.getByText("Released: applied verbatim").waitFor();
       await visit(
         page,
         `/history?clientCode=ACME&propertyCode=PARIS01&resource=reservations&key=${hotel().heldKey}`,
@@ -99,7 +99,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await row.getByText("unmapped").waitFor();
       await row.getByText("Yes", { exact: true }).click();
       await row.getByText("mapping").waitFor();
-      await row.getByRole("button", { name: "Take it back" }).click();
+      await row.getByRole("button", { name: "Reset" }).click();
       await row.getByText("unmapped").waitFor();
     });
 

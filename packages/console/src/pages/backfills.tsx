@@ -176,7 +176,7 @@ function Told({ told }: { told: BackfillAnswer }) {
           Client: <Link to={`/clients/${told.clientId}`}>{told.clientId}</Link>,
           Note: told.note,
           "Waiting to be applied": writeMany(told.waitingBatches, "batch", "batches"),
-          "Came too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
+          "Received too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
           Abandoned: told.abandonedBy && `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`,
           "Statement (SHA-256)": statementHash && <Copyable text={statementHash} what="statement’s hash" />,
           "Signed by the partner": signed("partner"),

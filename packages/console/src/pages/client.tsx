@@ -37,7 +37,7 @@ function Actions({ client }: { client: ClientAnswer }) {
   const [rotated, setRotated] = useState<RotateSecretAnswer>();
   return (
     <>
-      <LinkButton to={`/requests?clientId=${clientId}`}>Its requests</LinkButton>
+      <LinkButton to={`/requests?clientId=${clientId}`}>View requests</LinkButton>
       <DialogButton text="Edit …">
         {(close) => <EditClientDialog client={client} onClose={close} />}
       </DialogButton>

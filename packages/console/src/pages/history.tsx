@@ -94,7 +94,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
         </strong>
         {version.status !== null && <Badge>{version.status}</Badge>}
         {isCurrent && <Badge tone="accent">current</Badge>}
-        {version.late ? <Badge tone="warn">came late</Badge> : null}
+        {version.late ? <Badge tone="warn">late</Badge> : null}
         {outcome === "applied" || outcome === "stale" ? null : <Badge>{outcome}</Badge>}
         <span className="muted">
           received <Instant at={version.receivedAt} /> in <RequestLink {...version} />
@@ -108,16 +108,16 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
             <div key={pointer}>
               <dt>{pointer.slice(1).replaceAll("/", " › ")}</dt>
               <dd>
-                {before === null ? <span className="muted">not there</span> : <del>{writeValue(before)}</del>}
+                {before === null ? <span className="muted">absent</span> : <del>{writeValue(before)}</del>}
                 {" → "}
-                {after === null ? <span className="muted">taken out</span> : <ins>{writeValue(after)}</ins>}
+                {after === null ? <span className="muted">removed</span> : <ins>{writeValue(after)}</ins>}
               </dd>
             </div>
           ))}
           {changeTotal > changes.length && <p className="muted">… and {changeTotal - changes.length} more</p>}
         </dl>
       )}
-      <Disclosure summary="As it was sent">
+      <Disclosure summary="Payload">
         <PayloadView payload={version.payload} marked={changes.map(({ pointer }) => pointer)} />
       </Disclosure>
     </li>

@@ -67,12 +67,7 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           {
             name: "In quarantine",
             value: writeCount(held),
-            note:
-              held === 0 ? (
-                "nothing is held"
-              ) : (
-                <Link to="/quarantine">decide on {held === 1 ? "it" : "them"}</Link>
-              ),
+            note: held === 0 ? "none" : <Link to="/quarantine">decide on {held === 1 ? "it" : "them"}</Link>,
           },
         ]}
       />

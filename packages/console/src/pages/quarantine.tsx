@@ -114,8 +114,8 @@ function HeldRecord({ answer }: { answer: QuarantineAnswer }) {
         <Notice
           title={
             answer.state === "released"
-              ? "Released: it was applied as it was sent"
-              : "Discarded: the log keeps it, and it is never applied"
+              ? "Released: applied verbatim"
+              : "Discarded: kept in the log, never applied"
           }
         >
           It was quarantined: {answer.message}
@@ -132,7 +132,7 @@ function HeldRecord({ answer }: { answer: QuarantineAnswer }) {
           "Place in the batch": answer.index,
         }}
       />
-      <Section title="As it was sent">
+      <Section title="Payload">
         <PayloadView payload={answer.payload} />
       </Section>
     </>

@@ -238,7 +238,7 @@ function OneRecord({ answer }: { answer: RecordAnswer }) {
           />
         </Section>
       )}
-      <Section title="As it was sent">
+      <Section title="Payload">
         <PayloadView payload={payload} marked={marked.filter((pointer) => pointer !== "")} />
       </Section>
     </>

@@ -182,7 +182,7 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
       actions={({ busy, run }) =>
         isOwn ? (
           <Button busy={busy} onClick={() => run(unset, done)}>
-            Take it back
+            Reset
           </Button>
         ) : null
       }
@@ -267,7 +267,7 @@ function columnsOf(clientCode: string, { busy, run }: Deed): readonly Column<Lab
       cell: (item) =>
         item.by === "mapping" ? (
           <Button kind="quiet" busy={busy} onClick={() => unset(item)}>
-            Take it back
+            Reset
           </Button>
         ) : null,
     },

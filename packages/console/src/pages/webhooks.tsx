@@ -109,7 +109,7 @@ const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
 ];
 
 const LETTERS: readonly Column<DeadLetterItem>[] = [
-  { head: "Given up", lead: true, cell: ({ deadAt }) => <Instant at={deadAt} /> },
+  { head: "Dead since", lead: true, cell: ({ deadAt }) => <Instant at={deadAt} /> },
   { head: "Event", cell: ({ event }) => event },
   { head: "Created", cell: ({ createdAt }) => <Instant at={createdAt} /> },
   { head: "Attempts", end: true, cell: ({ attempts }) => writeCount(attempts) },

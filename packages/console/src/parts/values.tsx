@@ -143,7 +143,7 @@ export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard */}
-      <section className="payload mono" aria-label="The record as it was sent" tabIndex={0}>
+      <section className="payload mono" aria-label="Payload of the record" tabIndex={0}>
         <ol>
           {lines.map((line, place) => (
             <li

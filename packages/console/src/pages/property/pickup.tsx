@@ -197,7 +197,7 @@ function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; me
         <table className="heat" data-of={measure.of}>
           <caption className="unseen">
             {measure.of === "rooms" ? "Rooms" : `Room revenue in ${measure.currency}`} picked up by day and
-            night, {writeExactly(total, measure)} in all. Empty cells: nothing came or went.
+            night, {writeExactly(total, measure)} in all. Empty cells: no pickup.
           </caption>
           <NightHeads nights={nights} />
           <tbody>
@@ -224,9 +224,9 @@ function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; me
 }
 
 function NothingMoved({ measure }: { measure: Measure }) {
-  const what = measure.of === "rooms" ? "Nothing" : `No revenue in ${measure.currency}`;
+  const what = measure.of === "rooms" ? "No pickup" : `No revenue in ${measure.currency}`;
   return (
-    <Empty title={`${what} came or went in these days`}>
+    <Empty title={`${what} in these days`}>
       For these nights. Another range of nights or days may show some.
     </Empty>
   );
@@ -297,7 +297,7 @@ function Legend({ total, measure }: { total: string; measure: Measure }) {
         {[-3, -2, -1].map((step) => (
           <i key={step} data-heat={step} />
         ))}
-        {isRooms ? "given back" : "less"}
+        {isRooms ? "cancelled" : "less"}
       </span>
       <span className="steps">
         {[1, 2, 3, 4, 5].map((step) => (
