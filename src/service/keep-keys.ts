@@ -32,9 +32,8 @@ export interface KeyKeeping {
 }
 
 /**
- * Keeps an installation's keys without anybody's doing: seals with the current KEY_ENCRYPTION_KEY what lies under a former one,
- * replaces signing and payload keys that are old. Every node does it, and of several at once one has something to do. Nothing
- * is sealed in a way that a node which runs could not open: that waits until it was started anew.
+ * Re-encrypts values under the current KEY_ENCRYPTION_KEY and replaces old signing and payload keys, on every node. It waits while a
+ * running node could not open what it encrypts.
  */
 export class KeyKeeper {
   readonly #parts: KeyKeeping;

@@ -1,12 +1,11 @@
 import { STATUS_CODES } from "node:http";
-import { ERROR_CATALOGUE, type ErrorEntry } from "../../src/platform/errors/catalogue.ts";
-import { ERRORS, type ErrorCode } from "../../src/platform/errors/registry.ts";
+import { ERRORS, type ErrorCode, type ErrorEntry } from "../../src/platform/errors/registry.ts";
 import { type Answer, type OpenApiDocument, resolved } from "../../src/platform/http/openapi/model.ts";
 
 /** The errors by what may be sent again, in the order of their statuses, then of the registry. */
 function codesTo(again: ErrorEntry["again"]): ErrorCode[] {
   return (Object.keys(ERRORS) as ErrorCode[])
-    .filter((code) => ERROR_CATALOGUE[code].again === again)
+    .filter((code) => ERRORS[code].again === again)
     .sort((left, right) => ERRORS[left].status - ERRORS[right].status);
 }
 
@@ -35,8 +34,7 @@ function placesText(places: ReadonlySet<string>): string {
 }
 
 function sectionOf(code: ErrorCode, places: ReadonlySet<string>): string {
-  const { status, text } = ERRORS[code];
-  const { cause, remedy, more } = ERROR_CATALOGUE[code];
+  const { status, text, cause, remedy, more }: ErrorEntry = ERRORS[code];
   return [
     `### ${code}`,
     `**${status} ${STATUS_CODES[status]}**. Message, unless there is a better one: "${text}"`,
@@ -45,7 +43,7 @@ function sectionOf(code: ErrorCode, places: ReadonlySet<string>): string {
   ].join("\n\n");
 }
 
-/** The parts of docs/errors.md and docs/contract.md that are made from the registry and the catalogue, by their markers. */
+/** The parts of docs/errors.md and docs/contract.md that are made from the registry, by their markers. */
 export function errorSections(document: OpenApiDocument): Readonly<Record<string, string>> {
   const places = answeredBy(document);
   const sections = (again: ErrorEntry["again"]) =>
@@ -55,8 +53,8 @@ export function errorSections(document: OpenApiDocument): Readonly<Record<string
   const rows = [...codesTo("mended"), ...codesTo("same")]
     .sort((left, right) => ERRORS[left].status - ERRORS[right].status)
     .map((code) => {
-      const { cause, remedy } = ERROR_CATALOGUE[code];
-      return `| \`${code}\` | ${ERRORS[code].status} | ${cause} | ${remedy} |`;
+      const { status, cause, remedy } = ERRORS[code];
+      return `| \`${code}\` | ${status} | ${cause} | ${remedy} |`;
     });
   return {
     "errors-same": sections("same"),

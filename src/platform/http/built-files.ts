@@ -36,9 +36,8 @@ export function accepts(request: FastifyRequest, encoding: string): boolean {
 }
 
 /**
- * The files of a built package (its `dist`), streamed from disk: no thread keeps them in memory, however many clients
- * read slowly. Only listed
- * names can be requested: names are looked up, never joined to a path. The list is read again after a build.
+ * The files of a built package (its `dist`), streamed from disk so that slow readers cost no memory. Names are looked up in a list,
+ * never joined to a path; the list is read again after a build.
  */
 export class BuiltFiles {
   readonly #directory: string;

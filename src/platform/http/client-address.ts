@@ -12,9 +12,8 @@ function addressOfHop(hop: string): string | undefined {
 }
 
 /**
- * Makes what tells the address of whoever sent a request: the connection's own. Where that lies in one of the networks
- * `trustedProxies`, X-Forwarded-For is read from its end, one address a proxy, up to the first that is not a trusted proxy's:
- * what stands before it was written by the client, and can be anything. Nobody else's header is looked at.
+ * Reads a request's client address: the connection's, or behind `trustedProxies` the last X-Forwarded-For entry that is not a
+ * trusted proxy. Entries before it were written by the client and can be anything.
  */
 export function clientAddressReader(trustedProxies: readonly string[]): (raw: IncomingMessage) => string {
   const trusted = new NetworkSet(trustedProxies);

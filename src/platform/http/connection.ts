@@ -21,10 +21,8 @@ function isHost(text: string): boolean {
 }
 
 /**
- * Finds what Node's parser lets through although two readers of the same bytes could understand it differently: a
- * second Host, Authorization or Content-Type (Node keeps the first), no Host or one that is none (RFC 9112 section 3.2),
- * a fragment in the target (no part of one by section 3.2; some readers cut it off, others do not), a transfer coding
- * besides chunked (section 6.1), a version that is not HTTP/1, more headers than are allowed. The connection is to be closed with the refusal.
+ * Finds framing that Node's parser accepts and two readers of the same bytes could understand differently (RFC 9112 sections 3.2
+ * and 6.1): the connection must close with the refusal. Of repeated headers Node keeps the first.
  */
 function findFramingFault(request: IncomingMessage): ServiceError | undefined {
   const { rawHeaders, httpVersionMajor, httpVersionMinor } = request;
@@ -64,9 +62,8 @@ function refusal(message: string): ServiceError {
 }
 
 /**
- * The hardening headers of every answer: Helmet's defaults, with a policy that lets a page of ours load nothing. A test
- * holds them to what Helmet itself sends: its hook writes the same twelve headers anew for every request, 8 % of the CPU
- * time of one that carries a record.
+ * The hardening headers of every answer: Helmet's defaults, with a policy that lets our pages load nothing. A test compares them
+ * with Helmet, whose hook would take 8 % of the CPU time of a one-record request.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none';frame-ancestors 'none'",
@@ -106,9 +103,8 @@ const latest = new WeakMap<Socket, ServerResponse>();
 const refused = new WeakSet<Socket>();
 
 /**
- * The request behind which nothing on its connection is to be trusted, and what is wrong with its framing. Nothing is
- * wrong with one that offers another protocol, which is not taken up: but Node drops whatever came in the same segment
- * behind it, so that the next segment may begin in the middle of a body, and be read as a request.
+ * The last request of a connection and its framing fault. A request that offers another protocol has no fault, but Node drops what
+ * follows it in the same segment, so that the next segment may begin in the middle of a body.
  */
 const last = new WeakMap<
   Socket,
@@ -145,9 +141,8 @@ export function followsLast(request: IncomingMessage): boolean {
 }
 
 /**
- * Answers what is no request, or ends early as one (malformed framing, headers too large, too slow), and closes the
- * connection: after bad framing nothing that follows on it can be trusted to be a request. Exactly one answer a request:
- * a request that is still being worked on gets its own first, and one that was answered before its body came gets no second.
+ * Answers a malformed, oversized or slow request and closes its connection, whose further bytes cannot be trusted. Each request gets
+ * exactly one answer: one in progress gets its own first, and one already answered gets no second.
  */
 export function refuseConnection(error: ParserError, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {

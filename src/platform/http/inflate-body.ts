@@ -43,10 +43,8 @@ const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
 };
 
 /**
- * Decompresses a request into the collector as it comes. A gzip body may have several members and a zstd body several
- * frames, as their formats say (RFC 1952 section 2.2, RFC 8878 section 3): Node reads on after a gzip member, but drops
- * whatever follows a zstd frame or a brotli stream, so that is watched for here. Throws what the collector throws, and
- * an Error for data that is damaged, cut short, or followed by something else.
+ * Decompresses a request as it arrives. gzip allows several members and zstd several frames (RFC 1952, RFC 8878), but Node drops what
+ * follows a zstd frame or a brotli stream. Throws for data that is damaged, cut short or followed by something else.
  */
 export async function inflateBody(
   request: IncomingMessage,

@@ -14,9 +14,8 @@ const KEPT_BYTES_MAX = 8 * 1_048_576;
 const SMALLEST_BYTES = 131_072;
 
 /**
- * Buffers for bodies, used again by the next ones. A new buffer a body costs little by itself, but it lies outside the
- * heap, where it makes V8 mark the whole heap again and again: at 100 records of 2 kB a body that was a third of the
- * CPU time of the process. Sizes are powers of two, so that one fits many bodies.
+ * Buffers of power-of-two sizes, used again by the next bodies. New ones lie outside the heap, where they make V8 mark the whole heap
+ * again and again: a third of the CPU time at 100 records of 2 kB a body.
  */
 export class BodyBuffers {
   readonly #kept = new Map<number, Buffer[]>();
@@ -87,10 +86,8 @@ export function allocateBudget(): BudgetMemory {
 }
 
 /**
- * The memory of all bodies in flight under one bound, so that many large bodies at once are refused instead of exhausting
- * it: one budget for all threads of the process. It counts room, not bytes: what was made for a body, whether or not it is
- * filled yet, and the buffers that are kept for the next bodies. One client gets half of it at most: what it stalls on must
- * not keep out the others.
+ * One bound on the memory of all bodies in flight, for all threads of the process. It counts room, filled or not, and the buffers kept
+ * for the next bodies. One client gets half at most, so that its stalled bodies do not keep out others.
  */
 export class BodyBudget {
   readonly #bytesMax: number;
@@ -304,9 +301,8 @@ export class BodyCollector {
   }
 
   /**
-   * Moves to a larger buffer: at once to one for all that is promised, so that a body without room is refused when it
-   * begins; else to one twice as large. Smaller and larger than those that are kept it is one for the largest body there is, and
-   * counted as it is filled, so that none is copied a second time.
+   * Moves to a larger buffer: one for all that is promised, so that a body without room is refused when it begins, else one twice as
+   * large. Beyond the sizes that are kept it is one for the largest body, counted as it is filled.
    */
   #grow(length: number): void {
     const { inflatedBytesMax } = this.#limits;
@@ -383,9 +379,8 @@ export function checkMediaType(contentType: string | undefined): void {
 }
 
 /**
- * Receives a body, counting bytes as they come. `weigh` is told how many it has at least: first what is promised, before any of
- * it is read, so that requests beside it find it counted, then what has come. Throws ServiceError: 413 (too large, on the wire or
- * inflated), 415 (unknown encoding), 503 (no budget), 400 (the client went away, or what it sent does not decompress).
+ * Receives a body, counting bytes as they arrive. `weigh` gets the number promised, before any is read, then the number received. Throws
+ * ServiceError: 413 too large, 415 unknown encoding, 503 no budget, 400 the client left or the data does not decompress.
  */
 export async function receiveBody(
   request: IncomingMessage,

@@ -141,9 +141,8 @@ interface Meters {
 }
 
 /**
- * Logs and counts every request that was given an answer, once, when its response is over: written, or its client gone.
- * Fastify's `onResponse` hook knows only of those that were written, and a batch whose client did not wait for the 202
- * is on disk all the same.
+ * Logs and counts each answered request once, when its response is written or its client is gone. Fastify's `onResponse` hook
+ * misses the second case, in which a batch is on disk all the same.
  */
 export class RequestLog {
   readonly #context: LogContext;

@@ -9,9 +9,8 @@ import type pg from "pg";
 export const LOWER_PRIORITY_NICE = 10;
 
 /**
- * Lets the calling thread give way to the others of the process and of the machine: whoever waits for an answer goes first.
- * Only on Linux, whose `setpriority` of 0 concerns the calling thread alone (elsewhere all of the process would give way).
- * A thread that gives way more already is left as it is, and a system that refuses is no fault.
+ * Lowers the priority of the calling thread, on Linux alone: elsewhere `setpriority` of 0 concerns the whole process. A lower priority
+ * stays as it is, and a system that refuses is no fault.
  */
 export function lowerPriority(): void {
   lower(0);
@@ -51,9 +50,8 @@ const FIND_OUTSIDERS = `select pid from pg_stat_activity
     and application_name not like 'bellhop%'`;
 
 /**
- * Lets the sessions of others with an embedded PostgreSQL (an analyst's questions, a dump) give way as those who apply do, which one
- * long question would else take most of the processor from. No further than those: a question that hardly gets on holds its snapshot
- * for as long. Looked for each second until stopped. Such a database runs on this machine, so the process numbers are of this machine.
+ * Lowers the priority of other programs' sessions with an embedded PostgreSQL to that of the appliers, each second until stopped. No
+ * further: a starved query would hold its snapshot for as long. The process numbers are of this machine.
  */
 export function letOutsidersLowerPriority(pool: pg.Pool, failed: (error: unknown) => void): { stop(): void } {
   const given = new Set<number>();

@@ -59,11 +59,7 @@ export function createThreadLogger(
   return log.child({ thread: name });
 }
 
-/**
- * Node's own choice lets the youngest objects of a busy thread take up to 134 MB, most of them dead. Measured under full
- * load, in all of a node with two threads for HTTP: 647 MB by Node's choice, 492 at 48, 489 at 24, 440 at 12, at the same
- * CPU a record.
- */
+/** Memory of a node with two HTTP threads under full load: 647 MB by Node's choice (134), 489 MB at 24, 440 MB at 12, at equal CPU. */
 const YOUNG_GENERATION_MB = 12;
 
 /** A thread that was told to go and has nothing left to do is gone at once; what hangs is ended. */

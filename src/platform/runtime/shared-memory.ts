@@ -97,9 +97,8 @@ function setsOf({ rows }: TableShape): number {
 }
 
 /**
- * Numbers by key in memory that all threads of the process share, never more than its rows. A new key takes the place of
- * the one of its set that was used longest ago, among those that may go. Keys are kept as 128 bits of their SHA-256, so
- * that a row has the same size whatever its key is, and nobody chooses which set a key falls in.
+ * Numbers by key in memory that all threads share, with a fixed number of rows: a new key replaces the least recently used of its
+ * set that may go. Keys are 128 bits of their SHA-256, so that nobody chooses the set a key falls in.
  */
 export class SharedTable {
   readonly #sets: number;

@@ -5,43 +5,6 @@ const WEBHOOK_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_
 const FLUSH_APPENDS = [1, 2, 4, 8, 16, 32, 64, 128];
 const BYTES = [1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** What an operator of an ingest service watches. Labels are bounded: never a client's code, a key or an address. */
-export interface Metrics {
-  readonly registry: Registry;
-  readonly requests: Counter<"method" | "route" | "status">;
-  readonly requestSeconds: Histogram<"route">;
-  readonly slowRequests: Counter<"route" | "waited">;
-  readonly slowStatements: Counter<"statement">;
-  readonly telemetryLost: Counter<"signal">;
-  readonly errors: Counter<"code">;
-  readonly acceptedBatches: Counter<"resource">;
-  readonly acceptedRecords: Counter<"resource">;
-  readonly rejectedRecords: Counter<"resource">;
-  readonly violations: Counter<"code">;
-  readonly bodyBytes: Histogram<"resource">;
-  readonly bodyBytesInFlight: Gauge;
-  readonly repeatedKeys: Counter;
-  readonly flushAppends: Histogram;
-  readonly flushBytes: Histogram;
-  readonly flushSeconds: Histogram;
-  readonly logWriterFailures: Counter;
-  readonly appliedRecords: Counter<"outcome">;
-  readonly applySeconds: Histogram;
-  readonly applyLagSeconds: Gauge;
-  readonly applyFailures: Counter;
-  readonly bucketsOwned: Gauge;
-  readonly nodesPresent: Gauge<"role">;
-  readonly silentSessionsEnded: Counter;
-  readonly retentionRuns: Counter<"state">;
-  readonly retentionWindows: Counter<"table">;
-  readonly retentionRunTimestamp: Gauge;
-  readonly webhookTries: Counter<"result">;
-  readonly webhookSeconds: Histogram;
-  readonly poolConnections: Gauge<"state">;
-  readonly threadBusySeconds: Counter<"thread">;
-  readonly threadHeapBytes: Gauge<"thread">;
-}
-
 /** The values of one thread's metrics, as they go from thread to thread. */
 export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
 
@@ -178,8 +141,11 @@ function nodeMetrics({ counter, gauge, sharedGauge }: Makers) {
   };
 }
 
+/** What an operator of an ingest service watches. Labels are bounded: never a client's code, a key or an address. */
+export type Metrics = ReturnType<typeof createMetrics>;
+
 /** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
   const makers = makersOf(registry);
   return {
