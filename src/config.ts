@@ -5,70 +5,12 @@ import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./platform/db/presence.ts";
 import { OperatorError } from "./platform/errors/operator-error.ts";
 import { NetworkError, readNetworks } from "./platform/http/networks.ts";
-import { readTelemetry, type Telemetry } from "./platform/telemetry/telemetry-settings.ts";
+import { readTelemetry } from "./platform/telemetry/telemetry-settings.ts";
 
 const MIB = 1_048_576;
 
 /** The client code that the sandbox client may push; the README's example uses it. */
 export const SANDBOX_CLIENT_CODE = "DEMO";
-
-/** The settings of a service (config-table.ts lists them), read from the environment once, here and nowhere else. */
-export interface Config {
-  readonly port: number;
-  readonly host: string;
-  readonly dataDir: string;
-  readonly databaseUrl: string | undefined;
-  readonly production: boolean;
-  /** A sandbox client may exist: not in production, and with the embedded database on a loopback address alone. */
-  readonly sandbox: boolean;
-  readonly baseUrl: string | undefined;
-  readonly authUrl: string | undefined;
-  readonly authPort: number | undefined;
-  readonly logLevel: string;
-  readonly keyEncryptionKey: string | undefined;
-  readonly keyEncryptionKeysPrevious: readonly string[];
-  readonly encryptPayloads: boolean;
-  /** 0: never by itself. */
-  readonly payloadKeyRotationDays: number;
-  readonly signingKeyRotationDays: number;
-  readonly allowUnsafeDurability: boolean;
-  readonly minFreeDiskBytes: number;
-  readonly limits: {
-    readonly bodyBytesMax: number;
-    readonly inflatedBytesMax: number;
-    readonly bodiesInFlightBytesMax: number;
-    readonly recordsMax: number;
-    readonly depthMax: number;
-    readonly headersTimeoutMs: number;
-    readonly requestTimeoutMs: number;
-    readonly keepAliveTimeoutMs: number;
-  };
-  readonly requestRate: number;
-  readonly requestBurst: number;
-  readonly tokenBurst: number;
-  readonly tokenStrictHour: boolean;
-  readonly newPropertiesPerDay: number;
-  /** What this node is for, each once. */
-  readonly roles: readonly Role[];
-  readonly httpThreads: number;
-  readonly acceptWriters: number;
-  readonly applyWriters: number;
-  readonly applyPollMs: number;
-  readonly stopGraceMs: number;
-  readonly retentionWindowMs: number;
-  readonly metricsToken: string | undefined;
-  /** 0: no request is told of as slow. */
-  readonly slowRequestMs: number;
-  /** 0: no statement is told of as slow. */
-  readonly slowQueryMs: number;
-  /** Where traces and metrics are sent; undefined: nowhere. */
-  readonly telemetry: Telemetry | undefined;
-  /** Networks that webhooks may go to although they are not public. */
-  readonly webhookAllowedNetworks: readonly string[];
-  readonly webhookPauseHours: number;
-  /** Networks of the proxies in front whose X-Forwarded-For is believed. */
-  readonly trustedProxies: readonly string[];
-}
 
 /** A setting that cannot be used; the message names it and says what it takes. */
 export class ConfigError extends OperatorError {}
@@ -81,10 +23,6 @@ const ACCEPT_WRITERS_MAX = 16;
 /** There are 64 buckets to share out. */
 const APPLY_WRITERS_MAX = 64;
 const APPLY_WRITERS_DEFAULT_MAX = 2;
-
-function defaultHttpThreads(): number {
-  return Math.min(availableParallelism(), HTTP_THREADS_DEFAULT_MAX);
-}
 /** A balancer that asks every second has heard of it by then; and more would leave too little of the 10 s for the drain. */
 const STOP_GRACE_MS_IN_PRODUCTION = 2_000;
 const STOP_GRACE_MS_MAX = 3_000;
@@ -214,17 +152,17 @@ function reader(environment: NodeJS.ProcessEnv) {
   return { text, number, positive, yes };
 }
 
+/** The settings of a service (config-table.ts lists them), read from the environment once, here and nowhere else. */
+export type Config = Readonly<ReturnType<typeof readConfig>>;
+
 /** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
-export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}): Config {
+export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}) {
   const settings = reader(environment);
   const { text, number, positive, yes } = settings;
   // A misspelt "production" must not open a sandbox.
   const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
-  const portOf = (name: "PORT" | "AUTH_PORT"): number => {
-    return number(name, PORT_MAX);
-  };
-  const port = portOf("PORT");
-  const authPort = text("AUTH_PORT") === undefined ? undefined : portOf("AUTH_PORT");
+  const port = number("PORT", PORT_MAX);
+  const authPort = text("AUTH_PORT") === undefined ? undefined : number("AUTH_PORT", PORT_MAX);
   if (authPort !== undefined && authPort !== 0 && authPort === port) {
     throw new ConfigError("AUTH_PORT must be another port than PORT.");
   }
@@ -240,6 +178,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     dataDir: resolve(text("DATA_DIR") ?? "./data"),
     databaseUrl: text("DATABASE_URL"),
     production,
+    /** Whether a sandbox client may exist: with the embedded database on a loopback address alone, not in production. */
     sandbox: !production && alone && (options.sandbox ?? true),
     baseUrl: readAddress("BASE_URL", text("BASE_URL")),
     authUrl: readAddress("AUTH_URL", text("AUTH_URL")),
@@ -265,7 +204,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
     roles: readRoles(text("ROLE") ?? ""),
     httpThreads:
-      text("HTTP_THREADS") === undefined ? defaultHttpThreads() : positive("HTTP_THREADS", HTTP_THREADS_MAX),
+      text("HTTP_THREADS") === undefined
+        ? Math.min(availableParallelism(), HTTP_THREADS_DEFAULT_MAX)
+        : positive("HTTP_THREADS", HTTP_THREADS_MAX),
     acceptWriters: positive("ACCEPT_WRITERS", ACCEPT_WRITERS_MAX),
     applyWriters:
       text("APPLY_WRITERS") === undefined
@@ -309,10 +250,5 @@ export const PARTNER_VARIABLES: Readonly<Record<keyof PartnerSettings, string>> 
 export function readPartnerSettings(environment: NodeJS.ProcessEnv): PartnerSettings {
   const text = (name: keyof PartnerSettings) => environment[PARTNER_VARIABLES[name]] || undefined;
   const clientSecret = secretOf(environment, PARTNER_VARIABLES.clientSecret);
-  return {
-    url: text("url"),
-    authUrl: text("authUrl"),
-    clientId: text("clientId"),
-    clientSecret,
-  };
+  return { url: text("url"), authUrl: text("authUrl"), clientId: text("clientId"), clientSecret };
 }

@@ -334,32 +334,15 @@ async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {
 }
 
 async function serveOnThisThread(start: Start): Promise<Ports> {
-  const { config, log, metrics, tracer, stops, shared, threads, database, authenticator, addresses } = start;
-  const { pool, clientConfig, dataDirectory } = database;
+  const { config, stops, threads, database } = start;
   const { calls } = threads.whole;
   const process = {
     processBlockedReason: () => calls.blockedReason(undefined),
     processMetrics: () => calls.metrics(undefined),
   };
-  // Only where it is needed: with threads of their own, they load it beside each other.
+  // Threads of their own load it beside each other.
   const { prepareHttp } = await import("./serve-http.ts");
-  const serving = await prepareHttp(
-    {
-      thread: "main",
-      config,
-      log,
-      metrics,
-      tracer,
-      pool,
-      clientConfig,
-      dataDirectory,
-      authenticator,
-      addresses,
-      shared,
-      process,
-    },
-    stops,
-  );
+  const serving = await prepareHttp({ ...start, ...database, thread: "main", process }, stops);
   threads.whole.add({
     blockedReason: async (role) => serving.blockedReason(role),
     metrics: async () => [await serving.metrics()],
