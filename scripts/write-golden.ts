@@ -30,7 +30,8 @@ function listMetrics() {
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-const golden = { errors: ERRORS, metrics: listMetrics() };
+const errors = Object.entries(ERRORS).map(([code, { status, text }]) => [code, { status, text }]);
+const golden = { errors: Object.fromEntries(errors), metrics: listMetrics() };
 const isCheck = process.argv.includes("--check");
 for (const [name, content] of Object.entries(golden)) {
   const file = new URL(`../test/golden/${name}.json`, import.meta.url);
