@@ -19,17 +19,9 @@ const SEARCHED_BYTES_MAX = 64 * 1_048_576;
 /** Bytes parsed between two turns of the event loop: about a millisecond's work. */
 const TURN_BYTES = 131_072;
 
-/** The bytes that the search of one page has left. The request that overdraws it is still searched to its end. */
-class SearchBudget {
-  #left = SEARCHED_BYTES_MAX;
-
-  get isSpent(): boolean {
-    return this.#left <= 0;
-  }
-
-  take(bytes: number): void {
-    this.#left -= bytes;
-  }
+/** The bytes that one page may still parse. The request that exceeds it is searched to its end. */
+interface SearchBudget {
+  left: number;
 }
 
 /**
@@ -44,7 +36,7 @@ async function* codesIn(
 ): AsyncGenerator<{ readonly clientCode?: unknown; readonly propertyCode?: unknown }, void> {
   let sinceTurn = 0;
   for await (const bytes of loadPart(pool, bucket, requestId)) {
-    budget.take(bytes.length);
+    budget.left -= bytes.length;
     sinceTurn += bytes.length;
     if (sinceTurn > TURN_BYTES) {
       sinceTurn = 0;
@@ -79,7 +71,7 @@ export async function confineRequest(
   pool: pg.Pool,
   found: FoundRequest,
   within: PropertyTest,
-  budget = new SearchBudget(),
+  budget: SearchBudget = { left: SEARCHED_BYTES_MAX },
 ): Promise<FoundRequest | undefined> {
   const { clientId, summary } = found;
   const { requestId } = summary;
@@ -91,7 +83,7 @@ export async function confineRequest(
         records += within.permits(clientCode, propertyCode) ? 1 : 0;
   if (records === 0) return undefined;
   if (records === summary.counts.records) return found;
-  budget.take(records * DETAILS_BYTES);
+  budget.left -= records * DETAILS_BYTES;
   const counts: { -readonly [Name in keyof RequestCounts]: number } = { ...NO_RECORDS, records };
   const told = listRequestRecords(pool, clientId, summary, null, all.length, { which: "all", within });
   for await (const item of told) {
@@ -237,7 +229,7 @@ export async function* findRequests(
 ): AsyncGenerator<readonly FoundRequest[], Position | null> {
   const { resource, outcome, property, within } = filter;
   const { lowest, below: highest } = rangeOf(filter);
-  const budget = new SearchBudget();
+  const budget: SearchBudget = { left: SEARCHED_BYTES_MAX };
 
   const buckets = property === undefined ? (within?.buckets ?? null) : [property.bucket];
 
@@ -262,7 +254,7 @@ export async function* findRequests(
         const found = await readSummariesOf(pool, requests, buckets);
         const matching: FoundRequest[] = [];
         for (const [at, request] of found.entries()) {
-          if (budget.isSpent) {
+          if (budget.left <= 0) {
             const before = found[at - 1]?.summary.requestId;
             const last = before === undefined ? position : [before];
             return { matching, examined: at, last, stopped: true };

@@ -43,6 +43,7 @@ const readOneStatement = namedStatement(
 );
 
 interface Row extends Omit<QuarantineItem, "resource" | "receivedAt" | "state" | "resolvedAt"> {
+  readonly bucket?: number;
   readonly resource: ResourceLetter;
   readonly state: "h" | "r" | "d";
   readonly resolvedAt: Date | null;
@@ -51,19 +52,13 @@ interface Row extends Omit<QuarantineItem, "resource" | "receivedAt" | "state" |
 const STATES = { h: "held", r: "released", d: "discarded" } as const;
 
 function itemOf(row: Row): QuarantineItem {
-  const { requestId, index, clientCode, propertyCode, key, code, message } = row;
+  const { bucket: _, resource, state, resolvedAt, ...own } = row;
   return {
-    requestId,
-    index,
-    clientCode,
-    propertyCode,
-    key,
-    code,
-    message,
-    resource: resourceOf(row.resource),
-    receivedAt: isoOfMicroseconds(microsecondsOf(requestId)),
-    state: STATES[row.state],
-    resolvedAt: row.resolvedAt?.toISOString() ?? null,
+    ...own,
+    resource: resourceOf(resource),
+    receivedAt: isoOfMicroseconds(microsecondsOf(own.requestId)),
+    state: STATES[state],
+    resolvedAt: resolvedAt?.toISOString() ?? null,
   };
 }
 

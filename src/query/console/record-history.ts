@@ -51,9 +51,8 @@ function isList(node: Node): node is readonly Node[] {
 const escapeOf = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /**
- * What is different between two records, both as they were sent: pointers to what changed, was added or was taken away, in
- * the order of the later one. Entries of lists are compared place by place. Answers at most `most` of them, and how many there
- * are. Texts are equal as JSON.parse reads them: "A" and "\u0041" are no change, 1.0 and 1.00 are one.
+ * The differences between two records as they were sent, in the order of the later one: at most `most`, and their total. List entries
+ * are compared by place. Texts are compared as JSON.parse reads them, numbers verbatim: 1.0 and 1.00 differ.
  */
 export function changesBetween(
   before: string,
@@ -190,13 +189,8 @@ export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): v
       const propertyCode = query.requiredCode("propertyCode");
       const key = query.requiredCode("key");
       requireInScope(operator, clientCode, propertyCode);
-      const { limit, start, cursorOf } = pagingOf(
-        parts,
-        "history",
-        query,
-        HISTORY_POSITION,
-        VERSIONS_LIMIT_MAX,
-      );
+      const paging = pagingOf(parts, "history", query, HISTORY_POSITION, VERSIONS_LIMIT_MAX);
+      const { limit, start, cursorOf } = paging;
       const { pool } = parts.context;
       const property = await findProperty(pool, clientCode, propertyCode);
       if (property === undefined) return { items: [], nextCursor: null };

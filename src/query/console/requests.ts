@@ -34,11 +34,8 @@ export function payloadOf(record: Buffer, bytesMax = SHOWN_BYTES_MAX): Payload {
   let end = Math.min(record.length, bytesMax);
   // A byte 10xxxxxx goes on with a character that began before it.
   while (end < record.length && end > 0 && ((record[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return {
-    text: record.toString("utf8", 0, end),
-    bytes: record.length,
-    truncated: end < record.length,
-  };
+  const text = record.toString("utf8", 0, end);
+  return { text, bytes: record.length, truncated: end < record.length };
 }
 
 /** The payload of one record of the log. */
@@ -77,16 +74,13 @@ async function withinOf(pool: pg.Pool, scope: Scope): Promise<RequestFilter["wit
 
 async function withNames(pool: pg.Pool, found: readonly FoundRequest[]): Promise<RequestItem[]> {
   const ids = [...new Set(found.map(({ clientId }) => clientId))];
-  const { rows } =
-    ids.length === 0
-      ? { rows: [] }
-      : await pool.query<{ clientId: string; name: string }>({ ...nameClientsStatement, values: [ids] });
+  if (ids.length === 0) return [];
+  const named = { ...nameClientsStatement, values: [ids] };
+  const { rows } = await pool.query<{ clientId: string; name: string }>(named);
   const names = new Map(rows.map(({ clientId, name }) => [clientId, name]));
-  return found.map(({ clientId, summary }) => ({
-    ...summary,
-    clientId,
-    clientName: names.get(clientId) ?? null,
-  }));
+  return found.map(({ clientId, summary }) => {
+    return { ...summary, clientId, clientName: names.get(clientId) ?? null };
+  });
 }
 
 /** One page of requests of one client or (null) of all, newest first, as `findRequests`; of the scope's properties alone. */
@@ -173,13 +167,8 @@ async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnsw
   const which = query.word("records", ["notable", "all"] as const) ?? "notable";
   const outcome = query.word("outcome", OUTCOMES);
   const path = `requests/${asked.named["requestId"]?.toLowerCase()}`;
-  const { limit, start, cursorOf } = pagingOf(
-    parts,
-    path,
-    query,
-    REQUEST_RECORDS_POSITION,
-    RECORDS_LIMIT_MAX,
-  );
+  const paging = pagingOf(parts, path, query, REQUEST_RECORDS_POSITION, RECORDS_LIMIT_MAX);
+  const { limit, start, cursorOf } = paging;
   const request = await requireRequest(parts, asked);
   const { pool } = parts.context;
   const page = listRequestRecords(pool, request.clientId, request, start, limit, {
@@ -220,18 +209,8 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
 
 /** Requests of every client: a search, one with what became of its records, and one record as it was sent. */
 export function addRequestRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const searched = [
-    "clientCode",
-    "propertyCode",
-    "clientId",
-    "resource",
-    "outcome",
-    "from",
-    "to",
-    "id",
-    "limit",
-    "cursor",
-  ];
+  const filters = ["clientCode", "propertyCode", "clientId", "resource", "outcome", "from", "to", "id"];
+  const searched = [...filters, "limit", "cursor"];
   addQuestion(scope, parts, "read-data", "requests", searched, (asked) => answerList(parts, asked));
   const paged = ["records", "outcome", "limit", "cursor"];
   addQuestion(scope, parts, "read-data", "requests/:requestId", paged, (asked) => answerOne(parts, asked));
