@@ -19,7 +19,6 @@ import { findProperty } from "../query/property.ts";
 import { glanceAtFeeds } from "./console/feed-glance.ts";
 import { IntakeMeter, lookWithin } from "./console/intake.ts";
 import {
-  emptyCalendar,
   listClientCodes,
   listProperties,
   nightsBetween,
@@ -119,9 +118,7 @@ async function answerCalendar(
   if (nightsBetween(from, to) > NIGHTS_MAX)
     throw invalidParameter(`from and to may be ${NIGHTS_MAX} nights apart at most.`);
   const property = await findProperty(context.pool, clientCode, propertyCode);
-  const calendar =
-    property === undefined ? emptyCalendar(from, to) : await readCalendar(context.pool, property, from, to);
-  return { clientCode, propertyCode, from, to, ...calendar };
+  return { clientCode, propertyCode, from, to, ...(await readCalendar(context.pool, property, from, to)) };
 }
 
 /** Properties with their feeds at a glance, and the nights for which inventory is missing. */

@@ -2,11 +2,12 @@ import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#cont
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { PROPERTY_PARAMETERS } from "../query/openapi/read-parameters.ts";
+import type { PropertyCodes } from "../query/property.ts";
 import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import type { PropertyLabels, QueryContext } from "./query-context.ts";
-import { addDays, daysBetween } from "./question.ts";
+import { addDays, daysBetween, type InsightProperty } from "./question.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -233,13 +234,7 @@ const LISTED_NIGHTS_MAX = 400;
 const LISTED_LABELS_MAX = 100;
 const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
 
-/** A property as the tables know it. */
-interface FeedProperty {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  readonly propertyId: number;
-  readonly bucket: number;
-}
+type FeedProperty = PropertyCodes & InsightProperty;
 
 const nights = (description: string) =>
   field.listField(description, LISTED_NIGHTS_MAX, field.stayDate, ["2026-08-21"]);

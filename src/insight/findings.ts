@@ -25,13 +25,7 @@ interface HeldRecord {
   readonly rooms: readonly { readonly roomType: string; readonly rooms: number }[];
 }
 
-interface HeldRow {
-  readonly resource: ResourceLetter;
-  readonly key: string;
-  readonly code: string;
-  readonly request_id: string;
-  readonly record_index: number;
-}
+type HeldRow = Omit<HeldRecord, "resource" | "rooms"> & { readonly resource: ResourceLetter };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -69,11 +63,7 @@ export async function readHeldOf(
     ...readHeldRecords,
     values: [bucket, propertyId, receivedUpTo, HELD_MAX],
   });
-  const pointers = rows.map(({ request_id, record_index }) => ({
-    bucket,
-    requestId: request_id,
-    index: record_index,
-  }));
+  const pointers = rows.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const held: HeldRecord[] = [];
   let at = 0;
   for await (const bytes of loadRecords(on, pointers)) {
@@ -85,14 +75,7 @@ export async function readHeldOf(
     if (!speaksOf(resource, row.key, record as Json, night)) continue;
     const label = String((record as Json)["status"] ?? "");
     const isCounted = resource === "reservations" && deducts(label) === true;
-    held.push({
-      resource,
-      key: row.key,
-      code: row.code,
-      requestId: row.request_id,
-      index: row.record_index,
-      rooms: isCounted ? reservedRooms(record as Json, night) : [],
-    });
+    held.push({ ...row, resource, rooms: isCounted ? reservedRooms(record as Json, night) : [] });
   }
   return held;
 }

@@ -37,20 +37,12 @@ function meaningsOf(
   labels: readonly string[],
   deductsOf: (label: string) => boolean | undefined,
 ): LabelMeanings {
-  const meanings = { deducting: [] as string[], off: [] as string[], unmapped: [] as string[] };
-  for (const label of labels) {
-    const deducts = deductsOf(label);
-    if (deducts === undefined) meanings.unmapped.push(label);
-    else if (deducts) meanings.deducting.push(label);
-    else meanings.off.push(label);
-  }
-  return meanings;
+  const meanings = Map.groupBy(labels, deductsOf);
+  const [deducting = [], off = [], unmapped = []] = [true, false, undefined].map((one) => meanings.get(one));
+  return { deducting, off, unmapped };
 }
 
-/**
- * What every label means that the ledger knows of a property: by the client code's mapping, else by default. The ledger does
- * not say whose a label is, so each is told for both resources, whichever of them carries it.
- */
+/** What every label of the ledger means, by the client code's mapping or by default, for both resources: the ledger does not say whose it is. */
 async function labelMeaningsOf(
   on: Queryable,
   clientCode: string,

@@ -5,6 +5,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts
 import { namedStatement } from "../../platform/db/statement.ts";
 import { isKey, type Position, type PositionShape } from "../../platform/http/position.ts";
 import type { Property } from "../../query/property.ts";
+import { addDays, daysBetween } from "../question.ts";
 
 /** The first and last night that inventory was sent for. Two index scans of one row each. */
 const readBounds = namedStatement(
@@ -26,35 +27,29 @@ const readNights = namedStatement(
   limit 1000`,
 );
 
-const DAY_MS = 86_400_000;
-
 /** How many days lie from one date to another, the last included. */
-export function nightsBetween(from: string, to: string): number {
-  return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
-}
+export const nightsBetween = (from: string, to: string): number => daysBetween(from, to) + 1;
 
 /**
- * The nights from `from` to `to` (included; the caller has bounded how many) and which of them have no inventory. A night is
- * missing where nights before and after it were sent.
+ * The nights from `from` to `to` (included; the caller has bounded how many) and which of them have no inventory: a night is
+ * missing where nights before and after it were sent. Undefined: a property that no batch has named.
  */
 export async function readCalendar(
   pool: pg.Pool,
-  { bucket, propertyId }: Property,
+  property: Property | undefined,
   from: string,
   to: string,
 ): Promise<Calendar> {
-  const bounds = await pool.query<{ first: string | null; last: string | null }>({
-    ...readBounds,
-    values: [bucket, propertyId],
-  });
+  const values = [property?.bucket ?? null, property?.propertyId ?? null];
+  const bounds = await pool.query<{ first: string | null; last: string | null }>({ ...readBounds, values });
   const { first: firstNight = null, last: lastNight = null } = bounds.rows[0] ?? {};
   const { rows } = await pool.query<{ key: string; requestId: string; sourceTime: string }>({
     ...readNights,
-    values: [bucket, propertyId, from, to],
+    values: [...values, from, to],
   });
   const found = new Map(rows.map((row) => [row.key, row]));
   const nights = Array.from({ length: nightsBetween(from, to) }, (_, at): CalendarNight => {
-    const date = new Date(Date.parse(from) + at * DAY_MS).toISOString().slice(0, 10);
+    const date = addDays(from, at);
     const row = found.get(date);
     const isWithin = firstNight !== null && lastNight !== null && date >= firstNight && date <= lastNight;
     return {
@@ -65,20 +60,6 @@ export async function readCalendar(
     };
   });
   return { firstNight, lastNight, nights };
-}
-
-/** The calendar of a property that nothing was ever sent for. */
-export function emptyCalendar(from: string, to: string): Calendar {
-  return {
-    firstNight: null,
-    lastNight: null,
-    nights: Array.from({ length: nightsBetween(from, to) }, (_, at) => ({
-      date: new Date(Date.parse(from) + at * DAY_MS).toISOString().slice(0, 10),
-      inventory: "outside" as const,
-      receivedAt: null,
-      sourceTime: null,
-    })),
-  };
 }
 
 /**
