@@ -242,6 +242,9 @@ const BACKFILL_WRITERS = 1;
 /** What is left of the 10 s that a drain may take, for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
+/** A session that answers questions gets a third of what one that accepts gets: less, and it would reach its time limit under load. */
+const QUESTION_NICE = 5;
+
 /** What HTTP is served with on one thread. */
 export interface HttpParts {
   readonly thread: string;
@@ -293,7 +296,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const watch = tellSlowStatements(config.slowQueryMs, parts.log, metrics);
   // A batch that is to be accepted goes before a question that adds up for a second.
   const questions = createQuestionPool(parts.clientConfig, parts.log, watch, (processId) => {
-    if (parts.dataDirectory !== undefined) letLowerPriority(processId);
+    if (parts.dataDirectory !== undefined) letLowerPriority(processId, QUESTION_NICE);
   });
   stops.push(() => questions.end());
   const cursorKey = await parts.authenticator.internals.cursorKey();

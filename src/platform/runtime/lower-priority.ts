@@ -13,17 +13,17 @@ export const LOWER_PRIORITY_NICE = 10;
  * stays as it is, and a system that refuses is no fault.
  */
 export function lowerPriority(): void {
-  lower(0);
+  lower(0, LOWER_PRIORITY_NICE);
 }
 
 /**
  * The same of another process on this machine, the session of an embedded PostgreSQL. Every such session is a group of its
  * own where Linux groups processes by terminal session (`sched_autogroup_enabled`), and there the group's value counts.
  */
-export function letLowerPriority(processId: number): void {
-  if (lower(processId)) {
+export function letLowerPriority(processId: number, nice = LOWER_PRIORITY_NICE): void {
+  if (lower(processId, nice)) {
     try {
-      writeFileSync(`/proc/${processId}/autogroup`, String(LOWER_PRIORITY_NICE));
+      writeFileSync(`/proc/${processId}/autogroup`, String(nice));
     } catch {
       // The kernel has no such groups, or does not let us.
     }
@@ -31,10 +31,10 @@ export function letLowerPriority(processId: number): void {
 }
 
 /** Whether it has the wanted value now. */
-function lower(processId: number): boolean {
+function lower(processId: number, nice: number): boolean {
   if (process.platform !== "linux") return false;
   try {
-    if (getPriority(processId) < LOWER_PRIORITY_NICE) setPriority(processId, LOWER_PRIORITY_NICE);
+    if (getPriority(processId) < nice) setPriority(processId, nice);
     return true;
   } catch {
     return false;
