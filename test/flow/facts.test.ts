@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { checkRecord } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
-import { factColumns, factsText, readFacts } from "#contract/test-facts.ts";
-import { recordsOf } from "#contract/test-records.ts";
 import { VERSION_TABLES } from "../../src/apply/state/record.ts";
+import { factColumns, factsText, readFacts } from "../contract/facts.ts";
+import { recordsOf } from "../contract/records.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { validRecords } from "../support/valid-records.ts";
 

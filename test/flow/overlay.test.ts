@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { checkRecord } from "#contract/read-batch.ts";
-import { LIMITS, recordsOf } from "#contract/test-records.ts";
+import { LIMITS, recordsOf } from "../contract/records.ts";
 import { ApplyBench } from "../support/apply-bench.ts";
 
 interface Rate {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "#contract/test-json-cases.ts";
+import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "../contract/json-cases.ts";
 import { reservationRecord } from "../support/records.ts";
 import type { Answer, TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { canonicalLabel } from "#contract/labels.ts";
 import { checkRecord, readBatch } from "#contract/read-batch.ts";
-import type { Reservation } from "#contract/schema/reservation.ts";
+import type { Reservation } from "#contract/schema/record-schemas.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { lifeOf, reservationsOf } from "./booking-life.ts";

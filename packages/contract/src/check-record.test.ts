@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import {
+  changed,
+  fullRecord,
+  LIMITS,
+  leastRecord,
+  recordOf,
+  recordsOf,
+} from "../../../test/contract/records.ts";
 import { findViolations, ViolationList } from "./field-kinds.ts";
 import { checkRecord, readBatch } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
-import { changed, fullRecord, LIMITS, leastRecord, recordOf, recordsOf } from "./test-records.ts";
 import { VIOLATION_CODES } from "./violation.ts";
 
 /** The violations of one record, as "pointer code". */

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { Compile } from "typebox/schema";
+import { changed, fullRecord, isValidRecord, leastRecord } from "../../../test/contract/records.ts";
 import { COMPONENT_NAMES, componentSchemas } from "./component-schemas.ts";
 import { RESOURCES } from "./resource.ts";
-import { changed, fullRecord, isValidRecord, leastRecord } from "./test-records.ts";
 
 type Schema = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "../../../test/contract/json-cases.ts";
+import { LIMITS } from "../../../test/contract/records.ts";
 import { readBatch } from "./read-batch.ts";
-import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "./test-json-cases.ts";
-import { LIMITS } from "./test-records.ts";
 
 const code = (body: Buffer | string) => {
   const reading = readBatch(Buffer.from(body as string), LIMITS);

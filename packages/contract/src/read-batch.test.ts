@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { LIMITS, recordsOf } from "../../../test/contract/records.ts";
 import { ExactNumber } from "./decimal.ts";
 import { type BatchReading, type BatchRecord, readBatch, readBatchInTurns } from "./read-batch.ts";
-import { LIMITS, recordsOf } from "./test-records.ts";
 
 const read = (text: string | Buffer, limits = LIMITS) => readBatch(Buffer.from(text as string), limits);
 const codeOf = (reading: BatchReading) => (reading.ok ? "ok" : reading.code.split(".").at(-1));

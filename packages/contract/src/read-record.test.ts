@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { factColumns, factsText, readFacts } from "../../../test/contract/facts.ts";
+import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "../../../test/contract/records.ts";
 import { UnstorableFact } from "./parsed-spans.ts";
 import { checkRecord } from "./read-batch.ts";
 import { readRecord } from "./read-record.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
-import { factColumns, factsText, readFacts } from "./test-facts.ts";
-import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "./test-records.ts";
 import { WARNING_CODES } from "./warnings.ts";
 
 /** A reading with its content beside it. */

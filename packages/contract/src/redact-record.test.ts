@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { isValidRecord } from "../../../test/contract/records.ts";
 import { validRecords } from "../../../test/support/valid-records.ts";
 import { readRecord } from "./read-record.ts";
 import {
@@ -14,7 +15,6 @@ import {
 import { RESOURCES } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
-import { isValidRecord } from "./test-records.ts";
 
 /** Paths of all fields of a schema, with `*` for the items of a list. */
 function pathsOf(schema: FieldSchema, path = ""): [string, FieldSchema][] {

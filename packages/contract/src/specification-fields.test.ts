@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
+import { changed, fullRecord, recordOf } from "../../../test/contract/records.ts";
 import { checkRecord } from "./read-batch.ts";
 import { FIELD_GAPS } from "./records-document.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldKind, FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
-import { changed, fullRecord, recordOf } from "./test-records.ts";
 
 const readDocument = (name: string) => readFile(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "../../../test/contract/json-cases.ts";
+import { changed, fullRecord, LIMITS, leastRecord } from "../../../test/contract/records.ts";
 import {
   type BatchReading,
   checkRecord,
@@ -12,8 +14,6 @@ import {
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
-import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "./test-json-cases.ts";
-import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
 import { newRecordWalk, type RecordWalk, walkRecord } from "./walk-record.ts";
 
 const NO_LIMIT = 1e9;

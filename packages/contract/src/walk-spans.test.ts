@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { factsText } from "../../../test/contract/facts.ts";
+import { changed, fullRecord, LIMITS, leastRecord } from "../../../test/contract/records.ts";
 import { validRecords } from "../../../test/support/valid-records.ts";
 import { generateWorkload } from "../../../test/workload/workload.ts";
 import { checkRecord, readBatch } from "./read-batch.ts";
 import type { RecordReading } from "./read-record.ts";
 import { parsedReading, RecordReader, readRecord } from "./read-record.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
-import { factsText } from "./test-facts.ts";
-import { changed, fullRecord, LIMITS, leastRecord } from "./test-records.ts";
 import { RecordBytes, walkHead, walkSpans } from "./walk-record.ts";
 
 /** All that a reading says. */

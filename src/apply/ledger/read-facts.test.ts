@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { arrayFields, rowText, textElement, textField } from "#contract/test-facts.ts";
+import { arrayFields, rowText, textElement, textField } from "../../../test/contract/facts.ts";
 import { elementsOf, fieldsOfRow } from "./reservation-nights.ts";
 
 const text = fc.option(

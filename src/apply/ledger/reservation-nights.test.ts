@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { readRecord } from "#contract/read-record.ts";
-import type { Reservation } from "#contract/schema/reservation.ts";
-import { parsedFacts } from "#contract/test-facts.ts";
+import type { Reservation } from "#contract/schema/record-schemas.ts";
+import { parsedFacts } from "../../../test/contract/facts.ts";
 import { groupNights } from "./content-nights.ts";
 import { type Money, type NightRun, reservationNights, textOfMoney } from "./reservation-nights.ts";
 

@@ -1,10 +1,10 @@
 // Records for the tests of this folder, made from the examples of the schemas, so that a new field is tested by being there.
-import { findViolations, ViolationList } from "./field-kinds.ts";
-import type { BatchRecord } from "./read-batch.ts";
-import { readBatch } from "./read-batch.ts";
-import type { Resource } from "./resource.ts";
-import type { FieldSchema } from "./schema/field.ts";
-import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { findViolations, ViolationList } from "#contract/field-kinds.ts";
+import type { BatchRecord } from "#contract/read-batch.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import type { Resource } from "#contract/resource.ts";
+import type { FieldSchema } from "#contract/schema/field.ts";
+import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
 
 export const LIMITS = { recordsMax: 10_000, depthMax: 16 };
 

@@ -1,9 +1,9 @@
 // Facts as the tests of this folder read them: the text form of a PostgreSQL row, taken apart by the manual's rules and
 // not by those that wrote it.
 import { readFileSync } from "node:fs";
-import { spansOf } from "./parsed-spans.ts";
-import { type FactsText, SpanFacts } from "./read-record.ts";
-import type { Resource } from "./resource.ts";
+import { spansOf } from "#contract/parsed-spans.ts";
+import { type FactsText, SpanFacts } from "#contract/read-record.ts";
+import type { Resource } from "#contract/resource.ts";
 
 const TYPES = { inventories: "inventory_facts", reservations: "reservation_facts", groups: "group_facts" };
 
@@ -24,10 +24,7 @@ export type ReadFact = string | null | readonly (string | null)[];
 
 /** The columns of the composite type of a resource, with their types, as the migration creates it. */
 export function factColumns(resource: Resource): ReadonlyMap<string, string> {
-  const sql = readFileSync(
-    new URL("../../../sql/migrations/0001-create-schema.sql", import.meta.url),
-    "utf8",
-  );
+  const sql = readFileSync(new URL("../../sql/migrations/0001-create-schema.sql", import.meta.url), "utf8");
   const [, columns = ""] =
     new RegExp(`create type bellhop\\.${TYPES[resource]} as \\(([\\s\\S]*?)\\n\\)`).exec(sql) ?? [];
   const lines = columns.split("\n").map((line) => /^ {2}([a-z_]+) (\w+(?:\[\])?)/.exec(line));
