@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import type pg from "pg";
 import { readOptions } from "../scripts/read-options.ts";
-import { watchStatements } from "../src/platform/db/pool.ts";
+import { watchStatements } from "../src/platform/db/connection.ts";
 import { readStatement } from "../src/platform/db/statement.ts";
 import { beginTrace } from "../src/platform/http/request-log.ts";
 import { noWaits, sumOfWaits } from "../src/platform/telemetry/log.ts";

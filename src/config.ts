@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
-import type { Role } from "./platform/db/presence.ts";
+import type { Role } from "./platform/db/coordination.ts";
 import { OperatorError } from "./platform/errors/operator-error.ts";
 import { NetworkError, readNetworks } from "./platform/http/networks.ts";
 import { readTelemetry } from "./platform/telemetry/telemetry-settings.ts";

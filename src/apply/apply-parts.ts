@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import { openLayout, type StoredRecord } from "../ingest/log/stored-body.ts";
+import { type Columns, writeItems } from "../platform/db/copy.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import { queryOfBucket, writeOutcomeRows } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
-import { type Columns, writeItems } from "../platform/db/write-rows.ts";
 import { type AppliedRecord, type ApplyMemory, applyRecords, type NextChange } from "./apply-records.ts";
 import {
   type LogPart,

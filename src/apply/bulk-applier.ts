@@ -1,4 +1,4 @@
-import { SILENCE_SECONDS_MAX } from "../platform/db/presence.ts";
+import { SILENCE_SECONDS_MAX } from "../platform/db/coordination.ts";
 import { Applier, type ApplierOptions, weighPart } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";

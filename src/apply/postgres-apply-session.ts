@@ -3,12 +3,15 @@ import { microsecondsOf } from "../ingest/log/part-name.ts";
 import { ensurePartitions } from "../ingest/log/partitions.ts";
 import { replaceBody, rewriteBody } from "../ingest/log/stored-body.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
-import { beginBehindGate } from "../platform/db/apply-gate.ts";
-import { endWithClient, tellProcess } from "../platform/db/connection.ts";
+import {
+  endWithClient,
+  type StatementWatch,
+  tellProcess,
+  watchStatements,
+} from "../platform/db/connection.ts";
+import { beginBehindGate, enterPresence, startPulse } from "../platform/db/coordination.ts";
 import { isMissingWindow } from "../platform/db/database-errors.ts";
 import { type ApplyConnection, ApplyStatements } from "../platform/db/dialect.ts";
-import { type StatementWatch, watchStatements } from "../platform/db/pool.ts";
-import { enterPresence, startPulse } from "../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import {
   advanceCursors,

@@ -1,5 +1,5 @@
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
-import { SILENCE_SECONDS_MAX } from "../platform/db/presence.ts";
+import { SILENCE_SECONDS_MAX } from "../platform/db/coordination.ts";
 import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";

@@ -1,8 +1,8 @@
 import pg from "pg";
 import { ALL_BUCKETS, BUCKET_COUNT, lowestIdAt } from "../ingest/log/part-name.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
+import { withExclusiveWork } from "../platform/db/coordination.ts";
 import { reachAllBuckets } from "../platform/db/dialect.ts";
-import { withExclusiveWork } from "../platform/db/exclusive-work.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { applyIsolatingBadRecords, applyReleased } from "./apply-parts.ts";
 import { ApplyMemory } from "./apply-records.ts";

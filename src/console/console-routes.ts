@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../identity/operators.ts";
 import type { Permission } from "../identity/roles.ts";
-import { readFor } from "../platform/db/pool.ts";
+import { readFor } from "../platform/db/connection.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";

@@ -1,5 +1,5 @@
 import type { ClientBase, Pool } from "pg";
-import { apartFromReader } from "../platform/db/pool.ts";
+import { apartFromReader } from "../platform/db/connection.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 

@@ -12,7 +12,7 @@ import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts"
 import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import { EVERYTHING, Scope } from "../identity/scope.ts";
-import { apartFromReader } from "../platform/db/pool.ts";
+import { apartFromReader } from "../platform/db/connection.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { bucketsWithin, listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";

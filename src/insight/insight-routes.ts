@@ -10,7 +10,7 @@ import type pg from "pg";
 import { authorize, refuseForbidden } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { ClientTurns } from "../ingest/client-turns.ts";
-import { readFor } from "../platform/db/pool.ts";
+import { readFor } from "../platform/db/connection.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { ClientTurns } from "../ingest/client-turns.ts";
-import { readFor } from "../platform/db/pool.ts";
+import { readFor } from "../platform/db/connection.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { announceGate, closeGate } from "../platform/db/apply-gate.ts";
+import { announceGate, closeGate } from "../platform/db/coordination.ts";
 import { sqlState } from "../platform/db/database-errors.ts";
 import {
   boundsClause,

@@ -6,10 +6,15 @@ import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-s
 import { createSealer } from "../identity/seal.ts";
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
-import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
+import {
+  clientConfig,
+  createPool,
+  POOL_ANSWER_MS_MAX,
+  type SessionSource,
+  tellSlowStatements,
+} from "../platform/db/connection.ts";
 import { ApplyStatements } from "../platform/db/dialect.ts";
-import { DiskWatch } from "../platform/db/disk-watch.ts";
-import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
+import { DiskWatch } from "../platform/db/open-database.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import type { ThreadContext } from "../platform/runtime/service-thread.ts";
 import { SharedHints } from "../platform/runtime/shared-memory.ts";

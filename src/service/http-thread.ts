@@ -1,8 +1,13 @@
 import type { Config } from "../config.ts";
 import { createAuthenticator } from "../identity/authenticator.ts";
-import { clientConfig, type SessionSource } from "../platform/db/connection.ts";
-import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
-import type { Role } from "../platform/db/presence.ts";
+import {
+  clientConfig,
+  createPool,
+  POOL_ANSWER_MS_MAX,
+  type SessionSource,
+  tellSlowStatements,
+} from "../platform/db/connection.ts";
+import type { Role } from "../platform/db/coordination.ts";
 import type { ThreadContext } from "../platform/runtime/service-thread.ts";
 import { Stops } from "../platform/runtime/stops.ts";
 import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
-import type { Role } from "../platform/db/presence.ts";
+import type { Role } from "../platform/db/coordination.ts";
 import { type MainCalls, ServiceThread, type ThreadParts } from "../platform/runtime/service-thread.ts";
 import {
   createProcessMetrics,

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { tellKnowledge } from "../identity/key-admin.ts";
-import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/presence.ts";
+import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/coordination.ts";
 
 /** How often the other nodes are counted: this is also how this one shows that it is there. */
 const COUNT_MS = 1_000;

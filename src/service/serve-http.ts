@@ -29,9 +29,9 @@ import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { RedactionListWatch } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
-import { DiskWatch } from "../platform/db/disk-watch.ts";
-import { createQuestionPool, tellSlowStatements } from "../platform/db/pool.ts";
-import type { Role } from "../platform/db/presence.ts";
+import { createQuestionPool, tellSlowStatements } from "../platform/db/connection.ts";
+import type { Role } from "../platform/db/coordination.ts";
+import { DiskWatch } from "../platform/db/open-database.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
 import {

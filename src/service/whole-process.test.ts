@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Role } from "../platform/db/presence.ts";
+import type { Role } from "../platform/db/coordination.ts";
 import { WholeProcess } from "./http-threads.ts";
 
 const ALL: readonly Role[] = ["accept", "apply", "read"];

@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
-import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/pool.ts";
+import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/connection.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";

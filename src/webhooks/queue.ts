@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import type { DeadLetterItem, WebhookAttemptItem } from "../console/answers.ts";
 import { endWithClient } from "../platform/db/connection.ts";
-import { countPresent, enterPresence } from "../platform/db/presence.ts";
+import { countPresent, enterPresence } from "../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Row } from "./endpoint.ts";

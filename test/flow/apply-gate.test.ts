@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { REQUEST_OUTCOME } from "../../src/ingest/log/partitions.ts";
-import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/platform/db/apply-gate.ts";
+import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/platform/db/coordination.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { atGate } from "../../src/retention/replace-window.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";

@@ -335,8 +335,7 @@ describe("a restore refuses", () => {
 /** Restores, and hangs when the step begins that it was given. */
 const KILLED_RESTORE = `const { path, url, step } = JSON.parse(process.argv[1]);
   const { restore } = await import("${module("operations/backup/restore.ts")}");
-  const { clientConfig } = await import("${module("platform/db/connection.ts")}");
-  const { createPool } = await import("${module("platform/db/pool.ts")}");
+  const { clientConfig, createPool } = await import("${module("platform/db/connection.ts")}");
   const { createLogger } = await import("${module("platform/telemetry/log.ts")}");
   const { createSealer } = await import("${module("identity/seal.ts")}");
   const { writeSync } = await import("node:fs");
@@ -366,7 +365,7 @@ describe("killed in the middle", () => {
       `const { path, url } = JSON.parse(process.argv[1]);
       const { openBackupFile } = await import("${module("operations/backup/backup-file.ts")}");
       const { writeBackup } = await import("${module("operations/backup/write-backup.ts")}");
-      const { clientConfig } = await import("${module("platform/db/connection.ts")}");
+      const { clientConfig, createPool } = await import("${module("platform/db/connection.ts")}");
       const sink = await openBackupFile(path, 0);
       const write = sink.write.bind(sink);
       let writes = 0;

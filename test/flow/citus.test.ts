@@ -10,10 +10,9 @@ import { retireLogWritersStatement } from "../../src/apply/postgres-apply-sessio
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { settledReceipts } from "../../src/insight/watermark.ts";
 import { BucketClosedTimestamp } from "../../src/platform/db/citus/bucket-closed-timestamp.ts";
-import { clientConfig } from "../../src/platform/db/connection.ts";
+import { clientConfig, createPool, POOL_ANSWER_MS_MAX } from "../../src/platform/db/connection.ts";
 import { retireLogWriters } from "../../src/platform/db/dialect.ts";
 import type { DistributionReport } from "../../src/platform/db/distribute.ts";
-import { createPool, POOL_ANSWER_MS_MAX } from "../../src/platform/db/pool.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { startTestService, type TestService } from "../support/service.ts";

@@ -9,7 +9,7 @@ import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { examine } from "../../src/operations/doctor/examine.ts";
 import type { Finding, Severity } from "../../src/operations/doctor/finding.ts";
 import { oldestTransactions } from "../../src/operations/doctor/server-checks.ts";
-import { createPool } from "../../src/platform/db/pool.ts";
+import { createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";

@@ -7,7 +7,7 @@ import { type Lease, LeaseLost, LeaseStatements, Leases } from "../../src/apply/
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { EventLoopDelays, FairShare } from "../../src/apply/rebalance.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
-import { enterPresence } from "../../src/platform/db/presence.ts";
+import { enterPresence } from "../../src/platform/db/coordination.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { createPool, readFor } from "../../src/platform/db/pool.ts";
+import { createPool, readFor } from "../../src/platform/db/connection.ts";
 import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";

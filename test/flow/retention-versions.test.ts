@@ -4,7 +4,7 @@ import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { VERSION_WINDOWS } from "../../src/apply/state/write-versions.ts";
 import { setWindowMs } from "../../src/ingest/log/partitions.ts";
-import { APPLY_GATE } from "../../src/platform/db/apply-gate.ts";
+import { APPLY_GATE } from "../../src/platform/db/coordination.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";

@@ -11,7 +11,7 @@ import { REQUEST_OUTCOME, setWindowMs } from "../../src/ingest/log/partitions.ts
 import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
 import { restore } from "../../src/operations/backup/restore.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
-import { withExclusiveWork } from "../../src/platform/db/exclusive-work.ts";
+import { withExclusiveWork } from "../../src/platform/db/coordination.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { listHistory } from "../../src/query/list-records.ts";
 import { loadRecords } from "../../src/query/load-records.ts";

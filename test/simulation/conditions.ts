@@ -14,7 +14,7 @@ const REFUSALS = [
 /** A packet that is lost comes a little later; longer than this is a fault of the road. */
 const LATE_MS_MAX = 400;
 
-/** Longer than an applier may be silent (src/platform/db/presence.ts). */
+/** Longer than an applier may be silent (src/platform/db/coordination.ts). */
 const READ_MS_MAX = 4_000;
 
 /** Independent streams of a seed, so that one kind of draw does not move the others. */

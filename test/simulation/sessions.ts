@@ -48,7 +48,7 @@ const APPLY: SessionKind = {
 const BYTES_A_RECORD = 2_100;
 
 const NONE_COUNTED: OutcomeCounts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
-/** src/platform/db/presence.ts */
+/** src/platform/db/coordination.ts */
 const PULSE_MS = 500;
 /** One apply transaction in so many. */
 const SHORT_EVERY = 5;
@@ -170,7 +170,7 @@ class SimulatedApplySession implements ApplySession {
     return this.#connection.query("give up buckets", giveUpBuckets(database, buckets));
   }
 
-  /** As startPulse of src/platform/db/presence.ts, by simulated time. */
+  /** As startPulse of src/platform/db/coordination.ts, by simulated time. */
   startPulse(): { stop(): void } {
     let callOff = (): void => undefined;
     const wait = (): void => {

@@ -2,11 +2,10 @@ import { hash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterEach } from "node:test";
 import pg from "pg";
-import { clientConfig } from "../../src/platform/db/connection.ts";
+import { clientConfig, createPool } from "../../src/platform/db/connection.ts";
 import { sqlState } from "../../src/platform/db/database-errors.ts";
 import { migrate, readMigrations } from "../../src/platform/db/migrate.ts";
 import type { Database } from "../../src/platform/db/open-database.ts";
-import { createPool } from "../../src/platform/db/pool.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import {
   type CitusServer,

@@ -2,8 +2,8 @@ import type pg from "pg";
 import type { FactsText, RecordContent } from "#contract/read-record.ts";
 import { dayOfText } from "#contract/walk-value.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/warnings.ts";
+import { column } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
-import { column } from "../../platform/db/write-rows.ts";
 import { keyColumns } from "../state/look-up.ts";
 import { type RecordKey, VERSION_TABLES } from "../state/record.ts";
 import {

@@ -1,6 +1,6 @@
 import type pg from "pg";
+import { takesArrays } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
-import { takesArrays } from "../../platform/db/write-rows.ts";
 import { isReceivedBefore, type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
   ContentNights,

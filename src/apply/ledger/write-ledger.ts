@@ -2,8 +2,13 @@ import { hash } from "node:crypto";
 import type pg from "pg";
 import { microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { BinaryFields } from "../../platform/db/binary-fields.ts";
-import { copyItems } from "../../platform/db/copy.ts";
-import { type Columns, type InsertedTable, insertRows, writeItems } from "../../platform/db/write-rows.ts";
+import {
+  type Columns,
+  copyItems,
+  type InsertedTable,
+  insertRows,
+  writeItems,
+} from "../../platform/db/copy.ts";
 import type { RecordKey } from "../state/record.ts";
 import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./content-nights.ts";
 import {

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import type { BinaryFields, ElementType } from "../../platform/db/binary-fields.ts";
+import { column } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
-import { column } from "../../platform/db/write-rows.ts";
 import {
   type RankedVersion,
   RESOURCE_LETTERS,

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { readWindowMs } from "../../ingest/log/partitions.ts";
 import type { BinaryFields } from "../../platform/db/binary-fields.ts";
+import { type Columns, column, writeItems } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
 import {
   ensureWindows,
@@ -8,7 +9,6 @@ import {
   readWindows,
   type WindowedTable,
 } from "../../platform/db/time-windows.ts";
-import { type Columns, column, writeItems } from "../../platform/db/write-rows.ts";
 import { CurrentRecordMoved, type StoredCurrent } from "./look-up.ts";
 import {
   type NewVersion,

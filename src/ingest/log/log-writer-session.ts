@@ -1,12 +1,11 @@
 import pg from "pg";
-import { endWithClient } from "../../platform/db/connection.ts";
+import { endWithClient, type StatementWatch, watchStatements } from "../../platform/db/connection.ts";
 import {
   type FlushAnswer,
   type LogWriterBirth,
   type LogWriterStatements,
   logWriterStatements,
 } from "../../platform/db/dialect.ts";
-import { type StatementWatch, watchStatements } from "../../platform/db/pool.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import { ensurePartitions } from "./partitions.ts";

@@ -1,10 +1,15 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import pg from "pg";
+import { countPresent } from "../../platform/db/coordination.ts";
 import { copyOut } from "../../platform/db/copy.ts";
-import { migrate, readMigrations } from "../../platform/db/migrate.ts";
-import { countPresent } from "../../platform/db/presence.ts";
-import { clearUnfinished, markUnfinished, readUnfinished } from "../../platform/db/unfinished.ts";
+import {
+  clearUnfinished,
+  markUnfinished,
+  migrate,
+  readMigrations,
+  readUnfinished,
+} from "../../platform/db/migrate.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
 import { BackupError } from "./backup-error.ts";
 import type { TableDescription } from "./describe-tables.ts";

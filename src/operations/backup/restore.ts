@@ -4,8 +4,13 @@ import { dropStateSchema, type StateDigest } from "../../apply/state/state-schem
 import { type KeySealer, openEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
 import { readCopiedRows } from "../../platform/db/copy.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
-import { migrate, readMigrations } from "../../platform/db/migrate.ts";
-import { markUnfinished, readUnfinished, UNFINISHED_SCHEMA } from "../../platform/db/unfinished.ts";
+import {
+  markUnfinished,
+  migrate,
+  readMigrations,
+  readUnfinished,
+  UNFINISHED_SCHEMA,
+} from "../../platform/db/migrate.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
 import { BackupError } from "./backup-error.ts";
 import { analyzeTables, fillTable, moveIdentities, prepareTables } from "./fill-tables.ts";

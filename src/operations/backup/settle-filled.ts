@@ -1,7 +1,7 @@
 import type pg from "pg";
+import { clearUnfinished } from "../../platform/db/migrate.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
-import { clearUnfinished } from "../../platform/db/unfinished.ts";
 import { beginCursorEpoch } from "../../query/changes/change-cursor.ts";
 
 /** Endpoints that are told of changes stand nowhere any more: what was lost may have been told, and what comes may bear the numbers of it. */

@@ -1,7 +1,7 @@
 import { countText } from "../../cli/amounts.ts";
 import { type Noun, verb } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { countPresent } from "../../platform/db/presence.ts";
+import { countPresent } from "../../platform/db/coordination.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { voidWhatWasTold } from "../backup/settle-filled.ts";

@@ -1,8 +1,8 @@
 import { type Config, ConfigError } from "../../config.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import { hasCluster } from "../../platform/db/embedded/home.ts";
+import { readUnfinished } from "../../platform/db/migrate.ts";
 import { type Database, openDatabase } from "../../platform/db/open-database.ts";
-import { readUnfinished } from "../../platform/db/unfinished.ts";
 import { createLogger } from "../../platform/telemetry/log.ts";
 import { type Check, type DatabaseSubject, error, type Finding, warning } from "./finding.ts";
 import { SCHEMA_CHECKS } from "./schema-checks.ts";

@@ -7,7 +7,7 @@ import { AuthSetupError, createSealer, type Sealer } from "../../identity/seal.t
 import { BUCKET_COUNT, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { lookForLag } from "../../insight/console/intake.ts";
-import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/presence.ts";
+import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { findOverdue, type Overdue } from "../../retention/run-retention.ts";
 import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";

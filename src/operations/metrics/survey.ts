@@ -1,8 +1,8 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { countUnownedBuckets } from "../../platform/db/coordination.ts";
 import { type Asked, query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
-import { countUnownedBuckets } from "../../platform/db/presence.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import type { MetricValues } from "../../platform/telemetry/metrics.ts";

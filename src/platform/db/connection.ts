@@ -1,4 +1,7 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import pg from "pg";
+import { currentWaits, type Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { sqlState } from "./database-errors.ts";
 
 /**
@@ -139,4 +142,290 @@ function withOptions(connectionString: string, options: string): string {
   }
   const joined = `${decodeURIComponent((own[1] ?? "").replaceAll("+", " "))} ${options}`;
   return connectionString.replace(own[0], `${own[0].slice(0, 1)}options=${encodeURIComponent(joined)}`);
+}
+
+/** Hears of statements that took long. */
+export interface StatementWatch {
+  /** From so many milliseconds on. */
+  readonly slowMs: number;
+  /**
+   * A statement took `durationMs` from being asked to its answer, an error's too. `statement`: the name of its file, or its
+   * first words; never what was asked or answered.
+   */
+  slow(statement: string, durationMs: number): void;
+}
+
+type Query = (...parameters: unknown[]) => unknown;
+
+/** A statement that drives pg's client by itself, as `CopyIn`. */
+interface Driven {
+  readonly name?: string;
+  submit: unknown;
+  callback: (error?: Error) => void;
+}
+
+const WORDS_SHOWN = 2;
+
+/** What a statement may be called in a log. */
+function nameOf(statement: unknown): string {
+  const { name, text } = (typeof statement === "string" ? { text: statement } : statement) as {
+    readonly name?: string;
+    readonly text?: string;
+  };
+  return name ?? (text ?? "").trim().split(/\s+/, WORDS_SHOWN).join(" ").toLowerCase();
+}
+
+function isDriven(statement: unknown): statement is Driven {
+  return typeof statement === "object" && statement !== null && "submit" in statement;
+}
+
+/**
+ * Takes the time of every statement of a connection: of those that are asked by a promise as the database's part of the
+ * request they are asked for, too.
+ */
+export function watchStatements(client: pg.ClientBase, watch: StatementWatch): void {
+  const watched = client as unknown as { query: Query };
+  const query = watched.query.bind(client);
+  watched.query = (...parameters) => {
+    const [statement] = parameters;
+    const startedAt = performance.now();
+    const over = () => {
+      const durationMs = performance.now() - startedAt;
+      if (durationMs >= watch.slowMs) watch.slow(nameOf(statement), durationMs);
+      return durationMs;
+    };
+    if (isDriven(statement)) {
+      const settle = statement.callback;
+      statement.callback = (error) => {
+        over();
+        settle(error);
+      };
+      return query(...parameters);
+    }
+    const at = parameters.findIndex((parameter) => typeof parameter === "function");
+    if (at !== -1) {
+      const answer = parameters[at] as Query;
+      parameters[at] = (...results: unknown[]) => {
+        over();
+        return answer(...results);
+      };
+      return query(...parameters);
+    }
+    const waits = currentWaits();
+    const asked = query(...parameters) as Promise<unknown>;
+    const count = () => {
+      const durationMs = over();
+      if (waits !== undefined) waits.database += durationMs;
+    };
+    asked.then(count, count);
+    return asked;
+  };
+}
+
+/** Has a request's wait for a connection of a pool counted. */
+function countWaits(pool: pg.Pool): void {
+  const counted = pool as unknown as { connect: Query };
+  const connect = counted.connect.bind(pool);
+  counted.connect = (...parameters) => {
+    const waits = currentWaits();
+    if (waits === undefined || typeof parameters.at(-1) === "function") return connect(...parameters);
+    const startedAt = performance.now();
+    const asked = connect(...parameters) as Promise<unknown>;
+    const count = () => {
+      waits.database += performance.now() - startedAt;
+    };
+    asked.then(count, count);
+    return asked;
+  };
+}
+
+/** Tells the log, and counts, which statements of a thread took `slowMs` or longer; 0: none does. */
+export function tellSlowStatements(slowMs: number, log: Logger, metrics: Metrics): StatementWatch {
+  return {
+    slowMs: slowMs === 0 ? Number.POSITIVE_INFINITY : slowMs,
+    slow(statement, durationMs) {
+      metrics.slowStatements.inc({ statement });
+      log.warn({ statement, ms: Math.round(durationMs * 10) / 10 }, "slow statement");
+    },
+  };
+}
+
+/** A server that has not ended a statement this long after it was asked to is left: it ends the session. */
+const CANCEL_MS_MAX = 500;
+
+/** What pg's types leave out. */
+interface Connected {
+  readonly processID: number;
+  readonly secretKey: number;
+  readonly connection: {
+    readonly stream: { destroy(): void };
+    startup: () => void;
+    cancel(processId: number, secretKey: number): void;
+  };
+}
+
+/** Of whatever is read at the moment: aborts when nobody waits for it any more. */
+const current = new AsyncLocalStorage<AbortSignal | undefined>();
+
+/**
+ * Reads for somebody who may leave: once the signal aborts, the statement that runs is cancelled on the server, no other begins, and
+ * the reading fails with the signal's reason. Only for what changes nothing.
+ */
+export function readFor<Result>(signal: AbortSignal, read: () => Result): Result {
+  return current.run(signal, read);
+}
+
+/** Does something that is to be finished whether or not its reader leaves. */
+export function apartFromReader<Result>(work: () => Result): Result {
+  return current.run(undefined, work);
+}
+
+/** Asks the server to end the statement that a client has running, as its own protocol has it: on a connection of its own. */
+async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): Promise<void> {
+  const { processID, secretKey } = client as unknown as Connected;
+  const asking = new pg.Client({ ...config, connectionTimeoutMillis: CANCEL_MS_MAX });
+  const { connection } = asking as unknown as Connected;
+  connection.startup = () => connection.cancel(processID, secretKey);
+  asking.on("error", () => undefined);
+  // The server closes the connection without an answer.
+  await asking.connect().catch(() => undefined);
+}
+
+/** Has the statements of a pool's connection heed the reader that they are asked for. A connection with one that was cancelled is to be given up. */
+function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
+  const heeding = client as unknown as { query: Query };
+  const query = heeding.query.bind(client);
+  const stop = () => {
+    void cancelStatement(client, config);
+    return setTimeout(() => (client as unknown as Connected).connection.stream.destroy(), CANCEL_MS_MAX);
+  };
+  heeding.query = (...parameters) => {
+    const signal = current.getStore();
+    const hasCallback = parameters.some((parameter) => typeof parameter === "function");
+    if (signal === undefined || hasCallback) return query(...parameters);
+    const [statement] = parameters;
+    const driven = isDriven(statement) ? statement : undefined;
+    if (signal.aborted)
+      return driven === undefined ? Promise.reject(signal.reason) : driven.callback(signal.reason);
+    let leaving: NodeJS.Timeout | undefined;
+    const leave = () => {
+      leaving = stop();
+    };
+    const over = () => {
+      signal.removeEventListener("abort", leave);
+      clearTimeout(leaving);
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    if (driven !== undefined) {
+      const settle = driven.callback;
+      driven.callback = (error) => {
+        over();
+        settle(signal.aborted ? signal.reason : error);
+      };
+      return query(...parameters);
+    }
+    return (query(...parameters) as Promise<unknown>).then(
+      (result) => {
+        over();
+        signal.throwIfAborted();
+        return result;
+      },
+      (error) => {
+        over();
+        throw signal.aborted ? signal.reason : error;
+      },
+    );
+  };
+}
+
+/**
+ * A statement of a pool that is not answered within this time fails, and its connection is given up. A network that has forgotten
+ * a connection says so to nobody, and the operating system sends again what was asked for a quarter of an hour; all
+ * that while every request of a thread would wait for the one that asks for changes of clients and keys. Far more than
+ * any page takes.
+ */
+export const POOL_ANSWER_MS_MAX = 10_000;
+
+/** pg gives it no code. */
+const NOT_ANSWERED = "Query read timeout";
+
+/**
+ * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
+ * taken out fails the statements of whoever has it. `answerMsMax`: how long a statement may take; by default as long as it likes.
+ * `watch` hears of slow ones.
+ */
+export function createPool(
+  config: pg.ClientConfig,
+  log: Logger,
+  size: number,
+  answerMsMax?: number,
+  watch?: StatementWatch,
+): pg.Pool {
+  const bound = answerMsMax === undefined ? {} : { query_timeout: answerMsMax };
+  const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
+  askByPromise(pool);
+  const idle = new Set<pg.PoolClient>();
+  // Sessions of a pool that is being ended may outlive it by a moment, in which a command stops the server that it had started.
+  pool.on("error", (error) => {
+    if (!pool.ending) log.warn({ err: error }, "an idle database connection was lost");
+  });
+  // pg's pool takes its own listener off a connection while somebody has it, and an error that nobody listens for ends
+  // the process: a PostgreSQL killed during a transaction did.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("connect", (client) => heedReaders(client, config));
+  if (watch !== undefined) {
+    pool.on("connect", (client) => watchStatements(client, watch));
+    countWaits(pool);
+  }
+  pool.on("acquire", (client) => idle.delete(client));
+  pool.on("remove", (client) => idle.delete(client));
+  pool.on("release", (error, client) => {
+    if (!error) idle.add(client);
+    else if (error instanceof Error && error.message === NOT_ANSWERED) {
+      // A server that is there goes on with it otherwise, for nobody.
+      void cancelStatement(client, config);
+      // What was forgotten with it would be found out one by one, each by a request that waits as long.
+      for (const other of idle) (other as unknown as Connected).connection.stream.destroy();
+    }
+  });
+  return pool;
+}
+
+/** More than one client has questions at once (`QUESTIONS_AT_ONCE`), so that the others have a connection, too. */
+export const QUESTION_CONNECTIONS = 3;
+
+/**
+ * The pool of a thread's questions: few connections, which no acceptance, appliers or reads wait for. The server ends a statement
+ * that nobody stops in time, also where the node that asked is gone. `connected` hears of each session's process.
+ */
+export function createQuestionPool(
+  config: pg.ClientConfig,
+  log: Logger,
+  watch: StatementWatch,
+  connected: (processId: number) => void,
+): pg.Pool {
+  const pool = createPool(config, log, QUESTION_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
+  pool.on("connect", (client) => {
+    tellProcess(client, connected);
+    client.query(`set statement_timeout = ${POOL_ANSWER_MS_MAX}`).catch(() => undefined);
+  });
+  return pool;
+}
+
+/** Has what is asked of the pool itself asked by promise: by callback it would be asked in the name of whoever released the connection. */
+function askByPromise(pool: pg.Pool): void {
+  (pool as unknown as { query: Query }).query = async (...parameters) => {
+    const client = await pool.connect();
+    let failure: Error | boolean = true;
+    try {
+      const result = await (client.query as Query)(...parameters);
+      failure = false;
+      return result;
+    } catch (error) {
+      if (error instanceof Error) failure = error;
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  };
 }

@@ -1,4 +1,4 @@
-import { apartFromReader } from "./pool.ts";
+import { apartFromReader } from "./connection.ts";
 import type { Queryable } from "./transaction.ts";
 
 const known = new WeakMap<object, Promise<boolean>>();

@@ -2,15 +2,20 @@ import { statfs } from "node:fs/promises";
 import pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { clientConfig, type DurableCommit, type ServerAddress, type SessionSource } from "./connection.ts";
+import {
+  clientConfig,
+  createPool,
+  type DurableCommit,
+  type ServerAddress,
+  type SessionSource,
+  type StatementWatch,
+} from "./connection.ts";
 import { findDurabilityGaps } from "./dialect.ts";
 import { findUndistributed } from "./distribute.ts";
 import { isDistributed } from "./distribution.ts";
 import { hasCluster } from "./embedded/home.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
-import { findRecords, migrate } from "./migrate.ts";
-import { createPool, type StatementWatch } from "./pool.ts";
-import { readUnfinished } from "./unfinished.ts";
+import { findRecords, migrate, readUnfinished } from "./migrate.ts";
 
 /** The database cannot be used as it is; the message says why and what to do, in one line. */
 class UnusableDatabaseError extends OperatorError {}
@@ -293,4 +298,39 @@ async function checkDistribution(pool: pg.Pool): Promise<void> {
 export async function freeDiskBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
+}
+
+const LOOK_MS = 1_000;
+
+/**
+ * Watches the free space under the embedded database. PostgreSQL panics when its write-ahead log cannot be written, so
+ * batches are refused before that.
+ */
+export class DiskWatch {
+  #blocked: string | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  constructor(directory: string | undefined, minFreeBytes: number) {
+    if (directory === undefined || minFreeBytes === 0) return;
+    const look = () =>
+      freeDiskBytes(directory).then(
+        (bytes) => {
+          this.#blocked = bytes < minFreeBytes ? "The disk is almost full." : undefined;
+        },
+        () => {
+          this.#blocked = "The free disk space cannot be read.";
+        },
+      );
+    void look();
+    this.#timer = setInterval(look, LOOK_MS).unref();
+  }
+
+  /** Why nothing may be accepted now; undefined when there is room. */
+  get blocked(): string | undefined {
+    return this.#blocked;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 }

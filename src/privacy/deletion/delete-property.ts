@@ -4,7 +4,7 @@ import { identityOnly } from "#contract/redact-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { LogPart } from "../../apply/backlog.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
+import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";

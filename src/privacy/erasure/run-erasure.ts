@@ -6,7 +6,7 @@ import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
 import { type RecordIdentity, RedactionList } from "../../ingest/redact.ts";
-import { withExclusiveWork } from "../../platform/db/exclusive-work.ts";
+import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { forgetStatistics, rewriteRejected } from "../../retention/rewrite-log.ts";

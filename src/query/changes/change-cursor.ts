@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { ALL_BUCKETS, BUCKET_COUNT } from "../../ingest/log/part-name.ts";
+import { apartFromReader } from "../../platform/db/connection.ts";
 import { query } from "../../platform/db/dialect.ts";
-import { apartFromReader } from "../../platform/db/pool.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { SealedCursors } from "../page-cursors.ts";

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { OperatorError } from "../errors/operator-error.ts";
 import { namedStatement, readStatement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
@@ -102,4 +103,82 @@ export async function countUnownedBuckets(on: Queryable): Promise<number> {
   const { rows: leases } = await on.query(readLeases);
   const { rows } = await on.query<{ unowned: number }>({ ...countUnowned, values: [JSON.stringify(leases)] });
   return rows[0]?.unowned ?? 0;
+}
+
+/**
+ * Advisory lock that every apply transaction shares, and that retention takes alone for the milliseconds in which it puts a
+ * window in the place of another: then no applier holds a lock on the table, and nobody who accepts has to wait for one.
+ */
+export const APPLY_GATE = 7_302_006;
+/**
+ * Taken alone before the gate is closed, and shared by every apply transaction that finds it free: who does not find it free is to be
+ * quick, as others will soon wait for it.
+ */
+const CLOSING_SOON = 7_302_007;
+/** Begins a transaction that goes through the gate; one statement, as it is asked for by every apply transaction. */
+const BEGIN_BEHIND_GATE = `begin; select pg_advisory_xact_lock_shared(${APPLY_GATE}), pg_try_advisory_xact_lock_shared(${CLOSING_SOON}) as has_time`;
+
+/** Begins an apply transaction. True: the gate is about to be closed, so it should be short. */
+export async function beginBehindGate(client: pg.ClientBase, bounds: object): Promise<boolean> {
+  // Two statements have two answers, of which the types know nothing.
+  const answers = (await client.query({ text: BEGIN_BEHIND_GATE, ...bounds })) as unknown as pg.QueryResult<{
+    has_time: boolean;
+  }>[];
+  return answers[1]?.rows[0]?.has_time === false;
+}
+
+/**
+ * Waits until every apply transaction has ended that began without knowing of it, while others begin and are short; throws as
+ * PostgreSQL does where that takes longer than the session's `lock_timeout`. Ends with the caller's transaction.
+ */
+export async function announceGate(client: pg.ClientBase): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1)", [CLOSING_SOON]);
+}
+
+/** Waits until no apply transaction is under way, and holds up those that come, until the caller's transaction ends. */
+export async function closeGate(client: pg.ClientBase): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1)", [APPLY_GATE]);
+}
+
+/**
+ * Advisory lock of whoever reads the whole log to put something in the place of what is there, or takes something out of it:
+ * a replay, an erasure, a deletion, retention. One at a time: a replay that had read a part before it was redacted would bring back what
+ * is gone.
+ */
+const EXCLUSIVE_WORK_LOCK = 7_302_021;
+
+/** Another replay, erasure, deletion or retention run, or a backup, is under way; the message says so, for whoever asked. */
+export class WorkUnderWay extends OperatorError {}
+
+const UNDER_WAY =
+  "A replay, an erasure, a deletion, a run of retention or a backup is under way: try again when it is done.";
+
+/**
+ * Has the log stay as it is, but for what is added, until the client's session ends: others may read it so at the same time. Throws
+ * WorkUnderWay at once where somebody rewrites or replays it.
+ */
+export async function holdOffExclusiveWork(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock_shared($1) as taken", [
+    EXCLUSIVE_WORK_LOCK,
+  ]);
+  if (rows[0]?.taken !== true) throw new WorkUnderWay(UNDER_WAY);
+}
+
+/**
+ * Runs `work` while nobody else rewrites or replays the log. The lock is the session's: it ends with the client's connection.
+ * Throws WorkUnderWay at once where another holds it.
+ */
+export async function withExclusiveWork<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+    EXCLUSIVE_WORK_LOCK,
+  ]);
+  if (rows[0]?.taken !== true) throw new WorkUnderWay(UNDER_WAY);
+  try {
+    return await work();
+  } finally {
+    await client.query("select pg_advisory_unlock($1)", [EXCLUSIVE_WORK_LOCK]).catch(() => undefined);
+  }
 }
