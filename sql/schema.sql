@@ -269,13 +269,22 @@ create table bellhop.operator (
   role text not null,
   grants text[] not null,
   password_hash text,
+  email text collate "C",
+  oidc_issuer text collate "C",
+  oidc_subject text collate "C",
+  totp_sealed text,
+  totp_since timestamp with time zone,
+  totp_step bigint,
+  recovery_digests bytea[] default '{}'::bytea[] not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   password_changed_at timestamp with time zone default clock_timestamp() not null,
   last_login_at timestamp with time zone,
   disabled_at timestamp with time zone,
   constraint operator_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'::text)),
   constraint operator_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'revenue'::text, 'operator'::text, 'admin'::text]))),
-  constraint operator_pkey PRIMARY KEY (name)
+  constraint operator_pkey PRIMARY KEY (name),
+  constraint operator_email_key UNIQUE (email),
+  constraint operator_oidc_issuer_oidc_subject_key UNIQUE (oidc_issuer, oidc_subject)
 );
 
 create table bellhop.operator_session (

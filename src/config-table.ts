@@ -139,6 +139,20 @@ export const SETTINGS = [
     "A webhook endpoint none of whose tries was good for so long is paused.",
   ),
   text(
+    "CONSOLE_OIDC_ISSUER",
+    undefined,
+    "Issuer of the OpenID Connect provider with which operators log in to the console, as its documents name it.",
+  ),
+  text(
+    "CONSOLE_OIDC_CLIENT_ID",
+    undefined,
+    "What the provider calls the console; its redirect URI there is BASE_URL/console/api/oidc/callback.",
+  ),
+  secret(
+    "CONSOLE_OIDC_CLIENT_SECRET",
+    "The secret that the provider gave the console; without it the console is a public client (PKCE).",
+  ),
+  text(
     "TRUSTED_PROXIES",
     undefined,
     "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For that is none of theirs. Without it the header is not looked at.",

@@ -62,6 +62,18 @@ function readAddress(name: SettingName, value: string | undefined): string | und
   return value.replace(/\/+$/, "");
 }
 
+function readSingleSignOn(text: (name: SettingName) => string | undefined): Config["singleSignOn"] {
+  const issuer = readAddress("CONSOLE_OIDC_ISSUER", text("CONSOLE_OIDC_ISSUER"));
+  const clientId = text("CONSOLE_OIDC_CLIENT_ID");
+  if (issuer === undefined) return undefined;
+  if (clientId === undefined)
+    throw new ConfigError("CONSOLE_OIDC_ISSUER takes a CONSOLE_OIDC_CLIENT_ID beside it.");
+  const { protocol, hostname } = new URL(issuer);
+  if (protocol !== "https:" && !isLoopback(hostname))
+    throw new ConfigError("CONSOLE_OIDC_ISSUER must be an https address.");
+  return { issuer, clientId, clientSecret: text("CONSOLE_OIDC_CLIENT_SECRET") };
+}
+
 function readNetworksOf(name: SettingName, text: string | undefined): readonly string[] {
   try {
     return readNetworks(text ?? "");
@@ -225,6 +237,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     slowQueryMs: number("SLOW_QUERY_MS"),
     telemetry: readTelemetry({ text, number, refusal: (reason) => new ConfigError(reason) }),
     webhookAllowedNetworks: readNetworksOf("WEBHOOK_ALLOWED_NETWORKS", text("WEBHOOK_ALLOWED_NETWORKS")),
+    singleSignOn: readSingleSignOn(text),
     trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),
   };

@@ -81,6 +81,7 @@ const SECTIONS: readonly {
     title: "Operate",
     entries: [
       ["docs/operations.md", "Operations"],
+      ["docs/operators.md", "Operators"],
       ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Settings"],
       ["docs/backup.md", "Backup"],

@@ -330,15 +330,25 @@ create index audit_entry_client on audit_entry (client_id, audit_id);
 set local search_path = default;
 -- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.
 -- password_hash: the parameters of scrypt, salt and key; null: no local password. grants: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or */*.
+-- email: whose first login at the OpenID Connect provider binds the account (oidc_issuer, oidc_subject). totp_sealed: the secret of an
+-- authenticator app, sealed; codes are asked for from totp_since on, each good once (totp_step).
 create table bellhop.operator (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
   role text not null check (role in ('viewer', 'revenue', 'operator', 'admin')),
   grants text[] not null,
   password_hash text,
+  email text collate "C" unique,
+  oidc_issuer text collate "C",
+  oidc_subject text collate "C",
+  totp_sealed text,
+  totp_since timestamptz,
+  totp_step bigint,
+  recovery_digests bytea[] not null default '{}',
   created_at timestamptz not null default clock_timestamp(),
   password_changed_at timestamptz not null default clock_timestamp(),
   last_login_at timestamptz,
-  disabled_at timestamptz
+  disabled_at timestamptz,
+  unique (oidc_issuer, oidc_subject)
 );
 
 -- A session is known by the SHA-256 of its id, which only the browser has: who reads this table can use none of them.

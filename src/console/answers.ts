@@ -29,7 +29,13 @@ export interface SessionAnswer {
     readonly permissions: readonly Permission[];
     /** `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*`, or one for everything. */
     readonly grants: readonly string[];
+    /** False: logs in at the OpenID Connect provider alone. */
+    readonly hasPassword: boolean;
+    /** Codes of an authenticator app are asked for at a login with the password. */
+    readonly hasTotp: boolean;
   } | null;
+  /** Null: no OpenID Connect provider is configured. */
+  readonly singleSignOn: { readonly host: string } | null;
   /** Sent with every POST; null without a session. Changes with each login. */
   readonly csrfToken: string | null;
   /** Idle sessions end sooner. */
@@ -340,10 +346,26 @@ export interface LabelsAnswer extends Page<LabelItem> {
   readonly unmapped: { readonly labels: number; readonly records: number };
 }
 
+/** The secret of an authenticator app; `uri` is for a QR code. */
+export interface TotpAnswer {
+  readonly secret: string;
+  readonly uri: string;
+}
+
+/** The only answer with the recovery codes; each is good once in the place of a code. */
+export interface TotpConfirmedAnswer {
+  readonly recoveryCodes: readonly string[];
+}
+
 export interface OperatorItem {
   readonly name: string;
   readonly role: Role;
   readonly grants: readonly string[];
+  readonly email: string | null;
+  /** The account with this email has logged in; later accounts with it are others. */
+  readonly isBound: boolean;
+  readonly hasPassword: boolean;
+  readonly hasTotp: boolean;
   readonly createdAt: string;
   readonly lastLoginAt: string | null;
   /** Set: cannot log in. */
@@ -357,10 +379,10 @@ export interface OperatorsAnswer {
   readonly roles: readonly Role[];
 }
 
-/** The only answer with the password. */
+/** The only answer with the password; null: the operator logs in at the OpenID Connect provider alone. */
 export interface OperatorPasswordAnswer {
   readonly name: string;
-  readonly password: string;
+  readonly password: string | null;
 }
 
 export interface AuditItem {

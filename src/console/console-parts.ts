@@ -2,6 +2,7 @@ import type { FastifyReply } from "fastify";
 import type { AuthAdmin } from "../identity/admin.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import type { LoginParts, OperatorSession } from "../identity/operators.ts";
+import type { SingleSignOn } from "../identity/single-sign-on.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";
@@ -21,6 +22,14 @@ export function sessionCookieOf(baseUrl: string): SessionCookie | undefined {
   return {
     name: `bellhop-console-${port === "" ? "80" : port}`,
     attributes: "Path=/console; HttpOnly; SameSite=Strict",
+  };
+}
+
+/** The cookie of a single sign-on that has begun: it has to come along when the provider leads back, unlike a session's. */
+export function signOnCookieOf({ name, attributes }: SessionCookie): SessionCookie {
+  return {
+    name: name.replace("console", "sign-on"),
+    attributes: attributes.replace("SameSite=Strict", "SameSite=Lax; Max-Age=600"),
   };
 }
 
@@ -51,6 +60,8 @@ export interface ConsoleParts {
   readonly context: HttpContext;
   readonly internals: AuthInternals;
   readonly login: LoginParts;
+  /** Undefined where no provider is configured. */
+  readonly singleSignOn: SingleSignOn | undefined;
   /** Limits concurrent reads: operators share connections and the event loop with partners' batches. */
   readonly questions: Semaphore;
   readonly webhookRules: AddressRules;

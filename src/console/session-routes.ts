@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordAudit } from "../identity/audit.ts";
 import {
   closeSession,
+  confirmCode,
   confirmPassword,
   csrfTokenOf,
   hasOperators,
@@ -11,25 +12,31 @@ import {
   setOperatorPassword,
 } from "../identity/operators.ts";
 import { permissionsOf } from "../identity/roles.ts";
+import { beginTotp, confirmTotp, resetTotp } from "../identity/second-factor.ts";
+import { SignOnRefused, signOn } from "../identity/single-sign-on.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
-import type { SessionAnswer } from "./answers.ts";
+import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "./answers.ts";
 import {
   adminOf,
   type ConsoleParts,
   cookieOf,
   endedCookieOf,
+  readCookie,
   type SessionCookie,
   sendAnswer,
+  signOnCookieOf,
 } from "./console-parts.ts";
 import { addChange, receiveJson, type Told } from "./console-routes.ts";
 import { CONSOLE_API, requireOwnOrigin, sessionOf } from "./guard.ts";
 
 const PASSWORD_CHARACTERS_MAX = 1_024;
+const CODE_CHARACTERS_MAX = 64;
 /** Anybody may send one: it is bounded before anything else is known of its sender. */
 const LOGIN_BYTES_MAX = 4_096;
 
-function accountOf({ name, role, scope }: OperatorSession): NonNullable<SessionAnswer["operator"]> {
-  return { name, role, permissions: permissionsOf(role), grants: scope.grants };
+function accountOf(session: OperatorSession): NonNullable<SessionAnswer["operator"]> {
+  const { name, role, scope, hasPassword, hasTotp } = session;
+  return { name, role, permissions: permissionsOf(role), grants: scope.grants, hasPassword, hasTotp };
 }
 
 async function describe(
@@ -43,6 +50,7 @@ async function describe(
     expiresAt: session?.expiresAt.toISOString() ?? null,
     idleSeconds: SESSION_IDLE_SECONDS,
     hasOperators: session !== undefined || (await hasOperators(parts.context.pool)),
+    singleSignOn: parts.singleSignOn === undefined ? null : { host: parts.singleSignOn.host },
     version,
   };
 }
@@ -64,12 +72,15 @@ async function answerLogin(
   reply: FastifyReply,
 ) {
   const cookie = requireCookie(parts);
-  const body = await receiveJson(parts, request, LOGIN_BYTES_MAX, ["name", "password"]);
+  const body = await receiveJson(parts, request, LOGIN_BYTES_MAX, ["name", "password", "code"]);
   const name = body.requiredText("name");
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
-  const result = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password);
+  const code = body.text("code", CODE_CHARACTERS_MAX);
+  const result = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password, code);
   if (result.kind === "limited") throw tooManyAttempts(result.waitSeconds);
   if (result.kind === "refused") throw new ConsoleError("bellhop.console.LoginFailed");
+  if (result.kind === "code-needed") throw new ConsoleError("bellhop.console.CodeNeeded");
+  if (result.kind === "code-wrong") throw new ConsoleError("bellhop.console.CodeWrong");
   // A session that this browser had before is not left behind.
   const before = await sessionOf(parts, request);
   if (before !== undefined) await closeSession(parts.context.pool, before.id);
@@ -77,10 +88,9 @@ async function answerLogin(
   return sendAnswer(reply, await describe(parts, version, result.session));
 }
 
-async function changePassword(parts: ConsoleParts, version: string, told: Told): Promise<SessionAnswer> {
-  const { body, operator, request } = told;
+/** Throws unless the form has the operator's own password. */
+async function requirePassword(parts: ConsoleParts, { body, operator, request }: Told): Promise<void> {
   const current = body.requiredText("current", PASSWORD_CHARACTERS_MAX);
-  const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
   const known = await confirmPassword(
     parts.login,
     parts.context.clientAddress(request.raw),
@@ -89,6 +99,12 @@ async function changePassword(parts: ConsoleParts, version: string, told: Told):
   );
   if (known === "wrong") throw new ConsoleError("bellhop.console.LoginFailed");
   if (known !== "right") throw tooManyAttempts(known.waitSeconds);
+}
+
+async function changePassword(parts: ConsoleParts, version: string, told: Told): Promise<SessionAnswer> {
+  const { body, operator } = told;
+  const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
+  await requirePassword(parts, told);
   const { who } = adminOf(parts, operator);
   await setOperatorPassword({ pool: parts.context.pool, who }, operator.name, password, operator.id);
   return describe(parts, version, operator);
@@ -113,5 +129,83 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
   });
   addChange(scope, parts, "own-account", "password", ["current", "password"], (told) =>
     changePassword(parts, version, told),
+  );
+  addTotpRoutes(scope, parts);
+  addSignOnRoutes(scope, parts);
+}
+
+/** The second factor of a local password. */
+function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { login } = parts;
+  addChange(scope, parts, "own-account", "totp/begin", ["current"], async (told): Promise<TotpAnswer> => {
+    await requirePassword(parts, told);
+    return beginTotp(login, told.operator.name);
+  });
+  addChange(
+    scope,
+    parts,
+    "own-account",
+    "totp/confirm",
+    ["code"],
+    async (told): Promise<TotpConfirmedAnswer> => {
+      const { name } = told.operator;
+      const waitSeconds = login.limiter.takeCode(name);
+      if (waitSeconds > 0) throw tooManyAttempts(waitSeconds);
+      const { who } = adminOf(parts, told.operator);
+      const code = told.body.requiredText("code", CODE_CHARACTERS_MAX);
+      const recoveryCodes = await confirmTotp(login, who, name, code);
+      login.limiter.forgetCodes(name);
+      return { recoveryCodes };
+    },
+  );
+  addChange(scope, parts, "own-account", "totp/disable", ["code"], async ({ body, operator, request }) => {
+    const { pool, clientAddress } = parts.context;
+    const code = body.requiredText("code", CODE_CHARACTERS_MAX);
+    const known = await confirmCode(login, clientAddress(request.raw), operator.name, code);
+    if (known === "wrong") throw new ConsoleError("bellhop.console.CodeWrong");
+    if (known !== "right") throw tooManyAttempts(known.waitSeconds);
+    await resetTotp(pool, adminOf(parts, operator).who, operator.name);
+  });
+}
+
+/** Single sign-on: to the provider, and back from it. Whatever goes wrong leads to the login page, which has the words for it. */
+function addSignOnRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { singleSignOn } = parts;
+  if (singleSignOn === undefined) return;
+  const { pool, clientAddress } = parts.context;
+  const callback = () => `${parts.baseUrl()}${CONSOLE_API}/oidc/callback`;
+  const options = { config: { permission: "public" } } as const;
+  const orRefusal = async (request: FastifyRequest, reply: FastifyReply, work: () => Promise<string>) => {
+    try {
+      return reply.redirect(await work(), 303);
+    } catch (error) {
+      if (!(error instanceof SignOnRefused)) throw error;
+      request.log.warn({ err: error.cause, reason: error.reason }, "single sign-on was refused");
+      return reply.redirect(`/console/?refused=${error.reason}`, 303);
+    }
+  };
+  scope.get(`${CONSOLE_API}/oidc/start`, options, (request, reply) =>
+    orRefusal(request, reply, async () => {
+      const cookie = requireCookie(parts);
+      const { location, kept } = await singleSignOn.begin(callback());
+      reply.header("set-cookie", cookieOf(signOnCookieOf(cookie), kept));
+      return location;
+    }),
+  );
+  scope.get(`${CONSOLE_API}/oidc/callback`, options, (request, reply) =>
+    orRefusal(request, reply, async () => {
+      const cookie = requireCookie(parts);
+      const kept = readCookie(request.headers.cookie, signOnCookieOf(cookie).name);
+      reply.header("set-cookie", endedCookieOf(signOnCookieOf(cookie)));
+      if (kept === undefined) throw new SignOnRefused("expired");
+      const address = clientAddress(request.raw);
+      if (parts.login.limiter.take(address, "") > 0) throw new SignOnRefused("attempts");
+      const { search } = new URL(request.raw.url ?? "", callback());
+      const account = await singleSignOn.complete(new URL(search, callback()), kept);
+      const session = await signOn(pool, account, address);
+      parts.login.limiter.forget(address, "");
+      reply.header("set-cookie", cookieOf(cookie, session.id));
+      return "/console/";
+    }),
   );
 }

@@ -90,6 +90,9 @@ const ATTEMPTS_MAX = 10;
  */
 const ADDRESS_ATTEMPTS_MAX = 30;
 const WINDOW_MS = 300_000;
+/** A code has six digits, and only who knows the password may try one. */
+const CODES_MAX = 5;
+const CODES_WINDOW_MS = 900_000;
 
 /** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */
 const LOGINS = { rows: 10_000, numbers: Math.max(ADDRESS_ATTEMPTS_MAX, ORIGIN_NUMBERS) } as const;
@@ -100,6 +103,9 @@ export interface LoginLimiter {
    * counts as its network.
    */
   take(address: string, name: string): number;
+  /** Notes a code of an authenticator app for a name, whichever address it came from; answers as `take`. */
+  takeCode(name: string): number;
+  forgetCodes(name: string): void;
   /** Forgets the attempts of this pair and of this address: the password was right. */
   forget(address: string, name: string): void;
 }
@@ -116,14 +122,16 @@ export function createLoginLimiter(
 ): LoginLimiter {
   const attempts = new SharedTable(memory, LOGINS);
   const pairOf = (origin: string, name: string) => `${origin} ${name}`;
-  const note = (key: string, now: number, most: number): number =>
-    attempts.use(key, now, (times) => noteInWindow(times, now, { most, windowMs: WINDOW_MS })) ?? 0;
+  const note = (key: string, now: number, most: number, windowMs = WINDOW_MS): number =>
+    attempts.use(key, now, (times) => noteInWindow(times, now, { most, windowMs })) ?? 0;
   const forget = (key: string, now: number, attemptsMax: number): void => {
     attempts.use(key, now, (times) => {
       for (let at = 0; at < attemptsMax; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
     });
   };
   return {
+    takeCode: (name) => note(`code of ${name}`, clock(), CODES_MAX, CODES_WINDOW_MS),
+    forgetCodes: (name) => forget(`code of ${name}`, clock(), CODES_MAX),
     take(address, name) {
       const now = clock();
       const origin = countedOrigin(attempts, address, now, WINDOW_MS);

@@ -269,7 +269,9 @@ const LIST = namedStatement(
   select 'webhook_secret', endpoint_id::text, 'webhook secret ' || endpoint_id || '/' || slot, sealed
   from bellhop.webhook_secret
   union all
-  select 'payload_key', key_id::text, 'payload key ' || key_id, sealed from bellhop.payload_key`,
+  select 'payload_key', key_id::text, 'payload key ' || key_id, sealed from bellhop.payload_key
+  union all
+  select 'operator', name, 'operator totp ' || name, totp_sealed from bellhop.operator where totp_sealed is not null`,
 );
 
 /** For each place how a value is replaced: only while it is still the one that was read, so that nodes doing it at once do no harm. */
@@ -286,6 +288,10 @@ const RESEAL = {
   webhook_secret: namedStatement(
     "reseal-webhook-secret",
     `update bellhop.webhook_secret set sealed = $3 where endpoint_id = $1 and sealed = $2`,
+  ),
+  operator: namedStatement(
+    "reseal-totp",
+    `update bellhop.operator set totp_sealed = $3 where name = $1 and totp_sealed = $2`,
   ),
   payload_key: namedStatement(
     "reseal-payload-key",

@@ -12,13 +12,16 @@ import {
   type OperatorSummary,
   operatorsWithin,
   removeOperator,
+  setOperatorAccount,
   setOperatorPassword,
   setOperatorRights,
 } from "./operators.ts";
 import { ROLES } from "./roles.ts";
 import { checkOperatorGrants, readRole } from "./scope.ts";
+import { resetTotp } from "./second-factor.ts";
 
 const NAME_CHARACTERS_MAX = 64;
+const EMAIL_CHARACTERS_MAX = 255;
 
 function itemOf({
   createdAt,
@@ -54,12 +57,14 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     roles: ROLES,
   });
   addQuestion(scope, parts, "manage-operators", "operators", [], describe);
-  const createFields = ["name", "role", "grants"];
+  const createFields = ["name", "role", "grants", "email"];
   addChange(scope, parts, "manage-operators", "operators", createFields, async (told) => {
     const name = told.body.requiredText("name", NAME_CHARACTERS_MAX);
     const role = readRole(told.body.requiredText("role"));
-    const password = newPassword();
-    await createOperator(operatorAdminOf(told), name, password, { role, grants: givenGrants(told) });
+    const email = told.body.text("email", EMAIL_CHARACTERS_MAX);
+    const password = email === undefined ? newPassword() : null;
+    const rights = { role, grants: givenGrants(told), email };
+    await createOperator(operatorAdminOf(told), name, password ?? undefined, rights);
     return { name, password } satisfies OperatorPasswordAnswer;
   });
   /** A change of another operator: nobody locks themselves out. */
@@ -94,4 +99,8 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   change("disable", [], (admin, name) => disableOperator(admin, name, true));
   change("enable", [], (admin, name) => disableOperator(admin, name, false));
   change("remove", [], removeOperator);
+  change("reset-totp", [], ({ who }, name) => resetTotp(pool, who, name));
+  change("account", ["email"], (admin, name, { body }) =>
+    setOperatorAccount(admin, name, { email: body.text("email", EMAIL_CHARACTERS_MAX) }),
+  );
 }

@@ -9,15 +9,18 @@ import type { LoginLimiter } from "./attempt-limiters.ts";
 import { recordAudit } from "./audit.ts";
 import { ROLES, type Role } from "./roles.ts";
 import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
+import type { Sealer } from "./seal.ts";
+import { useCode } from "./second-factor.ts";
 
 const INSERT = namedStatement(
   "insert-operator",
-  `insert into bellhop.operator (name, password_hash, role, grants) values ($1, $2, $3, $4)
-  on conflict (name) do nothing`,
+  `insert into bellhop.operator (name, password_hash, role, grants, email) values ($1, $2, $3, $4, $5)
+  on conflict do nothing`,
 );
 const LIST = namedStatement(
   "list-operators",
-  `select name, role, grants, created_at as "createdAt", password_changed_at as "passwordChangedAt",
+  `select name, role, grants, email, oidc_subject is not null as "isBound", password_hash is not null as "hasPassword",
+    totp_since is not null as "hasTotp", created_at as "createdAt", password_changed_at as "passwordChangedAt",
     last_login_at as "lastLoginAt", disabled_at as "disabledAt"
   from bellhop.operator
   order by name
@@ -26,6 +29,11 @@ const LIST = namedStatement(
 const SET_ROLE = namedStatement(
   "set-operator-role",
   `update bellhop.operator set role = coalesce($2, role), grants = coalesce($3, grants) where name = $1`,
+);
+/** Another account; the one before is let in no more. */
+const SET_ACCOUNT = namedStatement(
+  "set-operator-account",
+  `update bellhop.operator set email = $2, oidc_issuer = $3, oidc_subject = $4 where name = $1`,
 );
 const REMOVE = namedStatement("remove-operator", `delete from bellhop.operator where name = $1`);
 const SET_PASSWORD = namedStatement(
@@ -50,6 +58,12 @@ export interface OperatorSummary {
   readonly role: Role;
   /** As `Scope` takes them. */
   readonly grants: readonly string[];
+  /** Of the account at the OpenID Connect provider. */
+  readonly email: string | null;
+  /** The account has logged in, or was named by its subject. */
+  readonly isBound: boolean;
+  readonly hasPassword: boolean;
+  readonly hasTotp: boolean;
   readonly createdAt: Date;
   readonly passwordChangedAt: Date;
   readonly lastLoginAt: Date | null;
@@ -83,24 +97,31 @@ export interface OperatorRights {
 export async function createOperator(
   { pool, who }: OperatorAdmin,
   name: string,
-  password: string,
-  rights: Partial<OperatorRights>,
+  password: string | undefined,
+  rights: Partial<OperatorRights> & { readonly email?: string | undefined },
 ): Promise<void> {
   if (!looksLikeOperatorName(name)) {
     throw new AuthInputError(
       "An operator's name is 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit.",
     );
   }
-  checkPassword(password, name);
+  if (password !== undefined) checkPassword(password, name);
+  const email = rights.email === undefined ? null : requireEmail(rights.email);
+  if (password === undefined && email === null)
+    throw new AuthInputError(
+      "An operator has a password, or an email address of the OpenID Connect provider.",
+    );
   const isFirst = (await listOperators(pool)).length === 0;
   const role = rights.role ?? (isFirst ? "admin" : undefined);
   if (role === undefined) throw new AuthInputError(`Name the operator's role: ${ROLES.join(", ")}.`);
   const grants = checkOperatorGrants(rights.grants ?? (isFirst ? [EVERYTHING] : []));
-  const hash = await hashPassword(password);
+  const hash = password === undefined ? null : await hashPassword(password);
   await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...INSERT, values: [name, hash, role, grants] });
-    if (rowCount !== 1) throw new AuthInputError(`There is an operator ${name} already.`);
-    await recordAudit(client, { who, what: "create-operator", detail: { operator: name, role, grants } });
+    const { rowCount } = await client.query({ ...INSERT, values: [name, hash, role, grants, email] });
+    if (rowCount !== 1)
+      throw new AuthInputError(`There is an operator ${name} already, or one with this email.`);
+    const detail = { operator: name, role, grants, ...(email !== null && { email }) };
+    await recordAudit(client, { who, what: "create-operator", detail });
   });
 }
 
@@ -127,6 +148,46 @@ export async function setOperatorRights(
     if (rowCount !== 1) throw noSuchOperator(name);
     const detail = { operator: name, ...(role && { role }), ...(grants && { grants }) };
     await recordAudit(client, { who, what: "set-operator-rights", detail });
+  });
+}
+
+const EMAIL_SHAPE = /^[!-?A-~]{1,64}@[!-?A-~]{1,190}$/;
+
+/** An address as operators have it, in small letters; undefined for what is none. ASCII alone: other letters fold to the same. */
+export function readEmail(text: string): string | undefined {
+  return EMAIL_SHAPE.test(text) ? text.toLowerCase() : undefined;
+}
+
+function requireEmail(text: string): string {
+  const email = readEmail(text);
+  if (email === undefined) throw new AuthInputError(`${JSON.stringify(text)} is no email address.`);
+  return email;
+}
+
+/** An account at the OpenID Connect provider: by address until its first login, or by issuer and subject. */
+export interface OperatorAccount {
+  readonly email?: string | undefined;
+  readonly issuer?: string | undefined;
+  readonly subject?: string | undefined;
+}
+
+/** Gives an operator another account (none: takes it away) and ends the sessions. Throws AuthInputError. */
+export async function setOperatorAccount(
+  { pool, who }: OperatorAdmin,
+  name: string,
+  account: OperatorAccount,
+): Promise<void> {
+  const email = account.email === undefined ? null : requireEmail(account.email);
+  const { issuer = null, subject = null } = account;
+  await withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...SET_ACCOUNT, values: [name, email, issuer, subject] });
+    if (rowCount !== 1) throw noSuchOperator(name);
+    await closeSessionsOf(client, name);
+    await recordAudit(client, {
+      who,
+      what: "set-operator-account",
+      detail: { operator: name, email, subject },
+    });
   });
 }
 
@@ -187,7 +248,7 @@ function noSuchOperator(name: string): AuthInputError {
 
 const READ_CREDENTIALS = namedStatement(
   "read-operator-credentials",
-  `select password_hash as "passwordHash", disabled_at is not null as disabled from bellhop.operator where name = $1`,
+  `select password_hash as "passwordHash", disabled_at is not null as disabled, totp_since is not null as "hasTotp" from bellhop.operator where name = $1`,
 );
 
 /** What a login works with on one thread. */
@@ -196,12 +257,16 @@ export interface LoginParts {
   readonly limiter: LoginLimiter;
   /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
   readonly hashing: Semaphore;
+  readonly sealer: Sealer;
 }
 
 /** What became of an attempt; `waitSeconds` until another is looked at. */
 type LoginResult =
   | { readonly kind: "in"; readonly session: OperatorSession }
   | { readonly kind: "refused" }
+  /** The password was right; a code of the authenticator app is asked for, or another one. */
+  | { readonly kind: "code-needed" }
+  | { readonly kind: "code-wrong" }
   | { readonly kind: "limited"; readonly waitSeconds: number };
 
 /** Names that cannot be are one, or they would push those that matter out of the limiter's memory. */
@@ -216,10 +281,10 @@ async function isRight(
   address: string,
   name: string,
   password: string,
-): Promise<{ readonly isKnown: boolean; readonly right: boolean }> {
+): Promise<{ readonly isKnown: boolean; readonly right: boolean; readonly hasTotp: boolean }> {
   // Text that no name can be never reaches the database.
   const asked = looksLikeOperatorName(name) ? name : "";
-  const { rows } = await pool.query<{ passwordHash: string | null; disabled: boolean }>({
+  const { rows } = await pool.query<{ passwordHash: string | null; disabled: boolean; hasTotp: boolean }>({
     ...READ_CREDENTIALS,
     values: [asked],
   });
@@ -229,7 +294,8 @@ async function isRight(
     () => matchesPassword(looksLikePassword(password) ? password : "", row?.passwordHash ?? undefined),
     site?.network ?? subnet,
   );
-  return { isKnown: row !== undefined, right: matches && row?.disabled === false };
+  const right = matches && row?.disabled === false;
+  return { isKnown: row !== undefined, right, hasTotp: row?.hasTotp === true };
 }
 
 /** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be looked at. */
@@ -238,15 +304,22 @@ export async function logIn(
   address: string,
   name: string,
   password: string,
+  code: string | undefined,
 ): Promise<LoginResult> {
   const waitSeconds = parts.limiter.take(address, limitedName(name));
   if (waitSeconds > 0) return { kind: "limited", waitSeconds };
-  const { isKnown, right } = await isRight(parts, address, name, password);
+  const { isKnown, right, hasTotp } = await isRight(parts, address, name, password);
   if (!right) {
     // Of names that nobody has nothing is kept: whoever invents them would write the audit.
     if (isKnown)
       await recordAudit(parts.pool, { who: `console:${name}`, what: "refuse-login", detail: { address } });
     return { kind: "refused" };
+  }
+  if (hasTotp) {
+    if (code === undefined) return { kind: "code-needed" };
+    const known = await confirmCode(parts, address, name, code);
+    if (known === "wrong") return { kind: "code-wrong" };
+    if (known !== "right") return { kind: "limited", waitSeconds: known.waitSeconds };
   }
   parts.limiter.forget(address, name);
   const session = await openSession(parts.pool, name);
@@ -254,6 +327,34 @@ export async function logIn(
   if (session === undefined) return { kind: "refused" };
   await recordAudit(parts.pool, { who: `console:${name}`, what: "log-in", detail: { address } });
   return { kind: "in", session };
+}
+
+/** Whether a code is the operator's, and uses it up. Only who knows the password gets here: wrong ones count from wherever they come. */
+export async function confirmCode(
+  parts: LoginParts,
+  address: string,
+  name: string,
+  code: string,
+): Promise<"right" | "wrong" | { readonly waitSeconds: number }> {
+  const waitSeconds = parts.limiter.takeCode(name);
+  if (waitSeconds > 0) return { waitSeconds };
+  const used = await useCode(parts, name, code);
+  if (used !== undefined) {
+    parts.limiter.forgetCodes(name);
+    if (used === "recovery")
+      await recordAudit(parts.pool, {
+        who: `console:${name}`,
+        what: "use-recovery-code",
+        detail: { address },
+      });
+    return "right";
+  }
+  await recordAudit(parts.pool, {
+    who: `console:${name}`,
+    what: "refuse-login",
+    detail: { address, code: "wrong" },
+  });
+  return "wrong";
 }
 
 /** Whether the password is the operator's own, limited and refused as a login is. */
@@ -274,7 +375,8 @@ const OPEN = readStatement(new URL("./sql/open-session.sql", import.meta.url));
 /** $1 digest, $2 seconds without a request after which a session ends. */
 const FIND = namedStatement(
   "find-session",
-  `select operator.name, operator.role, operator.grants, session.expires_at as "expiresAt",
+  `select operator.name, operator.role, operator.grants, operator.password_hash is not null as "hasPassword",
+    operator.totp_since is not null as "hasTotp", session.expires_at as "expiresAt",
     session.last_seen_at < clock_timestamp() - interval '1 minute' as "isUnseen"
   from bellhop.operator_session as session
   join bellhop.operator as operator on operator.name = session.operator_name
@@ -315,11 +417,15 @@ export interface OperatorSession {
   readonly name: string;
   readonly role: Role;
   readonly scope: Scope;
+  readonly hasPassword: boolean;
+  readonly hasTotp: boolean;
   readonly expiresAt: Date;
 }
 
 interface SessionRow extends OperatorRights {
   readonly name: string;
+  readonly hasPassword: boolean;
+  readonly hasTotp: boolean;
   readonly expiresAt: Date;
   readonly isUnseen: boolean;
 }
@@ -327,7 +433,7 @@ interface SessionRow extends OperatorRights {
 const digestOf = (id: string): Buffer => createHash("sha256").update(id).digest();
 
 /** Opens a session of an operator who has proven to know the password. */
-async function openSession(pool: Pool, name: string): Promise<OperatorSession | undefined> {
+export async function openSession(pool: Pool, name: string): Promise<OperatorSession | undefined> {
   const id = randomBytes(32).toString("base64url");
   await pool.query({ ...OPEN, values: [digestOf(id), name, SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX] });
   return findSession(pool, id, false);
@@ -353,8 +459,8 @@ export async function findSession(
   if (row === undefined) return undefined;
   // Once a minute is enough for an end to the minute, and spares a write for each click.
   if (isActive && row.isUnseen) await pool.query({ ...TOUCH, values: [digest] });
-  const { name, role, grants, expiresAt } = row;
-  return { id, name, role, scope: new Scope(grants), expiresAt };
+  const { grants, isUnseen: _isUnseen, ...account } = row;
+  return { id, ...account, scope: new Scope(grants) };
 }
 
 /** Ends a session; answers whose it was. */

@@ -8,6 +8,7 @@ import { createLoginLimiter } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
 import { addOperatorRoutes } from "../identity/operator-routes.ts";
+import { SingleSignOn, type SingleSignOnSettings } from "../identity/single-sign-on.ts";
 import { addInsightRoutes, addIntakeRoutes, addPropertyRoutes } from "../insight/console-routes.ts";
 import { CODE_VERSION } from "../platform/db/migrate.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
@@ -37,6 +38,7 @@ export interface ConsoleOptions {
   readonly logins: SharedArrayBuffer;
   /** Where webhooks may go. */
   readonly webhookRules: AddressRules;
+  readonly singleSignOn?: SingleSignOnSettings | undefined;
 }
 
 /**
@@ -57,7 +59,9 @@ export async function registerConsole(
       pool: context.pool,
       limiter: createLoginLimiter(undefined, options.logins),
       hashing: new Semaphore(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
+      sealer: internals.sealer,
     },
+    singleSignOn: options.singleSignOn === undefined ? undefined : new SingleSignOn(options.singleSignOn),
     webhookRules: options.webhookRules,
     questions: new Semaphore(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
     baseUrl,

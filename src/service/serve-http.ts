@@ -329,6 +329,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       addresses,
       logins: parts.shared.logins,
       webhookRules,
+      singleSignOn: config.singleSignOn,
     });
   }
   const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);

@@ -9,6 +9,7 @@ import { ClientsPage, NewClientPage } from "./pages/clients.tsx";
 import { HistoryPage } from "./pages/history.tsx";
 import { IntakePage } from "./pages/intake.tsx";
 import { LogInPage } from "./pages/log-in.tsx";
+import { OperatorsPage } from "./pages/operators.tsx";
 import { PropertiesPage } from "./pages/properties.tsx";
 import { BlocksPage } from "./pages/property/blocks.tsx";
 import { CalendarPage } from "./pages/property/calendar.tsx";
@@ -87,6 +88,7 @@ function Pages() {
       <Route path="/webhooks/:endpointId" component={WebhookPage} />
       <Route path="/settings" component={SettingsPage} />
       <Route path="/audit" component={AuditPage} />
+      <Route path="/operators" component={OperatorsPage} />
       <Route path="/account" component={AccountPage} />
       <Route component={NotFoundPage} />
     </Switch>

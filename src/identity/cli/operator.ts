@@ -19,11 +19,13 @@ import {
   newPassword,
   type OperatorAdmin,
   removeOperator,
+  setOperatorAccount,
   setOperatorPassword,
   setOperatorRights,
 } from "../operators.ts";
 import { ROLES } from "../roles.ts";
 import { EVERYTHING } from "../scope.ts";
+import { resetTotp as resetOperatorTotp } from "../second-factor.ts";
 
 const PASSWORD_BYTES_MAX = 4_096;
 const NAME = required(text("NAME", "the operator's name"));
@@ -40,6 +42,7 @@ const RIGHTS = {
   role: choice("ROLE", ROLES, "what the operator may do"),
   grant: texts("CLIENTCODE/PROPERTYCODE|*", `properties the operator sees and changes; ${EVERYTHING} is all`),
 };
+const EMAIL = text("EMAIL", "the address with which the operator logs in at the OpenID Connect provider");
 const PASSWORD_STDIN = flag("read the password from standard input instead of generating one");
 const PASSWORD_JSON = '{"name", "password"}; without "password" under --password-stdin';
 
@@ -73,7 +76,7 @@ async function givePassword(
 const create = verb({
   summary: "create an operator of the console; the first one is an admin of everything",
   args: { name: NAME },
-  options: { ...RIGHTS, passwordStdin: PASSWORD_STDIN },
+  options: { ...RIGHTS, email: EMAIL, passwordStdin: PASSWORD_STDIN },
   examples: [
     "operator create anna",
     'operator create berta --role revenue --grant "ACME/*" --grant SEASIDE/LON01',
@@ -82,7 +85,7 @@ const create = verb({
   json: PASSWORD_JSON,
   run: (given, context) =>
     givePassword(context, given, "Operator created.", (admin, password) =>
-      createOperator(admin, given.name, password, rightsOf(given)),
+      createOperator(admin, given.name, password, { ...rightsOf(given), email: given.email }),
     ),
 });
 
@@ -99,15 +102,40 @@ const setPassword = verb({
 });
 
 const set = verb({
-  summary: "change an operator's role and grants, from the next request on",
+  summary: "change an operator's role and grants, from the next request on, or how the operator logs in",
   args: { name: NAME },
-  options: RIGHTS,
-  examples: ["operator set anna --role viewer", 'operator set berta --grant "ACME/*"'],
+  options: {
+    ...RIGHTS,
+    email: EMAIL,
+    subject: text(
+      "SUB",
+      "the account's subject (`sub`) at the OpenID Connect provider, where no email is verified",
+    ),
+    resetTotp: flag("ask for no code of an authenticator app any more"),
+  },
+  examples: [
+    "operator set anna --role viewer",
+    'operator set berta --grant "ACME/*"',
+    "operator set anna --reset-totp",
+    "operator set carl --email carl@hotel.example",
+  ],
   run: async (given, { output, session }) => {
+    const { name, email, subject, resetTotp } = given;
     const rights = rightsOf(given);
-    if (Object.keys(rights).length === 0) throw new UsageError("Name --role or --grant.");
-    await session.database(({ pool, who }) => setOperatorRights({ pool, who }, given.name, rights));
-    output.line(`${given.name} was changed.`);
+    const isRights = Object.keys(rights).length > 0;
+    const isAccount = email !== undefined || subject !== undefined;
+    if (!isRights && !isAccount && !resetTotp)
+      throw new UsageError("Name --role, --grant, --email, --subject or --reset-totp.");
+    await session.database(async ({ pool, who, config }) => {
+      const admin = { pool, who };
+      const issuer = subject === undefined ? undefined : config.singleSignOn?.issuer;
+      if (subject !== undefined && issuer === undefined)
+        throw new UsageError("CONSOLE_OIDC_ISSUER is not set.");
+      if (isRights) await setOperatorRights(admin, name, rights);
+      if (isAccount) await setOperatorAccount(admin, name, { email, issuer, subject });
+      if (resetTotp) await resetOperatorTotp(pool, who, name);
+    });
+    output.line(`${name} was changed.`);
   },
 });
 
@@ -124,7 +152,7 @@ const remove = verb({
 const list = verb({
   summary: "list operators",
   examples: ["operator list"],
-  json: '{"operators": [{"name", "role", "grants", "createdAt", "passwordChangedAt", "lastLoginAt", "disabledAt"}]}',
+  json: '{"operators": [{"name", "role", "grants", "email", "isBound", "hasPassword", "hasTotp", "createdAt", "passwordChangedAt", "lastLoginAt", "disabledAt"}]}',
   run: (_, { output, session }) =>
     session.database(async ({ pool }) => {
       const operators = await listOperators(pool);

@@ -5,9 +5,11 @@
 export const CONSOLE_ERRORS = {
   "bellhop.console.NotLoggedIn": { status: 401, text: "Log in first: there is no session, or it is over." },
   "bellhop.console.LoginFailed": { status: 401, text: "The name or the password is not right." },
+  "bellhop.console.CodeNeeded": { status: 401, text: "Enter the code of your authenticator app." },
+  "bellhop.console.CodeWrong": { status: 401, text: "The code is not right, or was used already." },
   "bellhop.console.TooManyAttempts": {
     status: 429,
-    text: "Too many wrong passwords for this name: wait before the next one.",
+    text: "Too many wrong passwords or codes for this name: wait before the next one.",
   },
   "bellhop.console.Forged": {
     status: 403,

@@ -1,5 +1,11 @@
 import { QueryClient, useQueries, useQuery } from "@tanstack/react-query";
-import { CONSOLE_API, CSRF_HEADER, type ErrorAnswer, type SessionAnswer } from "../contract.ts";
+import {
+  CONSOLE_API,
+  CSRF_HEADER,
+  type ErrorAnswer,
+  type Permission,
+  type SessionAnswer,
+} from "../contract.ts";
 import { nextPageOf, withoutHead } from "../field/csv.ts";
 
 /** Answers are shown from the cache and refetched. A failure offers a retry instead of retrying. */
@@ -191,8 +197,20 @@ function enter(answer: SessionAnswer): void {
   queries.setQueryData(SESSION, answer);
 }
 
-export async function logIn(name: string, password: string): Promise<void> {
-  enter(await tell<SessionAnswer>("login", { name, password }));
+/** `code`: of an authenticator app, once the service has asked for it. */
+export async function logIn(name: string, password: string, code?: string): Promise<void> {
+  enter(await tell<SessionAnswer>("login", { name, password, ...(code === undefined ? {} : { code }) }));
+}
+
+/** What the account can do has changed. */
+export function renewAccount(): Promise<void> {
+  return renewSession();
+}
+
+/** Whether the operator may do this; what is not allowed is not shown. */
+export function useMay(): (permission: Permission) => boolean {
+  const permissions = useSession().data?.operator?.permissions ?? [];
+  return (permission) => permissions.includes(permission);
 }
 
 export async function changePassword(current: string, password: string): Promise<void> {

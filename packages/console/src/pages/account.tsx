@@ -3,11 +3,13 @@ import { changePassword, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { useDeed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
-import { Failure, Page } from "../parts/page.tsx";
+import { Failure, Page, Section } from "../parts/page.tsx";
+import { SecondFactor } from "./second-factor.tsx";
 
-/** The operator's own password. */
+/** The operator's own account. */
 export function AccountPage() {
-  const name = useSession().data?.operator?.name ?? "";
+  const account = useSession().data?.operator;
+  const scope = account?.grants.includes("*/*") === true ? "every property" : account?.grants.join(", ");
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
   const deed = useDeed();
@@ -21,33 +23,40 @@ export function AccountPage() {
   };
   return (
     <Page
-      title="Your password"
-      lead={`You are logged in as ${name}. A new password ends your other sessions.`}
+      title="Your account"
+      lead={`You are logged in as ${account?.name ?? ""}: ${account?.role ?? ""} of ${scope ?? ""}.`}
     >
-      <Failure error={deed.error} />
-      <form className="form narrow" onSubmit={submit}>
-        <InputField
-          label="Current password"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={current}
-          onChange={setCurrent}
-        />
-        <InputField
-          label="New password"
-          type="password"
-          autoComplete="new-password"
-          required
-          value={password}
-          onChange={setPassword}
-        />
-        <div className="form-actions">
-          <Button type="submit" kind="main" busy={deed.busy}>
-            Change the password
-          </Button>
-        </div>
-      </form>
+      {account?.hasPassword === true ? (
+        <Section title="Password" aside={<p>A new password ends your other sessions.</p>}>
+          <Failure error={deed.error} />
+          <form className="form narrow" onSubmit={submit}>
+            <InputField
+              label="Current password"
+              type="password"
+              autoComplete="current-password"
+              required
+              value={current}
+              onChange={setCurrent}
+            />
+            <InputField
+              label="New password"
+              type="password"
+              autoComplete="new-password"
+              required
+              value={password}
+              onChange={setPassword}
+            />
+            <div className="form-actions">
+              <Button type="submit" kind="main" busy={deed.busy}>
+                Change the password
+              </Button>
+            </div>
+          </form>
+        </Section>
+      ) : (
+        <p>You log in with single sign-on; your password and second factor are kept there.</p>
+      )}
+      <SecondFactor />
     </Page>
   );
 }

@@ -8,7 +8,14 @@ import { useFilters } from "../routing/filters.ts";
 
 const COLUMNS: readonly Column<AuditItem>[] = [
   { head: "When", lead: true, cell: ({ occurredAt }) => <Instant at={occurredAt} /> },
-  { head: "Who", cell: ({ who }) => <Word>{who}</Word> },
+  {
+    head: "Who",
+    cell: ({ who, role }) => (
+      <>
+        <Word>{who}</Word> {role === null ? null : <span className="muted">{role}</span>}
+      </>
+    ),
+  },
   { head: "What", cell: ({ what }) => <Word>{what.replaceAll("-", " ")}</Word> },
   {
     head: "Client",
@@ -42,7 +49,7 @@ export function AuditPage() {
       noun={["entry", "entries"]}
       empty={<Empty title={filters.size > 0 ? "No entry matches these filters" : "No entries yet"} />}
       lines={12}
-      csv="occurredAt who what clientId detail"
+      csv="occurredAt who role what clientId detail"
     />
   );
 }

@@ -7,7 +7,7 @@ import type {
   CreateClientAnswer,
   PageOf,
 } from "../contract.ts";
-import { tell, useAnswer } from "../data/queries.ts";
+import { tell, useAnswer, useMay } from "../data/queries.ts";
 import { readGrants, writeCount } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
@@ -41,11 +41,11 @@ const COLUMNS: readonly Column<ClientItem>[] = [
 
 export function ClientsPage() {
   const { filters } = useFilters();
-  const newClient = (
+  const newClient = useMay()("manage-clients") ? (
     <LinkButton kind="main" to="/clients/new">
       New client
     </LinkButton>
-  );
+  ) : null;
   return (
     <ListPage
       title="Clients"

@@ -1,5 +1,6 @@
 import { type FormEvent, useEffect, useState } from "react";
-import { type CallError, forgetAnswers, logIn, useSession } from "../data/queries.ts";
+import { CONSOLE_API } from "../contract.ts";
+import { CallError, forgetAnswers, logIn, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { useDeed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
@@ -12,6 +13,9 @@ export function LogInPage() {
   const { data } = useSession();
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [asksCode, setAsksCode] = useState(false);
+  const refused = new URLSearchParams(location.search).get("refused");
   const deed = useDeed();
   useEffect(() => {
     document.title = "Log in · Bellhop console";
@@ -19,7 +23,14 @@ export function LogInPage() {
   }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    deed.run(() => logIn(name, password));
+    deed.run(async () => {
+      try {
+        await logIn(name, password, asksCode ? code.trim() : undefined);
+      } catch (error) {
+        if (!(error instanceof CallError) || error.exception !== "bellhop.console.CodeNeeded") throw error;
+        setAsksCode(true);
+      }
+    });
   };
   return (
     <div className="sign-in">
@@ -34,6 +45,11 @@ export function LogInPage() {
             <Copyable text="npm run bellhop -- operator create NAME" what="command" />
           </Notice>
         )}
+        {refused !== null && deed.error === null ? (
+          <Notice tone="bad" title="Single sign-on did not let you in">
+            {REFUSALS[refused] ?? "Try again, or log in with a password."}
+          </Notice>
+        ) : null}
         <LogInFailure error={deed.error} />
         <form className="form" onSubmit={submit}>
           <InputField
@@ -52,14 +68,44 @@ export function LogInPage() {
             value={password}
             onChange={setPassword}
           />
+          {asksCode ? (
+            <InputField
+              label="Code of your authenticator app"
+              hint="Or one of your recovery codes."
+              autoComplete="one-time-code"
+              autoFocus
+              required
+              value={code}
+              onChange={setCode}
+            />
+          ) : null}
           <Button type="submit" kind="main" busy={deed.busy}>
             {deed.busy ? "Logging in …" : "Log in"}
           </Button>
         </form>
+        {data?.singleSignOn == null ? null : (
+          <p className="sign-on">
+            <a className="button" data-kind="plain" href={`${CONSOLE_API}/oidc/start`}>
+              Log in with {data.singleSignOn.host}
+            </a>
+          </p>
+        )}
       </main>
     </div>
   );
 }
+
+/** Why the provider's answer let nobody in (`SignOnRefusal`). */
+const REFUSALS: Readonly<Record<string, string>> = {
+  provider: "The provider could not be reached, or its answer was not valid. Try again.",
+  expired: "It took too long, or began in another browser. Try again.",
+  denied: "The provider did not let you in.",
+  email:
+    "The provider does not vouch for an email address of your account. Ask an admin to add the account by its subject.",
+  unknown: "Your account is not an operator of this console. Ask an admin to add its email address.",
+  disabled: "Your account is disabled here. Ask an admin.",
+  attempts: "There were too many attempts from your network. Try again in five minutes.",
+};
 
 function LogInFailure({ error }: { error: CallError | null }) {
   if (error?.status === 429)

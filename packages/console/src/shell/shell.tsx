@@ -1,12 +1,14 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { logOut, useSession } from "../data/queries.ts";
+import type { Permission } from "../contract.ts";
+import { logOut, useMay, useSession } from "../data/queries.ts";
 import { Button, Icon } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Choice } from "../parts/field.tsx";
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
+  const may = useMay();
   const [open, setOpen] = useState(false);
   const [listsKeys, setListsKeys] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another path closes the menu
@@ -29,20 +31,25 @@ export function Shell({ children }: { children: ReactNode }) {
           </span>
         </div>
         <nav id="places" aria-label="Console">
-          {PLACES.map(({ title, places }) => (
-            <div key={title}>
-              <h2>{title}</h2>
-              <ul>
-                {places.map((place) => (
-                  <li key={place.to}>
-                    <Link to={place.to} aria-current={isWithin(place, path) ? "page" : undefined}>
-                      {place.text}
-                    </Link>
-                  </li>
-                ))}
-              </ul>
-            </div>
-          ))}
+          {PLACES.map(({ title, places }) => ({
+            title,
+            places: places.filter(({ needs }) => needs === undefined || may(needs)),
+          }))
+            .filter(({ places }) => places.length > 0)
+            .map(({ title, places }) => (
+              <div key={title}>
+                <h2>{title}</h2>
+                <ul>
+                  {places.map((place) => (
+                    <li key={place.to}>
+                      <Link to={place.to} aria-current={isWithin(place, path) ? "page" : undefined}>
+                        {place.text}
+                      </Link>
+                    </li>
+                  ))}
+                </ul>
+              </div>
+            ))}
         </nav>
         <Foot onKeys={() => setListsKeys(true)} />
       </header>
@@ -66,8 +73,8 @@ function Foot({ onKeys }: { onKeys: () => void }) {
         </Button>
       </div>
       <div className="who">
-        <Link to="/account" title="Change your password">
-          {data?.operator?.name}
+        <Link to="/account" title="Your account">
+          {data?.operator?.name} <span className="muted">{data?.operator?.role}</span>
         </Link>
         <Button kind="quiet" onClick={() => void logOut().catch(() => undefined)}>
           Log out
@@ -81,6 +88,8 @@ interface Place {
   readonly to: string;
   readonly text: string;
   readonly key: string;
+  /** Shown to whoever may do this. */
+  readonly needs?: Permission;
   /** Path prefixes. */
   readonly paths: readonly string[];
 }
@@ -105,9 +114,10 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
   {
     title: "Partners",
     places: [
-      { to: "/clients", text: "Clients", key: "c", paths: ["/clients"] },
-      { to: "/webhooks", text: "Webhooks", key: "w", paths: ["/webhooks"] },
-      { to: "/audit", text: "Audit", key: "a", paths: ["/audit"] },
+      { to: "/clients", text: "Clients", key: "c", needs: "read-clients", paths: ["/clients"] },
+      { to: "/webhooks", text: "Webhooks", key: "w", needs: "manage-webhooks", paths: ["/webhooks"] },
+      { to: "/audit", text: "Audit", key: "a", needs: "read-audit", paths: ["/audit"] },
+      { to: "/operators", text: "Operators", key: "o", needs: "manage-operators", paths: ["/operators"] },
     ],
   },
 ];

@@ -1,0 +1,223 @@
+import { useState } from "react";
+import type { OperatorItem, OperatorPasswordAnswer, OperatorsAnswer, Role } from "../contract.ts";
+import { tell, useAnswer, useSession } from "../data/queries.ts";
+import { Button } from "../parts/button.tsx";
+import { FormDialog, SecretDialog, typed } from "../parts/dialog.tsx";
+import { AreaField, InputField, SelectField } from "../parts/field.tsx";
+import { type Column, Table } from "../parts/list.tsx";
+import { Answered, Page } from "../parts/page.tsx";
+import { Badge, Instant, Word } from "../parts/values.tsx";
+
+/** What each role adds to the one before it. */
+const ROLES: Readonly<Record<Role, string>> = {
+  viewer: "Viewer: sees requests, records and insight",
+  revenue: "Revenue: also settings and status mappings",
+  operator: "Operator: also quarantine, backfills and webhooks",
+  admin: "Admin: also clients, operators and the audit",
+};
+
+type Open =
+  | { readonly kind: "new" }
+  | { readonly kind: "edit" | "remove"; readonly of: OperatorItem }
+  | { readonly kind: "password"; readonly name: string; readonly password: string };
+
+const grantsOf = (form: FormData): string[] => typed(form, "grants").split(/\s+/).filter(Boolean);
+
+/** Who may log in, and what each sees and does. */
+export function OperatorsPage() {
+  const asked = useAnswer<OperatorsAnswer>("operators");
+  const own = useSession().data?.operator?.name;
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const columns: readonly Column<OperatorItem>[] = [
+    {
+      head: "Operator",
+      lead: true,
+      cell: (of) =>
+        of.name === own ? (
+          <>
+            {of.name} <span className="muted">(you)</span>
+          </>
+        ) : (
+          <Button kind="quiet" onClick={() => setOpen({ kind: "edit", of })}>
+            {of.name}
+          </Button>
+        ),
+    },
+    { head: "Role", cell: ({ role }) => <Word>{role}</Word> },
+    {
+      head: "Properties",
+      cell: ({ grants }) => (grants.includes("*/*") ? "all" : <Word mono>{grants.join(" ")}</Word>),
+    },
+    { head: "Logs in by", cell: (of) => <LogsInBy of={of} /> },
+    {
+      head: "State",
+      cell: ({ disabledAt }) => (disabledAt === null ? "active" : <Badge icon="off">disabled</Badge>),
+    },
+    { head: "Last login", cell: ({ lastLoginAt }) => <Instant at={lastLoginAt} as="ago" /> },
+  ];
+  return (
+    <Page
+      title="Operators"
+      lead="Who may log in to this console, with which role and for which properties."
+      actions={
+        <Button kind="main" onClick={() => setOpen({ kind: "new" })}>
+          New operator
+        </Button>
+      }
+    >
+      <Answered asked={asked}>
+        {({ items }) => (
+          <Table caption="Operators by name" columns={columns} rows={items} keyOf={({ name }) => name} />
+        )}
+      </Answered>
+      {open?.kind === "new" ? (
+        <NewOperator
+          onClose={close}
+          onMade={({ name, password }) =>
+            password === null ? undefined : setOpen({ kind: "password", name, password })
+          }
+        />
+      ) : null}
+      {open?.kind === "edit" ? <EditOperator of={open.of} onClose={close} onOpen={setOpen} /> : null}
+      {open?.kind === "remove" ? (
+        <FormDialog
+          title={`Remove ${open.of.name}?`}
+          text="Every session ends at once. The audit keeps the name."
+          button="Remove"
+          danger
+          onClose={close}
+          onSubmit={() => tell(`operators/${open.of.name}/remove`, {})}
+        />
+      ) : null}
+      {open?.kind === "password" ? (
+        <SecretDialog
+          title={`Password of ${open.name}`}
+          warning="Hand it over on a secure channel. The operator changes it after the first login."
+          secret={open.password}
+          onClose={close}
+        />
+      ) : null}
+    </Page>
+  );
+}
+
+function LogsInBy({ of }: { of: OperatorItem }) {
+  const ways = [of.hasPassword && `password${of.hasTotp ? " and code" : ""}`, of.email].filter(Boolean);
+  return ways.length === 0 ? <span className="muted">subject at the provider</span> : ways.join(", ");
+}
+
+function Rights({ of }: { of?: OperatorItem }) {
+  return (
+    <>
+      <SelectField label="Role" name="role" defaultValue={of?.role ?? "viewer"} options={ROLES} />
+      <AreaField
+        label="Properties"
+        name="grants"
+        hint="CLIENTCODE/PROPERTYCODE or CLIENTCODE/*, one a line; */* is everything."
+        required
+        rows={3}
+        defaultValue={of?.grants.join("\n") ?? ""}
+      />
+    </>
+  );
+}
+
+interface NewOperatorProps {
+  readonly onClose: () => void;
+  readonly onMade: (made: OperatorPasswordAnswer) => void;
+}
+
+function NewOperator({ onClose, onMade }: NewOperatorProps) {
+  const hasProvider = useSession().data?.singleSignOn != null;
+  const [made, setMade] = useState<OperatorPasswordAnswer>();
+  return (
+    <FormDialog
+      title="New operator"
+      button="Create the operator"
+      onClose={() => (made === undefined ? onClose() : onMade(made))}
+      onSubmit={async (form) => {
+        const email = typed(form, "email");
+        const answer = await tell<OperatorPasswordAnswer>("operators", {
+          name: typed(form, "name"),
+          role: typed(form, "role"),
+          grants: grantsOf(form),
+          ...(email === "" ? {} : { email }),
+        });
+        setMade(answer);
+        if (answer.password !== null) queueMicrotask(() => onMade(answer));
+      }}
+    >
+      <InputField
+        label="Name"
+        name="name"
+        hint="a-z, 0-9, dot, dash and underscore."
+        autoCapitalize="none"
+        required
+      />
+      <Rights />
+      {hasProvider ? (
+        <InputField
+          label="Email (optional)"
+          name="email"
+          type="email"
+          hint="With it the operator logs in at the provider and has no password here."
+        />
+      ) : null}
+    </FormDialog>
+  );
+}
+
+interface EditOperatorProps {
+  readonly of: OperatorItem;
+  readonly onClose: () => void;
+  readonly onOpen: (next: Open) => void;
+}
+
+function EditOperator({ of, onClose, onOpen }: EditOperatorProps) {
+  const path = `operators/${of.name}`;
+  return (
+    <FormDialog
+      title={of.name}
+      text="A change is in effect with the operator's next request."
+      button="Save"
+      onClose={onClose}
+      onSubmit={(form) => tell(`${path}/set`, { role: typed(form, "role"), grants: grantsOf(form) })}
+      actions={(deed) => (
+        <>
+          <Button
+            onClick={() =>
+              deed.run(async () => {
+                const { name, password } = await tell<OperatorPasswordAnswer>(`${path}/password`, {});
+                onOpen({ kind: "password", name, password: password ?? "" });
+              })
+            }
+          >
+            New password
+          </Button>
+          {of.hasTotp ? (
+            <Button
+              onClick={() => deed.run(() => tell(`${path}/reset-totp`, {}).then(onClose), "Codes are off.")}
+            >
+              Reset codes
+            </Button>
+          ) : null}
+          <Button
+            onClick={() =>
+              deed.run(() =>
+                tell(`${path}/${of.disabledAt === null ? "disable" : "enable"}`, {}).then(onClose),
+              )
+            }
+          >
+            {of.disabledAt === null ? "Disable" : "Enable"}
+          </Button>
+          <Button kind="danger" onClick={() => onOpen({ kind: "remove", of })}>
+            Remove …
+          </Button>
+        </>
+      )}
+    >
+      <Rights of={of} />
+    </FormDialog>
+  );
+}

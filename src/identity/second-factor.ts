@@ -1,0 +1,139 @@
+import { createHash, randomBytes } from "node:crypto";
+import { Secret, TOTP } from "otpauth";
+import type { Pool } from "pg";
+import { namedStatement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
+import { AuthInputError } from "./admin.ts";
+import { recordAudit } from "./audit.ts";
+import type { Sealer } from "./seal.ts";
+
+/** $2: a new secret, which counts once a code has shown that an app has it. */
+const BEGIN = namedStatement(
+  "begin-totp",
+  `update bellhop.operator set totp_sealed = $2 where name = $1 and totp_since is null`,
+);
+const READ = namedStatement(
+  "read-totp",
+  `select totp_sealed as sealed, totp_since is not null as "isOn" from bellhop.operator where name = $1`,
+);
+/** Only while the secret is the one that the code was for ($2). */
+const TURN_ON = namedStatement(
+  "turn-on-totp",
+  `update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
+  where name = $1 and totp_sealed = $2 and totp_since is null`,
+);
+const TURN_OFF = namedStatement(
+  "turn-off-totp",
+  `update bellhop.operator set totp_sealed = null, totp_since = null, totp_step = null, recovery_digests = '{}'
+  where name = $1`,
+);
+/** A code is of a step, and good once: this step and those before it are used up. */
+const USE_STEP = namedStatement(
+  "use-totp-step",
+  `update bellhop.operator set totp_step = $2 where name = $1 and totp_since is not null and totp_step < $2`,
+);
+const USE_RECOVERY_CODE = namedStatement(
+  "use-recovery-code",
+  `update bellhop.operator set recovery_digests = array_remove(recovery_digests, $2)
+  where name = $1 and totp_since is not null and $2 = any (recovery_digests)`,
+);
+
+/** RFC 6238 as every authenticator app has it. */
+const SHAPE = { algorithm: "SHA1", digits: 6, period: 30 } as const;
+const SECRET_BYTES = 20;
+/** Steps of 30 s before and after this one of which a code is taken: people are slow, and clocks differ. */
+const STEPS_ASIDE = 1;
+const RECOVERY_CODES = 10;
+/** 80 bits: nobody guesses one, so its SHA-256 needs no salt. */
+const RECOVERY_BYTES = 10;
+
+/** Where secrets lie, and what opens them. */
+export interface SecondFactorParts {
+  readonly pool: Pool;
+  readonly sealer: Sealer;
+}
+
+const sealedName = (name: string): string => `operator totp ${name}`;
+const digestOf = (recoveryCode: string): Buffer =>
+  createHash("sha256").update(recoveryCode.toLowerCase().replaceAll(/[\s-]/g, "")).digest();
+
+/** Makes a secret for an authenticator app, in the place of one that was never confirmed. Throws AuthInputError. */
+export async function beginTotp(
+  { pool, sealer }: SecondFactorParts,
+  name: string,
+): Promise<{ readonly secret: string; readonly uri: string }> {
+  const plain = randomBytes(SECRET_BYTES);
+  const sealed = sealer.seal(sealedName(name), plain);
+  const { rowCount } = await pool.query({ ...BEGIN, values: [name, sealed] });
+  if (rowCount !== 1) throw new AuthInputError("Codes are asked for already: turn them off first.");
+  const totp = totpOf(plain, name);
+  return { secret: totp.secret.base32, uri: totp.toString() };
+}
+
+/** Has codes asked for at every login from now on; answers the recovery codes, which are shown once. Throws AuthInputError. */
+export async function confirmTotp(
+  { pool, sealer }: SecondFactorParts,
+  who: string,
+  name: string,
+  code: string,
+): Promise<string[]> {
+  const { sealed, isOn } = await read(pool, name);
+  if (sealed === null || isOn) throw new AuthInputError("Begin with a new secret.");
+  const step = stepOf(sealer.open(sealedName(name), sealed), name, code);
+  if (step === undefined)
+    throw new AuthInputError("The app shows another code: check the clock of the device.");
+  const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString("hex"));
+  await withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      ...TURN_ON,
+      values: [name, sealed, step, codes.map(digestOf)],
+    });
+    if (rowCount !== 1) throw new AuthInputError("Begin with a new secret.");
+    await recordAudit(client, { who, what: "turn-on-totp", detail: { operator: name } });
+  });
+  return codes.map((each) => (each.match(/.{5}/g) ?? []).join("-"));
+}
+
+/** No code is asked for any more, and every recovery code is void. Throws AuthInputError for an unknown operator. */
+export async function resetTotp(pool: Pool, who: string, name: string): Promise<void> {
+  await withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...TURN_OFF, values: [name] });
+    if (rowCount !== 1) throw new AuthInputError(`There is no operator ${JSON.stringify(name)}.`);
+    await recordAudit(client, { who, what: "reset-totp", detail: { operator: name } });
+  });
+}
+
+/** Whether the code is the operator's, and uses it up: of the app, or one of the recovery codes. */
+export async function useCode(
+  { pool, sealer }: SecondFactorParts,
+  name: string,
+  code: string,
+): Promise<"app" | "recovery" | undefined> {
+  const { sealed, isOn } = await read(pool, name);
+  if (sealed === null || !isOn) return undefined;
+  if (!/^\d{6}$/.test(code)) {
+    const { rowCount } = await pool.query({ ...USE_RECOVERY_CODE, values: [name, digestOf(code)] });
+    return rowCount === 1 ? "recovery" : undefined;
+  }
+  const step = stepOf(sealer.open(sealedName(name), sealed), name, code);
+  if (step === undefined) return undefined;
+  const { rowCount } = await pool.query({ ...USE_STEP, values: [name, step] });
+  return rowCount === 1 ? "app" : undefined;
+}
+
+async function read(pool: Pool, name: string): Promise<{ sealed: string | null; isOn: boolean }> {
+  const { rows } = await pool.query<{ sealed: string | null; isOn: boolean }>({ ...READ, values: [name] });
+  return rows[0] ?? { sealed: null, isOn: false };
+}
+
+function totpOf(plain: Buffer, name: string): TOTP {
+  const secret = new Secret({ buffer: new Uint8Array(plain).buffer });
+  return new TOTP({ ...SHAPE, issuer: "Bellhop", label: name, secret });
+}
+
+/** The step that the code is of; undefined for a wrong one. */
+function stepOf(plain: Buffer, name: string, code: string): number | undefined {
+  const timestamp = Date.now();
+  const delta = totpOf(plain, name).validate({ token: code, timestamp, window: STEPS_ASIDE });
+  return delta === null ? undefined : TOTP.counter({ period: SHAPE.period, timestamp }) + delta;
+}
