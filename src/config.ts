@@ -62,7 +62,8 @@ function readAddress(name: SettingName, value: string | undefined): string | und
   return value.replace(/\/+$/, "");
 }
 
-function readSingleSignOn(text: (name: SettingName) => string | undefined): Config["singleSignOn"] {
+/** The OpenID Connect provider of the console's operators; undefined where none is named. */
+function readSingleSignOn(text: (name: SettingName) => string | undefined) {
   const issuer = readAddress("CONSOLE_OIDC_ISSUER", text("CONSOLE_OIDC_ISSUER"));
   const clientId = text("CONSOLE_OIDC_CLIENT_ID");
   if (issuer === undefined) return undefined;

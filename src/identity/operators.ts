@@ -119,7 +119,9 @@ export async function createOperator(
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...INSERT, values: [name, hash, role, grants, email] });
     if (rowCount !== 1)
-      throw new AuthInputError(`There is an operator ${name} already, or one with this email.`);
+      throw new AuthInputError(
+        `There is an operator ${name} already${email === null ? "" : ", or one with this email"}.`,
+      );
     const detail = { operator: name, role, grants, ...(email !== null && { email }) };
     await recordAudit(client, { who, what: "create-operator", detail });
   });
@@ -165,7 +167,7 @@ function requireEmail(text: string): string {
 }
 
 /** An account at the OpenID Connect provider: by address until its first login, or by issuer and subject. */
-export interface OperatorAccount {
+interface OperatorAccount {
   readonly email?: string | undefined;
   readonly issuer?: string | undefined;
   readonly subject?: string | undefined;

@@ -48,7 +48,7 @@ const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 
 /** Where secrets lie, and what opens them. */
-export interface SecondFactorParts {
+interface SecondFactorParts {
   readonly pool: Pool;
   readonly sealer: Sealer;
 }

@@ -13,7 +13,7 @@ export interface SingleSignOnSettings {
 }
 
 /** Why nobody was let in; the login page has the words. */
-export type SignOnRefusal = "provider" | "expired" | "denied" | "email" | "unknown" | "disabled" | "attempts";
+type SignOnRefusal = "provider" | "expired" | "denied" | "email" | "unknown" | "disabled" | "attempts";
 
 export class SignOnRefused extends Error {
   readonly reason: SignOnRefusal;
@@ -103,7 +103,7 @@ export class SingleSignOn {
 }
 
 /** Somebody whom the provider vouches for. */
-export interface Account {
+interface Account {
   readonly issuer: string;
   /** Never another person's, unlike an address. */
   readonly subject: string;
