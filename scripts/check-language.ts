@@ -1,0 +1,55 @@
+/** `npm run check:language`: refuses words and phrases that docs/glossary.md replaces, in source, SQL, documents and the OpenAPI document. */
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+/** What is refused (case ignored), and what to write instead. */
+const BANNED: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:is|are|was|were|be|being) told\b/, "is notified, is reported, is logged: name who does it"],
+  [/\b(?:is|are|was|were|be) looked (?:at|for|up by whoever)\b/, "name who reads or checks it"],
+  [/\bwho(?:so)?ever\b/, "name the subject"],
+  [/\bsuch a one\b/, "name it"],
+  [/\bthere is nothing to\b/, "say what is missing"],
+  [/\bwhat is left\b/, "name what remains"],
+  [/\bmend(?:s|ed|ing)?\b/, "fix"],
+  [/\bspares?\b(?! (?:room|time|disk|capacity))/, "avoids"],
+  [/\bas it was sent\b/, "verbatim"],
+  [/\bby itself\b/, "alone, automatically"],
+  [/\blanes?\b/, "log writer"],
+  [/\blong way\b/, "bulk applier"],
+  [/\blooks? around\b/, "cluster view"],
+  [/\bcomplaints?\b/, "usage error, finding"],
+  [/\bgives? way\b/, "runs at lower priority"],
+  [/\bhow far it goes\b/, "capacity"],
+  [/\bgiven back\b/, "released, returned"],
+  [/\bpass(?:ed|es)? over\b/, "drain, skip"],
+  [/\bheld aside\b/, "quarantined"],
+  [/\bexchanges? of nights\b/, "ledger delta"],
+  [/\bin words\b|\bbrief nights\b/, "compact nights"],
+  [/\bwhat became of\b/, "outcome"],
+];
+
+const FILES = ["src", "packages", "sql", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md", "deploy", "examples"];
+/** Engineers' measurements, and the record of the walk, which are not published. */
+const LEFT_OUT = /^docs\/(?:internal|measurements)|\.(?:webp|svg|png)$|^docs\/decisions\/dependencies|package-lock\.json$/;
+
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", ...FILES], { cwd: root, encoding: "utf8" })
+  .split("\n")
+  .filter((file) => file !== "" && !LEFT_OUT.test(file));
+let found = 0;
+for (const file of files) {
+  const text = await readFile(new URL(`../${file}`, import.meta.url), "utf8").catch(() => "");
+  for (const [at, line] of text.split("\n").entries())
+    for (const [banned, instead] of BANNED) {
+      const match = new RegExp(banned, "i").exec(line);
+      if (match === null) continue;
+      found += 1;
+      console.error(`${file}:${at + 1}: "${match[0]}": ${instead}`);
+    }
+}
+if (found > 0) {
+  console.error(`\n${found} phrases that docs/glossary.md replaces.`);
+  process.exitCode = 1;
+}
