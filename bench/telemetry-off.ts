@@ -148,7 +148,7 @@ function backendNanoseconds(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]);
 }
 
-/** A flush's rows in JSON, as src/ingest/log/log-entry.ts has them of batches of one that are not traced. */
+/** A flush's rows in JSON, as src/ingest/log/log-writer-session.ts has them of batches of one that are not traced. */
 function flushedRows(): string {
   const row = {
     bucket: 7,

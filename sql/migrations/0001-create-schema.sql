@@ -40,7 +40,7 @@ create index log_writer_unretired on bellhop.log_writer (log_writer_id) where re
 
 -- What was accepted, insert-only. One row a batch and bucket ("part"). Partitioned by time through the UUIDv7.
 -- kind: 'b' batch, 'r' release from quarantine, 'd' discard from quarantine (target_* name the record).
--- body: zstd frames of some tens of records each; layout says where each record lies (src/ingest/log/body-layout.ts).
+-- body: zstd frames of some tens of records each; layout says where each record lies (src/ingest/log/stored-body.ts).
 create table bellhop.accept_log (
   bucket smallint not null,
   log_writer_id bigint not null,
@@ -526,7 +526,7 @@ create table bellhop.backfill_signature (
   primary key (backfill_id, side)
 );
 
--- Data keys that parts of the log are sealed with (src/ingest/log/seal-body.ts): each sealed by KEY_ENCRYPTION_KEY as the keys that
+-- Data keys that parts of the log are sealed with (src/ingest/log/stored-body.ts): each sealed by KEY_ENCRYPTION_KEY as the keys that
 -- sign tokens are (src/identity/seal.ts). One is current; a retired one opens what it sealed.
 create table bellhop.payload_key (
   key_id uuid primary key,
@@ -904,7 +904,7 @@ set local search_path = default;
 
 create type analytics.clock as enum ('source', 'receipt');
 
--- Request ids are UUIDv7 of ours (src/ingest/log/request-id.ts): 48 bits of milliseconds, then 12 bits of 1/4096 ms.
+-- Request ids are UUIDv7 of ours (src/ingest/log/part-name.ts): 48 bits of milliseconds, then 12 bits of 1/4096 ms.
 create function analytics.received_at_of(request_id uuid) returns timestamptz
   language sql immutable strict parallel safe
   return timestamptz 'epoch' + interval '1 microsecond' * (

@@ -120,7 +120,7 @@ function rowOf(
   };
 }
 
-/** src/ingest/log/sql/read-idempotency-keys.sql */
+/** src/ingest/log/log-writer-session.ts */
 export function readHeldKeys(
   database: SimulatedDatabase,
   wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],

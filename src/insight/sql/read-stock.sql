@@ -6,7 +6,7 @@ cross join lateral (
   select facts from bellhop_state.inventory_version as version
   where version.bucket = $1 and version.property_id = $2 and version.key = wanted.night
     and version.source_time = wanted.facts_source_time and version.content_hash = decode(wanted.content_hash, 'hex')
-    -- More than 1,000 room types take: insight leaves those out (packages/contract/src/insight-bounds.ts), and their text need not come.
+    -- More than 1,000 room types take: insight leaves those out (packages/contract/src/warnings.ts), and their text need not come.
     and octet_length(version.facts) <= 1000000
   limit 1
 ) as version

@@ -8,7 +8,7 @@ with former as (
     do update set value = excluded.value, changed_at = clock_timestamp() where kept.value <> excluded.value
   returning client_code
 ), looked_at as (
-  -- What is redacted on arrival is another from now on (src/ingest/redact/redaction-list-watch.ts).
+  -- What is redacted on arrival is another from now on (src/ingest/redact.ts).
   update bellhop.privacy_version set version = version + 1
   where $3 = 'personalData' and exists (select from written)
 )

@@ -4,7 +4,7 @@ with removed as (
   where client_code = $1 and property_code is not distinct from $2 and name = $3
   returning client_code, value
 ), looked_at as (
-  -- What is redacted on arrival is another from now on (src/ingest/redact/redaction-list-watch.ts).
+  -- What is redacted on arrival is another from now on (src/ingest/redact.ts).
   update bellhop.privacy_version set version = version + 1
   where $3 = 'personalData' and exists (select from removed)
 )
