@@ -43,6 +43,9 @@ const FILES = [
 ];
 /** Titles of tests that documents name. */
 const QUOTED_TITLES = /› "[^"]*"(?:, "[^"]*")*/g;
+/** The field `mended` of a backfill's gaps: a published API name, exempt where it stands as a name. */
+const API_FIELDS = /[`".]mended\b[`"]?|\bmended(?=: )/g;
+const API_FIELD_FILES = /backfill|docs\/openapi\.json$/;
 /** Not published: engineers' measurements and the record of the walk. */
 const LEFT_OUT =
   /^docs\/(?:internal|measurements)|\.(?:webp|svg|png)$|^docs\/decisions\/dependencies|package-lock\.json$/;
@@ -56,7 +59,8 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
 let found = 0;
 for (const file of files) {
   const text = await readFile(new URL(`../${file}`, import.meta.url), "utf8").catch(() => "");
-  for (const [at, line] of text.replace(QUOTED_TITLES, "").split("\n").entries())
+  const prose = text.replace(QUOTED_TITLES, "").replace(API_FIELD_FILES.test(file) ? API_FIELDS : "", "");
+  for (const [at, line] of prose.split("\n").entries())
     for (const [banned, instead] of BANNED) {
       const match = new RegExp(banned, "i").exec(line);
       if (match === null) continue;

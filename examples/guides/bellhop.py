@@ -1,4 +1,4 @@
-"""What the guides share: a token, a push, what became of it, reading. The standard library and nothing else."""
+"""What the guides share: a token, a push, its outcome, reading. Needs only the standard library."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def get(path, **parameters):
 
 
 def outcome(request_id):
-    """What became of a request, once it is applied."""
+    """The outcome of a request, once it is applied."""
     while True:
         path = "/api/public/v1/requests/" + request_id
         _, _, answer = call("GET", path, headers={"Prefer": "wait=5"})

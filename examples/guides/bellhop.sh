@@ -1,4 +1,4 @@
-# What the guides share: a token, a push, what became of it, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
+# What the guides share: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PROPERTY=${PROPERTY:-LON01}
 
@@ -20,7 +20,7 @@ push() {
     -H 'Content-Type: application/json' -H 'Accept: text/plain' --data-binary @- "$@"
 }
 
-# outcome REQUEST: waits until the request is applied, 5 seconds at most, and prints what became of it.
+# outcome REQUEST: waits until the request is applied, 5 seconds at most, and prints its outcome.
 outcome() {
   curl -sS "$BASE_URL/api/public/v1/requests/$1" -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'
   echo

@@ -20,7 +20,7 @@ done
 # One is cancelled. There is no delete: the whole reservation is sent again with a status that says so.
 outcome "$(stay R-4001 CANCELLED "\"$(now)\"" 2027-11-06)" | grep -o '"applied":[0-9]*'
 
-# What is left on the books of the night.
+# The rooms that remain on the books of the night.
 get /api/insight/v1/on-the-books -d clientCode=DEMO -d propertyCode="$PROPERTY" -d from=2027-11-05 -d to=2027-11-05 |
   grep -o '"rooms":[0-9]*'
 

@@ -31,7 +31,7 @@ night = {
 }
 push("inventories", [night])
 
-# … and is told. The answer waits for it, 25 seconds at most.
+# … and appears in the feed. The answer waits for it, 25 seconds at most.
 changes, cursor = feed(cursor=cursor, wait=25)
 for change in changes:
     print(change["change"], change["key"], change["record"]["roomTypeInventories"])

@@ -15,5 +15,5 @@ push inventories > /dev/null <<BATCH
 }]
 BATCH
 
-# … and is told. The answer waits for it, 25 seconds at most; its last line says where to go on.
+# … and appears in the feed. The answer waits for it, 25 seconds at most; its last line says where to continue.
 feed -d wait=25 --data-urlencode cursor="$CURSOR" | grep -o '"key":"[^"]*"\|"change":"[a-z]*"\|"type":"cursor"'

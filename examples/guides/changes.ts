@@ -19,7 +19,7 @@ const night = {
 };
 await bellhop.inventories.send([night]);
 
-// … and is told. The loop waits for more, so this one is left after the first change.
+// … and appears in the feed. The loop waits for more changes, so leave it after the first.
 for await (const change of bellhop.changes({ ...query, cursor })) {
   cursor = change.cursor;
   console.log(change.change, change.key, JSON.stringify(change.record));

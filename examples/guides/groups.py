@@ -50,7 +50,7 @@ outcome(push("reservations", [guest]))
 # The hotel takes five rooms back (wash) and counts the pickup: the master again, whole.
 outcome(push("groups", [block(20, 1)]))
 
-# What it amounts to: 20 held, 1 picked up by the master and by the reservations, 5 given back.
+# The result: 20 held, 1 picked up by the master and by the reservations, 5 released.
 answer = get(
     "/api/insight/v1/blocks",
     clientCode="DEMO",

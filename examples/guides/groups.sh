@@ -33,6 +33,6 @@ outcome "$REQUEST" | grep -o '"applied":[0-9]*'
 # The hotel takes five rooms back (wash) and counts the pickup: the master again, whole.
 outcome "$(block 20 1)" | grep -o '"applied":[0-9]*'
 
-# What it amounts to: 20 held, 1 picked up by the master and by the reservations, 5 given back.
+# The result: 20 held, 1 picked up by the master and by the reservations, 5 released.
 get /api/insight/v1/blocks -d clientCode=DEMO -d propertyCode="$PROPERTY" -d from=2027-09-10 -d to=2027-09-10 |
   grep -o '"\(blocks\|pickedUp\|pickedUpRebuilt\|remaining\|wash\)":[^,}]*'

@@ -43,7 +43,7 @@ await bellhop.reservations.send([guest], { waitForOutcomes: true });
 // The hotel takes five rooms back (wash) and counts the pickup: the master again, whole.
 await bellhop.groups.send([block(20, 1)], { waitForOutcomes: true });
 
-// What it amounts to: 20 held, 1 picked up by the master and by the reservations, 5 given back.
+// The result: 20 held, 1 picked up by the master and by the reservations, 5 released.
 const night = { from: "2027-09-10", to: "2027-09-10" };
 for (const item of (await get("/api/insight/v1/blocks", { ...hotel, ...night })).items)
   for (const name of ["blocks", "pickedUp", "pickedUpRebuilt", "remaining", "wash"])

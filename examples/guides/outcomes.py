@@ -15,7 +15,7 @@ def reservation(number, status="CONFIRMED", modified=None, arrival="2028-01-10")
 NOW = now()
 outcome(push("reservations", [reservation("R-5001")]))
 
-# A batch with one of each kind. Lenient: what is valid is accepted, and what is not is told record by record.
+# A batch with one record of each kind. Lenient: Bellhop accepts the valid records and reports each invalid one.
 batch = [
     reservation("R-5001"),
     reservation("R-5001", status="RESERVED", modified="2020-01-01T00:00:00Z"),

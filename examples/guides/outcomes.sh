@@ -11,7 +11,7 @@ RECORD
 NOW=$(now)
 outcome "$(echo "[$(reservation R-5001 CONFIRMED "$NOW" 2028-01-10)]" | push reservations)" | grep -o '"applied":[0-9]*'
 
-# A batch with one of each kind. Lenient: what is valid is accepted, and what is not is told record by record.
+# A batch with one record of each kind. Lenient: Bellhop accepts the valid records and reports each invalid one.
 REQUEST=$(push reservations -H 'Prefer: handling=lenient' <<BATCH
 [$(reservation R-5001 CONFIRMED "$NOW" 2028-01-10),
  $(reservation R-5001 RESERVED 2020-01-01T00:00:00Z 2028-01-10),
@@ -21,7 +21,7 @@ REQUEST=$(push reservations -H 'Prefer: handling=lenient' <<BATCH
 BATCH
 )
 
-# What became of them, summed up.
+# Their outcomes, summed up.
 outcome "$REQUEST" | grep -o '"counts":{[^}]*}' | grep -o '"[a-z]*":[1-9][0-9]*'
 
 # Records that were plainly applied are counted only; the others are listed, each with its index in the batch.

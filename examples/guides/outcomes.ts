@@ -12,7 +12,7 @@ const reservation = (reservationId: string, changes = {}) => ({
 });
 await bellhop.reservations.send([reservation("R-5001")], { waitForOutcomes: true });
 
-// A batch with one of each kind. Lenient: what is valid is accepted, and what is not is told record by record.
+// A batch with one record of each kind. Lenient: Bellhop accepts the valid records and reports each invalid one.
 const noDate = [{ arrivalDate: "2028-01-32", departureDate: "2028-01-12", roomTypeCode: "DLX" }];
 const batch = [
   reservation("R-5001"),

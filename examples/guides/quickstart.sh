@@ -22,6 +22,6 @@ BATCH
 )
 echo "accepted: $REQUEST"
 
-# 3. What became of it. The answer comes as soon as it is applied.
+# 3. Its outcome. The answer comes as soon as the batch is applied.
 curl -sS "$BASE_URL/api/public/v1/requests/$REQUEST" -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5' |
   grep -o '"status":"[a-z]*"\|"counts":{[^}]*}'

@@ -9,7 +9,7 @@ cat > batch.json <<BATCH
 }]
 BATCH
 
-# send: curl waits by itself after 408, 429, 500 and 503, as long as Retry-After says, and after a lost connection.
+# send: curl retries after 408, 429, 500 and 503, as Retry-After says, and after a lost connection.
 send() {
   push inventories -H "Idempotency-Key: $KEY" --retry 8 --retry-connrefused --retry-max-time 600 < batch.json
 }

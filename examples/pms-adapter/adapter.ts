@@ -1,6 +1,6 @@
 /**
- * A small adapter from a property management system to Bellhop: sends the nightly inventory and the reservations that changed, and
- * says what became of them. Run it as often as you like; see README.md.
+ * A small adapter from a property management system to Bellhop: sends the nightly inventory and the reservations that changed,
+ * and prints their outcomes. Run it as often as you like; see README.md.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -27,7 +27,7 @@ async function sendReservations(of: Hotel): Promise<SendReport> {
     .map((booking) => reservationOf(of, booking))
     .filter((record) => !state.has(record.reservationId, record));
   const report = await bellhop.reservations.send(changed, { waitForOutcomes: true });
-  // What was refused is not noted, so it is sent again once somebody has mended it, and told again until then.
+  // Do not note refused records, so that each run sends and reports them again until somebody fixes them.
   const refused = new Set(report.rejected.map(({ index }) => index));
   changed.forEach((record, index) => {
     if (!refused.has(index)) state.note(record.reservationId, record);
@@ -45,7 +45,7 @@ function sendInventory(of: Hotel): Promise<SendReport> {
   return bellhop.inventories.send(nights, { waitForOutcomes: true });
 }
 
-/** One line for whoever reads the log, and one for each record that needs somebody. */
+/** Prints one summary line, and one line for each record that needs attention. */
 function tell(what: string, { records, outcomes, rejected, quarantined }: SendReport): void {
   const counts = Object.entries(outcomes ?? {}).flatMap(([name, count]) =>
     count > 0 ? [`${count} ${name}`] : [],

@@ -99,7 +99,7 @@ create function bellhop.count_warned(details json) returns integer
   language sql immutable strict parallel safe
   return (octet_length(details::text) - octet_length(replace(details::text, '"warnings":', ''))) / octet_length('"warnings":');
 
--- What became of each record of a part: one letter a record, in the order of the part.
+-- The outcome of each record of a part: one letter per record, in the order of the part.
 -- a applied, u unchanged, s stale, d duplicate, q quarantined. details: warnings and reasons, by index.
 create table bellhop.request_outcome (
   bucket smallint not null,
@@ -111,7 +111,7 @@ create table bellhop.request_outcome (
   primary key (bucket, request_id)
 );
 
--- Records held aside. state: 'h' held, 'r' released, 'd' discarded.
+-- Quarantined records. state: 'h' held, 'r' released, 'd' discarded.
 create table bellhop.quarantine (
   bucket smallint not null,
   request_id uuid not null,
@@ -161,10 +161,9 @@ create table bellhop.presence (
   entered_at timestamptz not null default clock_timestamp()
 );
 
--- When batches of a property came, and what became of their records: one row for what one apply transaction had of a
--- property and resource. Insert-only, like the outcomes it is written with, and not rebuilt by a replay. A question about a
--- feed reads it from its end, so it costs the days that it asks about and not the log, which knows no properties.
--- rejected: of lenient batches, beside records of this property.
+-- The batches of a feed and the outcomes of their records: one row per apply transaction, property and resource. Insert-only,
+-- like the outcomes it is written with; a replay does not rebuild it. A query about a feed reads the days it needs from the
+-- end and not the log, which does not know properties. rejected: of lenient batches with records of this property.
 create table bellhop.feed_arrival (
   first_request_id uuid not null,
   last_request_id uuid not null,
@@ -182,9 +181,9 @@ create table bellhop.feed_arrival (
   primary key (bucket, property_id, resource, last_request_id)
 );
 
--- What a point-in-time answer promises (docs/decisions/0020): no batch that is not visible yet will be received at or below
--- `promised`, as whoever appends looks here and refuses such ids; at or below `settled` nothing that began before it could look
--- is under way any more, either.
+-- The closed timestamps that point-in-time answers rest on (docs/decisions/0020). Log writers read `promised` and refuse ids
+-- at or below it, so no further batch appears there. At or below `settled`, no append that began before it read `promised`
+-- still runs.
 create table bellhop.closed_timestamp (
   is_only boolean primary key default true check (is_only),
   promised uuid not null default '00000000-0000-0000-0000-000000000000',
@@ -362,13 +361,13 @@ create table bellhop.operator_session (
 create index operator_session_operator on bellhop.operator_session (operator_name, created_at);
 create index operator_session_expires on bellhop.operator_session (expires_at);
 
--- Webhooks (docs/webhooks.md): where a client wants to be told, what waits to be told, and what became of each try.
+-- Webhooks (docs/webhooks.md): endpoints, queued messages and delivery attempts.
 set local search_path = bellhop;
 
 -- kind: 'w' a webhook that the client registered, 'r' an origin that its ReplyTo headers name (url is that origin, and each
 -- message has an address of its own). shard: which lease of webhook_shard covers it. failures: failed tries since the last
 -- good one; until not_before nothing is tried then. dropped: events that found the queue full, since dropped_since.
--- positions: how far the endpoint has been told changes, one change number a bucket.
+-- positions: the last change announced to the endpoint, one change number per bucket.
 create table webhook_endpoint (
   endpoint_id uuid primary key,
   client_id text collate "C" not null references client,
@@ -475,7 +474,7 @@ create table bellhop.certification (
   token_seconds integer not null check (token_seconds between 10 and 3600),
   opened_by text not null,
   opened_at timestamptz not null default clock_timestamp(),
-  -- When it was ended, or else ends by itself.
+  -- When it was ended, or else when it expires.
   ends_at timestamptz not null
 );
 create index certification_client on bellhop.certification (client_id, opened_at);
@@ -820,8 +819,8 @@ create index night_entry_received on night_entry using brin (received_at) with (
 create index block_entry_short on block_entry (property_id, first_night) where nights <= 31;
 create index block_entry_long on block_entry (property_id, first_night) where nights > 31;
 
--- What entries are grouped by, written by whoever needs it first. The number is made of what it stands for (the first eight
--- bytes of the SHA-256 of these eight as a JSON array), so it is the same after every replay. Null: not told.
+-- What entries are grouped by; the first applier that needs a dimension inserts it. The number is derived from the eight
+-- columns (the first eight bytes of the SHA-256 of their JSON array), so every replay yields the same. Null: not sent.
 create table night_dimension (
   bucket smallint not null,
   property_id integer not null,
@@ -889,8 +888,8 @@ create table ledger_segment (
 );
 alter table ledger_segment alter column packed set storage external;
 
--- How far a property is packed: its entries of up to 31 nights that were received up to then are, all others are not.
--- Whoever enters something that was received before that takes the row and the property's packs away, in the same transaction.
+-- How far a property is packed: its entries of up to 31 nights received up to then. A transaction that adds an entry received
+-- earlier deletes this row and the property's segments.
 create table ledger_segment_progress (
   bucket smallint not null,
   property_id integer not null,

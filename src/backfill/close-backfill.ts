@@ -60,16 +60,16 @@ async function countOpenRecords({ client, asked }: BackfillQueryContext, of: Res
   const { rejected, quarantined, discarded } = of.counts;
   const failed = rejected + quarantined + discarded;
   let looked = 0;
-  let mended = 0;
+  let fixed = 0;
   let after: Parameters<typeof readFailedRecords>[2] = null;
   while (failed > 0 && looked < FAILED_LOOKED_AT_MAX) {
     const some = await readFailedRecords(client, { ...asked, resource: of.resource }, after, FAILED_AT_ONCE);
     looked += some.length;
-    mended += some.filter((record) => record.mended).length;
+    fixed += some.filter((record) => record.mended).length;
     after = some.at(-1) ?? null;
     if (some.length < FAILED_AT_ONCE) break;
   }
-  return failed - mended;
+  return failed - fixed;
 }
 
 /** A statement's text, which is signed, its SHA-256 in hexadecimal, and what it says of the resources. */

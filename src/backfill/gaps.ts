@@ -29,7 +29,7 @@ const readMissingDates = namedStatement(
 );
 const readMissingDatesAsOf = readStatement(new URL("./sql/read-missing-dates-as-of.sql", import.meta.url));
 
-/** A record of a backfill that is not applied; `mended`: a later record of the same key was, so nothing is missing. */
+/** A record of a backfill that was not applied. `mended`: a later record of the same key was applied. */
 type FailedRecord = Omit<Extract<BackfillGap, { kind: "record-failed" }>, "kind" | "resource">;
 
 /** The last gap of a page: the resource's place, the kind's place, and the place in that. */
@@ -54,7 +54,7 @@ export interface GapsAsked {
   readonly upTo: string;
 }
 
-/** Dates of a resource's range without a record, whoever sent it; of inventories only, whose key is a date. */
+/** Dates of a manifest for which the property has no inventory record, sent by any client. */
 export async function missingDates(
   client: Queryable,
   { backfill, propertyId, asOf }: GapsAsked,
@@ -172,9 +172,9 @@ const readFailed = readStatement(new URL("./sql/read-failed-records.sql", import
  * The places, from 1, of the keys $3 with a version in the property $2 of the bucket $1 that was received after the request of the
  * same place in $4, up to $5. Written for reservations: forEachResource replaces the table.
  */
-const findMended = forEachResource(
+const findFixed = forEachResource(
   namedStatement(
-    "find-mended",
+    "find-fixed",
     `select distinct failed.place::integer as place
   from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, place)
   join bellhop_state.reservation_version as version
@@ -223,7 +223,7 @@ export async function readFailedRecords(
     requestId = last;
     index = 2 ** 31 - 1;
   }
-  return withMended(client, asked, await withKeys(client, asked, rows));
+  return withFixed(client, asked, await withKeys(client, asked, rows));
 }
 
 /** Reads the keys of rejected records as they were sent: they may hold anything. */
@@ -237,19 +237,19 @@ async function withKeys(client: Queryable, { backfill, resource }: FailedAsked, 
   return rows.map((row) => ({ ...row, key: row.key ?? keys.get(row) ?? null }));
 }
 
-async function withMended(
+async function withFixed(
   client: Queryable,
   { backfill, propertyId, resource, upTo }: FailedAsked,
   rows: readonly FailedRow[],
 ): Promise<FailedRecord[]> {
   // A key with a character that cannot be stored is no key of a version.
   const known = rows.filter(({ key }) => key?.isWellFormed() === true && !key.includes("\0"));
-  const mended = new Set<FailedRow | undefined>();
+  const fixed = new Set<FailedRow | undefined>();
   if (known.length > 0 && propertyId !== null) {
     const [keys, requestIds] = [known.map(({ key }) => key), known.map(({ requestId }) => requestId)];
     const values = [backfill.bucket, propertyId, keys, requestIds, upTo];
-    const found = await client.query<{ place: number }>({ ...findMended[letterOf(resource)], values });
-    for (const { place } of found.rows) mended.add(known[place - 1]);
+    const found = await client.query<{ place: number }>({ ...findFixed[letterOf(resource)], values });
+    for (const { place } of found.rows) fixed.add(known[place - 1]);
   }
-  return rows.map((row) => ({ ...row, mended: mended.has(row) }));
+  return rows.map((row) => ({ ...row, mended: fixed.has(row) }));
 }

@@ -62,7 +62,7 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
   missingRecords: countOrNull("How many of the expected ones that leaves; null: none were named.", 2),
   datesNamed: countOrNull("Of inventories: dates from the first to the last.", 730),
   datesCovered: countOrNull(
-    "Of inventories: how many of those the property has a record of, whoever sent it.",
+    "Of inventories: for how many of those dates the property has a record, sent by any client.",
     728,
   ),
   waitingBatches: count("Batches that are not applied yet."),
@@ -86,15 +86,11 @@ const FAILED: Readonly<Record<string, Schema>> = {
   requestId: schemaOf("RequestId"),
   index: count("Of a failed record: its index in the batch as sent.", 3),
   key: textOrNull("Of a failed record: its key, where that can be read.", 256, "2025-02-30"),
-  outcome: choice(
-    "Of a failed record: what became of it.",
-    ["rejected", "quarantined", "discarded"],
-    "rejected",
-  ),
+  outcome: choice("Of a failed record: its outcome.", ["rejected", "quarantined", "discarded"], "rejected"),
   code: textOrNull("Of a failed record: why, as a stable code.", 128, "format.date"),
   message: textOrNull("Of a failed record: why, in words.", 4096, "occupancyDate must be a calendar date"),
   mended: flag(
-    "Of a failed record: a later record of the same key was applied, so that nothing is missing.",
+    "Of a failed record: a later record of the same key was applied, so nothing is missing.",
     false,
   ),
 };
@@ -180,7 +176,9 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
   }),
   BackfillAbandoning: formOf("Why a backfill is given up.", {
-    why: orNull(text("For whoever reads the audit.", WHY_CHARACTERS_MAX, "opened for the wrong property")),
+    why: orNull(
+      text("The reason, recorded in the audit log.", WHY_CHARACTERS_MAX, "opened for the wrong property"),
+    ),
   }),
   BackfillStatement: objectOf(
     "What has come of a backfill, said once and for all: these very bytes are hashed and signed.",

@@ -43,7 +43,7 @@ const STEP: Readonly<Record<string, Schema>> = {
   reason: text(
     "What was seen, or is yet to be.",
     4096,
-    "R-48213 is cancelled and has no cancellationDateTime: when it was given back cannot be told.",
+    "R-48213 is cancelled and has no cancellationDateTime, so the time of the cancellation is unknown.",
   ),
   requestIds: list("Batches behind it.", 20, schemaOf("RequestId")),
 };

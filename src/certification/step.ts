@@ -71,7 +71,7 @@ export interface SeenRecord {
   readonly warnings: readonly ToldViolation[];
   /** Of a reservation: whether its status holds inventory by the operator's mapping; undefined where that does not name it. */
   readonly mapped?: boolean | undefined;
-  /** SHA-256 of the record as it was sent, in hexadecimal. */
+  /** SHA-256 of the record's bytes as received, in hexadecimal. */
   readonly digest: string;
   /** The record. `fields.ts` reads it: only its required fields are certain. */
   readonly fields: Readonly<Record<string, unknown>>;

@@ -54,7 +54,7 @@ export interface BlockNight {
   /** Null: not told. */
   readonly pickedUp: number | null;
   readonly originalBlocks: number | null;
-  /** Of what was given back, what was after the cutoff had passed. */
+  /** Rooms released after the cutoff. */
   readonly givenBackAfterCutoff: number;
   /** Whether the group's label holds rooms; null: nobody has mapped it. */
   readonly holds: boolean | null;
@@ -121,7 +121,7 @@ const FIELDS = {
   holds: field.orNull(field.flag("Whether the label holds rooms; null: nobody has mapped it.", true)),
   cutoffDate: field.orNull(
     field.day(
-      "The cutoff date, or so many days before the start as the master says; null: neither is told.",
+      "The cutoff date, or the start date less the master's cutoff days; null: the master has neither.",
       "2026-06-14",
     ),
   ),
@@ -133,8 +133,11 @@ const FIELDS = {
     12,
   ),
   remaining: field.count("Held and not picked up, as the master says; 0 where the label holds nothing.", 8),
-  wash: field.countOrNull("Given back: `originalBlocks` less `blocks`; negative where the block grew.", 5),
-  washAfterCutoff: field.count("Of what was given back, what was after the cutoff date.", 2),
+  wash: field.countOrNull(
+    "Rooms released: `originalBlocks` less `blocks`; negative where the block grew.",
+    5,
+  ),
+  washAfterCutoff: field.count("Rooms released after the cutoff date.", 2),
 };
 
 /** A group's block on a night, of one room type or of all of them together. */
@@ -250,7 +253,7 @@ export const blocks: Insight = {
   operationId: "readBlocks",
   summary: "Group blocks by night",
   description:
-    "Rooms held for each group, picked up (as its master says and as reservations name it), remaining and given back, at any instant.",
+    "The block of each group at any instant: rooms held, picked up (as its master says and as reservations name it), remaining and released.",
   parameters: [
     ...ROOM_TYPE_PARAMETERS,
     wordParameter(

@@ -95,7 +95,7 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   });
 }
 
-/** Each is looked at for its feeds. */
+/** Each property costs a read of its feeds. */
 const PROPERTIES_LIMIT_MAX = 100;
 const NIGHTS_MAX = 800;
 

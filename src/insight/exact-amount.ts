@@ -35,7 +35,7 @@ const DIGITS: Readonly<Record<string, number>> = {
 };
 const DIGITS_OF_MOST = 2;
 
-/** Digits after the point in which amounts of a currency are told; of one that is not told or not known, two. */
+/** Decimal places of a currency's amounts; two where the currency is null or unknown. */
 export function digitsOf(currency: string | null): number {
   return currency !== null && Object.hasOwn(DIGITS, currency) ? (DIGITS[currency] as number) : DIGITS_OF_MOST;
 }

@@ -15,7 +15,7 @@ const DAY_MS = 24 * HOUR_MS;
 const RATES_MS = 7 * DAY_MS;
 /** What the observed cadence is of: feeds that come once a week have a few intervals in it. */
 const CADENCE_MS = 28 * DAY_MS;
-/** Where the last push is looked for. */
+/** How far back to search for the last push. */
 const PUSH_MS = 14 * DAY_MS;
 /** Batches further apart than this are not of one push. */
 const PUSH_PAUSE_MS = HOUR_MS;
@@ -39,7 +39,7 @@ interface FeedCounts extends Counts {
 /** How a feed comes. */
 interface FeedPulse {
   readonly lastReceivedMs: number | null;
-  /** Hours; null where there is nothing to tell it by. */
+  /** Hours; null with too few batches to measure it. */
   readonly cadenceHours: number | null;
   readonly counts: FeedCounts;
   /** The first request of the last batches that together had at least half the records of the most there were. */
@@ -128,10 +128,7 @@ interface MissingNights {
   readonly stale: readonly string[];
 }
 
-/**
- * So many nights are looked at together to tell where a feed ends from a night that somebody sent far ahead; and a feed
- * ends where so many are missing one after another.
- */
+/** A feed's horizon is the last night that ends a window this long with at least half its nights; a longer gap ends the feed. */
 const NIGHTS_TOGETHER = 30;
 /** How much older than the newest a night may be, in cadences: one push may come late, but none may leave it out. */
 const CADENCES_MAX = 1.5;
@@ -448,7 +445,7 @@ export const feeds: Insight = {
   operationId: "readFeedHealth",
   summary: "How a property's feeds do",
   description:
-    "Of each resource: when the last batch came, how often they come, whether the feed is silent, what waits, what became of the records of the last days, labels without a meaning, and nights of inventory that are missing.",
+    "For each resource: when the last batch came, how often batches come, whether the feed is silent, how much waits, the outcomes of the last days' records, labels without a mapping, and missing nights of inventory.",
   parameters: PROPERTY_PARAMETERS,
   item: {
     name: "FeedHealthItem",

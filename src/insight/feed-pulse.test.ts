@@ -33,7 +33,7 @@ test("a nightly push of many batches has a cadence of a day, a stream one of min
   assert.ok(Math.abs((feedPulse(stream, NOW).cadenceHours ?? 0) - 1 / 12) < 1e-6);
 });
 
-test("batches that were applied together are told apart by their mean interval", () => {
+test("batches that were applied together count with their mean interval", () => {
   const together = arrival(1, { batches: 5, first_ms: NOW - 3 * HOUR, last_ms: NOW - HOUR });
   assert.equal(feedPulse([together], NOW).cadenceHours, 0.5);
 });

@@ -43,7 +43,7 @@ export function hoursOrNull(description: string, example: number): Field<number 
 export const orNull = <Value>(field: Field<Value>): Field<Value | null> => plain.orNull(field);
 export const text = (description: string, example: string): Field<string> =>
   plain.text(description, TEXT_LENGTH_MAX, example);
-/** A code or label as it was sent. */
+/** A code or label, verbatim. */
 export const code = (description: string, example: string): Field<string> =>
   plain.text(description, CODE_LENGTH_MAX, example);
 export const flag: (description: string, example: boolean) => Field<boolean> = plain.flag;
@@ -92,7 +92,7 @@ export const resource = (description: string, example: "inventories" | "reservat
 
 /** The night that an item is of. */
 export const stayDate = day("The night.", "2026-07-14");
-export const roomType = codeOrNull("The room type; null: none is told.", "DLX");
+export const roomType = codeOrNull("The room type; null: the record names none.", "DLX");
 
 /** What nights are grouped by, under the names of `GROUPINGS`. */
 export const GROUPING_FIELDS = {

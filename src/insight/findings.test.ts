@@ -93,7 +93,7 @@ test("what nothing explains is a reservation that never came or a count that is 
   assert.deepEqual(told(findingsOf(evidence(-2), ["DLX"])), [["wrong-sold-count", -2, NIGHT]]);
 });
 
-test("a count that does not agree with itself is told whatever else may explain it", () => {
+test("a count that does not agree with itself is a finding, whatever else may explain it", () => {
   const reservations = [reservation("c", { deducts: false, counted: 0, label: "CANCELLED" })];
   const torn = report({ transient: 6, grouped: 3 });
   assert.deepEqual(told(findingsOf(evidence(1, { reservations, report: torn }), ["DLX"])), [

@@ -49,8 +49,8 @@ function speaksOf(resource: Resource, key: string, record: Json, night: string):
 }
 
 /**
- * The records of a property that were held at the receipt of an instant (received by then, and not released or discarded by
- * then) and speak of a night; the first 100 that are held are looked at.
+ * The quarantined records of a property that concern a night, as of an instant: received by then, and not released or
+ * discarded by then. Reads the first 100 of them.
  */
 export async function readHeldOf(
   on: Queryable,
@@ -80,7 +80,7 @@ export async function readHeldOf(
   return held;
 }
 
-/** Why a hotel's count may be another than what its reservations come to. In the order in which they are told, alike otherwise. */
+/** Why a hotel's count may differ from its reservations. Findings of equal weight are listed in this order. */
 export const FINDING_KINDS = [
   "share-counted-twice",
   "cancelled-but-sold",
@@ -257,7 +257,7 @@ function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
   });
 }
 
-/** Records that are held aside and would change the night. */
+/** Quarantined records that would change the night. */
 function ofHeld({ night, held, reservations }: NightEvidence): Candidate[] {
   return held.flatMap(({ resource, key, code, requestId, index, rooms }): Candidate[] => {
     const records = [{ resource, key, requestId, index }];
@@ -294,7 +294,7 @@ function rowOf(
   return around.slice(first, last + 1);
 }
 
-/** What is left where nothing that is known explains a room type's difference: the count itself, or a reservation that never came. */
+/** The finding for a difference that no other explains: a wrong count, or a reservation that never arrived. */
 function ofCount(
   evidence: NightEvidence,
   roomType: string | null,

@@ -13,7 +13,7 @@ interface InsightAnswer {
   readonly asOf: string | null;
   readonly watermark: string | null;
   readonly settingsVersion: number;
-  /** Of what was sent before and is not current, not all may be told; left out where everything is known. */
+  /** Superseded records received before this may have been deleted by retention; omitted where none were. */
   readonly knownFrom?: string;
 }
 

@@ -135,7 +135,7 @@ async function versionsBefore(
   let until = question.clock === "source" ? bounds.sourceTime : new Date(newest).toISOString();
   for (let days = FIRST_STEP_DAYS; left.size > 0 && newest >= firstMs; days *= 2) {
     newest -= days * DAY_MS;
-    // Before the first version there is nothing to be found, and no need for a date that none can be.
+    // No version precedes the first, so the last step needs no lower bound.
     const since = newest < firstMs ? "-infinity" : new Date(newest).toISOString();
     const { rows } = await client.query<StockVersion>({
       ...findStockBefore,

@@ -16,7 +16,7 @@ const LAID_OUT_MAX = 500_000;
 const FIELDS = {
   ...NIGHT_FIELDS,
   findings: listField("What may explain the differences, the likeliest first.", FINDINGS_MAX, FINDING),
-  findingCount: count("How many findings there are; the first 100 are told.", 0),
+  findingCount: count("The number of findings; the answer lists the first 100.", 0),
 };
 
 /** One night, with everything behind its difference: every reservation that has it, also those that do not count, by id. */

@@ -28,10 +28,7 @@ const PACK_MS = 600_000;
 /** What was received up to so long before a node looked had nearly all been applied by then: the rest is packed when more comes. */
 const AGAIN_MS = 3_600_000;
 const BEFORE_ALL = "-infinity";
-/**
- * After each property it rests so many times as long as that one took: packing 100,000 entries is a second of PostgreSQL's, which
- * whoever applies would feel if one came after the other.
- */
+/** Rests this many times as long as the last property took: 100,000 entries cost PostgreSQL a second and slow down appliers. */
 const RESTS = 4;
 /** Some millions of entries of one property, beside full load; a session that is forgotten by the network is noticed then. */
 const ANSWER_MS_MAX = 60_000;
@@ -162,7 +159,7 @@ interface PackingOptions {
   failed(error: unknown): void;
 }
 
-/** Packs ledgers every ten minutes; what fails is told and tried again. */
+/** Packs ledgers every ten minutes; reports failures to `failed` and retries. */
 export function keepLedgersPacked({ pool, clientConfig, packing, failed }: PackingOptions): {
   stop(): Promise<void>;
 } {

@@ -94,11 +94,11 @@ export const STAY_PARAMETERS: readonly Parameter[] = [
   ...PAGES,
 ];
 
-/** The parameters of what is told of nights as a whole or by room type. */
+/** The parameters of an insight by night, in total or by room type. */
 export const ROOM_TYPE_PARAMETERS: readonly Parameter[] = [
   ...PROPERTY_PARAMETERS,
   ...RANGE,
-  wordParameter("by", "Whether nights are told by room type.", ["none", "roomType"], ["none", "roomType"]),
+  wordParameter("by", "Whether to split nights by room type.", ["none", "roomType"], ["none", "roomType"]),
   ...PAGES,
 ];
 
@@ -125,7 +125,7 @@ export class InsightParameters extends DefinedParameters {
       throw invalidParameter("since must not be after asOf.");
   }
 
-  /** The question, of whose parameters an insight may have only some; feeds are told by the clock of receipt. */
+  /** The parameters common to insights, with defaults for those that an insight lacks. */
   get question(): Omit<StayQuestion, "property"> {
     return {
       ...this.codes,

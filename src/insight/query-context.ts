@@ -23,7 +23,7 @@ export interface LabelMeanings {
   readonly deducting: readonly string[];
   /** Labels that are known, and hold nothing. */
   readonly off: readonly string[];
-  /** Labels that nobody has given a meaning: they hold nothing, and are told apart. */
+  /** Labels without a mapping: they hold nothing, and answers list them separately. */
   readonly unmapped: readonly string[];
 }
 

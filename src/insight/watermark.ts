@@ -128,6 +128,6 @@ export async function watermarkOf(
   });
   const oldest = rows[0]?.request_id ?? settled;
   const first = oldest < settled ? oldest : settled;
-  // Ids of one microsecond are told apart only by what follows it.
+  // Ids of the same microsecond differ only after the timestamp.
   return isoOfMicroseconds(microsecondsOf(first) - 1);
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Position } from "../platform/http/position.ts";
 import { type Scan, scanPage } from "./bounded-scan.ts";
 
-/** A list of the numbers from 1 on, of which some match, that counts how many were looked at. */
+/** Scans the numbers from 1 on, every `matches` of which is wanted, and counts how many it examined. */
 function numbers(total: number, matches: (number: number) => boolean, bounds: Partial<Scan<number>> = {}) {
   const counted = { examined: 0 };
   const scan: Scan<number> = {

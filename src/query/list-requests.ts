@@ -64,8 +64,8 @@ async function namesProperty(
 const DETAILS_BYTES = 4_096;
 
 /**
- * A request as it is told to somebody who may see some properties: its counts are of their records alone. Undefined where it has
- * none. Most batches lie within or outside as a whole, which their codes tell; of the others the records are counted.
+ * A request confined to the properties that the reader may see: counts cover only their records; undefined when it has none.
+ * The codes of most batches show that they lie within or outside as a whole; only of the others are the records counted.
  */
 export async function confineRequest(
   pool: pg.Pool,
@@ -189,7 +189,7 @@ export function isIdPrefix(text: string): boolean {
   return text.length <= ID_LOWEST.length && isUuid(text + ID_LOWEST.slice(text.length));
 }
 
-/** From where to below where ids are looked at. */
+/** The range of ids to search: `lowest` is within it, `below` is not. */
 function rangeOf({ from, to, idPrefix = "" }: RequestFilter): { lowest: string; below: string } {
   const named = boundsOf(idPrefix);
   const earliest = from === undefined ? ID_LOWEST : lowestIdFrom(from);
@@ -233,7 +233,7 @@ export async function* findRequests(
 
   const buckets = property === undefined ? (within?.buckets ?? null) : [property.bucket];
 
-  /** The request as it is to be told; undefined where it is not wanted. */
+  /** The request as the answer shows it; undefined when it does not match the filter. */
   const wanted = async (found: FoundRequest): Promise<FoundRequest | undefined> => {
     if (!found.inBucket || (resource !== undefined && found.summary.resource !== resource)) return undefined;
     if (property !== undefined && !(await namesProperty(pool, found.summary.requestId, property, budget)))

@@ -46,7 +46,7 @@ class InflatedChunks {
       bytes += record.bytes.length;
       memory = record.bytes.buffer;
     }
-    // A chunk that was stored uncompressed shares the received buffer; an inflated one has one spare byte.
+    // An uncompressed chunk shares the received buffer; the buffer of an inflated one is one byte longer than its records.
     const isAlone = memory !== stored.buffer && memory !== undefined && memory.byteLength <= bytes + 1;
     if (!isAlone) memory = undefined;
     for (const [oldest, { bytes: freed }] of this.#kept) {

@@ -31,7 +31,7 @@ test("four pages of a client are sent at once, and others of it when one of them
   await Promise.all([waiting[1], late]);
 });
 
-test("more than may wait are told to come again", async () => {
+test("a request beyond those that may wait is answered 429 with Retry-After", async () => {
   const pages = new OpenPages();
   const all = Array.from({ length: 205 }, () => pages.enter("a", responseOf()));
   await assert.rejects(all[204] as Promise<void>, { status: 429, retryAfterSeconds: 1 });

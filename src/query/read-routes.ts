@@ -181,7 +181,7 @@ async function answerOne(
   });
 }
 
-/** `GET` of a client's requests: all of them, newest first, and one with what became of its records. */
+/** `GET` of a client's requests: the list, newest first, and one request with its outcomes. */
 function registerRequestRoutes(app: FastifyInstance, context: HttpContext): void {
   const options = { onRequest: authorize(context, "read") };
   const wait = createWait(app);

@@ -33,7 +33,7 @@ const partsOf = (window: string) => `
   order by log.request_id, log.bucket
   limit $3`;
 
-/** Parts that are looked at by one statement; and of those whose bodies are rewritten, how many bytes are read at once. */
+/** Parts that one statement reads; and bytes of bodies to rewrite that are read at once. */
 const PARTS_AT_ONCE = 512;
 const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";

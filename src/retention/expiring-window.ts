@@ -42,8 +42,8 @@ export class PastTerm {
   }
 
   /**
-   * Whether what became of a part may go: the outcomes of all client codes that have a property in its bucket, since a part
-   * does not say whose records it holds.
+   * Whether the outcomes of a part have expired for all client codes with a property in its bucket: a part does not say
+   * whose records it holds.
    */
   areOutcomesPast(bucket: number, resource: ResourceLetter): boolean {
     return !this.#outcomesKept.has(`${bucket} ${resource}`);

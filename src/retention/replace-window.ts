@@ -12,20 +12,19 @@ import { type ExpiringWindow, writeMark } from "./expiring-window.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
 /**
- * Everybody waits behind a lock that is waited for: appliers behind the gate, whoever accepts or reads behind a table. So it is given up
- * soon and tried again: with the change itself nobody should wait for 100 ms. Longer only after many tries, each of which found
- * somebody under way for as long.
+ * While a lock request waits, all later ones queue behind it: appliers at the gate, writers and readers at a table. So it times
+ * out soon and is retried, to delay others by less than 100 ms.
  */
 const WAIT_MS_MAX = 30;
-/** Every so many tries it may take as long once more, so that it is done in the end on a machine where nothing is short. */
+/** After each this many tries the timeout grows by WAIT_MS_MAX, so that a slow machine succeeds in the end. */
 const PATIENT_AFTER = 50;
 const TRIES_MAX = 1_000;
-/** Between tries: a transaction of an applier that was told to be short takes about as long on a busy machine. */
+/** Between tries: about as long as a shortened apply transaction takes on a busy machine. */
 const PAUSE_MS = 50;
-/** Tries for which appliers are told to be short; then they may work as they like for a while. */
+/** Tries during which appliers keep transactions short; then they run unrestricted for RESPITE_MS. */
 const TRIES_ANNOUNCED = 20;
 const RESPITE_MS = 500;
-/** For what nobody waits behind: large apply transactions to end, and a vacuum, which PostgreSQL ends after a second for who waits. */
+/** The timeout of locks that delay nobody: until large apply transactions end, or PostgreSQL cancels a vacuum (after a second). */
 const UNFELT_MS_MAX = 3_000;
 
 /** For how long others were held up, in milliseconds, and how often it was tried. */
@@ -38,11 +37,9 @@ interface HeldUp {
 }
 
 /**
- * Runs a few statements, which lock a table for themselves, in a transaction while no applier is under way: they are told to be short, waited for,
- * and held up, and after that a lock has to be had at once, or they are let go and all is tried again a little later. Vacuum is kept from `table`
- * before: PostgreSQL ends one of its own accord that somebody waits for, but only after a second, and nobody could be held up at the gate for so
- * long. `before` is done in the same transaction before anybody is held up; what it answers false to is not done (undefined). What `work` did is
- * undone before it is tried again. Throws what the statements threw, or that no lock could be had in a thousand tries.
+ * Runs `work`, which locks `table`, in a transaction while no applier runs: it keeps vacuum off the table, runs `before`, asks
+ * appliers to keep transactions short, and holds them at the gate. If a lock then times out, it rolls back, releases them and
+ * retries later, 1,000 times at most. Returns undefined, without `work`, if `before` answers false.
  */
 export async function atGate(
   client: pg.ClientBase,
@@ -102,7 +99,7 @@ async function tryOnce(
   }
 }
 
-/** Two sessions of a run: nobody waits for the first, so it may give way to others; everybody for what the second does. */
+/** The two sessions of a run: only the second one delays others. */
 export interface RetentionSessions {
   /** Reads and copies. */
   readonly copying: pg.ClientBase;
@@ -112,11 +109,11 @@ export interface RetentionSessions {
 
 /** How a window was replaced. */
 interface Replaced extends HeldUp {
-  /** For how long whoever accepts was held up, in milliseconds, but for the commit. */
+  /** How long writers were blocked, in milliseconds, without the commit. */
   readonly lockMs: number;
 }
 
-/** What became of a window. */
+/** The result of expiring a window. */
 export interface Expired {
   readonly table: string;
   readonly window: string;
@@ -214,7 +211,7 @@ async function replaceWindow(
     async () => {
       await complete?.(replacing);
       const askedAt = performance.now();
-      // Its windows need not be locked: whoever wants one comes by the table.
+      // Its windows need no lock: every session reaches them through the table.
       await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
       await swap(replacing, of, window, successor);
       lockMs = performance.now() - askedAt;

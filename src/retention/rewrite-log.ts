@@ -169,10 +169,10 @@ interface Rejection {
 
 type RejectingRow = Omit<LogRow, "rejections"> & { readonly rejections: Rejection[] };
 
-/** What is left of a rejected record: other bytes, none (`drop`), or all of it (`keep`). */
+/** The new bytes of a rejected record, or whether to `drop` or `keep` it. */
 type RewriteRejected = (resource: Resource, bytes: Buffer) => Buffer | "drop" | "keep";
 
-/** What was told of a record, less all that may quote it: why it was refused, and how often, stays. */
+/** The violations of a record without text that may quote it; codes and counts stay. */
 function withoutQuotes({ index, violations, violationTotal }: Rejection): Rejection {
   const told = violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
   return { index, violations: told, violationTotal };
@@ -207,8 +207,8 @@ async function rewriteIn(
 }
 
 /**
- * Writes rejected records of lenient batches anew, in the log and in what was told of them. They were never applied, and lie in the
- * first part of their batch, whoever's bucket that is: so all parts that have any are read. Answers how many were rewritten.
+ * Rewrites rejected records of lenient batches in the log, with their violations. A rejected record lies in the first part of
+ * its batch, in any bucket, so all parts with rejections are read. Returns how many were rewritten.
  */
 export async function rewriteRejected(client: pg.ClientBase, rewrite: RewriteRejected): Promise<number> {
   let count = 0;
@@ -228,8 +228,8 @@ const endLease = namedStatement(
 );
 
 /**
- * Holds buckets until the caller's transaction ends, and ends their leases with it: whoever applied them reads anew what it has
- * read, and what is redacted. Nothing is applied of them meanwhile.
+ * Locks buckets against appliers until the caller's transaction ends, and ends their leases with it, so that their next
+ * appliers read the rewritten log and the redaction list.
  */
 export async function endLeases(client: pg.ClientBase, buckets: readonly number[]): Promise<void> {
   await new LeaseStatements(client).lockBuckets(buckets);

@@ -294,12 +294,12 @@ export async function findOverdue(client: pg.ClientBase, graceMs: number): Promi
   return { ...nothing, windows: now.filter(({ window }) => names.has(window)), unopened };
 }
 
-/** A term ends when it ends: what is an hour late has been kept for an hour too long, whatever the length of windows. */
+/** The longest pause: data is kept this much beyond its term at most, however long windows are. */
 const LOOK_MS_MAX = 3_600_000;
 /** With the shortest windows, a minute: what has expired is gone within two of them. */
 const LOOKS_A_WINDOW = 2;
 
-/** Runs retention by itself, now and again; where several nodes do, one at a time finds something to do. */
+/** Runs retention periodically; of several nodes, one at a time finds work. */
 export function keepRetention(
   clientConfig: pg.ClientConfig,
   windowMs: number,

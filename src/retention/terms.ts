@@ -11,7 +11,7 @@ const readTerms = namedStatement(
   order by client_code, name`,
 );
 
-/** What is kept for a time of its own: records as they were sent, what became of them, and versions that are no longer current. */
+/** The kinds of data with a retention term of their own: payloads, outcomes, and versions that are no longer current. */
 export const RETAINED = ["payloads", "outcomes", "versions"] as const;
 export type Retained = (typeof RETAINED)[number];
 

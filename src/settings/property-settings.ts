@@ -25,7 +25,7 @@ const readStatementOfSettings = namedStatement(
     ) as settings`,
 );
 
-/** What holds for a property, whoever says so. */
+/** The effective settings of a property: its own, its client code's and the defaults. */
 export interface PropertySettings {
   /** Raised by every change of the client code's settings and of what its labels mean; 0 before the first. */
   readonly version: number;

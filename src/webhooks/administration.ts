@@ -76,7 +76,7 @@ async function checkClient(on: Queryable, clientId: string, { events }: Endpoint
   const { rows } = await on.query<{ scopes: string[]; isRevoked: boolean }>({ ...READ_CLIENT, values });
   const [client] = rows;
   if (client === undefined || client.isRevoked)
-    throw new WebhookNotFound("There is no client with this id that could be told anything.");
+    throw new WebhookNotFound("There is no active client with this id.");
   if (events.includes("changes.available") && !client.scopes.includes("read"))
     throw new WebhookInputError("changes.available is for clients with the scope read.");
 }

@@ -71,7 +71,7 @@ async function create(admin: WebhookAdmin, { body, operator }: Told) {
     propertyCode: body.text("propertyCode"),
   };
   const clientId = body.requiredText("clientId");
-  const none = "There is no client with this id that could be told anything.";
+  const none = "There is no active client with this id.";
   await requireClient(admin.pool, operator, clientId, none);
   const { endpoint, secret } = await addWebhook(admin, clientId, input);
   return { endpointId: endpoint.endpointId, secret, previousExpiresAt: null };

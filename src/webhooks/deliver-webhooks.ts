@@ -74,7 +74,7 @@ class Repeat {
 const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
 
-/** How often due messages are looked for; what this node queues itself is tried at once. */
+/** How often a node polls for due messages. It tries the messages that it queues itself at once. */
 const LOOK_MS = 500;
 const TEND_MS = 1_000;
 const TIDY_MS = 60_000;

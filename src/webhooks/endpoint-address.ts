@@ -35,8 +35,7 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
     );
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     throw new WebhookInputError("url has no user name, password or fragment.");
-  if (url.protocol === "http:" && !rules.opensNetworks)
-    throw new WebhookInputError("url is an https address: what is told is not sent in the clear.");
+  if (url.protocol === "http:" && !rules.opensNetworks) throw new WebhookInputError("url must use https.");
   const port = Number(url.port || (url.protocol === "http:" ? 80 : 443));
   if (port !== 80 && port !== 443 && port < PORT_FREE_FROM)
     throw new WebhookInputError(`The port of url is 443, 80 or at least ${PORT_FREE_FROM}.`);

@@ -104,7 +104,7 @@ interface Taken {
 
 async function takeChanges(on: Queryable, page: ChangePage): Promise<Taken> {
   const changes: string[] = [];
-  // After the change that is looked at, and after the last one taken: what is no longer kept lies between them.
+  // After the change being read, and after the last one taken: between them lie changes that are no longer kept.
   let reached: Positions = page.before;
   let positions: Positions = page.before;
   let bytes = 0;

@@ -65,7 +65,7 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
     type: "array",
     minItems: 1,
     maxItems: WEBHOOK_EVENTS.length,
-    description: "What it is told.",
+    description: "The events it receives.",
     items: choice("An event.", WEBHOOK_EVENTS, "request.applied", EVENT_MEANINGS),
   },
   resource: {
@@ -86,7 +86,7 @@ const FAILURE = orNull(
 const ENDPOINT: Readonly<Record<string, Schema>> = {
   endpointId: ENDPOINT_ID,
   kind: choice(
-    "`reply-to` stands for an origin that your `ReplyTo` headers name, and was made by itself.",
+    "`reply-to`: created automatically for an origin that your `ReplyTo` headers name.",
     ["webhook", "reply-to"],
     "webhook",
   ),
@@ -99,7 +99,7 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
     pattern: "^https?://[^\\s/?#@]+([/?][^\\s#]*)?$",
   },
   state: choice(
-    "How it stands: `failing` since its last try was not taken, `paused` by somebody or by itself.",
+    "`failing`: its last attempt failed. `paused`: nothing is sent to it; `pausedBy` says who paused it.",
     ["active", "failing", "paused"],
     "active",
   ),
@@ -159,11 +159,11 @@ const OPTIONAL = ["description", "resource", "clientCode", "propertyCode"];
 export const WEBHOOK_SCHEMAS = {
   WebhookForm: formOf("What an endpoint is to be.", SETTINGS, ...OPTIONAL),
   WebhookChanges: formOf(
-    "What to change of an endpoint; what is left out stays.",
+    "The settings to change; the others stay as they are.",
     SETTINGS,
     ...Object.keys(SETTINGS),
   ),
-  WebhookEndpoint: objectOf("Where you are told what happened, and how that stands.", ENDPOINT),
+  WebhookEndpoint: objectOf("A webhook endpoint and its state.", ENDPOINT),
   NewWebhookEndpoint: objectOf("An endpoint that was just registered, with its secret.", {
     ...ENDPOINT,
     secret: SECRET,

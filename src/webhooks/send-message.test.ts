@@ -42,7 +42,7 @@ before(async () => {
 after(() => receiver.stop());
 
 describe("a message is sent", () => {
-  test("to the address that was looked at, asked for once, under the name of its host", async () => {
+  test("to the address that was checked, resolved once, under the name of its host", async () => {
     const resolve = names({ "partner.example": [["127.0.0.1"], ["169.254.169.254"]] });
     const before = receiver.received.length;
     const result = await sendMessage(
@@ -123,7 +123,7 @@ describe("a message is sent", () => {
     receiver.answer = (_message, response) => {
       response.writeHead(500, { "retry-after": "120" });
       response.write(`no\u001b[31m\r\n${"x".repeat(600)}`);
-      // It never ends: whoever waited for that would wait for ever.
+      // The response never ends, so a sender that reads it all would wait forever.
     };
     const result = await sendMessage(outgoing(receiver.url), parts());
     assert.deepEqual([result.status, result.failure, result.retryAfterSeconds], [500, "NotAccepted", 120]);

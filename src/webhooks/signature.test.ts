@@ -14,7 +14,7 @@ test("the published library verifies what is signed, also a body beyond ASCII", 
   assert.throws(() => new Webhook(newSecret()).verify(body, { ...headers }), WebhookVerificationError);
 });
 
-test("with two secrets whoever has either of them verifies it", () => {
+test("with two secrets either of them verifies it", () => {
   const [older, newer] = [newSecret(), newSecret()];
   const headers = signedHeaders(content("{}"), [newer, older]);
   for (const secret of [older, newer]) assert.deepEqual(new Webhook(secret).verify("{}", { ...headers }), {});

@@ -152,7 +152,7 @@ const ROUTES: readonly Route[] = [
     operationId: "createWebhook",
     summary: "Register a webhook endpoint",
     description:
-      "From now on the address is told what happens, signed as Standard Webhooks says. The secret is in this answer and nowhere else. A client has ten endpoints at most.",
+      "From now on Bellhop POSTs events to the address, signed as Standard Webhooks specifies. Only this answer contains the secret. Limit: ten endpoints per client.",
     status: 201,
     answer: "NewWebhookEndpoint",
     answered: "It is registered.",

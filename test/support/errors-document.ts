@@ -58,7 +58,7 @@ export function errorSections(document: OpenApiDocument): Readonly<Record<string
     });
   return {
     "errors-same": sections("same"),
-    "errors-mended": sections("mended"),
+    "errors-fix": sections("mended"),
     errors: ["| `exception` | Status | When | What to do |", "|---|---|---|---|", ...rows].join("\n"),
   };
 }

@@ -117,15 +117,15 @@ export interface Group {
   services?: GroupService[] | undefined;
 }
 
-/** What became of a request, and of its records. */
+/** A request and the outcomes of its records. */
 export interface RequestStatus extends RequestSummary {
-  /** What is told of its records, by index; those that were plainly applied are left out. */
+  /** The outcomes of its records, by index. Records applied without a warning are not listed. */
   records: RecordOutcome[];
   /** The `cursor` of the next page; null at the end. */
   nextCursor: string | null;
 }
 
-/** What is told of a request. */
+/** A request with the counts of its outcomes. */
 export interface RequestSummary {
   requestId: RequestId;
   /** `applied` once every record has its outcome, else `accepted`. */
@@ -158,9 +158,9 @@ export interface RequestSummary {
     stale: number;
     /** The same record with the same source time had been received already. */
     duplicate: number;
-    /** It is held aside until an operator releases or discards it; `code` and `message` say why. */
+    /** It is quarantined until an operator releases or discards it; `code` and `message` say why. */
     quarantined: number;
-    /** It was held aside and an operator discarded it. */
+    /** It was quarantined and an operator discarded it. */
     discarded: number;
     /** It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied. */
     rejected: number;
@@ -169,7 +169,7 @@ export interface RequestSummary {
   };
 }
 
-/** What became of one record. Records that were plainly applied, without a warning, are not listed. */
+/** The outcome of one record. Records applied without a warning are not listed. */
 export interface RecordOutcome {
   /** Its index in the batch as sent. */
   index: number;
@@ -179,7 +179,7 @@ export interface RecordOutcome {
   propertyCode: string | null;
   /** Its occupancyDate, reservationId or groupCode, where that can be read. */
   key: string | null;
-  /** What became of it. */
+  /** Its outcome. */
   outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
   /** Why, as a stable code, where there is one. */
   code: string | null;
@@ -206,9 +206,9 @@ export interface InventoryVersion {
   requestId: RequestId;
   /** Its index in that batch. */
   index: number;
-  /** What became of it when it was applied. */
+  /** Its outcome when it was applied. */
   outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
-  /** The record, exactly as it was sent. */
+  /** The record, verbatim. */
   record: Inventory;
 }
 
@@ -221,9 +221,9 @@ export interface ReservationVersion {
   requestId: RequestId;
   /** Its index in that batch. */
   index: number;
-  /** What became of it when it was applied. */
+  /** Its outcome when it was applied. */
   outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
-  /** The record, exactly as it was sent. */
+  /** The record, verbatim. */
   record: Reservation;
 }
 
@@ -236,9 +236,9 @@ export interface GroupVersion {
   requestId: RequestId;
   /** Its index in that batch. */
   index: number;
-  /** What became of it when it was applied. */
+  /** Its outcome when it was applied. */
   outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
-  /** The record, exactly as it was sent. */
+  /** The record, verbatim. */
   record: Group;
 }
 
@@ -540,7 +540,7 @@ export interface ListReservationsQuery {
   from?: string | undefined;
   /** First arrival on or before this. */
   to?: string | undefined;
-  /** Only records with this status, as it was sent. */
+  /** Only records with exactly this status. */
   status?: string | undefined;
   /** Source time at or after this. */
   modifiedSince?: Timestamp | undefined;
@@ -562,7 +562,7 @@ export interface ListGroupsQuery {
   from?: string | undefined;
   /** Start date on or before this. */
   to?: string | undefined;
-  /** Only records with this status, as it was sent. */
+  /** Only records with exactly this status. */
   status?: string | undefined;
   /** Source time at or after this. */
   modifiedSince?: Timestamp | undefined;

@@ -32,7 +32,7 @@ describe("Retry-After", () => {
       () => Date.parse(DATE) - 5_000,
     );
 
-  test("is seconds, or a date by the clock of whoever sent it", () => {
+  test("is seconds, or a date by the clock of the server", () => {
     assert.equal(read("0"), 0);
     assert.equal(read("120"), 120_000);
     assert.equal(read(DATE), 5_000);

@@ -17,7 +17,7 @@ test("every part of every wave comes once, in order, however many are due at onc
   assert.deepEqual(told, [...Array.from({ length: 100 }, (_, at) => 100 + at), 200]);
 });
 
-test("the first wave is due at once, and who waits for the next is told that it is interrupted", async () => {
+test("the first wave is due at once, and an interrupt rejects the wait for the next", async () => {
   const interrupted = new AbortController();
   // A quarter of an hour lasts four hours.
   const pace = new Pace(1 / 16, interrupted.signal);

@@ -48,7 +48,7 @@ export class SeededRandom {
 
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.between(0, items.length - 1)];
-    if (item === undefined) throw new RangeError("There is nothing to pick from.");
+    if (item === undefined) throw new RangeError("Cannot pick from an empty list.");
     return item;
   }
 

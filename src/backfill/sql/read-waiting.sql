@@ -1,5 +1,5 @@
--- How many batches of the backfill $2 wait to be applied, and their records, as far as that can be told from its $3 newest:
--- they are applied nearly in order. An index scan of accept_log_backfill and of the outcomes' primary key.
+-- How many of the $3 newest batches of the backfill $2 wait to be applied, and their records. Batches are applied nearly in
+-- order, so the newest are the ones that wait. Plan: index scans of accept_log_backfill and of the outcomes' primary key.
 select count(*)::integer as batches, coalesce(sum(newest.record_count), 0)::integer as records
 from (
   select request_id, record_count

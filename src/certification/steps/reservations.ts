@@ -108,7 +108,7 @@ function findingOfCancellation({ versions, latest }: KeyHistory): Finding[] {
     return cancelledAt === undefined ? [] : [wrong(reason, requestId)];
   }
   if (cancelledAt === undefined) {
-    const reason = `${key} is cancelled and has no cancellationDateTime: when it was given back cannot be told.`;
+    const reason = `${key} is cancelled and has no cancellationDateTime, so the time of the cancellation is unknown.`;
     return [wrong(reason, requestId)];
   }
   // Without a booked version it was booked before the certification, or in another system: that shows nothing.
@@ -185,7 +185,7 @@ export const share: Step = {
   name: "share",
   title: "Two reservations that share a room",
   instruction: () =>
-    "Put two guests with a reservation each into one room: two records with reservationIds of their own, the same shareId, room type and nights. Revenue stands with whoever pays it.",
+    "Put two guests with a reservation each into one room: two records with reservationIds of their own, the same shareId, room type and nights. Put the revenue on the reservation of the guest who pays it.",
   notYet: "No two reservations with the same shareId have been seen.",
   find(evidence) {
     const live = latestOf(evidence, "reservations").filter(isLive);

@@ -181,7 +181,7 @@ export class IntakeMeter {
     this.#pool = pool;
   }
 
-  /** Looks now; whoever asks while somebody looks gets the same answer. */
+  /** Reads the intake now; concurrent calls share one read. */
   look(): Promise<Intake> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;

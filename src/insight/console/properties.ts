@@ -63,8 +63,8 @@ export async function readCalendar(
 }
 
 /**
- * The next $5 properties after ($3, $4) by codes; of one client code ($1), with either code beginning like $2 (in lower case), within $6 (`Scope.keys`).
- * Plan: an index scan of the unique key; what does not match is passed over, 100,000 properties in some 50 ms.
+ * The next $5 properties after ($3, $4) by codes; of one client code ($1), with a code that begins with $2 (in lower case),
+ * within $6 (`Scope.keys`). Plan: an index scan of the unique key that filters the rest, 100,000 properties in some 50 ms.
  */
 const listStatement = namedStatement(
   "list-property-page",

@@ -1,5 +1,5 @@
--- What group masters say of the nights from $3 to $4, by group, label and room type, with a source time up to $5, received up to $6. $7 and $8:
--- groups and the instants of their cutoffs, after which what was given back counts apart. At most $9 rows.
+-- Group masters' blocks of the nights from $3 to $4, by group, label and room type, with a source time up to $5, received up
+-- to $6. $7 and $8: groups and the instants of their cutoffs; rooms released later count apart. At most $9 rows.
 select
   (entry.first_night + passed)::text as night, entry.key as "group", kind.status as label,
   kind.room_type_code as "roomType", coalesce(sum(entry.blocks), 0)::float8 as blocks,

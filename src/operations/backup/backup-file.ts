@@ -6,7 +6,7 @@ import { BackupError } from "./backup-error.ts";
 
 /** Where a backup is written to. */
 export interface BackupSink {
-  /** For whoever is told where it lies. */
+  /** Where the backup lies, for messages. */
   readonly name: string;
   write(bytes: Buffer): Promise<void>;
   /** All is written: it is to be on disk under its name when this returns. */
@@ -80,7 +80,7 @@ export async function openBackupFile(path: string, atMs: number): Promise<Backup
   }
 }
 
-/** Standard output, for whoever encrypts or sends it on. What it is led into has to notice itself that it ended early. */
+/** Standard output, to pipe the backup to encryption or upload. The receiving command must detect a truncated backup. */
 export function standardOutputSink(): BackupSink {
   return {
     name: "standard output",

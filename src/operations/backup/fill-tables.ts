@@ -92,7 +92,7 @@ export async function sumTable(client: pg.ClientBase, description: TableDescript
   return rows[0] ?? { count: 0, hash: "" };
 }
 
-/** Has what numbers rows by itself go on behind the greatest number there is. */
+/** Moves identity columns behind the greatest number of their table. */
 export async function moveIdentities(
   client: pg.ClientBase,
   tables: readonly TableDescription[],

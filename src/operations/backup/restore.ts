@@ -18,7 +18,7 @@ import type { BackupHeader } from "./manifest.ts";
 import { type BackupContent, type CopiedTable, readBackup, verifyBackup } from "./read-backup.ts";
 import { settleFilled } from "./settle-filled.ts";
 
-/** Advisory lock of whoever fills a database (any fixed number of our own). */
+/** Advisory lock of the process that fills a database; an arbitrary fixed number. */
 const FILLING_LOCK = 7_302_011;
 
 /** Schemas of ours; a replay that was cut off may have left others of its own. */
@@ -49,8 +49,8 @@ async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): P
 }
 
 /**
- * Takes an empty database for the client's session, to be filled: from now on it says `note` to whoever starts something on
- * it. What an earlier try has left there is dropped; anything else of ours in it is a reason to refuse. Throws BackupError.
+ * Claims an empty database for the client's session. Until it is filled, every command that starts on it fails with `note`.
+ * Drops the remains of an earlier try; throws BackupError if the database contains other Bellhop schemas.
  */
 export async function claimDatabase(client: pg.ClientBase, note: string): Promise<void> {
   const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
@@ -74,7 +74,7 @@ export async function claimDatabase(client: pg.ClientBase, note: string): Promis
   await markUnfinished(client, { note, isDisposable: true });
 }
 
-/** The table whose rows are looked at before a restore begins. */
+/** The table whose rows a restore checks before it begins. */
 const PAYLOAD_KEYS = "bellhop.payload_key";
 
 function storedKeys({ description: { columns }, bytes }: CopiedTable): StoredPayloadKey[] {

@@ -4,12 +4,12 @@ import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { beginCursorEpoch } from "../../query/changes/change-cursor.ts";
 
-/** Endpoints that are told of changes stand nowhere any more: what was lost may have been told, and what comes may bear the numbers of it. */
+/** Clears the positions of change endpoints: changes sent to them may be lost, and new changes may reuse their numbers. */
 const voidWebhookPositions = namedStatement(
   "void-webhook-positions",
   `update bellhop.webhook_endpoint set positions = null where 'changes.available' = any (events)`,
 );
-/** Pauses those that are told of changes, by $1 because of $2, until somebody who has read the records anew resumes them. */
+/** Pauses change endpoints, by $1 with the reason $2, until somebody has read the records anew and resumes them. */
 const pauseChangeEndpoints = namedStatement(
   "pause-change-endpoints",
   `update bellhop.webhook_endpoint set paused_at = clock_timestamp(), paused_by = $1, pause_reason = $2
@@ -22,8 +22,8 @@ async function sealLogWriters(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * What was handed out after the state was taken that is here now is unknown, and will be handed out again: whoever holds a cursor is told so, and
- * endpoints that are told of changes are paused by `by` because of `why`. Answers how many were not paused before. No node may run.
+ * Invalidates all change cursors and pauses change endpoints: changes handed out after the restored state was taken are
+ * unknown here, and their numbers will be reused. Returns how many endpoints it paused. No node may run.
  */
 export async function voidWhatWasTold(client: pg.ClientBase, by: string, why: string): Promise<number> {
   await beginCursorEpoch(client);

@@ -22,8 +22,8 @@ const LISTED: ClassifiedTable = {
 const left = (why: string): ClassifiedTable => ({ class: "left", why });
 
 /**
- * Every table of the schema, partitioned ones by their parent. A test holds this list to the migrations, so a new table is
- * given its place here by whoever makes it.
+ * Every table of the schema, partitioned ones by their parent. A test compares this list with the migrations, so each new
+ * table needs an entry here.
  */
 export const TABLE_CLASSES: Readonly<Record<string, ClassifiedTable>> = {
   "bellhop.accept_log": KEPT,
@@ -50,9 +50,9 @@ export const TABLE_CLASSES: Readonly<Record<string, ClassifiedTable>> = {
   "bellhop.instance": KEPT,
   "bellhop.log_writer": KEPT,
   "bellhop.operator": KEPT,
-  "bellhop.operator_session": left("Whoever was logged in logs in again."),
+  "bellhop.operator_session": left("Operators log in again."),
   "bellhop.payload_key": KEPT,
-  "bellhop.presence": left("Nodes enter by themselves."),
+  "bellhop.presence": left("Nodes register when they start."),
   "bellhop.privacy_version": KEPT,
   "bellhop.property": KEPT,
   "bellhop.property_setting": KEPT,

@@ -35,10 +35,9 @@ interface Snapshot {
 }
 
 /**
- * Opens one snapshot of these tables for `work`, by a session of its own. The tables are locked, against changes of their shape only, before the
- * snapshot is taken: whoever put others in their place in between (retention, a replay's swap) would leave the snapshot with
- * tables that are empty in it. Throws BackupError where the database cannot be backed up by us, and
- * WorkUnderWay where somebody rewrites or replays the log.
+ * Opens one snapshot of these tables for `work`, in a session of its own. It locks them against DDL before it takes the
+ * snapshot: tables swapped in afterwards (by retention or a replay) would be empty in it. Throws BackupError if the database
+ * cannot be backed up, WorkUnderWay while the log is rewritten or replayed.
  */
 export async function withSnapshot<Result>(
   clientConfig: pg.ClientConfig,

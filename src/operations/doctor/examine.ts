@@ -23,8 +23,8 @@ const POOL_SIZE = 2;
 const INSUFFICIENT_PRIVILEGE = "42501";
 
 /**
- * Looks at the settings, the database and what the service keeps in it, and changes nothing: no migration, no new cluster.
- * (An embedded server that does not run is started for as long as it takes.) What cannot be looked at is a finding too.
+ * Checks the settings, the database and its contents, and changes nothing: no migration, no new cluster. An embedded server
+ * that does not run is started for the check. A check that cannot run is a finding too.
  */
 export async function examine({ readConfig, explain }: Examined): Promise<readonly Finding[]> {
   let config: Config;

@@ -184,7 +184,7 @@ function encryptionFinding(
   return warning(
     id,
     `${behind.length} of ${secrets} in the database ${behind.length === 1 ? "lies" : "lie"} under a former key, or readable.`,
-    "Whoever has that key, or reads a copy of the database, has them.",
+    "Anyone with that key, or with a copy of the database, can read them.",
     "bellhop key reseal (each start of the service does it, too); rotate what may have been read.",
   );
 }
@@ -208,7 +208,7 @@ function pepperFinding(peppers: readonly PepperSummary[]): Finding {
   return warning(
     id,
     `Two peppers are live; ${countText(former.secrets, "secret depends", "secrets depend")} on the former one.`,
-    "A rotation is not over: whoever has the former pepper has it for those secrets.",
+    "A rotation is not over: a leaked former pepper still endangers those secrets.",
     former.secrets === 0
       ? "bellhop pepper retire."
       : "Wait until they were used, or give their clients new ones (bellhop pepper status --json names them); then bellhop pepper retire.",

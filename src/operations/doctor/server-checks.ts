@@ -121,7 +121,7 @@ function transportFinding({ isLocal, isEncrypted }: Server): Finding {
   return warning(
     id,
     "The connection to the database leaves this machine readable.",
-    "Whoever is on the network between sees guests' data and the password's exchange.",
+    "Anyone on the network in between can read guests' data and the password exchange.",
     "Add sslmode=verify-full to DATABASE_URL, unless the network itself encrypts.",
   );
 }

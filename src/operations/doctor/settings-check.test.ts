@@ -33,7 +33,7 @@ test("settings fit for production, and those of a laptop, are all well", async (
   );
 });
 
-test("each setting that is dangerous by itself or beside another is found, and nothing else", async () => {
+test("each setting that is dangerous, alone or with another, is found, and nothing else", async () => {
   const cases: readonly (readonly [changes: Record<string, string | undefined>, ...found: string[]])[] = [
     [{ NODE_ENV: "development" }, "warning settings.environment"],
     [{ BASE_URL: undefined }, "warning settings.addresses"],

@@ -91,7 +91,7 @@ function dangers(config: Config): readonly (readonly [isDangerous: boolean, find
       warning(
         "settings.key-encryption",
         "KEY_ENCRYPTION_KEY is not set.",
-        "Whoever reads the database or a backup of it can sign tokens in the name of every client.",
+        "Anyone who reads the database or a backup of it can sign tokens in the name of every client.",
         "Set it (openssl rand -base64 32), keep it apart from backups, and start the service again.",
       ),
     ],
@@ -100,7 +100,7 @@ function dangers(config: Config): readonly (readonly [isDangerous: boolean, find
       warning(
         "settings.metrics",
         "METRICS_TOKEN is not set, and HOST can be reached by others.",
-        "Whoever reaches /metrics reads how much is sent and what fails.",
+        "Anyone who can reach /metrics can read how much is sent and what fails.",
         "Set METRICS_TOKEN, or keep /metrics from outsiders in the proxy.",
       ),
     ],

@@ -39,7 +39,7 @@ export function createSurveyMetrics(): SurveyMetrics {
   const registers = [registry];
   const gauge = <T extends string>(name: string, help: string, labelNames: T[] = []) => {
     const made = new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
-    // A gauge without labels begins as 0, which would be told until it is known.
+    // A gauge without labels starts at 0, which /metrics would report until the first reading.
     if (labelNames.length === 0) made.remove();
     return made;
   };
@@ -54,7 +54,7 @@ export function createSurveyMetrics(): SurveyMetrics {
       "How much longer ago than expected the last batch of the most silent feed is.",
       ["resource"],
     ),
-    held: gauge("quarantine_held_records", "Records that are held aside, 100,000 at most."),
+    held: gauge("quarantine_held_records", "Records in quarantine, 100,000 at most."),
     oldestUnapplied: gauge(
       "oldest_unapplied_seconds",
       "Age of the oldest batch that is accepted and not applied; 0 when there is none.",
@@ -137,7 +137,7 @@ const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
 /** More than that is a fault of a feed, and counting on would cost the database more each time. */
 const HELD_MAX = 100_000;
 
-/** What is looked at, and where it is told. */
+/** The database and disk to read, and the gauges to set. */
 interface Surveyed {
   readonly on: Queryable;
   readonly metrics: SurveyMetrics;
@@ -259,10 +259,7 @@ export interface Survey {
   stop(): void;
 }
 
-/**
- * Looks at the installation as a whole now and again: what it saw last is what is told. One question at a time, so that it takes
- * one connection.
- */
+/** Reads the state of the whole installation periodically into gauges. One query at a time, so it needs one connection. */
 export function startSurvey({ failed, pace = PACE, ...surveyed }: SurveyOptions): Survey {
   const metrics = createSurveyMetrics();
   let stopped = false;

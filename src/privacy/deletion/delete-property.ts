@@ -99,7 +99,7 @@ const isApplied = namedStatement(
     where cursor.bucket = $1 and cursor.log_writer_id = $2 and cursor.request_id >= $3
   ) as applied`,
 );
-/** What was told of records that are gone; what became of each, as one letter, stays with the counts of its batch. */
+/** Deletes the warnings and reasons of deleted records; the outcome letter of each stays, so the counts of its batch hold. */
 const dropDetails = namedStatement(
   "drop-details",
   `update bellhop.request_outcome
@@ -261,7 +261,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       rows: Object.fromEntries(counts),
     };
     if (isDryRun) return report;
-    // Whoever's bucket they lie in.
+    // A rejected record may lie in any bucket: that of the first part of its batch.
     await rewriteRejected(client, (resource, bytes) => {
       const of = identityOnly(resource, bytes);
       const isGone = of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode;

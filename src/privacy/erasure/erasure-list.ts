@@ -117,7 +117,7 @@ interface ErasureListFile {
   readonly erasures: readonly ListedErasure[];
 }
 
-/** Writes the whole list as the text of a file. Whoever has it can try out profile ids: it is kept as the keys are. */
+/** The whole list as the text of a file. It allows guessing profile ids, so store it as securely as keys. */
 export async function exportErasures(on: Queryable): Promise<string> {
   const { rows } = await on.query<ListedErasure>(listForExport);
   const head = { format: FORMAT, profileKey: await readProfileKey(on), erasures: rows.length };

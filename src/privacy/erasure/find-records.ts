@@ -90,7 +90,7 @@ function newestFirst(left: Hit, right: Hit): number {
   return order(left) < order(right) ? 1 : -1;
 }
 
-/** What no hash of the record's contents can be told from, and nobody can try out once the salt is gone. */
+/** A stand-in for a content hash, which nobody can find by trial once the salt is deleted. */
 export function tokenOf(salt: Buffer, identity: RecordIdentity, before: string): string {
   const token = createHmac("sha256", salt)
     .update(`${identityText(identity)}\0${before}`)
@@ -120,7 +120,7 @@ export function hashOverridesOf(hits: readonly Hit[], salt: Buffer): HashOverrid
   return hashOverrides;
 }
 
-/** What a guest is looked for by. A name is found within a name, whatever the case. */
+/** How to find a guest. A name matches any part of a name, ignoring case. */
 export type GuestSearch =
   | { readonly kind: "record"; readonly subject: RecordSubject }
   | { readonly kind: "profile"; readonly profileId: string; readonly clientCode: string | null }

@@ -149,7 +149,7 @@ export function searchableWords(texts: Iterable<string>): string[] {
   return [...new Set(trimmed)];
 }
 
-/** Each part of a name by itself: enough to take it out of what was said of the very records that it stood in, and of nothing else. */
+/** Names and their single words, to remove from the messages about the records that contained them, and from no others. */
 function partsOfWords(words: readonly string[]): string[] {
   return searchableWords(words.flatMap((word) => [word, ...word.split(/[^\p{L}\p{N}]+/u)]));
 }
@@ -194,8 +194,8 @@ function withoutWords(value: unknown, words: readonly string[]): unknown {
 }
 
 /**
- * Takes words out of what was told of the redacted records: codes and how many there are stay. Answers of how many parts there
- * was something to take out; nearly always none, as messages do not quote free text.
+ * Removes words from the warnings and reasons of redacted records; their codes and counts stay. Returns the number of parts
+ * changed: nearly always 0, as messages do not quote free text.
  */
 async function redactDetails(
   client: pg.ClientBase,
@@ -374,9 +374,9 @@ async function renameContents(
 }
 
 /**
- * Takes the subjects out of one bucket in one transaction: its log, versions, current records and details of outcomes. It is read
- * once before, while traffic goes on, and what came meanwhile then, under the bucket's lease; whoever applies it next knows the
- * list. So in any state that can be seen either all of it is redacted or nothing.
+ * Redacts the subjects in one bucket in one transaction: its log, versions, current records and details of outcomes. It searches
+ * the bucket before, while traffic continues, and then, under the bucket's lease, only the records that arrived meanwhile; the
+ * next applier reads the new list. So other sessions see all of it redacted or none.
  */
 export async function redactBucket(client: pg.ClientBase, run: BucketRun): Promise<RedactedBucket> {
   const { bucket, subjects, salt } = run;

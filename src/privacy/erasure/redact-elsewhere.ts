@@ -52,7 +52,7 @@ export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
 
 const ROWS_AT_ONCE = 1_000;
 
-/** Taken out where it stands by itself alone: within longer ones (ids, hashes) it is nobody's. */
+/** A number is removed only as a whole number: its digits within a longer one (an id, a hash) identify nobody. */
 const isNumber = (word: string) => /^\d+$/.test(word);
 
 /** How a word stands in a column, and where a number begins there: in JSON behind an escape as well, whose letter is none of the text. */

@@ -66,7 +66,7 @@ const OUT_OF_REACH = [
 function writeCertificate(facts: ErasureFacts): { readonly text: string; readonly hash: string } {
   const { reservations, groups } = PERSONAL_FIELDS;
   const pathsOf = (fields: readonly { readonly path: string }[]) => fields.map(({ path }) => path);
-  // As it is printed, so that whoever has it in a file can sum that up.
+  // Exactly as printed, so that the SHA-256 of a saved file can be checked.
   const text = `${JSON.stringify(
     {
       format: "bellhop-erasure-certificate/1",

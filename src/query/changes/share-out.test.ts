@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { shareOut } from "./read-changes.ts";
 
-test("who wants little gets it, and what is left goes to the others in equal parts", () => {
+test("small requests are met in full, and the others share the rest equally", () => {
   assert.deepEqual(shareOut([100, 2, 100], 50), [24, 2, 24]);
   assert.deepEqual(shareOut([1, 1, 1], 100), [1, 1, 1]);
   assert.deepEqual(shareOut([9, 1, 9, 2], 2), [0, 1, 0, 1]);

@@ -4,7 +4,7 @@ import { changesBetween } from "./record-history.ts";
 
 const changesOf = (before: string, after: string) => changesBetween(before, after, 100).changes;
 
-test("what changed, was added and was taken away is told with its pointer, as it was written", () => {
+test("changed, added and removed values are listed by pointer, verbatim", () => {
   assert.deepEqual(
     changesOf(
       '{"status":"CONFIRMED","stays":[{"rate":120.50,"code":"A"},{"rate":1}],"gone":null,"a/b~c":1}',
@@ -21,7 +21,7 @@ test("what changed, was added and was taken away is told with its pointer, as it
   );
 });
 
-test("a number that no double can hold is told to its last digit", () => {
+test("a number that no double can hold keeps its last digit", () => {
   assert.deepEqual(changesOf('{"n":90071992547409931}', '{"n":90071992547409932}'), [
     { pointer: "/n", before: "90071992547409931", after: "90071992547409932" },
   ]);
@@ -38,7 +38,7 @@ test("a list in the place of a text is one change, and a field named __proto__ i
   ]);
 });
 
-test("beyond the most that is told the rest is counted", () => {
+test("changes beyond the limit are counted only", () => {
   const of = (value: number) => JSON.stringify(Array.from({ length: 50 }, () => value));
   const { changes, total } = changesBetween(of(1), of(2), 10);
   assert.equal(changes.length, 10);

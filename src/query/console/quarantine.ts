@@ -152,7 +152,7 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
   return { done: true, entryId };
 }
 
-/** Records held aside: which, why, and what is to become of them. */
+/** Lists, shows, releases and discards quarantined records. */
 export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["clientCode", "propertyCode", "limit", "cursor"];

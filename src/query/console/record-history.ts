@@ -15,7 +15,7 @@ import type { ListPage } from "../page-cursors.ts";
 import { findProperty, type Property } from "../property.ts";
 import { payloadOf } from "./requests.ts";
 
-/** A scalar as it was written: 120.50 is not 120.5, to whoever looks for what a hotel changed. */
+/** A scalar with its original digits, so that a change from 120.5 to 120.50 is visible. */
 class Written {
   readonly text: string;
   constructor(text: string) {
@@ -96,7 +96,7 @@ function isSameScalar(left: string, right: string): boolean {
 }
 
 const CHANGES_MAX = 200;
-/** Of a version that is shown among others; larger ones are to be looked at by themselves, and are not compared. */
+/** Larger versions are not compared in the list; an operator opens each one separately. */
 const COMPARED_BYTES_MAX = 262_144;
 
 /**

@@ -97,7 +97,7 @@ export async function listRequestsOfAll(
   return { items: await withNames(pool, rows), next };
 }
 
-/** One request, whoever sent it; undefined when there is none of this id with a record within the scope. */
+/** One request of any client; undefined unless it has a record within the scope. */
 export async function findRequest(
   pool: pg.Pool,
   scope: Scope,
@@ -207,7 +207,7 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
   return { requestId, resource, receivedAt, record, payload };
 }
 
-/** Requests of every client: a search, one with what became of its records, and one record as it was sent. */
+/** Requests of every client: the search, one request with its outcomes, and one record verbatim. */
 export function addRequestRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const filters = ["clientCode", "propertyCode", "clientId", "resource", "outcome", "from", "to", "id"];
   const searched = [...filters, "limit", "cursor"];

@@ -33,7 +33,7 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
   {
     ...CURSOR_PARAMETER,
     description:
-      "The `cursor` of any line of an answer to this same query: what follows is told. Without it the feed begins where `from` says. It is opaque.",
+      "The `cursor` of any line of an earlier answer to the same query: the feed continues after that line. Without it the feed begins where `from` says. Opaque.",
     schema: { ...CURSOR_PARAMETER.schema, examples: [EXAMPLE_CURSOR] },
   },
   query("from", "Where the feed begins; not together with a cursor.", {
@@ -42,7 +42,7 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
     default: "beginning",
     examples: ["now"],
   }),
-  whole("limit", "How many changes are told at most.", 1, LIMIT_MAX, LIMIT_DEFAULT),
+  whole("limit", "The maximum number of changes in the answer.", 1, LIMIT_MAX, LIMIT_DEFAULT),
   whole("wait", WAITING, 0, WAIT_SECONDS_MAX, 0, 25),
   wordOf("resource", "Only changes of this kind.", RESOURCES, "reservations"),
   query("clientCode", "Only changes of this client code.", code(EXAMPLE_CLIENT)),
@@ -74,7 +74,7 @@ const CHANGE: Readonly<Record<string, Schema>> = {
   ),
   cursor: CURSOR,
   record: {
-    description: "The record, exactly as it was sent.",
+    description: "The record, verbatim.",
     anyOf: RESOURCES.map((resource) => schemaOf(COMPONENT_NAMES[resource])),
   },
 };

@@ -33,7 +33,7 @@ const REQUEST_PAGE = pageAnswer("A page of requests.", "RequestPage", {
 });
 
 const REQUEST_STATUS = pageAnswer(
-  "The request and what became of its records.",
+  "The request and the outcomes of its records.",
   "RequestStatus",
   { ...EXAMPLE_SUMMARY, records: EXAMPLE_OUTCOMES, nextCursor: null },
   "Preference-Applied",
@@ -50,7 +50,7 @@ const listRequests = tokenOperation("Requests", ["read"], answersOf(REQUEST_PAGE
 const FOUND = { ...answersOf(REQUEST_STATUS), 404: "RequestNotFound" } as const;
 const getRequest = tokenOperation("Requests", ["read"], FOUND, {
   operationId: "getRequest",
-  summary: "See what became of a request",
+  summary: "Get the outcome of a request",
   description:
     "How many records have each outcome, and for every record that is more than plainly applied its outcome, the reason and its warnings. `status` is `applied` once all have been decided: usually within a second of the 202.",
   parameters: [REQUEST_ID_PARAMETER, WAIT_PARAMETER, ...PAGE_PARAMETERS],
@@ -73,7 +73,7 @@ function operationsOf(resource: Resource): Record<string, PathItem> {
       get: tokenOperation("Records", ["read"], answersOf(records), {
         operationId: `list${id}`,
         summary: `List current ${many}`,
-        description: `The current ${many} of one property, each exactly as it was sent; with \`asOf\`, those of an earlier moment. A record that is modified while you page is not missed.`,
+        description: `The current ${many} of one property, verbatim; with \`asOf\`, those of an earlier moment. Paging does not miss a record that is modified meanwhile.`,
         parameters: recordListParameters(resource),
       }),
     },

@@ -129,7 +129,7 @@ function keyParameter(resource: Resource, required: boolean): Parameter {
 
 /** The parameters of a resource's list of records. */
 export function recordListParameters(resource: Resource): readonly Parameter[] {
-  const status = query("status", "Only records with this status, as it was sent.", code("CONFIRMED"));
+  const status = query("status", "Only records with exactly this status.", code("CONFIRMED"));
   return [
     ...PROPERTY_PARAMETERS,
     keyParameter(resource, false),

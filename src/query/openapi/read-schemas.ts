@@ -28,8 +28,8 @@ const OUTCOME_MEANINGS = {
   unchanged: "Its content is that of the version before it; only the source time moved on.",
   stale: "A version with a newer source time is current; this one is kept in the history.",
   duplicate: "The same record with the same source time had been received already.",
-  quarantined: "It is held aside until an operator releases or discards it; `code` and `message` say why.",
-  discarded: "It was held aside and an operator discarded it.",
+  quarantined: "It is quarantined until an operator releases or discards it; `code` and `message` say why.",
+  discarded: "It was quarantined and an operator discarded it.",
   rejected: "It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied.",
 } as const satisfies Record<(typeof OUTCOMES)[number], string>;
 
@@ -79,7 +79,7 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
   clientCode: textOrNull("Its clientCode, where that can be read.", 256, EXAMPLE_CLIENT),
   propertyCode: textOrNull("Its propertyCode, where that can be read.", 256, EXAMPLE_PROPERTY),
   key: textOrNull("Its occupancyDate, reservationId or groupCode, where that can be read.", 256, "R-48213"),
-  outcome: choice("What became of it.", OUTCOMES, "quarantined", OUTCOME_MEANINGS),
+  outcome: choice("Its outcome.", OUTCOMES, "quarantined", OUTCOME_MEANINGS),
   code: textOrNull("Why, as a stable code, where there is one.", 128, "time.future"),
   pointer: text("JSON pointer (RFC 6901) into the batch as sent.", 512, "/3", "^/[^\\u0000]*$"),
   message: textOrNull(
@@ -106,7 +106,7 @@ const VERSION: Readonly<Record<string, Schema>> = {
   receivedAt: timestamp("When its batch was accepted.", "2026-06-01T08:30:02.052927Z"),
   requestId: schemaOf("RequestId"),
   index: count("Its index in that batch.", 0),
-  outcome: choice("What became of it when it was applied.", OUTCOMES, "applied", OUTCOME_MEANINGS),
+  outcome: choice("Its outcome when it was applied.", OUTCOMES, "applied", OUTCOME_MEANINGS),
 };
 
 export function pageOf(description: string, items: Schema): Schema {
@@ -142,10 +142,10 @@ function schemasOf(resource: Resource): [string, Schema][] {
   const name = COMPONENT_NAMES[resource];
   const version = {
     ...VERSION,
-    record: { ...schemaOf(name), description: "The record, exactly as it was sent." },
+    record: { ...schemaOf(name), description: "The record, verbatim." },
   };
   return [
-    [recordPageName(resource), pastPageOf("A page of records, each exactly as it was sent.", schemaOf(name))],
+    [recordPageName(resource), pastPageOf("A page of records, each verbatim.", schemaOf(name))],
     [`${name}Version`, objectOf("One version of a record.", version)],
     [historyPageName(resource), pastPageOf("A page of versions, oldest first.", schemaOf(`${name}Version`))],
   ];
@@ -170,19 +170,19 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     message: text("What is doubtful.", 1024, "The property's inventory feed never named this room type."),
   }),
-  RequestSummary: objectOf("What is told of a request.", SUMMARY),
+  RequestSummary: objectOf("A request with the counts of its outcomes.", SUMMARY),
   RequestPage: pageOf("A page of requests, newest first.", schemaOf("RequestSummary")),
   RecordOutcome: objectOf(
-    "What became of one record. Records that were plainly applied, without a warning, are not listed.",
+    "The outcome of one record. Records applied without a warning are not listed.",
     RECORD_OUTCOME,
     "violations",
     "violationTotal",
     "resolvedAt",
   ),
-  RequestStatus: objectOf("What became of a request, and of its records.", {
+  RequestStatus: objectOf("A request and the outcomes of its records.", {
     ...SUMMARY,
     records: list(
-      "What is told of its records, by index; those that were plainly applied are left out.",
+      "The outcomes of its records, by index. Records applied without a warning are not listed.",
       1000,
       schemaOf("RecordOutcome"),
     ),

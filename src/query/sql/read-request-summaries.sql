@@ -1,5 +1,5 @@
--- The summary of each request of $2, if it is of the client of $1 in its place, in their order. Counts are of letters in the outcomes
--- (one a record), corrected by what became of quarantined records since; nothing is parsed.
+-- The summary of each request in $2 that belongs to the client at the same place of $1, in their order. Counts are of the
+-- letters in the outcomes (one per record), corrected by later releases and discards; nothing is parsed.
 -- $3: whether a part lies in one of these buckets (null: true for all).
 -- Plan: for each id an index scan of accept_log_client (one partition), of request_outcome's primary key, and, only
 -- where an outcome was q, of quarantine's primary key. 201 requests of 4 parts and 400 records: 25 ms.

@@ -92,7 +92,7 @@ describe("stay dates in the console", () => {
   });
 });
 
-test("grants are typed one a line, and a line that is none is told", () => {
+test("grants are typed one per line, and an invalid line is reported", () => {
   assert.deepEqual(readGrants(" ACME/LON01 \n\nCHAIN/*\nACME/LON01\nLON\n*/X\n/Y\nA/B/C"), {
     grants: [
       { clientCode: "ACME", propertyCode: "LON01" },

@@ -10,7 +10,7 @@ const pointers = (text: string) =>
   layOutJson(text).flatMap(({ pointer }) => (pointer === "\0" ? [] : [pointer]));
 
 describe("a payload laid out in lines", () => {
-  test("keeps every value as it was sent, numbers of any length too", () => {
+  test("keeps every value verbatim, numbers of any length too", () => {
     const text = '{"a":1.50,"b":[12345678901234567890,"x, {y}"],"c":{},"d":[],"e":{"f":null}}';
     assert.deepEqual(shown(text), [
       "{",

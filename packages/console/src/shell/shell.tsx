@@ -88,7 +88,7 @@ interface Place {
   readonly to: string;
   readonly text: string;
   readonly key: string;
-  /** Shown to whoever may do this. */
+  /** Shown only to operators with this permission. */
   readonly needs?: Permission;
   /** Path prefixes. */
   readonly paths: readonly string[];
