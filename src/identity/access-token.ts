@@ -167,7 +167,7 @@ function readHeader(token: string): string | undefined {
   const parts = /^([\w-]+)\.[\w-]+\.([\w-]{86})$/.exec(token);
   const [, header, signature] = parts ?? [];
   if (header === undefined || signature === undefined) return undefined;
-  // 64 bytes take 86 characters with four bits to spare: without this, 16 spellings of a signature would pass.
+  // 86 base64url characters hold four bits more than 64 bytes: without this check, 16 spellings of a signature would pass.
   if (Buffer.from(signature, "base64url").toString("base64url") !== signature) return undefined;
   const fields = parseHeader(header);
   if (fields === undefined || Object.keys(fields).length !== 3) return undefined;

@@ -42,8 +42,8 @@ const FAILURES_PER_MINUTE = 20;
 const WINDOW = { most: FAILURES_PER_MINUTE, windowMs: 60_000 } as const;
 
 /**
- * Pairs of address and client id remembered; each holds at most 20 times. Whoever pushes others out by inventing ids
- * gains guesses at a 256-bit secret, which is nothing.
+ * Remembered pairs of address and client id, with at most 20 times each. An attacker can evict pairs by inventing ids, but
+ * gains only guesses at a 256-bit secret.
  */
 const FAILURES = { rows: 10_000, numbers: Math.max(FAILURES_PER_MINUTE, ORIGIN_NUMBERS) } as const;
 
@@ -80,13 +80,13 @@ export function createFailureLimiter(
 }
 
 /**
- * Wrong passwords for one name from one address within the window. A password can be guessed, unlike a client's secret: so
- * beyond them none is looked at, the right one neither.
+ * Wrong passwords for one name from one address within the window. Unlike a client's secret, a password can be guessed, so
+ * beyond this limit Bellhop checks none, not even the right one.
  */
 const ATTEMPTS_MAX = 10;
 /**
- * And from one address for all names together: each is a fifth of a second of a processor and stands in a queue, which whoever
- * made up another name each time could keep full.
+ * Attempts from one address for all names together: each takes a processor a fifth of a second and waits in a queue, which an
+ * attacker could otherwise fill by inventing names.
  */
 const ADDRESS_ATTEMPTS_MAX = 30;
 const WINDOW_MS = 300_000;
@@ -99,8 +99,8 @@ const LOGINS = { rows: 10_000, numbers: Math.max(ADDRESS_ATTEMPTS_MAX, ORIGIN_NU
 
 export interface LoginLimiter {
   /**
-   * Notes an attempt before its password is looked at; answers 0, or the seconds until another may be made. An address of IPv6
-   * counts as its network.
+   * Counts an attempt before its password is checked; returns 0, or the seconds until the next attempt is allowed. IPv6
+   * addresses count by network.
    */
   take(address: string, name: string): number;
   /** Notes a code of an authenticator app for a name, whichever address it came from; answers as `take`. */

@@ -30,10 +30,9 @@ interface GoodToken {
 type TokenReader = (token: string) => GoodToken | undefined | Promise<GoodToken | undefined>;
 
 /**
- * Makes the reader: signature, times, denylist, key and client. A signature is checked once (0.1 ms) and remembered under
- * the token's hash, so that memory holds no token; everything that can change is checked again at every use. Only good
- * tokens are remembered, so forged ones neither grow the memory nor push good ones out. `expired` is told whose token was
- * refused for nothing but its age.
+ * Creates the reader: checks signature, times, denylist, key and client. It caches each good signature (0.1 ms to check) under
+ * the token's hash, so that memory holds no token and forged tokens take no space; all else is checked at every use. Calls
+ * `expired` with the client of a token refused only for its age.
  */
 function createTokenReader(
   directory: Directory,

@@ -37,7 +37,7 @@ const LIST_SECRETS = namedStatement(
   where client_id = $1
   order by created_at, slot`,
 );
-/** Puts a secret into a slot; whatever was there is gone. $4: seconds until it ends by itself, null for never. */
+/** Stores a secret in a slot, replacing the one there. $4: seconds until it expires, null for never. */
 const PUT_SECRET = namedStatement(
   "put-secret",
   `insert into bellhop.client_secret (client_id, slot, digest, expires_at, pepper)
@@ -84,8 +84,8 @@ export interface SecretSummary {
 }
 
 /**
- * Creates a client. The secret is shown here and never again: the database keeps its digest. It ends by itself after
- * `secretExpiresSeconds`, or never. Throws AuthInputError for settings that cannot be.
+ * Creates a client. Only this call returns the secret: the database keeps its digest. It expires after
+ * `secretExpiresSeconds`, or never. Throws AuthInputError for invalid settings.
  */
 export async function createClient(
   admin: AuthAdmin,
@@ -134,7 +134,7 @@ export async function showClient(
   return { client, secrets: secrets.rows };
 }
 
-/** What to change of a client; what is left out stays. */
+/** The settings of a client to change; the others stay as they are. */
 export interface ClientChanges extends Partial<ClientSettings> {
   /** Adds to and removes from the grants there are, within the transaction, so that two operators do not undo each other. */
   readonly editGrants?: { readonly added: readonly Grant[]; readonly removed: readonly Grant[] };
@@ -253,11 +253,11 @@ const TOKEN_BURST_MAX = 1000;
 const SECRET_SECONDS_MIN = 3_600;
 const SECRET_SECONDS_MAX = 730 * 86_400;
 
-/** Seconds until a new secret ends by itself; null for never. Throws AuthInputError outside an hour to two years. */
+/** Seconds until a new secret expires; null for never. Throws AuthInputError outside an hour to two years. */
 function checkSecretExpiry(seconds: number | undefined): number | null {
   if (seconds === undefined) return null;
   if (!Number.isInteger(seconds) || seconds < SECRET_SECONDS_MIN || seconds > SECRET_SECONDS_MAX) {
-    throw new AuthInputError("A secret that ends by itself lives an hour to 730 days.");
+    throw new AuthInputError("The lifetime of a secret must be 1 hour to 730 days.");
   }
   return seconds;
 }
@@ -354,9 +354,8 @@ interface RotatedSecret {
 }
 
 /**
- * Gives a client a new secret. The one used until now stays good for `overlapSeconds`, so that nothing is refused
- * while the partner changes over; 0 ends it at once (it leaked). The new one ends by itself after `expiresSeconds`, or
- * never. Throws AuthInputError.
+ * Gives a client a new secret. The current one stays valid for `overlapSeconds`, while the partner changes over; 0 ends it at
+ * once (it leaked). The new one expires after `expiresSeconds`, or never. Throws AuthInputError.
  */
 export async function rotateSecret(
   { internals, who }: AuthAdmin,

@@ -283,7 +283,7 @@ interface AuditFilter {
   readonly operators: readonly string[];
 }
 
-/** One page of the audit, newest first: of a client, and of whoever's name begins like `who`. */
+/** One page of the audit, newest first: of a client, and of actors whose name begins with `who`. */
 async function listAudit(
   pool: pg.Pool,
   filter: AuditFilter,
@@ -306,7 +306,7 @@ async function listAudit(
   });
   const matching = rows.filter(({ matches }) => matches);
   const page = matching.slice(0, limit);
-  // There is more where a match was left over, or where not everything was looked at.
+  // There is more if a match did not fit, or if the scan stopped at its limit.
   const isCut = matching.length > page.length;
   const hasNext = isCut || (rows[0]?.examined ?? 0) === count;
   const last = isCut ? page.at(-1) : rows.at(-1);

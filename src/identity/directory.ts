@@ -130,8 +130,8 @@ export interface Directory {
 type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
 
 /**
- * Makes a directory that knows nothing yet. It asks for one row at most twice a second, and only while it is used; more often for
- * keys that it has not heard of. `changes` is shared by the directories of all threads: it counts what they were told of.
+ * Creates an empty directory. It reads one row at most twice a second, and only while it is used; more often for keys that it
+ * does not know. `changes` is shared by the directories of all threads: it counts the changes that any of them made.
  */
 export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCounter): Directory {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
@@ -181,7 +181,7 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
   }
 
   function freshen(): Promise<void> | undefined {
-    // Another thread of this process was told of a change, which its own answer says has taken effect.
+    // Another thread of this process made a change and answered that it has taken effect.
     if (changesKnown !== changes.value) {
       return changesAsked === changes.value ? question.ask() : question.askAnew();
     }
@@ -237,7 +237,7 @@ interface OneQuestion {
   ask(): Promise<void>;
   /** One that begins after this call. */
   askAnew(): Promise<void>;
-  /** The same, and no sooner than so long after the one before began; whoever waits meanwhile shares it. */
+  /** The same, at least `everyMs` after the one before began; callers that wait share it. */
   askSeldom(everyMs: number): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ describe("the limiter of failed authentications", () => {
       assert.equal(limiter.fail("1.2.3.4", String(failure).repeat(4000)), 0);
     }
     assert.equal(limiter.fail("1.2.3.4", "\0"), 60);
-    assert.equal(limiter.fail("1.2.3.4", "a"), 0, "an id that a client could have is counted by itself");
+    assert.equal(limiter.fail("1.2.3.4", "a"), 0, "an id that a client could have is counted separately");
   });
 
   it("counts the addresses of one /64 as one, and an address of IPv4 as itself in each spelling", () => {

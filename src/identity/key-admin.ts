@@ -101,7 +101,7 @@ export async function rotateKey(
     ? LEAKED_ANNOUNCE_SECONDS
     : (options.announceSeconds ?? KEY_ANNOUNCE_SECONDS);
   checkAnnounceSeconds(announceSeconds);
-  // A leaked key is replaced whoever is left behind by it.
+  // A leaked key is replaced even if some nodes cannot open the new one.
   if (!leaked) await requireOpenable(internals);
   const rotation = await changeAuth(internals.pool, async (change) => {
     if (!leaked) await refuseWhileAnnounced(change);
@@ -214,7 +214,7 @@ const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", impor
  */
 export const KNOWLEDGE_LOCKS = 73_020_270;
 
-/** Locks are named by 31 bits: what is told of a key is of no use to whoever reads it. */
+/** The name of a lock: 31 bits, which reveal nothing useful about a key. */
 function lockOf(text: string | Buffer): number {
   return createHash("sha256").update("bellhop knowledge\0").update(text).digest().readUInt32BE() >>> 1;
 }

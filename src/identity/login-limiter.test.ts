@@ -28,7 +28,7 @@ test("thirty attempts from an address pass in five minutes, whatever names are m
   assert.equal(limiter.take("10.0.0.1", "anna"), 0);
   for (let attempt = 1; attempt < 30; attempt += 1) limiter.take("10.0.0.1", "berta");
   now += 1_000;
-  // Of them ten were looked at; what was refused for its name does not count.
+  // Only ten of them were checked; attempts refused for their name do not count.
   assert.equal(limiter.take("10.0.0.1", "clara"), 0);
 });
 

@@ -262,7 +262,7 @@ export interface LoginParts {
   readonly sealer: Sealer;
 }
 
-/** What became of an attempt; `waitSeconds` until another is looked at. */
+/** The result of a login attempt; `waitSeconds`: until the next attempt is checked. */
 type LoginResult =
   | { readonly kind: "in"; readonly session: OperatorSession }
   | { readonly kind: "refused" }
@@ -300,7 +300,7 @@ async function isRight(
   return { isKnown: row !== undefined, right, hasTotp: row?.hasTotp === true };
 }
 
-/** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be looked at. */
+/** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be checked. */
 export async function logIn(
   parts: LoginParts,
   address: string,
@@ -312,7 +312,7 @@ export async function logIn(
   if (waitSeconds > 0) return { kind: "limited", waitSeconds };
   const { isKnown, right, hasTotp } = await isRight(parts, address, name, password);
   if (!right) {
-    // Of names that nobody has nothing is kept: whoever invents them would write the audit.
+    // Only existing names are audited: invented ones would fill the audit.
     if (isKnown)
       await recordAudit(parts.pool, { who: `console:${name}`, what: "refuse-login", detail: { address } });
     return { kind: "refused" };
@@ -442,9 +442,9 @@ export async function openSession(pool: Pool, name: string): Promise<OperatorSes
 }
 
 /**
- * The session of an id; undefined when there is none, it is over, idle for too long, or its operator is disabled. Asked of
- * the database each time, so that what ends a session ends it on every node at once. `isActive`: somebody did something;
- * a page that only looks again by itself does not keep a session alive.
+ * The session of an id; undefined when there is none, it is over, idle for too long, or its operator is disabled. Read from the
+ * database each time, so that a session ends on every node at once. `isActive`: the operator acted; a page's automatic refresh
+ * does not keep a session alive.
  */
 export async function findSession(
   pool: Pool,
@@ -459,7 +459,7 @@ export async function findSession(
   });
   const row = rows[0];
   if (row === undefined) return undefined;
-  // Once a minute is enough for an end to the minute, and spares a write for each click.
+  // One update a minute ends idle sessions to the minute without a write per click.
   if (isActive && row.isUnseen) await pool.query({ ...TOUCH, values: [digest] });
   const { grants, isUnseen: _isUnseen, ...account } = row;
   return { id, ...account, scope: new Scope(grants) };
@@ -478,8 +478,8 @@ async function closeSessionsOf(connection: Queryable, name: string, except?: str
 }
 
 /**
- * What a page has to send with every change: it is told in an answer, which no other site can read, and follows from the
- * session's id, so that nothing more is stored.
+ * The token that a page sends with every change. The page gets it in a response, which no other site can read; it is derived
+ * from the session's id, so it needs no storage.
  */
 export function csrfTokenOf({ id }: OperatorSession): string {
   return createHash("sha256").update(`csrf\0${id}`).digest("base64url");

@@ -221,7 +221,7 @@ function requireFormType({ headers }: FastifyRequest): void {
   throw new OAuthError("invalid_request", `Send the parameters as ${FORM_MEDIA_TYPE}.`, { status: 415 });
 }
 
-/** Answers every other method before its body is looked at. */
+/** Refuses every other method before its body is read. */
 function refuseOtherMethods(scope: FastifyInstance, path: string, allowed: readonly string[]): void {
   scope.route({
     method: scope.supportedMethods.filter((method) => !allowed.includes(method)),

@@ -116,7 +116,7 @@ const FIND = namedStatement(
   `select name, disabled_at is not null as "isDisabled" from bellhop.operator
   where oidc_issuer = $1 and oidc_subject = $2`,
 );
-/** The first login by an address binds the account: whoever has the address later is somebody else. */
+/** The first login binds the account to its issuer and subject: an email address may later belong to another person. */
 const BIND = namedStatement(
   "bind-operator",
   `update bellhop.operator set oidc_issuer = $1, oidc_subject = $2 where email = $3 and oidc_subject is null

@@ -166,7 +166,7 @@ async function requireAllowance(
   });
 }
 
-/** The RateLimit fields of the IETF draft: the quota of an hour, what is left, and when one more comes back. */
+/** The RateLimit fields of the IETF draft: the hourly quota, what remains, and the seconds until the next token. */
 export function rateLimitHeaders({ burst, remaining, waitSeconds }: TokenAllowance): Record<string, string> {
   return {
     "ratelimit-policy": `"token";q=${burst};w=3600`,

@@ -1,6 +1,6 @@
--- Of the $4 audit entries before $3, newest first: those of a client ($1) and of whoever's name begins so ($2; null: any), and
--- the last one looked at, so that a page ends after a bounded number whether or not any matched. $5 to $7: a scope's keys, clients
--- and operators (null: everything). An entry is within where all it is about is: client, codes, operator, or else who did it.
+-- Of the $4 audit entries before $3, newest first: those of a client ($1) and of actors whose name begins with $2 (null: any),
+-- and the last entry read, so that a page ends after a bounded scan. $5 to $7: a scope's keys, clients and operators (null:
+-- everything). An entry is within the scope if its client, codes and operator are, or else its actor.
 select "auditId", "occurredAt", who, role, what, "clientId", detail, matches, examined::integer as examined
 from (
   select page.*, row_number() over (order by number desc) as place, count(*) over () as examined,
