@@ -2,10 +2,9 @@ import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
 /**
- * Half of a start is redacting types and compiling: 1.3 s of CPU without the cache, 0.6 s with it, for every command and
- * for every start after a crash. It lies beside the packages, where whoever could write to it could change the code as
- * well; where it cannot be written, nothing is kept and nothing fails. Each thread asks for it itself, before it imports
- * anything else, and writes what it compiled (`flushCompileCache`), as a service that is killed writes nothing at its end.
+ * Halves the CPU time of every command and start (1.3 s to 0.6 s). Without write access it does nothing; it lies beside
+ * the packages, so that write access to it grants no more than write access to the code. Each thread calls this before
+ * its other imports, and writes the cache with `flushCompileCache`, as a killed service writes nothing.
  */
 export function useCompileCache(): void {
   enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/bellhop", import.meta.url)));

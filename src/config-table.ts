@@ -59,22 +59,22 @@ export const SETTINGS = [
   yesOrNo(
     "ENCRYPT_PAYLOADS",
     "no",
-    "Seal the records of batches in the log with a payload key; needs KEY_ENCRYPTION_KEY.",
+    "Encrypt the records of batches in the log with a payload key; needs KEY_ENCRYPTION_KEY.",
   ),
   whole(
     "PAYLOAD_KEY_ROTATION_DAYS",
     "90",
-    "A payload key so old is replaced for what comes from then on; 0: by hand.",
+    "Days after which a new payload key encrypts new batches; 0: rotate by hand.",
   ),
   whole(
     "SIGNING_KEY_ROTATION_DAYS",
     "90",
-    "A signing key so old is replaced, with the overlap of a rotation by hand; 0: by hand.",
+    "Days after which a signing key is replaced, with the overlap of a rotation by hand; 0: rotate by hand.",
   ),
   yesOrNo(
     "ALLOW_UNSAFE_DURABILITY",
     "no",
-    "Start although the database has fsync or full_page_writes off (storage durable by itself).",
+    "Start although the database has fsync or full_page_writes off: only for storage that is durable without them.",
   ),
   whole(
     "MIN_FREE_DISK_MIB",
@@ -122,11 +122,11 @@ export const SETTINGS = [
     undefined,
     "Threads that apply, each with a connection, and share the buckets out; by default one a core, 2 at most.",
   ),
-  whole("APPLY_POLL_MS", "250", "How often the log is looked at for batches that other nodes accepted."),
+  whole("APPLY_POLL_MS", "250", "How often to poll the log for batches that other nodes accepted."),
   whole(
     "STOP_GRACE_MS",
     undefined,
-    "How long a node that was told to stop still answers while /readyz says 503, 3000 at most; by default 2000 in production, else 0.",
+    "How long a stopping node still answers while /readyz says 503, 3000 at most; by default 2000 in production, else 0.",
   ),
   text(
     "WEBHOOK_ALLOWED_NETWORKS",
@@ -136,7 +136,7 @@ export const SETTINGS = [
   whole(
     "WEBHOOK_PAUSE_HOURS",
     "72",
-    "A webhook endpoint none of whose tries was good for so long is paused.",
+    "Hours without a successful delivery after which a webhook endpoint is paused.",
   ),
   text(
     "CONSOLE_OIDC_ISSUER",
@@ -155,7 +155,7 @@ export const SETTINGS = [
   text(
     "TRUSTED_PROXIES",
     undefined,
-    "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For that is none of theirs. Without it the header is not looked at.",
+    "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For that is none of theirs. Without it the header is ignored.",
   ),
   text(
     "RETENTION_WINDOW",
@@ -165,13 +165,9 @@ export const SETTINGS = [
   whole(
     "SLOW_REQUEST_MS",
     "1000",
-    "A request that takes longer, less what it asked to wait for, is told in the log with what it waited for; 0: none is.",
+    "Requests that take longer (not counting Prefer: wait) are logged with what they waited for; 0: none.",
   ),
-  whole(
-    "SLOW_QUERY_MS",
-    "1000",
-    "A statement that takes the database longer is told in the log by its name; 0: none is.",
-  ),
+  whole("SLOW_QUERY_MS", "1000", "Statements that take the database longer are logged by name; 0: none."),
   secret("METRICS_TOKEN", "When set, /metrics asks for this bearer token."),
   ...TELEMETRY_SETTINGS,
 ] satisfies readonly Setting[];

@@ -18,7 +18,7 @@ export interface HttpContext {
   readonly questions: pg.Pool;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** A request that takes so many milliseconds is told of; 0: none is. */
+  /** Requests that take at least this many milliseconds are logged; 0: none. */
   readonly slowRequestMs: number;
   /** Undefined where nothing is traced. */
   readonly tracer: Tracer | undefined;
@@ -43,13 +43,13 @@ export interface HttpContext {
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
   };
-  /** The address of whoever sent a request: the connection's, or behind proxies that are trusted the one that they name. */
+  /** The client's address: the connection's, or behind trusted proxies the one that they name. */
   clientAddress(raw: IncomingMessage): string;
   /** How many nodes there are for requests of this kind, this one among them. */
   nodes(role: "accept" | "read"): number;
   /** What this node is there for. */
   readonly roles: readonly string[];
-  /** Whether the process was told to stop: it still answers, and wants no more connections. */
+  /** Whether the process is stopping: it still answers, and wants no more connections. */
   isLeaving(): boolean;
   /** Why no batch can be accepted now on this thread; undefined when one can. */
   blockedReason(): string | undefined;

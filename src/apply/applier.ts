@@ -379,7 +379,7 @@ export class Applier {
   /** Answers whether buckets were taken or given up. */
   async #upkeep(holding: Holding): Promise<boolean> {
     const now = this.#time.now();
-    // By the clock, or what other nodes accepted would wait for as long as this one is kept busy by what it is told of.
+    // Polls on schedule even when busy with hints; otherwise batches that other nodes accepted would wait.
     if (now >= holding.pollAt) {
       holding.pollAt = now + this.#options.pollMs;
       this.#scheduler.poll();

@@ -109,7 +109,7 @@ class FeedArrivals {
   /** Records of one property come together. */
   #last: FeedArrival | undefined;
 
-  /** A record of a part and what became of it. */
+  /** Adds a record of a part and its outcome. */
   add(part: LogPart, of: RecordKey, outcome: OutcomeLetter, isWarned: boolean): void {
     const row = this.#rowOf(part, of);
     if (row === undefined || outcome === "x") return;
@@ -161,7 +161,7 @@ export function countOutcomes(letters: Iterable<OutcomeLetter>): OutcomeCounts {
   return counts;
 }
 
-/** What is told of records that are more than plainly applied, by index, as JSON; undefined where all of them are plain. */
+/** Details of records that are not plainly applied, by index, as JSON; undefined if there are none. */
 function detailsOf(outcomes: readonly RecordOutcome[]): Buffer | undefined {
   const details: Record<string, unknown> = {};
   let isEmpty = true;
@@ -176,7 +176,7 @@ function detailsOf(outcomes: readonly RecordOutcome[]): Buffer | undefined {
   return isEmpty ? undefined : Buffer.from(JSON.stringify(details));
 }
 
-/** Writes what became of parts: one row a part, details only of records that are more than plainly applied; of which feeds they were; and those that somebody wants to hear of (webhooks). */
+/** Writes an outcome row per part, details of records not plainly applied, feed arrivals and webhook notices. */
 export async function recordOutcomes(
   client: pg.ClientBase,
   parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
@@ -319,7 +319,7 @@ export async function applyReleased(
   if (target === undefined) return "q";
   const record = await readReleasedRecord(target.part, target.record, properties);
   if (record.kind !== "applicable") return "q";
-  // Whoever asked before the release was not told of it: it counts from then on.
+  // Queries as of an instant before the release did not include the record, so it counts from the release on.
   const released = { ...record.record, countsFrom: resolution.requestId };
   const [applied] = await applyIsolatingBadRecords(client, [released], counters.take, memory);
   await memory.write(client);

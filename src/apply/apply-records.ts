@@ -266,7 +266,7 @@ interface TouchedKey {
   readonly isUnnamed: boolean;
 }
 
-/** What became of a record that was applied, and what is to be told of it. */
+/** The outcome of an applied record, and the warnings to report. */
 export interface AppliedRecord {
   readonly outcome: Exclude<OutcomeLetter, "q" | "x">;
   readonly warnings: readonly Warning[];
@@ -426,7 +426,7 @@ async function tell(
       ? { warnings: [], warningFree: key.stored?.warningFree ?? "no" }
       : context.of(record);
     if (decision.outcome === "a" || decision.outcome === "u") key.warningFree = told.warningFree;
-    // What became current by the copy of another is told anew when it is sent again.
+    // The current content came from another record's copy: report its warnings again when it is next sent.
     else if (decision.outcome === "d" && decision.becameCurrent !== null) key.warningFree = "no";
     return told.warnings;
   });

@@ -294,7 +294,7 @@ export interface ReadPart {
   readonly records: readonly PartRecord[];
   /** By index, records of the erasure list as they are to be kept, which came as they were sent. */
   readonly redacted?: ReadonlyMap<number, Buffer>;
-  /** Of the whole part, as it was sent: what it takes in memory is a small multiple of this. */
+  /** Decompressed size of the whole part; it takes a small multiple of this in memory. */
   readonly inflatedBytes: number;
 }
 

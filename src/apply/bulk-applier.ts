@@ -67,7 +67,7 @@ interface HandOver {
   /** Leases that the live applier has given up, with the epoch at which they are free. */
   readonly offers: Lease[];
   readonly isBulk: (part: LogPart) => boolean;
-  /** Called after buckets were given back: the live applier lacks them, and finds them free. */
+  /** Called after buckets were released, so that the live applier can take them. */
   readonly returned: () => void;
 }
 

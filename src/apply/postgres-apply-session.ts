@@ -69,7 +69,7 @@ const endUnresponsiveSession = namedStatement(
 );
 
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** Some 5 ms of a thread's time, for which whoever else applies on it waits. */
+/** Some 5 ms of a thread's time, during which the thread's live applier waits. */
 const BULK_RECORDS_AT_ONCE = 500;
 
 /** What sessions of an applier are made of. */
@@ -129,7 +129,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     this.#memory.forget();
     const taken = await super.takeBuckets(owner, free);
     for (const lease of taken) this.#taken.set(lease.bucket, lease);
-    // An erasure ends the leases of the buckets that it redacts: whoever takes one now knows of every erasure there was.
+    // An erasure ends the leases of the buckets that it redacts, so a list read from now on includes every erasure.
     this.#redactions = undefined;
     return taken;
   }

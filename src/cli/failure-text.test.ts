@@ -20,7 +20,7 @@ function listen(port: number): Promise<ReturnType<typeof createServer>> {
   });
 }
 
-describe("what an operator is told of a failed start", () => {
+describe("the text of a failed start", () => {
   test("says a message of ours as it is", () => {
     assert.equal(failureText(new ConfigError("PORT must be a number."), {}), "PORT must be a number.");
   });

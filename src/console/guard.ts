@@ -14,7 +14,7 @@ export const CONSOLE_API = "/console/api";
 /** packages/console/src/contract.ts has it as CSRF_HEADER. */
 const CSRF_HEADER = "x-bellhop-csrf";
 
-/** Addresses that a page asks by itself, again and again: they do not keep a session alive. */
+/** Addresses that a page polls automatically: they do not keep a session alive. */
 const LOOKED_AT_BY_ITSELF: ReadonlySet<string> = new Set([
   "/console/api/intake",
   "/console/api/session",
@@ -82,8 +82,8 @@ export function requireInScope(
 }
 
 /**
- * Refuses a change that another site's page may have sent. Browsers say where a request comes from (Fetch metadata, else
- * Origin) and no page can change that; whoever sends neither is no browser, and has no cookie that was not handed to it.
+ * Refuses a change that another site's page may have sent. Browsers name a request's origin (Fetch metadata, else
+ * Origin) and no page can change that; a request without either does not come from a browser.
  */
 export function requireOwnOrigin(parts: ConsoleParts, request: FastifyRequest): void {
   const { origin, host, "sec-fetch-site": site } = request.headers;
@@ -134,7 +134,7 @@ const NOT_BUILT = `<!doctype html>
 <body>
 <h1>The console is not built yet</h1>
 <p>The service runs; only its console is missing. <code>npm start</code> builds it when the packages can be fetched, and
-<code>npm run console:build</code> builds it by itself, also while the service runs. Then load this page again.</p>
+<code>npm run console:build</code> builds only the console, also while the service runs. Then load this page again.</p>
 </body>
 </html>
 `;

@@ -67,7 +67,7 @@ export async function holdPrivacyVersion(on: Queryable, version: string): Promis
   return (await on.query({ ...holdVersion, values: [version] })).rowCount === 1;
 }
 
-/** Waits for whoever holds it. What was read before is not written from here on. */
+/** Waits for transactions that hold the version. Nothing read under the old version is written from here on. */
 export async function raisePrivacyVersion(on: Queryable): Promise<void> {
   await on.query(raiseVersion);
 }
@@ -163,7 +163,7 @@ export class RedactionList {
     return rules !== undefined && this.#isSubject(rules, identity, bytes);
   }
 
-  /** A record of the erasure list without what is personal of it; undefined where there is nothing to take out. */
+  /** The redacted bytes of a record that the erasure list names; undefined if redaction changes nothing. */
   erased(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
     if (rules === undefined || !this.#isSubject(rules, identity, bytes)) return undefined;
@@ -171,7 +171,7 @@ export class RedactionList {
     return redacted.equals(bytes) ? undefined : redacted;
   }
 
-  /** A record as it is to be kept that has just arrived; undefined where it is kept as it was sent. */
+  /** A newly arrived record as it is to be stored; undefined if it is stored verbatim. */
   redacted(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
     if (this.isSubject(identity, bytes)) return this.erased(identity, bytes);
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
@@ -179,7 +179,7 @@ export class RedactionList {
     return this.#namesHashed(identity.clientCode, bytes);
   }
 
-  /** The same of a record that was refused, of which only what says whose it is can be told apart. */
+  /** As `redacted`, for a refused record, of which only the identity is known. */
   redactedRejected(resource: Resource, bytes: Buffer): Buffer | undefined {
     const { identity, clientCode, propertyCode, key } = identityOnly(resource, bytes);
     const reduced = identity.equals(bytes) ? undefined : identity;
@@ -240,8 +240,8 @@ export async function loadRedactionList(on: Queryable): Promise<RedactionList> {
 }
 
 /**
- * From here on the list is looked at again behind the back of whoever asks for it. A batch that was judged by an older one is
- * redacted by the applier, which knows every subject whose records have been redacted.
+ * The list is renewed in the background after this time. The applier redacts batches checked by an older list, as it
+ * knows every subject whose records have been redacted.
  */
 const RENEW_AFTER_MS = 500;
 

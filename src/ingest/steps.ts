@@ -85,7 +85,7 @@ function replyToOf(request: Headers): string | null {
   const value = visibleText(request, "ReplyTo", 2_048);
   if (value === null) return null;
   const address = URL.parse(value);
-  // It is shown to whoever reads the request: nobody's password belongs there.
+  // Every reader of the request sees it, so it must not carry a password.
   if (address === null || !/^https?:$/.test(address.protocol) || address.username || address.password) {
     throw invalid("ReplyTo must be an absolute http or https address without a user name or password.");
   }
@@ -128,9 +128,8 @@ const BYTES_PER_REQUEST = 262_144;
 const VALUES_PER_REQUEST = 20_000;
 
 /**
- * A useless record counts as so many. An invalid one is parsed, and each fault of it said, which takes 40 µs where to walk over a
- * valid one takes 12. Counted as one, lenient batches of 999 invalid records in 1,000 had the others wait (npm run noisy); and so
- * did batches of 1,000 that are held aside, as their time has not come.
+ * Request cost of an invalid or future-dated record. Reporting every violation takes 40 µs where walking a valid record
+ * takes 12, so at a cost of 1 lenient batches of invalid records delayed other clients (`npm run noisy`).
  */
 const USELESS_RECORD_COUNTS = 4;
 
@@ -259,8 +258,8 @@ export class BatchValidator {
   }
 
   /**
-   * What became of the batch. Throws ServiceError `bellhop.contract.InvalidRecords` with up to 100 violations when any
-   * record is invalid and the batch is strict, or when none is valid.
+   * The accepted and rejected records. Throws ServiceError `bellhop.contract.InvalidRecords` with up to 100 violations
+   * if any record is invalid and the batch is strict, or if none is valid.
    */
   judgement(): Pick<Submission, "records" | "rejected"> {
     if (this.#records.length === 0 || (this.#total > 0 && !this.#lenient)) {
@@ -338,7 +337,7 @@ export class DataPost {
   /** How the client's rate stands, once it was asked: every answer from then on tells it. */
   rate: { readonly of: Principal; readonly result: RateResult } | undefined;
   trace: MaybeTrace;
-  /** Once they were read: every answer tells what became of them, an error's too. */
+  /** Set once the headers are read; every later answer reports how they were applied, errors included. */
   parameters: HeaderParameters | undefined;
   backfill: Admitted | undefined;
   body: ReceivedBody | undefined;
@@ -388,7 +387,7 @@ export function limitRate(context: HttpContext, post: DataPost): void {
   const { principal, rate } = admission;
   post.rate = { of: principal, result: rate };
   if (admission.kind === "limited") throw admission.error;
-  // Whoever was let in stays so: what was accepted is answered 202, whatever was revoked meanwhile.
+  // An authorised request keeps its permissions until it is answered, even if a grant is revoked meanwhile.
   post.principal = principal;
   post.trace = beginTrace(context.tracer, post.raw.headers["traceparent"], post.startedAtMs);
 }

@@ -32,7 +32,7 @@ test("a wait is at most 10 seconds, and a client that is gone is not waited for"
   assert.equal(await wait(asking("wait=9", true), () => assert.fail("nobody asks")), "wait=9");
 });
 
-test("of one client fifty wait and no more, whoever else does", async (context) => {
+test("one client has at most fifty waiting requests, whatever other clients do", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const app = fastify();
   const wait = createWait(app);

@@ -29,7 +29,7 @@ const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   "groups:write": "Push group block masters.",
   read: "Read requests, records, histories and changes.",
   "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
-  webhooks: "Register where you are told what happened.",
+  webhooks: "Register webhook endpoints.",
   introspect: "Ask whether a token is good; no token carries it.",
 };
 
@@ -99,7 +99,8 @@ export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument 
     info: {
       title: "Bellhop API",
       version: CONTRACT_VERSION,
-      summary: "Push room inventory, reservations and group blocks of hotels; read back what became of them.",
+      summary:
+        "Push room inventory, reservations and group blocks of hotels; read back each record's outcome.",
       description: introduction(options),
       contact: { name: "The operator of this deployment" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },

@@ -10,7 +10,7 @@ export function introduction({ requestRate, requestBurst, tokenBurst }: Document
 - **Dates** are \`YYYY-MM-DD\` and stay dates: no time zone is ever applied. **Timestamps** are UTC with a trailing \`Z\`.
 - **Numbers** may be sent as JSON numbers or as numeric texts. Decimals are kept exactly as sent.
 - **null** is accepted only where a field says so. Elsewhere leave the field out.
-- **Other fields** than those listed are accepted, kept and given back as sent.
+- **Other fields** than those listed are accepted, stored and returned verbatim.
 - **A newer record replaces the older one whole**, nested arrays included. The newest source time wins, in whatever order records arrive; of two with the same source time, the one received later.
 
 ## Sending safely
@@ -21,7 +21,7 @@ export function introduction({ requestRate, requestBurst, tokenBurst }: Document
 
 ## Limits
 
-- ${requestRate} requests a second for each client, ${requestBurst} at once. \`RateLimit\` and \`RateLimit-Policy\` on every answer say what is left.
+- ${requestRate} requests a second for each client, ${requestBurst} at once. \`RateLimit\` and \`RateLimit-Policy\` on every answer report the remaining quota.
 - ${tokenBurst} tokens at once, and one more every 10 minutes. A token is valid for 60 minutes.
 
 ## Which refusal comes first
@@ -47,7 +47,7 @@ export const TAGS: readonly Tag[] = [
   },
   {
     name: "Requests",
-    description: "What became of each batch you pushed, record by record.",
+    description: "The outcome of each batch you pushed, record by record.",
   },
   {
     name: "Backfills",
@@ -72,7 +72,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Webhooks",
     description:
-      "Instead of asking, be told: addresses of yours to which messages are POSTed, signed as Standard Webhooks says. A message may come more than once, with the same `webhook-id`. What one looks like and how to verify it stands in docs/webhooks.md.",
+      "Receive events instead of polling: Bellhop POSTs messages to your endpoints, signed as Standard Webhooks specifies. A message may arrive more than once, with the same `webhook-id`. docs/webhooks.md shows a message and how to verify it.",
   },
-  { name: "Service", description: "For whoever runs or monitors this deployment. No token is needed." },
+  { name: "Service", description: "Run and monitor this deployment. No token is needed." },
 ];

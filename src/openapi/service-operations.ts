@@ -84,7 +84,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       operationId: "getReadiness",
       summary: "Can it do what it is there for?",
       description:
-        "For a load balancer: a 503 means that requests sent here now would be refused with a 503 too, or that the node was told to stop and soon takes none. A node that accepts is ready when it can accept.",
+        "For a load balancer. A 503 means that the node would refuse requests with a 503 now, or that it is stopping. A node that accepts is ready when it can accept.",
     },
     {
       200: jsonAnswer("It can.", "Readiness", { ready: { status: "ready", roles: ROLES } }, headers),

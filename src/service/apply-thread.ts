@@ -33,7 +33,7 @@ import { outcomeName } from "../query/outcome.ts";
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
   readonly session: SessionSource;
-  /** The database is ours, on this machine: the sessions that apply give way as the threads do. */
+  /** The database is embedded: its apply sessions run at lower priority, as the apply threads do. */
   readonly embedded: boolean;
   /** Of ours: where it lies, and below how much free space nothing may be accepted. */
   readonly dataDirectory: string | undefined;

@@ -99,7 +99,7 @@ export async function canSharePort(host: string): Promise<boolean> {
     await once(server, "listening");
     return true;
   } catch {
-    // Whatever else is wrong with the host is told when the service listens on it.
+    // Any other fault of the host surfaces when the service listens on it.
     return false;
   } finally {
     server.close();
@@ -128,7 +128,7 @@ export class HttpThreads implements ProcessPart {
 
   /** The first thread takes the ports, free ones where they are 0; the others join it. Answers the ports. */
   async listen(host: string, wanted: Omit<Ports, "shared">): Promise<Ports> {
-    // Whoever came since the start began.
+    // Another process may have taken a port since the start began.
     await requireFreePorts({ host, ...wanted });
     const [first, ...others] = this.#threads;
     if (first === undefined) throw new Error("There is no thread to listen.");

@@ -40,7 +40,7 @@ export class KeyKeeper {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #isResealed = false;
-  /** Nodes of which it was told that they are waited for. */
+  /** Names of the nodes last logged as waited for. */
   #waitedFor = "";
   /** They were waited for at the last look, so one more is taken: a node's session may only have been lost. */
   #isWaiting = false;

@@ -23,7 +23,7 @@ import { addWebhookRoutes } from "../webhooks/console-routes.ts";
 /** Questions answered at once on one thread; the pool has connections for others beside them. */
 const QUESTIONS_AT_ONCE = 3;
 const QUESTIONS_WAITING_MAX = 60;
-/** Passwords that wait to be looked at, and those of one network: some 3 seconds of work. */
+/** Passwords waiting to be verified, in all and from one network: some 3 seconds of work. */
 const PASSWORDS_WAITING_MAX = 40;
 const NETWORK_PASSWORDS_WAITING_MAX = 10;
 

@@ -239,7 +239,7 @@ function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void 
 
 /** One log writer a thread: batches of backfills that wait for it share its next flush. */
 const BACKFILL_WRITERS = 1;
-/** What is left of the 10 s that a drain may take, for the applier and the database. */
+/** Of the 10 s that a drain may take; the applier and the database need the rest. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
 /** A session that answers questions gets a third of what one that accepts gets: less, and it would reach its time limit under load. */
@@ -462,7 +462,7 @@ function createContext(
     backfills: new BackfillAdmission(pool),
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
     redactions: new RedactionListWatch(pool, (error) =>
-      log.warn({ err: error }, "the erasure list could not be looked at"),
+      log.warn({ err: error }, "the erasure list could not be read"),
     ),
     wireNotes: openWireNotes(parts),
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),

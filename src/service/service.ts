@@ -41,7 +41,7 @@ export interface Service {
   readonly authAddress: string;
   readonly database: Database;
   readonly authenticator: Authenticator;
-  /** Settles when a thread of the service ends without being told to: what is left has to be stopped. */
+  /** Settles when a thread of the service ends unexpectedly; the caller then stops the rest. */
   readonly failed: Promise<Error>;
   /** From now on `/readyz` says that the node goes, and every answer closes its connection; requests are still taken. */
   leave(): void;
@@ -94,7 +94,7 @@ async function startInOrder(
     role: "service",
     poolSize,
     answerMsMax: POOL_ANSWER_MS_MAX,
-    // A first start makes a database: what keeps it from listening is told before.
+    // A first start creates a database: report a taken port before that.
     first: () => requireFreePorts(config),
     watch: tellSlowStatements(config.slowQueryMs, log, metrics),
   });
@@ -105,7 +105,7 @@ async function startInOrder(
   const leaving = new SharedCounter(shared.leaving);
   threads.whole.add({
     blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
-    // Where it serves HTTP itself, they are told with that.
+    // Without HTTP threads, this thread's HTTP server already reports this registry.
     metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
   });
   await enterNode(config, log, database, shared, threads.whole, stops);

@@ -13,11 +13,11 @@ export interface SharedState {
   /** Passwords tried at the console. */
   readonly logins: SharedArrayBuffer;
   readonly budget: BudgetMemory;
-  /** Changes of clients, keys and denied tokens that a thread of this process was told of. */
+  /** Counts the changes of clients, keys and denied tokens that this process has been notified of. */
   readonly authChanges: SharedArrayBuffer;
   /** How many nodes there are for each kind of request, as the main thread found last. */
   readonly nodes: Readonly<Record<"accept" | "read", SharedArrayBuffer>>;
-  /** Above zero once the process was told to stop. */
+  /** Above zero once the process is stopping. */
   readonly leaving: SharedArrayBuffer;
 }
 

@@ -37,7 +37,7 @@ function sectionOf(code: ErrorCode, places: ReadonlySet<string>): string {
   const { status, text, cause, remedy, more }: ErrorEntry = ERRORS[code];
   return [
     `### ${code}`,
-    `**${status} ${STATUS_CODES[status]}**. Message, unless there is a better one: "${text}"`,
+    `**${status} ${STATUS_CODES[status]}**. Default message: "${text}"`,
     `- **When:** ${cause}.\n- **What to do:** ${remedy}.\n- **Answered by:** ${placesText(places)}.`,
     ...(more === undefined ? [] : [more]),
   ].join("\n\n");
@@ -50,7 +50,7 @@ export function errorSections(document: OpenApiDocument): Readonly<Record<string
     codesTo(again)
       .map((code) => sectionOf(code, places.get(code) ?? new Set()))
       .join("\n\n");
-  const rows = [...codesTo("mended"), ...codesTo("same")]
+  const rows = [...codesTo("fixed"), ...codesTo("same")]
     .sort((left, right) => ERRORS[left].status - ERRORS[right].status)
     .map((code) => {
       const { status, cause, remedy } = ERRORS[code];
@@ -58,7 +58,7 @@ export function errorSections(document: OpenApiDocument): Readonly<Record<string
     });
   return {
     "errors-same": sections("same"),
-    "errors-fix": sections("mended"),
+    "errors-fix": sections("fixed"),
     errors: ["| `exception` | Status | When | What to do |", "|---|---|---|---|", ...rows].join("\n"),
   };
 }

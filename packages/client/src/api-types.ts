@@ -303,7 +303,7 @@ export interface RoomTypeInventory {
   groupSold?: WholeNumber | undefined;
 }
 
-/** A field that this version does not know. It is kept, and given back as sent. */
+/** A field that this version does not know. It is stored and returned verbatim. */
 export type UnknownField = null | boolean | number | string | UnknownField[] | Record<string, unknown>;
 
 /** A whole number that fits 32 bits: a JSON number or a text of digits. */

@@ -128,7 +128,7 @@ export function isUnsafeLiteral(source: string): boolean {
   const parts = decompose(source);
   if (parts === undefined) return true;
   if (parts.digits === "") return false;
-  // Whoever reads it into a double and writes it again gives the same decimal back.
+  // Up to this many digits, a decimal survives the round trip through a double.
   if (value !== 0 && parts.digits.length <= DOUBLE_DIGITS) return false;
   // From 2^53 on a double is a whole number, so a literal with a fraction cannot be one; nor is one that became zero.
   // No BigInt of hostile length: the value is finite, so a whole literal has at most 309 digits.
@@ -161,7 +161,7 @@ export function isDecimal(value: unknown): value is Quantity {
   return value instanceof ExactNumber && plainDecimal(value.source) !== undefined;
 }
 
-/** An accepted quantity as decimal text without an exponent. A text is returned as it was sent. */
+/** An accepted quantity as decimal text without an exponent; a text is returned verbatim. */
 export function decimalText(value: Quantity): string {
   if (typeof value === "string") return value;
   const source = value instanceof ExactNumber ? value.source : String(value);

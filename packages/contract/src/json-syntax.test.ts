@@ -43,7 +43,7 @@ for (const [section, texts] of Object.entries(REFUSED_JSON)) {
   });
 }
 
-test("a body that is JSON and no array is told so; one that is not JSON is malformed", () => {
+test("JSON that is not an array is NotAnArray; anything else is malformed", () => {
   for (const body of ["{}", "1", '"a"', "null", "true", ' {"a":[1]} ', "-1.5"])
     assert.equal(code(body), "NotAnArray", body);
   for (const body of [

@@ -169,7 +169,7 @@ for (const [what, record] of Object.entries(LARGE_RECORDS))
     const refusal = await readBatchInTurns(Buffer.from(`[${record}]`), LIMITS, "groups", () => undefined);
     done = true;
     assert.equal(refusal, undefined);
-    // One for each 128 KiB that are scanned, and more for what is looked at closely.
+    // One turn per 128 KiB scanned, and more for records that are validated closely.
     assert.ok(turns > 10, `${turns} turns`);
   });
 
@@ -449,7 +449,7 @@ test("a field counts as one value, and an array as one however deep it stands", 
   assert.equal(codesOf(`[[${"[[[[[[[[[[]]]]]]]]]],".repeat(30_000)}1]]`), "/0 json.values");
 });
 
-test("a record of more than 8 MiB is refused before the rest of it is looked at", () => {
+test("a record of more than 8 MiB is refused before the rest of it is read", () => {
   const record = (bytes: number) => `"${"x".repeat(bytes - 2)}"`;
   assert.equal(codesOf(`[${record(8_388_608)}, 1]`), "ok");
   assert.equal(codesOf(`[1,${record(8_388_609)}]`), "/1 json.size");

@@ -67,12 +67,12 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["roomTypeInventories[].transientSold", "roomTypeInventories[].groupSold"],
       open: "whether they must add up to `roomsSold`",
       answer:
-        "no, but the warning `inventory.sold-split` says so; with one of the two left out there is nothing to add up",
+        "no, but the warning `inventory.sold-split` says so; with one of the two left out, nothing is compared",
     },
     {
       fields: ["virtualRoomTypeInventories"],
       open: "whether they count",
-      answer: "they are kept and given back, and are no capacity: their rooms are those of other types",
+      answer: "they are stored and returned, and are no capacity: their rooms are those of other types",
     },
   ],
   reservations: [
@@ -113,7 +113,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["lastBookedPropertyCode", "primarySharer", "sharers", "roomStays[].numberOfInfants"],
       open: NAMED_BY_US,
       answer:
-        "described and not named: checked under this name, which the field uses; under another it is a field like any other, kept and given back",
+        "described and not named: checked under this name, which the field uses; under another it is stored and returned like any other field",
     },
     {
       fields: ["roomStays"],
@@ -168,7 +168,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["action", "cancelDate", "netRoomRevenue", "totalRoomRevenue"],
       open: NAMED_BY_US,
       answer:
-        "described and not named: checked under this name, which the field uses; under another it is a field like any other, kept and given back. `action` is kept and changes nothing: the status decides",
+        "described and not named: checked under this name, which the field uses; under another it is stored and returned like any other field. `action` is stored and changes nothing: the status decides",
     },
     {
       fields: ["groupStatusCode"],
@@ -185,7 +185,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["cutoffDays", "cutoffDate"],
       open: "which of the two counts",
       answer:
-        "`cutoffDate`; where it is not told, `cutoffDays` before `startDate`. Nothing is given back by itself",
+        "`cutoffDate`; without it, `cutoffDays` before `startDate`. Bellhop releases no rooms automatically",
     },
     {
       fields: ["groupBlocks"],
@@ -201,7 +201,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
     {
       fields: ["groupBlocks[].blocks"],
       open: "whether it includes the rooms that are picked up",
-      answer: "it does: what is left is `blocks` less `pickup`",
+      answer: "it does: `blocks` less `pickup` rooms remain",
     },
     {
       fields: ["groupBlocks[].pickup"],

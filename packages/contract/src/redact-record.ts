@@ -14,9 +14,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * What becomes of a value. `keep`: it stays, byte by byte. A function is told the JSON of the value and answers what stands there
- * instead. Otherwise the value is gone into: an object by its members (those that are not named follow `others`), an array by
- * its items; a value that is neither stays.
+ * How to redact a value. `keep`: unchanged, byte by byte. A function maps the value's JSON to its replacement.
+ * An inner rule descends: into an object by its members (unnamed ones follow `others`), into an array by its items.
  */
 export type MemberRule = "keep" | ((json: Buffer) => Buffer) | InnerRule;
 
@@ -26,7 +25,7 @@ interface InnerRule {
   readonly items?: MemberRule;
 }
 
-/** The text is JSON: whoever calls has accepted it. */
+/** Cannot happen for accepted records: callers validate the JSON first. */
 class NotJson extends Error {}
 
 function ended(at: number): number {
@@ -143,7 +142,7 @@ export function rewriteMembers(json: Buffer, rule: MemberRule): Buffer {
 interface PersonalField {
   /** From the record to the field; `*` stands for every item of a list. */
   readonly path: string;
-  /** Its text points to one person by itself, so it is looked for elsewhere, too, when a guest is erased. */
+  /** The text alone identifies a person, so an erasure searches other members for it too. */
   readonly identifies?: true;
 }
 
@@ -279,10 +278,10 @@ export function hashProfileNames(bytes: Buffer, hashOf: (name: string) => string
   );
 }
 
-/** Codes and keys have at most 128 characters; of what was refused a longer one is told, too. */
+/** Accepted codes and keys have at most 128 characters; refused ones are kept up to this length. */
 const KEPT_CHARACTERS_MAX = 256;
 
-/** What is left of a record that was refused, in which anything may stand anywhere: what says whose it is. */
+/** The identity of a refused record, in which any member may hold anything. */
 export interface RejectedIdentity {
   /** A JSON object of the three, as far as they are texts. */
   readonly identity: Buffer;

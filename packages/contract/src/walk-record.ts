@@ -79,7 +79,7 @@ const SLAB_NUMBERS = 262_144;
 /** Facts of a column of an item that are not in its record's bytes: `NULL,` or `,\"\"`, or the place of a stay. */
 export const COLUMN_BYTES = 8;
 
-/** What a byte of a text is: it means itself in rows and arrays, has to be quoted there, or ends what can be told here. */
+/** Classes of a text's bytes: plain in rows and arrays, to be quoted there, or beyond what the walk can decide. */
 const PLAIN = 0;
 const TO_QUOTE = 1;
 const STOP = 2;
@@ -162,7 +162,7 @@ export class RecordBytes {
   }
 }
 
-/** Where one record is over by a plan, what the walk kept from `base` on; UNSURE where that cannot be told. */
+/** The end of one record by a plan; the walk writes what it found from `base` on. UNSURE if it cannot decide. */
 function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): number {
   view = chunk;
   base = top;
@@ -399,7 +399,7 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
       if (member.kind === STOP_HERE) return stopBefore(start, seen);
       seen |= member.bit;
       at = walkMember(body, at, member, item);
-      // The dates of a period must be in order; where one is absent there is nothing to compare.
+      // The dates of a period must be in order, if both are present.
       if (member.period !== 0) {
         if (first !== 0 && (member.period === 1 ? first < date : date < first)) return UNSURE;
         first = date;
@@ -588,7 +588,7 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
   return isQuoted ? end + 1 : end;
 }
 
-/** Where the decimal at `at` is over. A text is a fact as it was sent; a number is without zeros at its end. */
+/** The end of the decimal at `at`. A text is kept verbatim; a number loses its trailing zeros. */
 function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;

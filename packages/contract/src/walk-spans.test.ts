@@ -264,7 +264,7 @@ test("a record with anything changed in its text is read alike, where it is acce
   assert.ok(accepted > 500 && walked > 450, `${walked} of ${accepted} were walked over`);
 });
 
-test("records that lie end to end are read each as by itself, though what was read of all is kept together", () => {
+test("adjacent records are read as each would be alone, though their results share one buffer", () => {
   for (const resource of RESOURCES) {
     const texts = Array.from({ length: 3_000 }, (_, at) =>
       JSON.stringify(

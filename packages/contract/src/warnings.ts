@@ -5,8 +5,8 @@ import type { RecordSpans } from "./walk-record.ts";
 import { dateAt, dayAt, smallUnitsAt, TextMemory } from "./walk-value.ts";
 
 /**
- * Every doubt that is told and never refused: a stable code and what it means. A code is never reused or renamed;
- * `docs/records.md` lists the same ones (a test holds it to this table).
+ * Every warning code and what it means. A code is never reused or renamed; `docs/records.md` lists the same ones
+ * (a test compares them).
  */
 export const WARNING_CODES = {
   "inventory.oversold": "roomsSold is above the capacity less the rooms not available. Overbooking is legal.",
@@ -166,7 +166,7 @@ class WarningCheck {
   readonly #slab: Int32Array;
   readonly #base: number;
   #found: WarningList | undefined;
-  /** The list and the item that are looked at, and within that another; "" for none. */
+  /** The list and item being checked, and the list and item within it; "" for none. */
   #list = "";
   #item = 0;
   #innerList = "";
@@ -268,7 +268,7 @@ class WarningCheck {
     this.#innerItem = 0;
   }
 
-  /** Whether an item is of the stay that is looked at. */
+  /** Whether an item belongs to the stay being checked. */
   #isOfStay(item: number): boolean {
     return item !== 0 && this.#slab[this.#base + item + 1] === this.#item;
   }
@@ -334,7 +334,7 @@ class WarningCheck {
     return stays;
   }
 
-  /** Whether the total of a day is the sum of those of its parts that are given; without any there is nothing to compare. */
+  /** Whether a day's total is the sum of its parts; true if no part is given. */
   #isSum(day: number): boolean {
     const total = day + DAY.netTotalRevenue;
     if (!this.#isGiven(total)) return true;
@@ -410,7 +410,7 @@ class WarningCheck {
     return [this.#dateText(first), this.#dateText(last)];
   }
 
-  /** Warns of a member of what is looked at. */
+  /** Warns of a member of the item being checked. */
   #warn(code: WarningCode, member: string, message: string): void {
     this.#found ??= new WarningList();
     const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];

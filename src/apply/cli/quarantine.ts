@@ -152,7 +152,7 @@ function decision(kind: "release" | "discard", summary: string): Verb {
 export const command: Noun = {
   verbs: {
     list,
-    release: decision("release", "apply a quarantined record as it was sent"),
+    release: decision("release", "apply a quarantined record verbatim"),
     discard: decision("discard", "discard a quarantined record: it is never applied"),
   },
 };

@@ -121,7 +121,7 @@ const NO_NIGHTS: CompactNights = {
 
 const isBounded = (count: number, most: number): boolean => count <= most && count >= -most;
 
-/** An amount that fits; NaN where none is told, undefined where it does not. */
+/** An amount that fits; NaN if it is null, undefined if it does not fit. */
 function compactAmount(money: Money | null): number | undefined {
   if (money === null) return Number.NaN;
   return typeof money === "number" && isBounded(money, AMOUNT_MAX) ? money : undefined;

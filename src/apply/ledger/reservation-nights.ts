@@ -69,7 +69,7 @@ export function tenThousandthsAt(bytes: Uint8Array, start: number, end: number):
   return isNegative && units !== 0 ? -units : units;
 }
 
-/** The sum of two amounts, null where neither is told. */
+/** The sum of two amounts; null if both are null. */
 export function sumOf(left: Money | null, right: Money | null): Money | null {
   if (left === null || right === null) return left ?? right;
   if (typeof left === "number" && typeof right === "number" && Number.isSafeInteger(left + right))

@@ -24,7 +24,7 @@ export interface TimelineCopy extends Receipt {
   readonly countsFrom: string;
 }
 
-/** From a source instant on, and for whoever knows what counted from a request on, a content is there so much more often. */
+/** Changes a content's count by `by`, from a source time on, for readers as of `countsFrom` or later. */
 export interface TimelineChange {
   readonly sourceTime: string;
   readonly countsFrom: string;

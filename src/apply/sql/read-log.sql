@@ -1,7 +1,6 @@
--- The log of one bucket in the order of receipt, after $2, between each log writer's positions in $3 (from_id exclusive): those
--- are fixed, so what is accepted or applied meanwhile does not move the goal. At most $4 parts, up to about $5 stored bytes; of
--- batches of the resources $6 only, unless that is null.
--- quarantined: indexes of the records that were held aside when the part was applied, whatever became of them since.
+-- One bucket's log in order of receipt, after $2, between each log writer's positions in $3 (from_id exclusive).
+-- Fixed positions exclude later batches. At most $4 parts, about $5 stored bytes, of resources $6 (null: all).
+-- quarantined: indexes of the records quarantined when the part was applied, also if released or discarded since.
 -- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select
   log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource, log.received_at,

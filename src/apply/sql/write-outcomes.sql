@@ -1,6 +1,6 @@
--- What became of the records of each part, and which feeds they were of ($2; one statement, as each costs a round trip).
--- $1 describes the parts, $3 holds their details end to end: read twice, and as JSON within JSON, they cost more than their row.
--- The primary keys make a part that is applied twice an error, not a fact. Parts whose client wants to hear of it are noted.
+-- Writes the outcomes of each part's records and the feeds they belong to ($2); one statement saves round trips.
+-- $1 describes the parts; $3 concatenates their details, which as JSON within JSON would cost more than the row.
+-- The primary keys make applying a part twice an error. Parts whose client has webhooks are noted.
 with part as materialized (
   select bucket, request_id, client_id, outcomes, details_from, details_bytes
   from json_to_recordset($1::json) as part (

@@ -248,7 +248,7 @@ export type QuarantineCode = "time.future" | "data.unstorable" | "record.unreada
 /** a applied, u unchanged, s stale, d duplicate, q quarantined, x discarded. */
 export type OutcomeLetter = "a" | "u" | "s" | "d" | "q" | "x";
 
-/** What became of one record. */
+/** The outcome of one record. */
 export interface RecordOutcome {
   readonly index: number;
   readonly outcome: OutcomeLetter;

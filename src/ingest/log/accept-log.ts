@@ -133,7 +133,7 @@ const NO_PARTITION = "23514";
 /** What is promised lies behind the clock, so new ids are above it unless each try waits for long. */
 const TRIES_MAX = 3;
 
-/** What became of one append of a flush. `held`: another request holds its Idempotency-Key. */
+/** The result of one append of a flush. `held`: another request holds its Idempotency-Key. */
 export type FlushResult =
   | { readonly kind: "written"; readonly requestId: string }
   | { readonly kind: "held"; readonly requestId: string; readonly fingerprint: string };
@@ -261,7 +261,7 @@ const RETRY_AFTER_SECONDS = 2;
 /** How often `close` looks whether all is written: at every turn of the loop it would take the CPU from what it waits for. */
 const CLOSE_LOOK_MS = 5;
 
-/** What became of an append, and when the flush began that it was part of. */
+/** The result of an append, and when its flush began. */
 interface Flushed {
   readonly result: FlushResult;
   readonly flushedAt: number;
@@ -445,7 +445,7 @@ export class AcceptLog {
       });
     } catch (error) {
       if (isDataError(error) && flush.length > 1) {
-        // One request spoiled the flush: nothing of it was written, so each is tried by itself.
+        // One append made the flush fail and nothing was written, so retry each alone.
         for (const waiting of flush) await this.#flush(logWriter, [waiting]);
         return;
       }

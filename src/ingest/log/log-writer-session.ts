@@ -262,7 +262,7 @@ export interface LogWriterSession {
   makePartitions(atMs: number): Promise<void>;
   /** Writes a flush as one transaction; rows whose Idempotency-Key another request holds are left out. */
   append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<FlushAnswer>;
-  /** The id at or below which none is taken any more; an append with such a one fails with PROMISED. */
+  /** The closed timestamp: an append with an id at or below it fails with PROMISED. */
   readPromise(): Promise<string | undefined>;
   readHeldKeys(
     wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],

@@ -117,7 +117,7 @@ export class RequestIdStamp {
     this.#source = source;
   }
 
-  /** The local clock that `observe` is told readings of, in milliseconds. */
+  /** The local clock, in milliseconds, whose readings `observe` takes. */
   now(): number {
     return this.#source.now();
   }

@@ -23,7 +23,7 @@ function byRequestId(table: string): WindowedTable {
 
 /** The log, in windows of its request ids. */
 export const ACCEPT_LOG = byRequestId("accept_log");
-/** What became of its parts, in the same ones. */
+/** The outcomes of the log's parts, partitioned alike. */
 export const REQUEST_OUTCOME = byRequestId("request_outcome");
 
 /** How long windows are that are made from now on, in milliseconds. */
@@ -45,8 +45,8 @@ export async function setWindowMs(client: pg.ClientBase, windowMs: number): Prom
 }
 
 /**
- * Makes the windows of the log and of its outcomes for the given time and two ahead (`ensureWindows`). Outcomes come first:
- * what is accepted into a window can then be told of. So do `others`.
+ * Makes the windows of `others`, the outcomes and the log for the given time and two ahead (`ensureWindows`).
+ * The log comes last, so that every accepted part has a window for its outcomes.
  */
 export async function ensurePartitions(
   client: pg.ClientBase,
@@ -93,8 +93,8 @@ export async function upkeepAcceptLog(pool: pg.Pool, others: readonly WindowedTa
 }
 
 /**
- * Has the windows be `windowMs` long from now on, and does the upkeep every hour, or twice a window where those are shorter; what
- * fails is told and tried again the next time.
+ * Sets the length of new windows to `windowMs` and runs the upkeep every hour, or twice a window if that is shorter.
+ * Reports failures to `failed` and tries again the next time.
  */
 export async function keepUpAcceptLog(
   pool: pg.Pool,

@@ -98,8 +98,8 @@ export function rotatePayloadKey(
 }
 
 /**
- * Opens each of these keys, before anything is begun that will read what is sealed under them. Throws where the current one does not
- * open. `shut` is told of retired ones: nothing may be left that they sealed.
+ * Opens each payload key before anything reads parts that it encrypts. Throws if the current key does not open;
+ * calls `shut` with each retired key that does not, as no part may depend on it any more.
  */
 export function openEachPayloadKey(
   keys: readonly StoredPayloadKey[],

@@ -79,7 +79,7 @@ export function partKeyOf(key: KeyObject, { bucket, requestId }: PartName, layou
   return createSecretKey(createHmac("sha256", key).update(bound).digest());
 }
 
-/** Random bytes are drawn for some hundred salts at once: by itself each would cost 7 µs. */
+/** Random bytes are drawn for some hundred salts at once: one at a time, each would cost 7 µs. */
 const SALTS_BYTES = 4_096;
 let salts = Buffer.alloc(0);
 
@@ -145,12 +145,9 @@ export function openChunk(partKey: KeyObject | undefined, chunk: number, stored:
 }
 
 /**
- * How the records of one part are stored: chunks of some tens of records, each compressed by itself, and a layout that
- * says where each record lies, so that reading one record inflates one chunk.
- *
- * Measured (1.76 kB reservations, zstd level 1, µs and stored bytes a record, compress / inflate):
- * 1 record a frame 48 / 61 µs, 650 B; 32 records 2.6 / 1.6 µs, 67 B; 64 records 1.4 / 1.4 µs, 55 B; 100 records 1.4 / 1.1, 50 B.
- * So a chunk holds 64, and what is too small to be worth a frame (its fixed cost is about 45 µs) is stored as it is.
+ * A part is stored as chunks of up to 64 records, each compressed separately, and a layout that says where each record
+ * lies: reading one record inflates one chunk. Larger chunks save little (1 record a frame: 650 bytes each; 64: 55;
+ * 100: 50). What is too small to be worth a frame (about 45 µs) is stored uncompressed.
  */
 const CHUNK_RECORDS_MAX = 64;
 const CHUNK_BYTES_TARGET = 131_072;
@@ -289,9 +286,8 @@ export function recordCountOf(layout: Buffer): number {
 }
 
 /**
- * Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it. To read
- * records it is made by `openLayout` (open-layout.ts), which knows the keys of those that are sealed; by itself it says where
- * they lie.
+ * Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it.
+ * `openLayout` (open-layout.ts) also supplies the keys of encrypted records; without them it only locates records.
  */
 export class BodyLayout {
   readonly recordCount: number;
@@ -325,7 +321,7 @@ export class BodyLayout {
       this.#words.length === sectionsAt ? NO_HASH_OVERRIDES : this.#readHashOverrides(sectionsAt);
   }
 
-  /** Whether any record is no longer as it was sent and has a content hash of its own (see HashOverrides). */
+  /** Whether any record was redacted and has a content hash of its own (see HashOverrides). */
   get hasHashOverrides(): boolean {
     return this.#hashOverrides.size > 0;
   }
@@ -366,7 +362,7 @@ export class BodyLayout {
     return { from, bytes: storedBytes, chunk };
   }
 
-  /** Bytes of the record at a position of this part, as it was sent; 0 of one that was dropped. */
+  /** Bytes of the record at a position of this part; 0 if it was dropped. */
   bytesAt(position: number): number {
     return this.#word(2 + this.#chunks.length * 3 + position);
   }
@@ -450,13 +446,13 @@ export class BodyLayout {
 export type FindPayloadKey = (keyId: string) => Promise<KeyObject | undefined>;
 
 /**
- * The data keys that this thread has met, as long as it lives: there are a few, and records are opened far below whoever knows
- * the settings. Ids are random, so where one process serves several databases (tests do) their keys stay apart.
+ * The payload keys that this thread has used: few, and needed far below the code that knows the settings. Ids are
+ * random, so several databases in one process (tests) do not collide.
  */
 const met = new Map<string, KeyObject>();
 const finders = new Set<FindPayloadKey>();
 
-/** From now on keys that this thread has not met are looked for by `find` too; until the answered function is called. */
+/** Registers a way to find payload keys; call the returned function to remove it. */
 export function findPayloadKeysBy(find: FindPayloadKey): () => void {
   finders.add(find);
   return () => finders.delete(find);
@@ -473,7 +469,7 @@ async function findKey(keyId: string): Promise<KeyObject> {
     met.set(keyId, key);
     return key;
   }
-  // The database did not answer, or its key did not open: whoever asked is told that.
+  // The database did not answer, or its key did not open.
   if (cause !== undefined) throw cause;
   throw new SealError(`A part of the log is sealed under the payload key ${keyId}, which is not known here.`);
 }

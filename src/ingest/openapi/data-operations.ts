@@ -46,7 +46,7 @@ function describe(resource: Resource, { limits }: DocumentOptions): string {
   const records = limits.recordsMax.toLocaleString("en-US");
   return [
     WORDS[resource].what,
-    "The answer is a **202** once the batch is on disk, and not before: a UUID, and in `Location` the address that tells what became of each record. With `Accept: text/plain` it is the bare UUID.",
+    "A **202** means the whole batch is on disk. It carries a UUID, and `Location` is the address of each record's outcome. With `Accept: text/plain` it is the bare UUID.",
     `A batch has at most ${records} records, ${megabytes(limits.bodyBytesMax)} as sent and ${megabytes(limits.inflatedBytesMax)} inflated, nested ${limits.depthMax} deep.`,
   ].join("\n\n");
 }
@@ -126,7 +126,7 @@ export function dataSchemas({ limits }: DocumentOptions): Record<string, Schema>
 /** The 202 of the data endpoints. */
 export const ACCEPTED_ANSWER = {
   description:
-    "The batch is on disk and will be applied. The UUID is the request's: read what became of it at `Location`.",
+    "The batch is on disk and will be applied. The UUID is the request's: read its records' outcomes at `Location`.",
   headers: ratedHeadersOf("Location", "X-Correlation-Id", "Preference-Applied"),
   content: {
     "application/json": {

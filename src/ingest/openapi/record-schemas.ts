@@ -45,7 +45,7 @@ const FIELD_NAMES: Schema = {
 
 /** What a field may hold that this version does not know. */
 const UNKNOWN_FIELD: Schema = {
-  description: "A field that this version does not know. It is kept, and given back as sent.",
+  description: "A field that this version does not know. It is stored and returned verbatim.",
   anyOf: [
     { type: ["null", "boolean", "number"] },
     { type: "string", maxLength: 8_388_608, pattern: "^[^\\u0000]*$" },

@@ -51,8 +51,8 @@ const SESSION_SETTINGS = [
   "default_transaction_isolation=read\\ committed",
   "standard_conforming_strings=on",
   "extra_float_digits=1",
-  // An applier's plans are kept off scans by costs (`planByKeys`), which to a server that compiles costly plans are worth a
-  // second each: its look around took 1.5 s instead of 1 ms.
+  // Costs keep an applier's plans off scans (`planByKeys`). The server would compile such costly plans, a second each:
+  // reading the cluster view took 1.5 s instead of 1 ms.
   "jit=off",
   // Bounds meant for other programs: what needs one here (log writers, appliers) sets its own.
   "statement_timeout=0",
@@ -157,7 +157,7 @@ export interface StatementWatch {
 
 type Query = (...parameters: unknown[]) => unknown;
 
-/** A statement that drives pg's client by itself, as `CopyIn`. */
+/** A statement that drives pg's client directly, such as `CopyIn`. */
 interface Driven {
   readonly name?: string;
   submit: unknown;
@@ -350,9 +350,8 @@ export const POOL_ANSWER_MS_MAX = 10_000;
 const NOT_ANSWERED = "Query read timeout";
 
 /**
- * A pool of sessions. A connection may be lost at any time: an idle one is replaced by the next statement; one that is
- * taken out fails the statements of whoever has it. `answerMsMax`: how long a statement may take; by default as long as it likes.
- * `watch` hears of slow ones.
+ * A pool of sessions. A lost idle connection is replaced by the next statement; a lost connection in use fails its
+ * statements. `answerMsMax` limits a statement's time (default: none); `watch` receives slow ones.
  */
 export function createPool(
   config: pg.ClientConfig,
@@ -412,7 +411,7 @@ export function createQuestionPool(
   return pool;
 }
 
-/** Has what is asked of the pool itself asked by promise: by callback it would be asked in the name of whoever released the connection. */
+/** Makes `pool.query` use promises: with callbacks, a query would run in the context of the connection's last user. */
 function askByPromise(pool: pg.Pool): void {
   (pool as unknown as { query: Query }).query = async (...parameters) => {
     const client = await pool.connect();

@@ -26,10 +26,9 @@ export type Role = "accept" | "apply" | "read";
 export type Presence = Role | "deliver";
 
 /**
- * A session that has said nothing for so long does not count, and one that holds what others need is ended. Whoever is
- * present says something at least every 1.2 s and, while it reads, every PULSE_MS; later only by what blocks its event
- * loop: 1.5 s was the longest silence on a machine with ten times the work it can do (docs/decisions/0009-nodes-and-leases.md).
- * With 3, the first batch of what was taken over was applied after up to 4.94 of the 5 s that are promised.
+ * A session silent for longer is unresponsive: it does not count, and is ended if it holds what others need. Sessions
+ * report every 1.2 s, and every PULSE_MS while reading; under tenfold overload the longest silence was 1.5 s
+ * (docs/decisions/0009-nodes-and-leases.md). With 3 s, a takeover needed 4.94 of its limit of 5 s.
  */
 export const SILENCE_SECONDS_MAX = 2.5;
 
@@ -96,8 +95,8 @@ const countUnowned = namedStatement(
 );
 
 /**
- * How many buckets nobody applies. Leases are read by themselves, and first: on Citus they lie on the workers, and who asks for
- * them and for the sessions in one statement may be told those of a worker. Who takes one in between is there by then.
+ * How many buckets have no applier. Leases are read first and separately: on Citus they lie on the workers, where one
+ * statement for both would read a worker's sessions. A session that takes a lease in between is seen.
  */
 export async function countUnownedBuckets(on: Queryable): Promise<number> {
   const { rows: leases } = await on.query(readLeases);
@@ -141,13 +140,12 @@ export async function closeGate(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Advisory lock of whoever reads the whole log to put something in the place of what is there, or takes something out of it:
- * a replay, an erasure, a deletion, retention. One at a time: a replay that had read a part before it was redacted would bring back what
- * is gone.
+ * Advisory lock of a replay, an erasure, a deletion and retention, which read the whole log to replace or remove data.
+ * One at a time: a replay that had read a part before its redaction would bring the data back.
  */
 const EXCLUSIVE_WORK_LOCK = 7_302_021;
 
-/** Another replay, erasure, deletion or retention run, or a backup, is under way; the message says so, for whoever asked. */
+/** Another replay, erasure, deletion, retention run or backup is in progress; the message says so. */
 export class WorkUnderWay extends OperatorError {}
 
 const UNDER_WAY =

@@ -32,7 +32,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-/** pg gives these no code: they can be told by their words alone. */
+/** pg gives these errors no code; only their messages identify them. */
 const DRIVER_MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 

@@ -104,8 +104,8 @@ export const BUCKET_TERM = "/* and its bucket */";
 const NESTED = /\/\* nested \*\/[\s\S]*?\/\* or\s([\s\S]*?)\*\//g;
 
 /**
- * A part of a statement that Citus does not run within another (an INSERT, a lookup in a second table): there `otherwise` stands in
- * its place, and `queryNested` runs the part by itself.
+ * A part of a statement that Citus cannot run nested (an INSERT, a lookup in a second table). On Citus `otherwise`
+ * replaces it, and `queryNested` runs the part separately.
  */
 export function nested(text: string, otherwise = ""): string {
   return `/* nested */${text}/* or ${otherwise}*/`;
@@ -140,7 +140,7 @@ async function ask<Row>(
   return answer;
 }
 
-/** Writes what became of parts: on plain PostgreSQL by the statement, of the rows, the arrivals and the details. */
+/** Writes the outcomes of parts; on plain PostgreSQL by one statement for rows, arrivals and details. */
 export async function writeOutcomeRows(
   on: Queryable,
   statement: Statement,
@@ -228,7 +228,7 @@ export class ApplyStatements {
   }
 }
 
-/** What keeps commits from being on the disks of workers when the coordinator is told so. */
+/** Settings of workers that let them acknowledge a commit that is not on their disks. */
 export async function findDurabilityGaps(on: Queryable): Promise<string[]> {
   return (await isDistributed(on)) ? (await readWorkers(on)).flatMap(durabilityGapsOf) : [];
 }

@@ -21,7 +21,7 @@ test("enough free space does not block", async (t) => {
   assert.equal(watch.blocked, undefined);
 });
 
-test("a directory that cannot be looked at blocks: nobody knows whether there is room", async (t) => {
+test("a directory whose free space cannot be read blocks", async (t) => {
   const watch = new DiskWatch("/nowhere/at/all", 1);
   t.after(() => watch.stop());
   await until(() => watch.blocked !== undefined, 5_000);

@@ -224,7 +224,7 @@ async function readSteps(client: pg.ClientBase): Promise<DistributionStep[]> {
   return rows;
 }
 
-/** Whoever is connected has asked already whether the tables are distributed, and would go on as if they were not. */
+/** Connected nodes have cached that the tables are not distributed, and would go on as if they were not. */
 async function refuseWhileUsed(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ names: string | null }>(
     `select string_agg(distinct present.owner, ', ') as names
@@ -239,7 +239,7 @@ async function refuseWhileUsed(client: pg.ClientBase): Promise<void> {
     );
 }
 
-/** Retention does nothing on Citus yet: whoever has promised a term is not to break it by distributing. */
+/** Retention does nothing on Citus yet, so distributing would break the terms that are set. */
 async function refuseWithTerms(client: pg.ClientBase): Promise<void> {
   const { rowCount } = await client.query(
     "select from bellhop.property_setting where name like 'retention.%' and value <> 'forever' limit 1",

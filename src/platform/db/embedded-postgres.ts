@@ -103,7 +103,7 @@ async function takeLocks(home: ServerHome, role: DatabaseRole): Promise<Locks> {
   throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
 }
 
-/** Whoever leaves last stops the server; it stays up for anybody who still uses it. */
+/** Stops the server if this process is its last user. */
 async function leave(home: ServerHome, locks: Locks, log: Logger): Promise<void> {
   const start = await waitForLock(lockPath(home, "start"), "exclusive", START_TIMEOUT_MS);
   try {
@@ -155,7 +155,7 @@ class SupervisedServer {
     }
   }
 
-  /** An idle connection ends the moment its server dies, whoever started that: then the server is started again. */
+  /** An idle connection ends the moment its server dies, whichever process started it; the server is then restarted. */
   async watch(): Promise<void> {
     const sentinel = new pg.Client({ ...clientConfig(this.address), application_name: "bellhop sentinel" });
     sentinel.on("error", () => undefined);
@@ -209,7 +209,7 @@ async function bringUp(context: BringUp, before: ListenAddress | undefined): Pro
     signal.throwIfAborted();
     const running = await findServer(home.dataDirectory);
     if (running?.ready && (await takesConnections(home, running.listen))) return running.listen;
-    // Whoever told it to stop is gone, for the start lock is ours.
+    // This process holds the start lock, so the process that asked the server to stop is gone.
     if (running?.stopping) await stopServer(home.dataDirectory);
     if (child?.exited !== undefined) {
       throw new EmbeddedPostgresError(
@@ -271,7 +271,7 @@ async function takesConnections(home: ServerHome, listen: ListenAddress): Promis
         { cause: error },
       );
     }
-    // Starting, stopping or all places taken by connections that are being ended: it goes on or away by itself.
+    // Starting, stopping, or out of connections: temporary, or the server ends.
     if (code === undefined || /^(57P0|53300|ECONN|ENOENT|EPIPE)/.test(code)) return false;
     throw error;
   }

@@ -190,8 +190,8 @@ const MIGRATION_LOCK = "27707136475951984";
 const ASK_AGAIN_MS = 200;
 
 /**
- * How long a migration waits for a lock, and with it whoever comes to that table after it: as short as the first tries, so
- * that batches are taken meanwhile; longer later, as under load there may be no gap that is found at once.
+ * How long a migration waits for a lock; queries on the table queue behind it. Short at first, so that batches are
+ * still accepted; longer later, as under load short waits may never find a gap.
  */
 const LOCK_WAITS_MS = [50, 50, 100, 100, 200, 200, 400] as const;
 const LOCK_WAIT_LONGEST_MS = 800;
@@ -252,7 +252,7 @@ class Patience {
     return LOCK_WAITS_MS[this.#tries] ?? LOCK_WAIT_LONGEST_MS;
   }
 
-  /** Waits until it may be tried again. Throws what cannot be mended by waiting. */
+  /** Waits until the next try. Throws errors that a retry cannot resolve. */
   async afterFailure(error: unknown, name: string, log: Logger): Promise<void> {
     if (![LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED].includes(sqlState(error) ?? "")) throw error;
     if (performance.now() - this.#startedAt > TRIES_MS_MAX)
@@ -304,7 +304,7 @@ async function dropUnfinished(client: pg.Client, concurrentIndex: string): Promi
 export const UNFINISHED_SCHEMA = "bellhop_unfinished";
 
 export interface Unfinished {
-  /** One line for whoever starts something on it, which says what to do. */
+  /** One line for an operator who starts a command on it: what to do. */
   readonly note: string;
   /** Whether it holds only what a restore or move has put there so far. */
   readonly isDisposable: boolean;

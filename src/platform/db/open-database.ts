@@ -81,7 +81,7 @@ function checkState(state: ServerState, allowUnsafeDurability: boolean, log: Log
     const names = unsafe.join(" and ");
     if (!allowUnsafeDurability) {
       throw new UnusableDatabaseError(
-        `The database has ${names} off, so an accepted batch could be lost: switch it on, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,
+        `The database has ${names} off, so an accepted batch could be lost: switch it on, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable without it.`,
       );
     }
     log.warn({ unsafe }, "the database's durability settings are off, by ALLOW_UNSAFE_DURABILITY");
@@ -90,8 +90,8 @@ function checkState(state: ServerState, allowUnsafeDurability: boolean, log: Log
 }
 
 /**
- * A transaction pooler gives a server to whoever begins a transaction. So while one session is open and idle, a second
- * that begins one gets the first's server, or the first is moved to another; behind none of ours does either happen.
+ * A transaction pooler assigns a server session per transaction: with one session open and idle, a second that begins a
+ * transaction gets the first's server session, or the first moves to another; direct connections do neither.
  */
 async function refusePooler(config: pg.ClientConfig, level: DurableCommit): Promise<void> {
   const probe = { ...config, query_timeout: PROBE_TIMEOUT_MS };
@@ -151,8 +151,8 @@ class NoInstallation extends OperatorError {
 }
 
 /**
- * Whoever works on an installation must not begin one: of a mistyped address there would be an empty one, and backups of that. Throws
- * NoInstallation for a database that has nothing of ours in it.
+ * Commands must not create an installation: a mistyped address would yield an empty one, and backups of it.
+ * Throws NoInstallation for a database without Bellhop's schema.
  */
 async function requireInstallation(config: pg.ClientConfig): Promise<void> {
   const client = new pg.Client(config);
@@ -180,7 +180,7 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long a statement of the pool may take (ms); by default as long as it likes. */
   readonly answerMsMax?: number;
-  /** Leaves the schema as it is found, for whoever only looks, or is about to fill it. */
+  /** Leaves the schema as it is, for commands that only read, or that are about to fill it. */
   readonly leavesSchema?: boolean;
   /** Refuses a database that no service has started on; by default that is where one begins. */
   readonly existing?: boolean;
@@ -278,7 +278,7 @@ async function checkWorkers(pool: pg.Pool, allowUnsafeDurability: boolean): Prom
   const gaps = await findDurabilityGaps(pool);
   if (gaps.length > 0) {
     throw new UnusableDatabaseError(
-      `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable by itself.`,
+      `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable without it.`,
     );
   }
 }

@@ -19,7 +19,7 @@ export interface TimeWindow {
   readonly toMs: number;
 }
 
-/** Advisory lock of whoever makes a window (any fixed number of our own). */
+/** Advisory lock that serialises the creation of windows. */
 const WINDOW_LOCK = 7_302_001;
 /** Windows begin on Mondays: 1970-01-05 was one. */
 const FIRST_MONDAY_MS = 4 * 86_400_000;

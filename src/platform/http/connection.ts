@@ -52,7 +52,7 @@ function findFramingFault(request: IncomingMessage): ServiceError | undefined {
   if (!isHost(host)) return refusal("Host must be a name or an address, with a port or without.");
   const coding = request.headers["transfer-encoding"];
   if (coding !== undefined && (coding.toLowerCase() !== "chunked" || httpVersionMinor === 0)) {
-    return refusal("Transfer-Encoding must be chunked alone; compression is told by Content-Encoding.");
+    return refusal("Transfer-Encoding must be chunked alone; name compression in Content-Encoding.");
   }
   return undefined;
 }
@@ -176,7 +176,7 @@ function refuseDirectly(error: ParserError, socket: Socket): void {
 
 function refuseRequest(error: ParserError, response: ServerResponse, socket: Socket): void {
   const { status, body } = refusalOf(error);
-  // Node forgets the request with its answer: whoever still reads its body would wait for ever, and keep its bytes.
+  // Node drops the request with its answer: a reader of its body would wait for ever, and keep its bytes.
   socket.once("close", () => response.req.destroy());
   response.writeHead(status, refusalHeaders(body)).end(body);
 }
@@ -281,8 +281,8 @@ class Pace {
 }
 
 /**
- * A request whose body costs its bytes, whoever reads it and whether or not anybody does: small chunks are gathered, too many of
- * them are refused, and what costs more than a usual request takes turns with the others.
+ * A request that limits what its body costs, whether or not it is read: small chunks are gathered, too many are
+ * refused, and work beyond that of a usual request takes turns with other requests.
  */
 export abstract class PacedRequest extends IncomingMessage {
   protected abstract readonly pace: Pace;
@@ -395,8 +395,8 @@ export abstract class PacedRequest extends IncomingMessage {
 }
 
 /**
- * Has the parser pass over what is left of the read that it parses: up to 10,000 chunks of a byte, of which each costs a thirtieth
- * where none is handed over. Where Node's parser is another than the one known here, they cost what they did.
+ * Makes the parser drop the rest of its current read: up to 10,000 one-byte chunks, each at a thirtieth of the cost of
+ * delivering it. With an unknown version of Node's parser, they keep their full cost.
  */
 function passOver(socket: Socket): void {
   const parser = (socket as { parser?: Record<string, unknown> | null }).parser ?? {};

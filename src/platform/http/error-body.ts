@@ -18,7 +18,7 @@ export interface ErrorBody {
   readonly violationTotal?: number;
 }
 
-/** What an error tells whoever asked; ServiceError is one. */
+/** The public part of an error; ServiceError has it. */
 export interface PublicError {
   readonly code: string;
   readonly status: number;

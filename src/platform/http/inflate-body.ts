@@ -78,7 +78,7 @@ export async function inflateBody(
   }
 }
 
-/** The body in pieces worth a decompressor's turn: small chunks are put together, what is left comes at the end. */
+/** The body in pieces worth a decompressor's turn: gathers small chunks, and yields the remainder at the end. */
 async function* piecesOf(request: IncomingMessage, collector: Inflated): AsyncGenerator<Buffer> {
   let gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
   let length = 0;

@@ -22,8 +22,8 @@ export function after({ ms, us }: Instant): Instant {
 }
 
 /**
- * The lowest request id that is received at or after an instant. Ids hold 1/4096 ms and receipts are told in
- * microseconds, rounded down (`microsecondsOf` in src/ingest/log/part-name.ts), so the fraction is rounded up here.
+ * The lowest request id received at or after an instant. Ids have a resolution of 1/4096 ms and receipts are rounded
+ * down to microseconds (`microsecondsOf` in src/ingest/log/part-name.ts), so the fraction is rounded up here.
  */
 export function lowestIdFrom(instant: Instant): string {
   const inRange = instant.ms >= 0 && instant.ms <= MS_LAST;

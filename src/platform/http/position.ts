@@ -1,6 +1,6 @@
 /**
- * Where a list goes on: the last entry that was looked at. Made of texts and whole numbers only, and checked against
- * its shape before it is used, because it comes back from outside.
+ * Where a list continues: the last entry that was read. It has only texts and whole numbers, and is checked against its
+ * shape before use, because clients send it.
  */
 export type Position = readonly (string | number)[];
 

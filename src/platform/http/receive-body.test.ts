@@ -37,7 +37,7 @@ describe("buffers for bodies", () => {
 describe("the budget of bodies", () => {
   const SIZE = 131_072;
 
-  test("a buffer that was given back is used again, by one body at a time, and kept ones count", () => {
+  test("a returned buffer is reused by one body at a time, and retained buffers count", () => {
     const budget = new BodyBudget(3 * SIZE, 3 * SIZE);
     const first = budget.takeBuffer("a", SIZE) as Buffer;
     budget.giveBackBuffer("a", first);
@@ -75,7 +75,7 @@ const KIB = 1_024;
 const promised = (bytes: number) => ({ bytes, windowBytes: 0 });
 const LIMITS = { bodyBytesMax: 16_777_216, inflatedBytesMax: 67_108_864 };
 
-test("what was taken for a body that is refused is given back, and what grew is what was sent", () => {
+test("a refused body returns its budget, and a body that grew has the bytes that were sent", () => {
   const budget = new BodyBudget(MIB, MIB);
   const refused = new BodyCollector("c", { bodyBytesMax: 100, inflatedBytesMax: 100 }, budget);
   refused.add(Buffer.alloc(100));

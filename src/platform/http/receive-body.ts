@@ -222,8 +222,8 @@ export class BodyCollector {
   #wireBytes = 0;
 
   /**
-   * Chunks that were copied are given back at once where the body's length is promised: nobody else may use them then. `weigh` is
-   * told after each chunk how many bytes there are, decompressed.
+   * Returns copied chunks at once if the body's length is promised, as only then nothing else uses them. Calls `weigh`
+   * after each chunk with the decompressed size so far.
    */
   constructor(
     clientId: string,

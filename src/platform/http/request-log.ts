@@ -127,8 +127,8 @@ export interface LoggedRequest {
 }
 
 /**
- * The log line says who asked only where the answer is one of these: a client that may be guessing, or a partner who has to be told.
- * The addresses of partners who do nothing wrong are nobody's business.
+ * Only these answers log the client's address: the client may be guessing credentials, or need the operator's help.
+ * Addresses of other clients are not recorded, for privacy.
  */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 

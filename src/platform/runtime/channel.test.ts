@@ -63,7 +63,7 @@ describe("a channel between two threads", () => {
 });
 
 describe("hints of buckets", () => {
-  it("are heard once however often they were told, by whoever listens later too", async () => {
+  it("reach a listener once however often they were sent, also one that starts later", async () => {
     const memory = SharedHints.allocate(BUCKET_COUNT, 2);
     const teller = new SharedHints(memory, BUCKET_COUNT);
     const even = ALL_BUCKETS.filter((bucket) => bucket % 2 === 0);

@@ -3,8 +3,8 @@ import { getPriority, setPriority } from "node:os";
 import type pg from "pg";
 
 /**
- * How much those who apply give way, in the system's nice values. Under full load a thread of 10 gets about a tenth of what
- * one of 0 gets, so that what was accepted is applied at all times, only later.
+ * How much lower the priority of applying is, as a nice value. Under full load a thread at 10 gets about a tenth of the
+ * time of one at 0, so applying never stops, only slows down.
  */
 export const LOWER_PRIORITY_NICE = 10;
 

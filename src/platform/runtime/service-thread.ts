@@ -62,7 +62,7 @@ export function createThreadLogger(
 /** Memory of a node with two HTTP threads under full load: 647 MB by Node's choice (134), 489 MB at 24, 440 MB at 12, at equal CPU. */
 const YOUNG_GENERATION_MB = 12;
 
-/** A thread that was told to go and has nothing left to do is gone at once; what hangs is ended. */
+/** How long a thread that was asked to stop may take; after that it is terminated. */
 const LEAVE_MS_MAX = 1_000;
 
 /** What every thread of a service is started with. */
@@ -76,8 +76,8 @@ export interface ThreadParts {
 }
 
 /**
- * A thread of the service, as the main thread sees it. It begins to load its modules at once and does nothing before its
- * first call. `died` settles when it ends without being told to: an error nobody caught, or its heap's limit.
+ * A thread of the service, as the main thread sees it. It loads its modules at once and does nothing before its first
+ * call. `died` settles when it ends unexpectedly: an uncaught error, or its heap's limit.
  */
 export class ServiceThread<Theirs extends Calls> {
   readonly name: string;
@@ -104,7 +104,7 @@ export class ServiceThread<Theirs extends Calls> {
     this.#worker.on("error", (cause) =>
       this.#end(new Error(`The thread ${name} failed.`, { cause }), resolve),
     );
-    this.#worker.once("exit", () => this.#end(new Error(`The thread ${name} ended by itself.`), resolve));
+    this.#worker.once("exit", () => this.#end(new Error(`The thread ${name} ended unexpectedly.`), resolve));
   }
 
   /** As `Channel.call`. */

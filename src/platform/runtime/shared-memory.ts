@@ -65,10 +65,10 @@ export class SharedLock {
     for (let look = 0; look < LOOKS; look += 1) {
       if (Atomics.compareExchange(this.#words, this.#at, FREE, HELD) === FREE) return;
     }
-    // Whoever leaves finds the mark and wakes one of those that wait.
+    // The thread that releases the lock finds the mark and wakes one waiting thread.
     while (Atomics.exchange(this.#words, this.#at, WAITED_FOR) !== FREE) {
       if (Atomics.wait(this.#words, this.#at, WAITED_FOR, this.#waitMsMax) === "timed-out")
-        throw new Error("A lock in shared memory was not given back.");
+        throw new Error("A lock in shared memory was not released.");
     }
   }
 }
@@ -233,13 +233,13 @@ const WORD_BITS = 32;
 const NOBODY = 0;
 
 /**
- * Which of a number of buckets have something new, told to the thread that owns each: a bit a bucket. Bits told twice before they
- * are read are one, so nothing queues up, and a message would cost both threads several µs. Without an owner nobody is told.
+ * Hints, one bit per bucket, that a bucket has something new, for the thread that owns it. Repeated hints merge, so
+ * nothing queues up (a message would cost both threads several µs). Hints of buckets without an owner are dropped.
  */
 export class SharedHints {
   /** Of each bucket: the thread that owns it, counted from 1. */
   readonly #owners: Int32Array;
-  /** One for each owning thread: its bits, and how often it was told, for which it waits. */
+  /** One for each owning thread: its bits, and a count of hints, on which it waits. */
   readonly #ofThreads: readonly Int32Array[];
   readonly #words: number;
 
@@ -259,7 +259,7 @@ export class SharedHints {
     );
   }
 
-  /** A thread owns these buckets from now on. What was told before is not told again: it looks for that afterwards. */
+  /** Makes a thread the owner of these buckets. Earlier hints are not repeated: the thread then checks them itself. */
   own(thread: number, buckets: readonly number[]): void {
     const owned = new Set(buckets);
     for (let bucket = 0; bucket < this.#owners.length; bucket += 1) {
@@ -281,7 +281,7 @@ export class SharedHints {
     for (const words of told) this.#wake(words);
   }
 
-  /** Calls back with the buckets that a thread was told of since the last time, for as long as it lives or until `signal`. */
+  /** Calls back with the buckets hinted to a thread since the last call, until `signal`. */
   async listen(
     thread: number,
     hear: (buckets: readonly number[]) => void,

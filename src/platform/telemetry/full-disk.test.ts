@@ -21,17 +21,17 @@ async function assertGoesOn(pretty: boolean): Promise<void> {
     stdio: ["ignore", full, "pipe"],
   });
   closeSync(full);
-  let complaints = "";
+  let errors = "";
   child.stderr?.on("data", (text) => {
-    complaints += text;
+    errors += text;
   });
   const [code] = await once(child, "exit");
-  assert.deepEqual({ code, complaints }, { code: 7, complaints: "" });
+  assert.deepEqual({ code, errors }, { code: 7, errors: "" });
 }
 
 const options = { skip: !existsSync(FULL) && `there is no ${FULL} here` };
 
-test("a process whose log cannot be written goes on, and ends as it was told to", options, () =>
+test("a process whose log cannot be written goes on, and ends as requested", options, () =>
   assertGoesOn(false),
 );
 

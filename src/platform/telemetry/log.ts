@@ -84,8 +84,8 @@ export function createLogger(options: LoggerOptions): Logger {
 const CHARACTERS_MAX = 65_536;
 
 /**
- * Gathers the lines of one turn of the event loop and writes them in one system call. A regular exit, an error or a fatal line (pino calls
- * `flushSync`) writes what is left; only a kill loses the lines of its turn.
+ * Gathers the lines of one turn of the event loop and writes them in one system call. A regular exit, an error or a
+ * fatal line (pino calls `flushSync`) writes the remaining lines; only a kill loses those of its turn.
  */
 class GatheredLines implements DestinationStream {
   readonly #destination: DestinationStream;
@@ -125,8 +125,8 @@ export function allocateTurns(): SharedArrayBuffer {
 }
 
 /**
- * Writes while no other thread does, so that lines stay whole: a pipe whose reader is slow takes a write in pieces, and
- * those of several threads would mix. Whoever waits for a slow reader holds up the others, as it holds up one thread alone.
+ * Writes while no other thread does, so that lines stay whole: a pipe with a slow reader takes a write in pieces, and
+ * those of several threads would mix. A thread that waits for a slow reader blocks the others.
  */
 class TurnTaking implements DestinationStream {
   readonly #destination: DestinationStream;
@@ -248,8 +248,8 @@ function serializeError(error: unknown, depth = 0): unknown {
 }
 
 /**
- * What a request has waited for, in milliseconds each; what is left of its time was work of ours, or of others on the same
- * thread. Nothing waits for the budget of bodies: without room a request is refused at once.
+ * What a request waited for, in milliseconds each; the rest of its time was work, its own or that of others on the same
+ * thread. Nothing waits for the body budget: without room a request is refused at once.
  */
 export interface RequestWaits {
   /** Its token had to be asked of the database. */

@@ -18,7 +18,7 @@ export function sumMetrics(ofThreads: readonly MetricValues[]): Promise<MetricVa
   return AggregatorRegistry.aggregate([...ofThreads]).getMetricsAsJSON();
 }
 
-/** What is told once of a whole process. */
+/** Metrics reported once per process. */
 export interface ProcessMetrics {
   readonly registry: Registry;
   /** 1 for each of its roles while it can do it, else 0. */

@@ -171,7 +171,7 @@ function requiredOf(properties: Fields): readonly string[] {
   return Object.keys(properties).filter((name) => properties[name]?.optional !== true);
 }
 
-/** Whether two dates are in order; where one is absent there is nothing to compare. Dates of this form compare as text. */
+/** Whether two dates are in order; true if either is absent. Dates of this form compare as text. */
 export function inOrder(start: unknown, end: unknown): boolean {
   return typeof start !== "string" || typeof end !== "string" || start <= end;
 }

@@ -72,7 +72,7 @@ export class WorkersOfThread {
     for (const { bucket, epoch } of leases) this.#left.set(bucket, epoch);
   }
 
-  /** Runs what asks all workers; not while one of them may not answer. What fails of it is told, and not in the way of what answers. */
+  /** Runs a query over all workers; skipped while a worker may be down. Reports its failure instead of throwing it. */
   async whenComplete({ client, failed }: ApplyConnection, ask: () => Promise<unknown>): Promise<void> {
     if (this.#isInDoubt) return;
     try {

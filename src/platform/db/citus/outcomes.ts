@@ -2,7 +2,7 @@ import { oneBucketOf } from "../distribution.ts";
 import { namedStatement } from "../statement.ts";
 import type { Queryable } from "../transaction.ts";
 
-/** What became of the records of a part: the columns of `bellhop.request_outcome`, its details by their place among those of all. */
+/** A row of `bellhop.request_outcome`: a part's outcomes, and the place of its details among those of all parts. */
 export interface OutcomeRow {
   readonly bucket: number;
   readonly request_id: string;

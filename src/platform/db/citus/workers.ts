@@ -17,8 +17,8 @@ export const findHomes = namedStatement(
 );
 
 /**
- * When the coordinator gives up what asks workers: a worker that is down refuses at once, this is for one that hangs, and for whoever waits
- * meanwhile. On a busy machine seconds pass anyway.
+ * When the coordinator gives up a query over workers. A worker that is down refuses at once; this limits the wait for
+ * one that hangs. A busy machine may take seconds anyway.
  */
 export const WORKERS_ANSWER_MS_MAX = 5_000;
 
@@ -70,8 +70,8 @@ export async function readWorkers(on: Queryable): Promise<Worker[]> {
 }
 
 /**
- * What keeps a worker's commits from being on its disk when the coordinator is told so; empty where nothing does.
- * `synchronous_commit` counts as the sessions that the coordinator opens have it.
+ * Settings of a worker that let it acknowledge a commit that is not on its disk; empty if there are none.
+ * `synchronous_commit` is read in the sessions that the coordinator opens.
  */
 export function durabilityGapsOf({ name, settings }: Worker): string[] {
   const gaps = (["fsync", "full_page_writes"] as const).filter((setting) => settings[setting] !== "on");

