@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { BackfillAdmission } from "./backfill/admission.ts";
 import type { WireNotes } from "./certification/wire-notes.ts";
 import type { Authenticator } from "./identity/authenticator.ts";
-import type { RateLimiter } from "./identity/rate-limiter.ts";
+import type { RateLimiter } from "./identity/authorize.ts";
 import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
 import type { RedactionListWatch } from "./ingest/redact.ts";
 import type { BodyBudget, BodyLimits } from "./platform/http/receive-body.ts";

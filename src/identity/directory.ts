@@ -5,7 +5,7 @@ import type { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { arrangeGrants, type Grant, type Grants } from "./permissions.ts";
 import type { Sealer } from "./seal.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";
-import { chooseSigningKey, isKeyLive, loadSigningKeys, type SigningKey } from "./signing-key.ts";
+import { chooseSigningKey, loadSigningKeys, type SigningKey } from "./signing-key.ts";
 
 /** A Map that never holds more than `capacity` entries: a new one pushes out the one used longest ago. */
 export class BoundedMap<Key, Value> {
@@ -217,7 +217,7 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
     now,
     findKey,
     lookForKey,
-    liveKeys: () => [...keys.values()].filter((key) => isKeyLive(key, now())),
+    liveKeys: () => [...keys.values()].filter((key) => liveOrNone(key, now()) !== undefined),
     signingKey: () => chooseSigningKey(keys.values(), now()),
     peppers() {
       if (peppers === undefined) throw new Error("the installation has no pepper yet");
@@ -228,8 +228,9 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
   };
 }
 
+/** The key while tokens signed with it are good. */
 function liveOrNone(key: SigningKey | undefined, nowMs: number): SigningKey | undefined {
-  return key !== undefined && isKeyLive(key, nowMs) ? key : undefined;
+  return key !== undefined && (key.removeAtMs === null || key.removeAtMs > nowMs) ? key : undefined;
 }
 
 interface OneQuestion {

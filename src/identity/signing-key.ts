@@ -116,11 +116,6 @@ async function openKey(
   return { kid, publicJwk, publicKey, privateKey, createdAtMs, activateAtMs, removeAtMs };
 }
 
-/** True while tokens signed with the key are good. */
-export function isKeyLive(key: SigningKey, nowMs: number): boolean {
-  return key.removeAtMs === null || key.removeAtMs > nowMs;
-}
-
 /**
  * The key that signs now: of those activated, the last. Where none is (the database's clock was set back to before the
  * first one), the first that will be: without it nobody would get a token until then.
@@ -129,7 +124,7 @@ export function chooseSigningKey(keys: Iterable<SigningKey>, nowMs: number): Sig
   let active: SigningKey | undefined;
   let coming: SigningKey | undefined;
   for (const key of keys) {
-    if (key.privateKey === undefined || !isKeyLive(key, nowMs)) continue;
+    if (key.privateKey === undefined || (key.removeAtMs !== null && key.removeAtMs <= nowMs)) continue;
     if (key.activateAtMs > nowMs) {
       if (coming === undefined || key.activateAtMs < coming.activateAtMs) coming = key;
     } else if (active === undefined || key.activateAtMs >= active.activateAtMs) active = key;

@@ -14,9 +14,9 @@ import type { Admitted } from "../backfill/admission.ts";
 import { noteAccepted } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { BearerResult } from "../identity/authenticator.ts";
+import type { RateResult } from "../identity/authorize.ts";
 import { admit, FORBIDDEN, verifyBearer } from "../identity/authorize.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
-import type { RateResult } from "../identity/rate-limiter.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { faultOf } from "../platform/http/connection.ts";
 import { isUuid } from "../platform/http/position.ts";
@@ -536,7 +536,7 @@ export async function append(context: HttpContext, post: DataPost): Promise<void
   waits.logWriter = acceptance.flushedAt - startedAt;
   waits.flush = performance.now() - acceptance.flushedAt;
   post.acceptedRequestId = acceptance.requestId;
-  noteAccepted(context, post, acceptance);
+  if (post.principal?.certificationId != null) noteAccepted(context, post, acceptance);
   if (acceptance.repeated) meter.repeated();
   else meter.accepted(records.length, rejected.length, post.bodyBytes);
 }

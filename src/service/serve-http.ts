@@ -19,7 +19,7 @@ import type { Config } from "../config.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
 import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import type { Addresses, Authenticator } from "../identity/authenticator.ts";
-import { createRateLimiter } from "../identity/rate-limiter.ts";
+import { createRateLimiter } from "../identity/authorize.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { SealingKey } from "../ingest/log/log-writer-session.ts";

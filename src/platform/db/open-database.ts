@@ -307,7 +307,8 @@ const LOOK_MS = 1_000;
  * batches are refused before that.
  */
 export class DiskWatch {
-  #blocked: string | undefined;
+  /** Why nothing may be accepted now; undefined when there is room. */
+  blocked: string | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
 
   constructor(directory: string | undefined, minFreeBytes: number) {
@@ -315,19 +316,14 @@ export class DiskWatch {
     const look = () =>
       freeDiskBytes(directory).then(
         (bytes) => {
-          this.#blocked = bytes < minFreeBytes ? "The disk is almost full." : undefined;
+          this.blocked = bytes < minFreeBytes ? "The disk is almost full." : undefined;
         },
         () => {
-          this.#blocked = "The free disk space cannot be read.";
+          this.blocked = "The free disk space cannot be read.";
         },
       );
     void look();
     this.#timer = setInterval(look, LOOK_MS).unref();
-  }
-
-  /** Why nothing may be accepted now; undefined when there is room. */
-  get blocked(): string | undefined {
-    return this.#blocked;
   }
 
   stop(): void {
