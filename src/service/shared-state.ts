@@ -1,5 +1,5 @@
 import { allocateFailures, allocateLogins } from "../identity/attempt-limiters.ts";
-import { allocateRates } from "../identity/authorize.ts";
+import { allocateRates } from "../identity/authenticator.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { allocateBudget, type BudgetMemory } from "../platform/http/receive-body.ts";
 import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";
