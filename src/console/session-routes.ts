@@ -153,7 +153,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
       if (waitSeconds > 0) throw tooManyAttempts(waitSeconds);
       const { who } = adminOf(parts, told.operator);
       const code = told.body.requiredText("code", CODE_CHARACTERS_MAX);
-      const recoveryCodes = await confirmTotp(login, who, name, code);
+      const recoveryCodes = await confirmTotp(login, who, told.operator, code);
       login.limiter.forgetCodes(name);
       return { recoveryCodes };
     },
@@ -164,7 +164,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
     const known = await confirmCode(login, clientAddress(request.raw), operator.name, code);
     if (known === "wrong") throw new ConsoleError("bellhop.console.CodeWrong");
     if (known !== "right") throw tooManyAttempts(known.waitSeconds);
-    await resetTotp(pool, adminOf(parts, operator).who, operator.name);
+    await resetTotp(pool, adminOf(parts, operator).who, operator.name, operator.id);
   });
 }
 

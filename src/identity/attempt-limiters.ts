@@ -93,6 +93,8 @@ const WINDOW_MS = 300_000;
 /** A code has six digits, and only who knows the password may try one. */
 const CODES_MAX = 5;
 const CODES_WINDOW_MS = 900_000;
+/** Names of operators alone get here: in a table of their own, as whoever makes up names pushes others out of that of attempts. */
+const CODES = { rows: 1_024, numbers: CODES_MAX } as const;
 
 /** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */
 const LOGINS = { rows: 10_000, numbers: Math.max(ADDRESS_ATTEMPTS_MAX, ORIGIN_NUMBERS) } as const;
@@ -110,9 +112,14 @@ export interface LoginLimiter {
   forget(address: string, name: string): void;
 }
 
-/** Memory for the attempts that one process remembers, which all its threads share. */
-export function allocateLogins(): SharedArrayBuffer {
-  return SharedTable.allocate(LOGINS);
+/** Memory for the attempts and codes that one process remembers, which all its threads share. */
+export interface LoginMemory {
+  readonly attempts: SharedArrayBuffer;
+  readonly codes: SharedArrayBuffer;
+}
+
+export function allocateLogins(): LoginMemory {
+  return { attempts: SharedTable.allocate(LOGINS), codes: SharedTable.allocate(CODES) };
 }
 
 /** Makes the limiter: a sliding window, exact, in the memory of this node, whichever of its threads is asked. */
@@ -120,29 +127,33 @@ export function createLoginLimiter(
   clock: () => number = monotonicNow,
   memory = allocateLogins(),
 ): LoginLimiter {
-  const attempts = new SharedTable(memory, LOGINS);
+  const attempts = new SharedTable(memory.attempts, LOGINS);
+  const codes = new SharedTable(memory.codes, CODES);
   const pairOf = (origin: string, name: string) => `${origin} ${name}`;
-  const note = (key: string, now: number, most: number, windowMs = WINDOW_MS): number =>
-    attempts.use(key, now, (times) => noteInWindow(times, now, { most, windowMs })) ?? 0;
-  const forget = (key: string, now: number, attemptsMax: number): void => {
-    attempts.use(key, now, (times) => {
+  const note = (table: SharedTable, key: string, now: number, most: number, windowMs = WINDOW_MS): number =>
+    table.use(key, now, (times) => noteInWindow(times, now, { most, windowMs })) ?? 0;
+  const forget = (table: SharedTable, key: string, now: number, attemptsMax: number): void => {
+    table.use(key, now, (times) => {
       for (let at = 0; at < attemptsMax; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
     });
   };
   return {
-    takeCode: (name) => note(`code of ${name}`, clock(), CODES_MAX, CODES_WINDOW_MS),
-    forgetCodes: (name) => forget(`code of ${name}`, clock(), CODES_MAX),
+    takeCode: (name) => note(codes, name, clock(), CODES_MAX, CODES_WINDOW_MS),
+    forgetCodes: (name) => forget(codes, name, clock(), CODES_MAX),
     take(address, name) {
       const now = clock();
       const origin = countedOrigin(attempts, address, now, WINDOW_MS);
       // What is refused for its name costs nothing, and is not counted for its address.
-      return note(pairOf(origin, name), now, ATTEMPTS_MAX) || note(origin, now, ADDRESS_ATTEMPTS_MAX);
+      return (
+        note(attempts, pairOf(origin, name), now, ATTEMPTS_MAX) ||
+        note(attempts, origin, now, ADDRESS_ATTEMPTS_MAX)
+      );
     },
     forget(address, name) {
       const now = clock();
       const origin = countedOrigin(attempts, address, now, WINDOW_MS);
-      forget(pairOf(origin, name), now, ATTEMPTS_MAX);
-      forget(origin, now, ADDRESS_ATTEMPTS_MAX);
+      forget(attempts, pairOf(origin, name), now, ATTEMPTS_MAX);
+      forget(attempts, origin, now, ADDRESS_ATTEMPTS_MAX);
     },
   };
 }

@@ -54,3 +54,14 @@ test("attempts are counted for the /64 of an address of IPv6, and for its /48 on
     if (limiter.take(`2001:db8:7:${subnet.toString(16)}::1`, `name${subnet}`) === 0) taken += 1;
   assert.equal(taken, 8 + 30);
 });
+
+test("whoever makes up ten thousand names gains no code of an authenticator app", () => {
+  let now = 1_000_000;
+  const limiter = createLoginLimiter(() => now);
+  for (let code = 0; code < 5; code += 1) assert.equal(limiter.takeCode("anna"), 0);
+  for (let attempt = 0; attempt < 30_000; attempt += 1) {
+    now += 1;
+    limiter.take("10.0.0.1", `name${attempt}`);
+  }
+  assert.notEqual(limiter.takeCode("anna"), 0);
+});

@@ -173,6 +173,8 @@ interface OperatorAccount {
   readonly subject?: string | undefined;
 }
 
+const UNIQUE_VIOLATION = "23505";
+
 /** Gives an operator another account (none: takes it away) and ends the sessions. Throws AuthInputError. */
 export async function setOperatorAccount(
   { pool, who }: OperatorAdmin,
@@ -182,7 +184,11 @@ export async function setOperatorAccount(
   const email = account.email === undefined ? null : requireEmail(account.email);
   const { issuer = null, subject = null } = account;
   await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...SET_ACCOUNT, values: [name, email, issuer, subject] });
+    const values = [name, email, issuer, subject];
+    const { rowCount } = await client.query({ ...SET_ACCOUNT, values }).catch((cause: unknown) => {
+      if ((cause as { code?: string }).code !== UNIQUE_VIOLATION) throw cause;
+      throw new AuthInputError("Another operator has this account already.", { cause });
+    });
     if (rowCount !== 1) throw noSuchOperator(name);
     await closeSessionsOf(client, name);
     await recordAudit(client, {

@@ -16,15 +16,21 @@ const READ = namedStatement(
   "read-totp",
   `select totp_sealed as sealed, totp_since is not null as "isOn" from bellhop.operator where name = $1`,
 );
-/** Only while the secret is the one that the code was for ($2). */
+/** Only while the secret is the one that the code was for ($2). Ends the sessions but that of the id $5, which the password alone opened. */
 const TURN_ON = namedStatement(
   "turn-on-totp",
-  `update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
+  `with ended as (delete from bellhop.operator_session where operator_name = $1 and digest <> sha256(convert_to($5, 'UTF8')))
+  update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
   where name = $1 and totp_sealed = $2 and totp_since is null`,
 );
+/** Ends the sessions but that of the id $2 (null: all): whoever has the lost device may have one of them. */
 const TURN_OFF = namedStatement(
   "turn-off-totp",
-  `update bellhop.operator set totp_sealed = null, totp_since = null, totp_step = null, recovery_digests = '{}'
+  `with ended as (
+    delete from bellhop.operator_session
+    where operator_name = $1 and digest is distinct from sha256(convert_to($2::text, 'UTF8'))
+  )
+  update bellhop.operator set totp_sealed = null, totp_since = null, totp_step = null, recovery_digests = '{}'
   where name = $1`,
 );
 /** A code is of a step, and good once: this step and those before it are used up. */
@@ -70,11 +76,20 @@ export async function beginTotp(
   return { secret: totp.secret.base32, uri: totp.toString() };
 }
 
-/** Has codes asked for at every login from now on; answers the recovery codes, which are shown once. Throws AuthInputError. */
+/** The session in which somebody changes their own second factor. */
+interface OwnSession {
+  readonly id: string;
+  readonly name: string;
+}
+
+/**
+ * Has codes asked for at every login from now on and ends the other sessions; answers the recovery codes, which are shown once.
+ * Throws AuthInputError.
+ */
 export async function confirmTotp(
   { pool, sealer }: SecondFactorParts,
   who: string,
-  name: string,
+  { id, name }: OwnSession,
   code: string,
 ): Promise<string[]> {
   const { sealed, isOn } = await read(pool, name);
@@ -86,7 +101,7 @@ export async function confirmTotp(
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({
       ...TURN_ON,
-      values: [name, sealed, step, codes.map(digestOf)],
+      values: [name, sealed, step, codes.map(digestOf), id],
     });
     if (rowCount !== 1) throw new AuthInputError("Begin with a new secret.");
     await recordAudit(client, { who, what: "turn-on-totp", detail: { operator: name } });
@@ -94,10 +109,13 @@ export async function confirmTotp(
   return codes.map((each) => (each.match(/.{5}/g) ?? []).join("-"));
 }
 
-/** No code is asked for any more, and every recovery code is void. Throws AuthInputError for an unknown operator. */
-export async function resetTotp(pool: Pool, who: string, name: string): Promise<void> {
+/**
+ * No code is asked for any more, every recovery code is void, and the sessions end but for the one with the id `except`. Throws
+ * AuthInputError for an unknown operator.
+ */
+export async function resetTotp(pool: Pool, who: string, name: string, except?: string): Promise<void> {
   await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...TURN_OFF, values: [name] });
+    const { rowCount } = await client.query({ ...TURN_OFF, values: [name, except ?? null] });
     if (rowCount !== 1) throw new AuthInputError(`There is no operator ${JSON.stringify(name)}.`);
     await recordAudit(client, { who, what: "reset-totp", detail: { operator: name } });
   });

@@ -4,7 +4,7 @@ import { addBackfillRoutes } from "../backfill/console-routes.ts";
 import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts";
 import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
-import { createLoginLimiter } from "../identity/attempt-limiters.ts";
+import { createLoginLimiter, type LoginMemory } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
 import { addOperatorRoutes } from "../identity/operator-routes.ts";
@@ -35,7 +35,7 @@ export interface ConsoleOptions {
   /** Where the service is found from outside, once it listens. */
   readonly addresses: () => { readonly baseUrl: string };
   /** The memory of failed logins, which all threads share. */
-  readonly logins: SharedArrayBuffer;
+  readonly logins: LoginMemory;
   /** Where webhooks may go. */
   readonly webhookRules: AddressRules;
   readonly singleSignOn?: SingleSignOnSettings | undefined;

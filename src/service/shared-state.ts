@@ -1,4 +1,4 @@
-import { allocateFailures, allocateLogins } from "../identity/attempt-limiters.ts";
+import { allocateFailures, allocateLogins, type LoginMemory } from "../identity/attempt-limiters.ts";
 import { allocateRates } from "../identity/authenticator.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { allocateBudget, type BudgetMemory } from "../platform/http/receive-body.ts";
@@ -11,7 +11,7 @@ export interface SharedState {
   readonly rates: SharedArrayBuffer;
   readonly failures: SharedArrayBuffer;
   /** Passwords tried at the console. */
-  readonly logins: SharedArrayBuffer;
+  readonly logins: LoginMemory;
   readonly budget: BudgetMemory;
   /** Counts the changes of clients, keys and denied tokens that this process has been notified of. */
   readonly authChanges: SharedArrayBuffer;

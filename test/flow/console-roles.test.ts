@@ -359,6 +359,16 @@ describe("two tenants", () => {
     assert.equal((await second.admin.post("operators/desk/remove")).status, 404);
   });
 
+  test("an email address is one operator's, and another is told so", async () => {
+    const [first] = pair();
+    const rights = { role: "viewer", grants: ["FIRST/*"] };
+    for (const name of ["mail-one", "mail-two"])
+      await first.admin.change("operators", { ...rights, name, email: `${name}@hotel.example` });
+    const taken = await first.admin.post("operators/mail-two/account", { email: "Mail-One@hotel.example" });
+    assert.equal(taken.status, 422, taken.text);
+    assert.match(taken.text, /Another operator has this account/);
+  });
+
   test("the audit names the role of who did it, then", async () => {
     const [first] = pair();
     await first.admin.change("settings/set", { ...property(first), name: "currency", value: "EUR" });

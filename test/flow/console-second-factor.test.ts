@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Secret, TOTP } from "otpauth";
 import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "../../src/console/answers.ts";
-import { type ConsoleSession, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
+import { type ConsoleSession, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -96,4 +96,23 @@ test("codes are turned off with a code, or by an admin; then the password is eno
     rows.map(({ who }) => who),
     ["console:emma", "console:admin"],
   );
+});
+
+test("turning codes on or off ends the other sessions; an admin's reset ends every one", async () => {
+  const session = await logInAsNew(service, "fiona");
+  const statuses = async (...sessions: ConsoleSession[]) =>
+    await Promise.all(sessions.map(async (each) => (await each.get("properties")).status));
+  const stolen = await logIn(service, "fiona");
+  const { recoveryCodes } = await enrol(session);
+  assert.deepEqual(await statuses(session, stolen), [200, 401]);
+  const [first, second] = recoveryCodes;
+  assert.equal(await attempt("fiona", first), "in");
+  await session.change("totp/disable", { code: second });
+  const { rows } = await service.pool.query(
+    "select from bellhop.operator_session where operator_name = 'fiona'",
+  );
+  assert.equal(rows.length, 1);
+  const admin = await logInAsNew(service, "resetting");
+  await admin.change("operators/fiona/reset-totp");
+  assert.deepEqual(await statuses(session, admin), [401, 200]);
 });
