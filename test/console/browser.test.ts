@@ -3,10 +3,12 @@ import { describeDocumentation } from "./docs-pages.ts";
 import { describeEveryPage } from "./every-page.ts";
 import { describeInsights } from "./insights.ts";
 import { describeOperator } from "./operator.ts";
+import { describeRoles } from "./roles.ts";
 
 // One service, one hotel and one Chromium for all that is looked at in a browser: each takes seconds to start.
 const fixture = consoleFixture();
 describeEveryPage(fixture);
 describeInsights(fixture);
+describeRoles(fixture);
 describeOperator(fixture);
 describeDocumentation(fixture);

@@ -2,12 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { createOperator } from "../../src/identity/operators.ts";
+import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { NoChromium, openBrowser, openWindow } from "./chromium.ts";
 import { fillHotel, type Hotel } from "./hotel.ts";
 import { logInByHand, settled } from "./pages.ts";
 
 export const PASSWORD = "a long enough password";
+
+/** Whom the OpenID Connect provider knows. */
+export const ACCOUNTS = { dora: { email: "dora@hotel.example", email_verified: true } } as const;
 
 /** What a test changes of its window. */
 export interface WindowOptions {
@@ -33,6 +37,7 @@ export interface ConsoleFixture {
 
 /** Starts it all before the tests of a file, which are skipped where this machine has no Chromium. */
 export function consoleFixture(): ConsoleFixture {
+  let provider: OpenIdProvider;
   let service: TestService;
   let browser: Browser;
   let hotel: Hotel;
@@ -48,7 +53,9 @@ export function consoleFixture(): ConsoleFixture {
       withoutBrowser = error.message;
       return;
     }
-    service = await startTestService();
+    provider = await startOpenIdProvider(ACCOUNTS);
+    service = await startTestService({ singleSignOn: provider.settings });
+    provider.serve(service.address);
     await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD, {});
     hotel = await fillHotel(service);
     const { context, page } = await openWindow(browser, {});
@@ -61,6 +68,7 @@ export function consoleFixture(): ConsoleFixture {
   after(async () => {
     await browser?.close();
     await service?.stop();
+    provider?.stop();
   });
 
   const inWindow: ConsoleFixture["inWindow"] = (name, run, options = {}) => {

@@ -36,6 +36,7 @@ const PAGE_NAMES = [
   "webhook",
   "settings",
   "audit",
+  "operators",
   "account",
 ];
 

@@ -38,6 +38,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["webhook", `/webhooks/${endpointId}`],
     ["settings", "/settings"],
     ["audit", "/audit"],
+    ["operators", "/operators"],
     ["account", "/account"],
   ];
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { createOperator } from "../../src/identity/operators.ts";
+import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { openBrowser, openWindow } from "./chromium.ts";
 import { fillHotel, type Hotel } from "./hotel.ts";
@@ -23,10 +24,11 @@ const LOOKS: readonly (readonly [name: string, options: BrowserContextOptions])[
 ];
 
 const browser = await openBrowser();
+const provider = await startOpenIdProvider({});
 let service: TestService | undefined;
 try {
-  service = await startTestService();
-  await createOperator({ pool: service.pool, who: "cli:screenshots" }, "anna", PASSWORD, {});
+  service = await startTestService({ singleSignOn: provider.settings });
+  await createOperators(service);
   const hotel = await fillHotel(service);
   await mkdir(OUT, { recursive: true });
   const encoder = await browser.newPage();
@@ -34,6 +36,22 @@ try {
 } finally {
   await browser.close();
   await service?.stop();
+  provider.stop();
+}
+
+/** `anna`, who takes the pictures, and one of each way to log in. */
+async function createOperators({ pool }: TestService): Promise<void> {
+  const admin = { pool, who: "cli:screenshots" };
+  await createOperator(admin, "anna", PASSWORD, {});
+  await createOperator(admin, "berta", PASSWORD, { role: "revenue", grants: ["ACME/*", "SEASIDE/LON01"] });
+  await createOperator(admin, "carl", undefined, {
+    role: "viewer",
+    grants: ["ACME/PARIS01"],
+    email: "carl@hotel.example",
+  });
+  await pool.query(
+    "update bellhop.operator set totp_since = now(), totp_sealed = 'plain:', totp_step = 0 where name = 'berta'",
+  );
 }
 
 async function takeLook(
@@ -51,6 +69,10 @@ async function takeLook(
   };
   await page.goto(`${address}/console/`);
   await keep("log-in");
+  await logInByHand(page, "berta", PASSWORD);
+  await page.getByLabel("Code of your authenticator app").waitFor();
+  await keep("log-in-code");
+  await page.reload();
   const hasStates = look === "light";
   if (hasStates) {
     await logInByHand(page, "anna", "not this one");
@@ -63,6 +85,18 @@ async function takeLook(
     await page.goto(`${address}/console${path}`);
     await settled(page);
     await keep(name);
+  }
+  await page.goto(`${address}/console/account`);
+  await page.getByLabel("Your password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Set up an app" }).click();
+  await page.getByRole("img", { name: "QR code of the key" }).scrollIntoViewIfNeeded();
+  await keep("account-codes");
+  await page.goto(`${address}/console/operators`);
+  for (const name of ["berta", "carl"]) {
+    await page.getByRole("button", { name }).click();
+    await page.getByRole("dialog", { name }).waitFor();
+    await keep(`operator-${name}`);
+    await page.keyboard.press("Escape");
   }
   if (hasStates) {
     await page.keyboard.press("?");

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
-import Provider from "oidc-provider";
 import type { SessionAnswer } from "../../src/console/answers.ts";
 import { createOperator, setOperatorAccount } from "../../src/identity/operators.ts";
 import { logInAsNew } from "../support/console-session.ts";
+import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 
 /** Who may log in at the provider, by the name that its login form takes. */
@@ -18,32 +16,15 @@ const ACCOUNTS: Readonly<Record<string, { readonly email: string; readonly email
 };
 
 let issuer: string;
-let providerServer: Server;
+let provider: OpenIdProvider;
 let service: TestService;
 
 before(async () => {
-  providerServer = createServer();
-  await new Promise<void>((done) => providerServer.listen(0, "127.0.0.1", done));
-  issuer = `http://127.0.0.1:${(providerServer.address() as AddressInfo).port}`;
-  service = await startTestService({
-    singleSignOn: { issuer, clientId: "bellhop", clientSecret: "a secret of the provider's" },
-  });
-  const provider = new Provider(issuer, {
-    clients: [
-      {
-        client_id: "bellhop",
-        client_secret: "a secret of the provider's",
-        token_endpoint_auth_method: "client_secret_post",
-        redirect_uris: [`${service.address}/console/api/oidc/callback`],
-        grant_types: ["authorization_code"],
-        response_types: ["code"],
-      },
-    ],
-    claims: { openid: ["sub"], email: ["email", "email_verified"] },
-    pkce: { required: () => true },
-    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...ACCOUNTS[id] }) }),
-  });
-  providerServer.on("request", provider.callback());
+  provider = await startOpenIdProvider(ACCOUNTS);
+  const singleSignOn = provider.settings;
+  issuer = singleSignOn.issuer;
+  service = await startTestService({ singleSignOn });
+  provider.serve(service.address);
   const admin = { pool: service.pool, who: "cli:test" };
   await createOperator(admin, "boss", undefined, {
     role: "admin",
@@ -58,8 +39,7 @@ before(async () => {
 });
 after(async () => {
   await service.stop();
-  providerServer.closeAllConnections();
-  providerServer.close();
+  provider.stop();
 });
 
 const REDIRECTED = { redirect: "manual" } as const;

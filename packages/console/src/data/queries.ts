@@ -213,6 +213,13 @@ export function useMay(): (permission: Permission) => boolean {
   return (permission) => permissions.includes(permission);
 }
 
+/** Whether the operator's grants have the property, or every property of the client code. */
+export function useCovers(): (clientCode: string, propertyCode?: string) => boolean {
+  const grants = useSession().data?.operator?.grants ?? [];
+  return (clientCode, propertyCode = "*") =>
+    ["*/*", `${clientCode}/*`, `${clientCode}/${propertyCode}`].some((grant) => grants.includes(grant));
+}
+
 export async function changePassword(current: string, password: string): Promise<void> {
   enter(await tell<SessionAnswer>("password", { current, password }));
 }

@@ -7,13 +7,13 @@ import type {
   BackfillSignature,
   PageOf,
 } from "../contract.ts";
-import { tell, useAnswer } from "../data/queries.ts";
+import { tell, useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
 import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
-import { Badge, Copyable, Instant, orDash, Word } from "../parts/values.tsx";
+import { Badge, ClientLink, Copyable, Instant, orDash, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 const COLUMNS: readonly Column<BackfillListItem>[] = [
@@ -117,6 +117,7 @@ export function BackfillPage({ params }: { params: { backfillId: string } }) {
 function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   const { backfillId, state, reproduced, signatures, statementHash } = backfill;
   const send = (deed: string, body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
+  if (!useMay()("sign-backfills")) return null;
   if (state === "open")
     return (
       <DialogButton text="Abandon …" kind="danger">
@@ -173,7 +174,7 @@ function Told({ told }: { told: BackfillAnswer }) {
           State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
           Opened: <Instant at={told.openedAt} />,
           Ended: told.endedAt && <Instant at={told.endedAt} />,
-          Client: <Link to={`/clients/${told.clientId}`}>{told.clientId}</Link>,
+          Client: <ClientLink clientId={told.clientId} />,
           Note: told.note,
           "Waiting to be applied": writeMany(told.waitingBatches, "batch", "batches"),
           "Received too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ClientAnswer, Grant, RotateSecretAnswer, SecretItem } from "../contract.ts";
-import { tell, useAnswer } from "../data/queries.ts";
+import { tell, useAnswer, useMay } from "../data/queries.ts";
 import { readGrants, writeCount, writeGrant } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
@@ -25,7 +25,7 @@ export function ClientPage({ params }: { params: { clientId: string } }) {
       title={asked.data?.name ?? "Client"}
       crumbs={[{ to: "/clients", text: "Clients" }]}
       asked={asked}
-      actions={(client) => client.revokedAt === null && <Actions client={client} />}
+      actions={(client) => <Actions client={client} />}
     >
       {(client) => <Client client={client} />}
     </DetailPage>
@@ -35,9 +35,11 @@ export function ClientPage({ params }: { params: { clientId: string } }) {
 function Actions({ client }: { client: ClientAnswer }) {
   const { clientId } = client;
   const [rotated, setRotated] = useState<RotateSecretAnswer>();
+  const requests = <LinkButton to={`/requests?clientId=${clientId}`}>View requests</LinkButton>;
+  if (!useMay()("manage-clients") || client.revokedAt !== null) return requests;
   return (
     <>
-      <LinkButton to={`/requests?clientId=${clientId}`}>View requests</LinkButton>
+      {requests}
       <DialogButton text="Edit …">
         {(close) => <EditClientDialog client={client} onClose={close} />}
       </DialogButton>
@@ -120,7 +122,7 @@ function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: 
 
 function Grants({ client }: { client: ClientAnswer }) {
   const deed = useDeed();
-  const isLive = client.revokedAt === null;
+  const mayChange = useMay()("manage-clients") && client.revokedAt === null;
   const update = (body: object) => tell<ClientAnswer>(`clients/${client.clientId}/update`, body);
   const remove = (grant: Grant) =>
     deed.run(() => update({ removeGrants: [grant] }), `The grant ${writeGrant(grant)} is removed.`);
@@ -138,7 +140,7 @@ function Grants({ client }: { client: ClientAnswer }) {
     <Section
       title="Grants"
       aside={
-        isLive && (
+        mayChange && (
           <DialogButton text="Add grants …">
             {(close) => <AddGrantsDialog update={update} onClose={close} />}
           </DialogButton>
@@ -161,7 +163,7 @@ function Grants({ client }: { client: ClientAnswer }) {
             head: "Property code",
             cell: ({ propertyCode }) => (propertyCode === "*" ? "every property" : propertyCode),
           },
-          { head: "Change", end: true, action: true, cell: (grant) => isLive && removeButton(grant) },
+          { head: "Change", end: true, action: true, cell: (grant) => mayChange && removeButton(grant) },
         ]}
       />
       {client.grantTotal > client.grants.length && (
@@ -260,7 +262,8 @@ function Secrets({ client }: { client: ClientAnswer }) {
       End now …
     </Button>
   );
-  const canEnd = ({ live }: SecretItem) => live && client.revokedAt === null;
+  const mayChange = useMay()("manage-clients") && client.revokedAt === null;
+  const canEnd = ({ live }: SecretItem) => live && mayChange;
   return (
     <Section
       title="Secrets"

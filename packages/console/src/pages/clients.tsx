@@ -7,7 +7,7 @@ import type {
   CreateClientAnswer,
   PageOf,
 } from "../contract.ts";
-import { tell, useAnswer, useMay } from "../data/queries.ts";
+import { tell, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { readGrants, writeCount } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
@@ -131,9 +131,12 @@ const LIMITS: readonly (readonly [name: keyof ClientLimits, label: string])[] = 
   ["tokenBurst", "Burst of tokens"],
 ];
 
-/** Name, scopes and limits; an empty limit follows the configuration. */
+/** Name, scopes and the limits that the form has; an empty limit follows the configuration. */
 export function readClient(form: FormData) {
-  const limits = LIMITS.map(([name]) => [name, form.get(name) === "" ? null : Number(form.get(name))]);
+  const limits = LIMITS.filter(([name]) => form.has(name)).map(([name]) => [
+    name,
+    form.get(name) === "" ? null : Number(form.get(name)),
+  ]);
   return { name: typed(form, "name"), scopes: form.getAll("scopes"), ...Object.fromEntries(limits) };
 }
 
@@ -151,7 +154,9 @@ interface LimitFieldsProps {
   readonly defaults: ClientOptionsAnswer["defaults"];
 }
 
+/** Rates are set by an admin of everything. */
 export function LimitFields({ limits, defaults }: LimitFieldsProps) {
+  if (!useCovers()("*")) return null;
   return (
     <div className="side-by-side">
       {LIMITS.map(([name, label]) => (

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { Chart } from "../charts/chart.tsx";
 import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
-import { useAnswer } from "../data/queries.ts";
+import { useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeDuration, writeMany } from "../field/format.ts";
 import { Table } from "../parts/list.tsx";
 import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.tsx";
@@ -33,6 +33,7 @@ export function IntakePage() {
 
 function Intake({ answer }: { answer: IntakeAnswer }) {
   const { lag, held, minutes, lastBatches } = answer;
+  const may = useMay();
   const counted = minutes.filter(({ resources }) => resources !== null);
   // The newest minute is still growing.
   const last = counted.at(-2) ?? counted.at(-1);
@@ -67,7 +68,14 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           {
             name: "In quarantine",
             value: writeCount(held),
-            note: held === 0 ? "none" : <Link to="/quarantine">decide on {held === 1 ? "it" : "them"}</Link>,
+            note:
+              held === 0 ? (
+                "none"
+              ) : (
+                <Link to="/quarantine">
+                  {may("resolve-quarantine") ? "decide on" : "see"} {held === 1 ? "it" : "them"}
+                </Link>
+              ),
           },
         ]}
       />
@@ -81,8 +89,13 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           rows={lastBatches}
           empty={
             <Empty title="Nothing has come in yet">
-              The first batch shows here as soon as a partner sends it. A partner needs a client:{" "}
-              <Link to="/clients/new">create one</Link>.
+              The first batch shows here as soon as a partner sends it. A partner needs a client
+              {may("manage-clients") && (
+                <>
+                  : <Link to="/clients/new">create one</Link>
+                </>
+              )}
+              .
             </Empty>
           }
           keyOf={({ requestId }) => requestId}

@@ -117,7 +117,13 @@ function LogInFailure({ error }: { error: CallError | null }) {
   if (error?.status === 401)
     return (
       <Notice tone="bad" title={error.message}>
-        To replace a forgotten password, run <code>npm run bellhop -- operator</code>.
+        {error.exception === "bellhop.console.CodeWrong" ? (
+          "A code is good once: wait for the next one. An admin can reset the codes of a lost device."
+        ) : (
+          <>
+            To replace a forgotten password, run <code>npm run bellhop -- operator</code>.
+          </>
+        )}
       </Notice>
     );
   return <Failure error={error} />;

@@ -16,10 +16,7 @@ const ROLES: Readonly<Record<Role, string>> = {
   admin: "Admin: also clients, operators and the audit",
 };
 
-type Open =
-  | { readonly kind: "new" }
-  | { readonly kind: "edit" | "remove"; readonly of: OperatorItem }
-  | { readonly kind: "password"; readonly name: string; readonly password: string };
+type Open = { readonly kind: "new" } | { readonly kind: "edit" | "remove"; readonly of: OperatorItem };
 
 const grantsOf = (form: FormData): string[] => typed(form, "grants").split(/\s+/).filter(Boolean);
 
@@ -28,6 +25,7 @@ export function OperatorsPage() {
   const asked = useAnswer<OperatorsAnswer>("operators");
   const own = useSession().data?.operator?.name;
   const [open, setOpen] = useState<Open>();
+  const [made, setMade] = useState<OperatorPasswordAnswer>();
   const close = () => setOpen(undefined);
   const columns: readonly Column<OperatorItem>[] = [
     {
@@ -71,15 +69,15 @@ export function OperatorsPage() {
           <Table caption="Operators by name" columns={columns} rows={items} keyOf={({ name }) => name} />
         )}
       </Answered>
-      {open?.kind === "new" ? (
-        <NewOperator
+      {open?.kind === "new" ? <NewOperator onClose={close} onMade={setMade} /> : null}
+      {open?.kind === "edit" ? (
+        <EditOperator
+          of={open.of}
           onClose={close}
-          onMade={({ name, password }) =>
-            password === null ? undefined : setOpen({ kind: "password", name, password })
-          }
+          onMade={setMade}
+          onRemove={() => setOpen({ kind: "remove", of: open.of })}
         />
       ) : null}
-      {open?.kind === "edit" ? <EditOperator of={open.of} onClose={close} onOpen={setOpen} /> : null}
       {open?.kind === "remove" ? (
         <FormDialog
           title={`Remove ${open.of.name}?`}
@@ -90,12 +88,12 @@ export function OperatorsPage() {
           onSubmit={() => tell(`operators/${open.of.name}/remove`, {})}
         />
       ) : null}
-      {open?.kind === "password" ? (
+      {made !== undefined && made.password !== null ? (
         <SecretDialog
-          title={`Password of ${open.name}`}
+          title={`Password of ${made.name}`}
           warning="Hand it over on a secure channel. The operator changes it after the first login."
-          secret={open.password}
-          onClose={close}
+          secret={made.password}
+          onClose={() => setMade(undefined)}
         />
       ) : null}
     </Page>
@@ -130,22 +128,17 @@ interface NewOperatorProps {
 
 function NewOperator({ onClose, onMade }: NewOperatorProps) {
   const hasProvider = useSession().data?.singleSignOn != null;
-  const [made, setMade] = useState<OperatorPasswordAnswer>();
   return (
     <FormDialog
       title="New operator"
       button="Create the operator"
-      onClose={() => (made === undefined ? onClose() : onMade(made))}
+      onClose={onClose}
       onSubmit={async (form) => {
         const email = typed(form, "email");
-        const answer = await tell<OperatorPasswordAnswer>("operators", {
-          name: typed(form, "name"),
-          role: typed(form, "role"),
-          grants: grantsOf(form),
-          ...(email === "" ? {} : { email }),
-        });
-        setMade(answer);
-        if (answer.password !== null) queueMicrotask(() => onMade(answer));
+        const request = { name: typed(form, "name"), role: typed(form, "role"), grants: grantsOf(form) };
+        onMade(
+          await tell<OperatorPasswordAnswer>("operators", email === "" ? request : { ...request, email }),
+        );
       }}
     >
       <InputField
@@ -171,15 +164,21 @@ function NewOperator({ onClose, onMade }: NewOperatorProps) {
 interface EditOperatorProps {
   readonly of: OperatorItem;
   readonly onClose: () => void;
-  readonly onOpen: (next: Open) => void;
+  readonly onMade: (made: OperatorPasswordAnswer) => void;
+  readonly onRemove: () => void;
 }
 
-function EditOperator({ of, onClose, onOpen }: EditOperatorProps) {
+function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
   const path = `operators/${of.name}`;
+  const host = useSession().data?.singleSignOn?.host ?? "the OpenID Connect provider";
   return (
     <FormDialog
       title={of.name}
-      text="A change is in effect with the operator's next request."
+      text={
+        of.hasPassword
+          ? "A change is in effect with the operator's next request."
+          : `Logs in at ${host} alone: a lost second factor is reset there.`
+      }
       button="Save"
       onClose={onClose}
       onSubmit={(form) => tell(`${path}/set`, { role: typed(form, "role"), grants: grantsOf(form) })}
@@ -188,16 +187,21 @@ function EditOperator({ of, onClose, onOpen }: EditOperatorProps) {
           <Button
             onClick={() =>
               deed.run(async () => {
-                const { name, password } = await tell<OperatorPasswordAnswer>(`${path}/password`, {});
-                onOpen({ kind: "password", name, password: password ?? "" });
+                onMade(await tell<OperatorPasswordAnswer>(`${path}/password`, {}));
+                onClose();
               })
             }
           >
-            New password
+            {of.hasPassword ? "New password" : "Add a password"}
           </Button>
           {of.hasTotp ? (
             <Button
-              onClick={() => deed.run(() => tell(`${path}/reset-totp`, {}).then(onClose), "Codes are off.")}
+              onClick={() =>
+                deed.run(
+                  () => tell(`${path}/reset-totp`, {}).then(onClose),
+                  "Codes are off and every session has ended.",
+                )
+              }
             >
               Reset codes
             </Button>
@@ -211,7 +215,7 @@ function EditOperator({ of, onClose, onOpen }: EditOperatorProps) {
           >
             {of.disabledAt === null ? "Disable" : "Enable"}
           </Button>
-          <Button kind="danger" onClick={() => onOpen({ kind: "remove", of })}>
+          <Button kind="danger" onClick={onRemove}>
             Remove …
           </Button>
         </>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { PageOf, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../contract.ts";
-import { tell, useAnswer } from "../data/queries.ts";
+import { tell, useAnswer, useMay } from "../data/queries.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressFilter } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
@@ -72,6 +72,7 @@ export function HeldRecordPage({ params }: { params: { requestId: string; index:
   const { requestId, index } = params;
   // A decision takes effect within moments.
   const [decided, setDecided] = useState(false);
+  const may = useMay();
   const path = `quarantine/${requestId}/${index}`;
   const asked = useAnswer<QuarantineAnswer>(path, {
     againMs: (answer) => (decided && answer?.state === "held" ? RENEWED_MS : undefined),
@@ -90,7 +91,8 @@ export function HeldRecordPage({ params }: { params: { requestId: string; index:
       asked={asked}
       actions={({ state }) =>
         state === "held" &&
-        !decided && (
+        !decided &&
+        may("resolve-quarantine") && (
           <>
             {button("release", "Release …")}
             {button("discard", "Discard …")}

@@ -7,7 +7,16 @@ import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
 import { type Column, csvRows, ExportButton, List, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
-import { Badge, Copyable, Instant, OutcomeBadge, PayloadView, PropertyLink, Word } from "../parts/values.tsx";
+import {
+  Badge,
+  ClientLink,
+  Copyable,
+  Instant,
+  OutcomeBadge,
+  PayloadView,
+  PropertyLink,
+  Word,
+} from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { appliedAfter, OUTCOME_NAMES, RequestOutcome } from "./requests.tsx";
 
@@ -45,7 +54,7 @@ function Request({ answer, asked }: { answer: RequestAnswer; asked: Asked<Reques
         facts={{
           Received: <Instant at={answer.receivedAt} />,
           Applied: answer.appliedAt === null ? "not yet" : `after ${appliedAfter(answer)}`,
-          Client: <Link to={`/clients/${answer.clientId}`}>{answer.clientName ?? answer.clientId}</Link>,
+          Client: <ClientLink clientId={answer.clientId} name={answer.clientName} />,
           Resource: answer.resource,
           Handling: answer.handling,
           Outcome: <RequestOutcome request={answer} />,

@@ -7,7 +7,7 @@ import type {
   SettingName,
   SettingsAnswer,
 } from "../contract.ts";
-import { addressOf, tell, useAnswer } from "../data/queries.ts";
+import { addressOf, tell, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { type Deed, FormDialog, typed, useDeed } from "../parts/dialog.tsx";
@@ -44,6 +44,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
   const clientCode = filters.get("clientCode") ?? codes[0]?.clientCode ?? "";
   const propertyCode = filters.get("propertyCode") ?? "";
   const known = codes.some((each) => each.clientCode === clientCode);
+  const covers = useCovers();
   const options = codes.map((each) => {
     const text = `${each.clientCode} (${writeMany(each.properties, "property", "properties")})`;
     return [each.clientCode, text] as const;
@@ -66,7 +67,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
         />
       </search>
       <SettingsTable clientCode={clientCode} propertyCode={propertyCode} />
-      <Labels clientCode={clientCode} />
+      {covers(clientCode) && <Labels clientCode={clientCode} />}
     </>
   );
 }
@@ -79,6 +80,8 @@ function Value({ setting: { name, value } }: { setting: SettingItem }) {
 function SettingsTable({ clientCode, propertyCode }: { clientCode: string; propertyCode: string }) {
   const asked = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
   const [changing, setChanging] = useState<SettingItem>();
+  const covers = useCovers();
+  const mayChange = useMay()("change-settings") && covers(clientCode, propertyCode || "*");
   const of = propertyCode === "" ? clientCode : `${clientCode} / ${propertyCode}`;
   const version = asked.data?.settingsVersion;
   return (
@@ -108,15 +111,16 @@ function SettingsTable({ clientCode, propertyCode }: { clientCode: string; prope
                 head: "Change",
                 end: true,
                 action: true,
-                cell: (setting) => (
-                  <Button
-                    kind="quiet"
-                    aria-label={`Change ${describeSetting(setting.name).title}`}
-                    onClick={() => setChanging(setting)}
-                  >
-                    Change …
-                  </Button>
-                ),
+                cell: (setting) =>
+                  mayChange && (
+                    <Button
+                      kind="quiet"
+                      aria-label={`Change ${describeSetting(setting.name).title}`}
+                      onClick={() => setChanging(setting)}
+                    >
+                      Change …
+                    </Button>
+                  ),
               },
             ]}
           />
@@ -204,6 +208,7 @@ function Labels({ clientCode }: { clientCode: string }) {
   const by = useFilters().filters.get("labels") === "unmapped" ? "unmapped" : undefined;
   const asked = useList<LabelsAnswer>("labels", { clientCode, by });
   const deed = useDeed();
+  const mayChange = useMay()("change-settings");
   return (
     <Section
       title={`Status labels of ${clientCode}`}
@@ -217,7 +222,7 @@ function Labels({ clientCode }: { clientCode: string }) {
       <List
         asked={asked}
         caption={`Status labels of ${clientCode}`}
-        columns={columnsOf(clientCode, deed)}
+        columns={columnsOf(clientCode, deed, mayChange)}
         keyOf={({ resource, label }) => `${resource} ${label}`}
         noun={["label"]}
         empty={<Empty title={by === undefined ? "No record has a label yet" : "Every label is mapped"} />}
@@ -237,7 +242,11 @@ function UnmappedNotice({ labels, records }: LabelsAnswer["unmapped"]) {
   );
 }
 
-function columnsOf(clientCode: string, { busy, run }: Deed): readonly Column<LabelItem>[] {
+function columnsOf(
+  clientCode: string,
+  { busy, run }: Deed,
+  mayChange: boolean,
+): readonly Column<LabelItem>[] {
   const set = ({ resource, label }: LabelItem, deducts: boolean) =>
     run(() => tell("labels/set", { clientCode, resource, label, deducts }), `${label} is changed.`);
   const unset = ({ resource, label }: LabelItem) =>
@@ -250,22 +259,26 @@ function columnsOf(clientCode: string, { busy, run }: Deed): readonly Column<Lab
     { head: "Set by", cell: ({ by }) => <SetBy by={by} /> },
     {
       head: "Deducts",
-      cell: (item) => (
-        <Choice
-          label={`Whether ${item.label} deducts`}
-          labelUnseen
-          value={item.by === "unmapped" ? "" : item.deducts ? "yes" : "no"}
-          options={{ yes: "Yes", no: "No" }}
-          onChange={(next) => set(item, next === "yes")}
-        />
-      ),
+      cell: (item) => {
+        const value = item.by === "unmapped" ? "" : item.deducts ? "yes" : "no";
+        if (!mayChange) return value;
+        return (
+          <Choice
+            label={`Whether ${item.label} deducts`}
+            labelUnseen
+            value={value}
+            options={{ yes: "Yes", no: "No" }}
+            onChange={(next) => set(item, next === "yes")}
+          />
+        );
+      },
     },
     {
       head: "Change",
       end: true,
       action: true,
       cell: (item) =>
-        item.by === "mapping" ? (
+        mayChange && item.by === "mapping" ? (
           <Button kind="quiet" busy={busy} onClick={() => unset(item)}>
             Reset
           </Button>

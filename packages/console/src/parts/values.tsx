@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { Outcome, Payload, Resource } from "../contract.ts";
+import { useMay } from "../data/queries.ts";
 import { historyPath, propertyPath, shortId, writeAgo, writeCount, writeInstant } from "../field/format.ts";
 import { layOutJson } from "../field/json-lines.ts";
 import { Button, Icon, type IconName } from "./button.tsx";
@@ -81,6 +82,12 @@ export function RequestLink({ requestId, index }: { requestId: string; index?: n
       request {shortId(requestId)}
     </Link>
   );
+}
+
+/** A client by its name or else its id; a link for who may open it. */
+export function ClientLink({ clientId, name }: { clientId: string; name?: string | null }) {
+  const text = name ?? clientId;
+  return useMay()("read-clients") ? <Link to={`/clients/${clientId}`}>{text}</Link> : text;
 }
 
 interface HistoryLinkProps {

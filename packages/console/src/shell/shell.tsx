@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { Permission } from "../contract.ts";
 import { logOut, useMay, useSession } from "../data/queries.ts";
@@ -8,7 +8,6 @@ import { Choice } from "../parts/field.tsx";
 
 export function Shell({ children }: { children: ReactNode }) {
   const [path] = useLocation();
-  const may = useMay();
   const [open, setOpen] = useState(false);
   const [listsKeys, setListsKeys] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another path closes the menu
@@ -31,25 +30,20 @@ export function Shell({ children }: { children: ReactNode }) {
           </span>
         </div>
         <nav id="places" aria-label="Console">
-          {PLACES.map(({ title, places }) => ({
-            title,
-            places: places.filter(({ needs }) => needs === undefined || may(needs)),
-          }))
-            .filter(({ places }) => places.length > 0)
-            .map(({ title, places }) => (
-              <div key={title}>
-                <h2>{title}</h2>
-                <ul>
-                  {places.map((place) => (
-                    <li key={place.to}>
-                      <Link to={place.to} aria-current={isWithin(place, path) ? "page" : undefined}>
-                        {place.text}
-                      </Link>
-                    </li>
-                  ))}
-                </ul>
-              </div>
-            ))}
+          {useGroups().map(({ title, places }) => (
+            <div key={title}>
+              <h2>{title}</h2>
+              <ul>
+                {places.map((place) => (
+                  <li key={place.to}>
+                    <Link to={place.to} aria-current={isWithin(place, path) ? "page" : undefined}>
+                      {place.text}
+                    </Link>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
         </nav>
         <Foot onKeys={() => setListsKeys(true)} />
       </header>
@@ -94,7 +88,12 @@ interface Place {
   readonly paths: readonly string[];
 }
 
-const PLACES: readonly { readonly title: string; readonly places: readonly Place[] }[] = [
+interface Group {
+  readonly title: string;
+  readonly places: readonly Place[];
+}
+
+const GROUPS: readonly Group[] = [
   {
     title: "What comes in",
     places: [
@@ -121,6 +120,15 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
     ],
   },
 ];
+
+/** What the operator may open. */
+function useGroups(): readonly Group[] {
+  const may = useMay();
+  return GROUPS.map(({ title, places }) => ({
+    title,
+    places: places.filter(({ needs }) => needs === undefined || may(needs)),
+  })).filter(({ places }) => places.length > 0);
+}
 
 function isWithin({ to, paths }: Place, path: string): boolean {
   return path === to || paths.some((beginning) => path === beginning || path.startsWith(`${beginning}/`));
@@ -155,7 +163,11 @@ function areOn(): boolean {
 function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
   const [on, setOn] = useState(areOn);
   const [, navigate] = useLocation();
-  useEffect(() => (on ? listen(() => onOpen(true), navigate) : undefined), [on, onOpen, navigate]);
+  const places = useGroups().flatMap((group) => group.places);
+  const byKey = new Map(places.map(({ key, to }) => [key, to]));
+  const current = useRef(byKey);
+  current.current = byKey;
+  useEffect(() => (on ? listen(() => onOpen(true), navigate, current) : undefined), [on, onOpen, navigate]);
   if (!open) return null;
   const put = (next: boolean) => {
     setOn(next);
@@ -169,7 +181,7 @@ function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) =>
     <Dialog title="Keyboard" onClose={() => onOpen(false)}>
       <div className="stack">
         <dl className="keys">
-          {KEYS.map(([keys, what]) => (
+          {keysFor(places).map(([keys, what]) => (
             <div key={what}>
               <dt>
                 {keys.map((key) => (
@@ -194,7 +206,7 @@ function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) =>
   );
 }
 
-const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+const keysFor = (places: readonly Place[]): readonly (readonly [keys: readonly string[], what: string])[] => [
   [["?"], "this list"],
   [["/"], "to the first filter of the page"],
   [["j"], "to the next row"],
@@ -202,18 +214,22 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["n"], "to the next page of a list"],
   [["p"], "to the page before"],
   [["Enter"], "open the row"],
-  ...PLACES.flatMap(({ places }) => places).map(({ key, text }) => [["g", key], text] as const),
+  ...places.map(({ key, text }) => [["g", key], text] as const),
   [["←", "→"], "along a chart, once it has the focus"],
   [["Esc"], "close a dialog"],
 ];
 
-function listen(showList: () => void, go: (to: string) => void): () => void {
+function listen(
+  showList: () => void,
+  go: (to: string) => void,
+  places: { readonly current: ReadonlyMap<string, string> },
+): () => void {
   let armedUntil = 0;
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open]") !== null) return;
-    const place = PLACES.flatMap(({ places }) => places).find(({ key }) => key === event.key);
-    if (event.timeStamp < armedUntil && place !== undefined) go(place.to);
+    const place = places.current.get(event.key);
+    if (event.timeStamp < armedUntil && place !== undefined) go(place);
     else if (event.key === "?") showList();
     else if (event.key === "/") document.querySelector<HTMLElement>("[data-first-filter]")?.focus();
     else if (event.key === "j") moveRow(1);
