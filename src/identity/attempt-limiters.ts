@@ -93,7 +93,7 @@ const WINDOW_MS = 300_000;
 /** A code has six digits, and only who knows the password may try one. */
 const CODES_MAX = 5;
 const CODES_WINDOW_MS = 900_000;
-/** Names of operators alone get here: in a table of their own, as whoever makes up names pushes others out of that of attempts. */
+/** Only names of operators get here. Their own table, because made-up names push rows out of that of attempts. */
 const CODES = { rows: 1_024, numbers: CODES_MAX } as const;
 
 /** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */

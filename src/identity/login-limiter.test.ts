@@ -55,7 +55,7 @@ test("attempts are counted for the /64 of an address of IPv6, and for its /48 on
   assert.equal(taken, 8 + 30);
 });
 
-test("whoever makes up ten thousand names gains no code of an authenticator app", () => {
+test("ten thousand made-up names do not give one more code of an authenticator app", () => {
   let now = 1_000_000;
   const limiter = createLoginLimiter(() => now);
   for (let code = 0; code < 5; code += 1) assert.equal(limiter.takeCode("anna"), 0);

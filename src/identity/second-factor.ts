@@ -23,7 +23,7 @@ const TURN_ON = namedStatement(
   update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
   where name = $1 and totp_sealed = $2 and totp_since is null`,
 );
-/** Ends the sessions but that of the id $2 (null: all): whoever has the lost device may have one of them. */
+/** Ends the sessions but that of the id $2 (null: all): someone who has the lost device may have one of them. */
 const TURN_OFF = namedStatement(
   "turn-off-totp",
   `with ended as (
