@@ -42,6 +42,7 @@ const STABLE_TYPES = new Set([
   "timestamp with time zone",
   "bigint[]",
   "text[]",
+  "bytea[]",
   "timestamp with time zone[]",
 ]);
 

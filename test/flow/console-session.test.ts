@@ -205,6 +205,8 @@ describe("a session", () => {
         ...ADMIN,
         name: "dora",
         permissions: permissionsOf("admin"),
+        hasPassword: true,
+        hasTotp: false,
       });
       assert.equal(answer.json()["csrfToken"], session.csrfToken);
     } finally {

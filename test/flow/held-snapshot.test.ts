@@ -146,7 +146,7 @@ test("in a log of which few buckets have all, the next of the others is found wi
       ["insight/sql/read-oldest-unapplied.sql", [40, logWriters]],
       ["insight/sql/read-waiting-parts.sql", [40, logWriters, 100, "ACME", "LIS01"]],
       ["operations/metrics/sql/survey-backlog.sql", [logWriters]],
-      ["insight/console/sql/read-lag.sql", [100, logWriters]],
+      ["insight/console/sql/read-lag.sql", [100, logWriters, buckets]],
       ["apply/sql/retire-log-writers.sql", []],
     ] as const)
       assert.equal(await passedOver(file, values), 0, file);
