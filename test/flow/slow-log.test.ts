@@ -82,7 +82,7 @@ describe("what was slow is told with what it waited for", () => {
   test("a question that waits for the database, and the statement it waits for", async () => {
     const { headers, status } = await holdUp(
       "bellhop.property",
-      "select property_id, bucket from bellhop.property",
+      'select property_id as "propertyId", bucket from bellhop.property',
       () => service.get("/api/public/v1/inventories?clientCode=ACME&propertyCode=NOWHERE"),
     );
     assert.equal(status, 200);
