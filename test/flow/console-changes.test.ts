@@ -117,7 +117,7 @@ describe("clients", () => {
       [{ requestRate: "7" }, /whole number/],
       [{ admin: true }, /"admin" is not known/],
       [{ replyToOrigins: ["https://a.example/path"] }, /not an origin/],
-      [{ secretExpiresSeconds: 5 }, /an hour to 730 days/],
+      [{ secretExpiresSeconds: 5 }, /must be 1 hour to 730 days/],
       [{ grants: [{ clientCode: "A" }] }, /clientCode, propertyCode/],
     ];
     for (const [more, words] of bad) {
