@@ -114,6 +114,6 @@ export const describeDocumentation = ({ service, inWindow: inAnyWindow }: Consol
       await visit(page, "#getRequest");
       // The reference is a megabyte of JavaScript, which beside other tests takes a while to start.
       await page.waitForURL(/\/docs\/api#tag\/requests\/getRequest$/, { timeout: 90_000 });
-      await page.getByRole("heading", { name: "See what became of a request" }).waitFor({ timeout: 90_000 });
+      await page.getByRole("heading", { name: "Get the outcome of a request" }).waitFor({ timeout: 90_000 });
     });
   });
