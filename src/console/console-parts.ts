@@ -1,7 +1,8 @@
 import type { FastifyReply } from "fastify";
 import type { AuthAdmin } from "../identity/admin.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
-import type { LoginParts, OperatorSession } from "../identity/operators.ts";
+import type { LoginParts } from "../identity/login.ts";
+import type { OperatorSession } from "../identity/operators.ts";
 import type { SingleSignOn } from "../identity/single-sign-on.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { HttpContext } from "../service-context.ts";

@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordAudit } from "../identity/audit.ts";
+import { confirmCode, confirmPassword, logIn } from "../identity/login.ts";
 import {
   closeSession,
-  confirmCode,
-  confirmPassword,
   csrfTokenOf,
   hasOperators,
-  logIn,
   type OperatorSession,
   SESSION_IDLE_SECONDS,
   setOperatorPassword,
@@ -164,7 +162,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
     const known = await confirmCode(login, clientAddress(request.raw), operator.name, code);
     if (known === "wrong") throw new ConsoleError("bellhop.console.CodeWrong");
     if (known !== "right") throw tooManyAttempts(known.waitSeconds);
-    await resetTotp(pool, adminOf(parts, operator).who, operator.name, operator.id);
+    await resetTotp({ pool, who: adminOf(parts, operator).who }, operator.name, operator.id);
   });
 }
 

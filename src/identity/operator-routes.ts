@@ -99,7 +99,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   change("disable", [], (admin, name) => disableOperator(admin, name, true));
   change("enable", [], (admin, name) => disableOperator(admin, name, false));
   change("remove", [], removeOperator);
-  change("reset-totp", [], ({ who }, name) => resetTotp(pool, who, name));
+  change("reset-totp", [], (admin, name) => resetTotp(admin, name));
   change("account", ["email"], (admin, name, { body }) =>
     setOperatorAccount(admin, name, { email: body.text("email", EMAIL_CHARACTERS_MAX) }),
   );

@@ -1,16 +1,12 @@
 import { createHash, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
-import { originOf } from "../platform/http/networks.ts";
-import type { Semaphore } from "../platform/runtime/semaphore.ts";
+import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { AuthInputError } from "./admin.ts";
-import type { LoginLimiter } from "./attempt-limiters.ts";
 import { recordAudit } from "./audit.ts";
-import { ROLES, type Role } from "./roles.ts";
+import { isAllowed, ROLES, type Role } from "./roles.ts";
 import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
-import type { Sealer } from "./seal.ts";
-import { useCode } from "./second-factor.ts";
 
 const INSERT = namedStatement(
   "insert-operator",
@@ -80,7 +76,7 @@ const OPERATORS_LISTED_MAX = 1_000;
 const NAME_SHAPE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** True for text that could be an operator's name. */
-function looksLikeOperatorName(text: string): boolean {
+export function looksLikeOperatorName(text: string): boolean {
   return NAME_SHAPE.test(text);
 }
 
@@ -105,7 +101,7 @@ export async function createOperator(
       "An operator's name is 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit.",
     );
   }
-  if (password !== undefined) checkPassword(password, name);
+  if (password !== undefined) checkNewPassword(password, name);
   const email = rights.email === undefined ? null : requireEmail(rights.email);
   if (password === undefined && email === null)
     throw new AuthInputError(
@@ -137,19 +133,71 @@ export async function operatorsWithin(pool: Pool, scope: Scope): Promise<Operato
   return (await listOperators(pool)).filter(({ grants }) => scope.coversOperator(grants));
 }
 
-/** Changes role and grants, in effect with the operator's next request. Throws AuthInputError. */
-export async function setOperatorRights(
+/**
+ * Locks operator $1 and who acts ($2), the same one first for all: of two admins who disable each other at the same moment, the
+ * second is none any more.
+ */
+const LOCK = namedStatement(
+  "lock-operators",
+  `select name, role, disabled_at is null as "isActive" from bellhop.operator where name in ($1, $2) order by name for update`,
+);
+
+/** One change of an operator. */
+interface OperatorChange {
+  /** Its verb-noun in the audit. */
+  readonly what: string;
+  /** $1 is the name; `values` follow. */
+  readonly statement: Statement;
+  readonly values?: readonly unknown[];
+  readonly detail?: Readonly<Record<string, unknown>>;
+  /** Whether the operator's sessions end, but for the one with the id `except`. */
+  readonly endsSessions?: boolean;
+  readonly except?: string | undefined;
+  /** The refusal where the statement finds nothing to change. */
+  readonly refusal?: string;
+}
+
+/** Makes a change of an operator, with its audit entry in the same transaction. Throws AuthInputError. */
+export async function changeOperator(
   { pool, who }: OperatorAdmin,
   name: string,
-  rights: Partial<OperatorRights>,
+  { what, statement, values = [], detail, endsSessions = false, except, refusal }: OperatorChange,
 ): Promise<void> {
-  const role = rights.role ?? null;
-  const grants = rights.grants === undefined ? null : checkOperatorGrants(rights.grants);
+  const actor = who.startsWith("console:") ? who.slice("console:".length) : null;
   await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...SET_ROLE, values: [name, role, grants] });
-    if (rowCount !== 1) throw noSuchOperator(name);
-    const detail = { operator: name, ...(role && { role }), ...(grants && { grants }) };
-    await recordAudit(client, { who, what: "set-operator-rights", detail });
+    const { rows } = await client.query<{ name: string; role: Role; isActive: boolean }>({
+      ...LOCK,
+      values: [name, actor],
+    });
+    const acting = rows.find((row) => row.name === actor);
+    const mayAct = acting?.isActive && (actor === name || isAllowed(acting.role, "manage-operators"));
+    if (actor !== null && !mayAct)
+      throw new ConsoleError("bellhop.console.NotAllowed", {
+        message: "Your own account was changed at the same moment: nothing was done.",
+      });
+    if (!rows.some((row) => row.name === name))
+      throw new AuthInputError(
+        `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` shows all there are.`,
+      );
+    const { rowCount } = await client.query({ ...statement, values: [name, ...values] });
+    if (rowCount !== 1) throw new AuthInputError(refusal ?? "Nothing was changed.");
+    if (endsSessions) await client.query({ ...CLOSE_OF_OPERATOR, values: [name, except ?? null] });
+    await recordAudit(client, { who, what, detail: { operator: name, ...detail } });
+  });
+}
+
+/** Changes role and grants, in effect with the operator's next request. Throws AuthInputError. */
+export function setOperatorRights(
+  admin: OperatorAdmin,
+  name: string,
+  { role, grants }: Partial<OperatorRights>,
+): Promise<void> {
+  const checked = grants && checkOperatorGrants(grants);
+  return changeOperator(admin, name, {
+    what: "set-operator-rights",
+    statement: SET_ROLE,
+    values: [role, checked],
+    detail: { role, grants: checked },
   });
 }
 
@@ -177,35 +225,28 @@ const UNIQUE_VIOLATION = "23505";
 
 /** Gives an operator another account (none: takes it away) and ends the sessions. Throws AuthInputError. */
 export async function setOperatorAccount(
-  { pool, who }: OperatorAdmin,
+  admin: OperatorAdmin,
   name: string,
   account: OperatorAccount,
 ): Promise<void> {
   const email = account.email === undefined ? null : requireEmail(account.email);
   const { issuer = null, subject = null } = account;
-  await withTransaction(pool, async (client) => {
-    const values = [name, email, issuer, subject];
-    const { rowCount } = await client.query({ ...SET_ACCOUNT, values }).catch((cause: unknown) => {
-      if ((cause as { code?: string }).code !== UNIQUE_VIOLATION) throw cause;
-      throw new AuthInputError("Another operator has this account already.", { cause });
-    });
-    if (rowCount !== 1) throw noSuchOperator(name);
-    await closeSessionsOf(client, name);
-    await recordAudit(client, {
-      who,
-      what: "set-operator-account",
-      detail: { operator: name, email, subject },
-    });
+  const change = {
+    what: "set-operator-account",
+    statement: SET_ACCOUNT,
+    values: [email, issuer, subject],
+    detail: { email, subject },
+    endsSessions: true,
+  };
+  await changeOperator(admin, name, change).catch((cause: unknown) => {
+    if ((cause as { code?: string }).code !== UNIQUE_VIOLATION) throw cause;
+    throw new AuthInputError("Another operator has this account already.", { cause });
   });
 }
 
 /** Removes an operator with every session; what the audit says of the operator stays. Throws AuthInputError. */
-export async function removeOperator({ pool, who }: OperatorAdmin, name: string): Promise<void> {
-  await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...REMOVE, values: [name] });
-    if (rowCount !== 1) throw noSuchOperator(name);
-    await recordAudit(client, { who, what: "remove-operator", detail: { operator: name } });
-  });
+export function removeOperator(admin: OperatorAdmin, name: string): Promise<void> {
+  return changeOperator(admin, name, { what: "remove-operator", statement: REMOVE });
 }
 
 /** Whether anybody can log in. */
@@ -218,165 +259,25 @@ export async function hasOperators(pool: Pool): Promise<boolean> {
  * which the password was changed). Throws AuthInputError.
  */
 export async function setOperatorPassword(
-  { pool, who }: OperatorAdmin,
+  admin: OperatorAdmin,
   name: string,
   password: string,
   except?: string,
 ): Promise<void> {
-  checkPassword(password, name);
-  const hash = await hashPassword(password);
-  await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...SET_PASSWORD, values: [name, hash] });
-    if (rowCount !== 1) throw noSuchOperator(name);
-    await closeSessionsOf(client, name, except);
-    await recordAudit(client, { who, what: "set-operator-password", detail: { operator: name } });
-  });
+  checkNewPassword(password, name);
+  const values = [await hashPassword(password)];
+  const change = { what: "set-operator-password", statement: SET_PASSWORD, values };
+  await changeOperator(admin, name, { ...change, endsSessions: true, except });
 }
 
 /** Lets an operator in no more, and ends all sessions of the operator at once; or lets the operator in again. */
-export async function disableOperator(
-  { pool, who }: OperatorAdmin,
-  name: string,
-  disabled: boolean,
-): Promise<void> {
-  await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...DISABLE, values: [name, disabled] });
-    if (rowCount !== 1) throw noSuchOperator(name);
-    if (disabled) await closeSessionsOf(client, name);
-    const what = disabled ? "disable-operator" : "enable-operator";
-    await recordAudit(client, { who, what, detail: { operator: name } });
+export function disableOperator(admin: OperatorAdmin, name: string, disabled: boolean): Promise<void> {
+  return changeOperator(admin, name, {
+    what: disabled ? "disable-operator" : "enable-operator",
+    statement: DISABLE,
+    values: [disabled],
+    endsSessions: disabled,
   });
-}
-
-function noSuchOperator(name: string): AuthInputError {
-  return new AuthInputError(
-    `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` shows all there are.`,
-  );
-}
-
-const READ_CREDENTIALS = namedStatement(
-  "read-operator-credentials",
-  `select password_hash as "passwordHash", disabled_at is not null as disabled, totp_since is not null as "hasTotp" from bellhop.operator where name = $1`,
-);
-
-/** What a login works with on one thread. */
-export interface LoginParts {
-  readonly pool: Pool;
-  readonly limiter: LoginLimiter;
-  /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
-  readonly hashing: Semaphore;
-  readonly sealer: Sealer;
-}
-
-/** The result of a login attempt; `waitSeconds`: until the next attempt is checked. */
-type LoginResult =
-  | { readonly kind: "in"; readonly session: OperatorSession }
-  | { readonly kind: "refused" }
-  /** The password was right; a code of the authenticator app is asked for, or another one. */
-  | { readonly kind: "code-needed" }
-  | { readonly kind: "code-wrong" }
-  | { readonly kind: "limited"; readonly waitSeconds: number };
-
-/** Names that cannot be are one, or they would push those that matter out of the limiter's memory. */
-const limitedName = (name: string): string => (looksLikeOperatorName(name) ? name : "");
-
-/**
- * Whether a name and password are an operator's. An unknown name, a disabled operator and a wrong password are refused
- * alike and after the same work; the attempt is counted before the work, so that guesses sent at once count too.
- */
-async function isRight(
-  { pool, hashing }: LoginParts,
-  address: string,
-  name: string,
-  password: string,
-): Promise<{ readonly isKnown: boolean; readonly right: boolean; readonly hasTotp: boolean }> {
-  // Text that no name can be never reaches the database.
-  const asked = looksLikeOperatorName(name) ? name : "";
-  const { rows } = await pool.query<{ passwordHash: string | null; disabled: boolean; hasTotp: boolean }>({
-    ...READ_CREDENTIALS,
-    values: [asked],
-  });
-  const row = rows[0];
-  const { subnet, site } = originOf(address);
-  const matches = await hashing.run(
-    () => matchesPassword(looksLikePassword(password) ? password : "", row?.passwordHash ?? undefined),
-    site?.network ?? subnet,
-  );
-  const right = matches && row?.disabled === false;
-  return { isKnown: row !== undefined, right, hasTotp: row?.hasTotp === true };
-}
-
-/** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be checked. */
-export async function logIn(
-  parts: LoginParts,
-  address: string,
-  name: string,
-  password: string,
-  code: string | undefined,
-): Promise<LoginResult> {
-  const waitSeconds = parts.limiter.take(address, limitedName(name));
-  if (waitSeconds > 0) return { kind: "limited", waitSeconds };
-  const { isKnown, right, hasTotp } = await isRight(parts, address, name, password);
-  if (!right) {
-    // Only existing names are audited: invented ones would fill the audit.
-    if (isKnown)
-      await recordAudit(parts.pool, { who: `console:${name}`, what: "refuse-login", detail: { address } });
-    return { kind: "refused" };
-  }
-  if (hasTotp) {
-    if (code === undefined) return { kind: "code-needed" };
-    const known = await confirmCode(parts, address, name, code);
-    if (known === "wrong") return { kind: "code-wrong" };
-    if (known !== "right") return { kind: "limited", waitSeconds: known.waitSeconds };
-  }
-  parts.limiter.forget(address, name);
-  const session = await openSession(parts.pool, name);
-  // Disabled or removed in this moment.
-  if (session === undefined) return { kind: "refused" };
-  await recordAudit(parts.pool, { who: `console:${name}`, what: "log-in", detail: { address } });
-  return { kind: "in", session };
-}
-
-/** Whether a code is the operator's, and uses it up. Only who knows the password gets here: wrong ones count from wherever they come. */
-export async function confirmCode(
-  parts: LoginParts,
-  address: string,
-  name: string,
-  code: string,
-): Promise<"right" | "wrong" | { readonly waitSeconds: number }> {
-  const waitSeconds = parts.limiter.takeCode(name);
-  if (waitSeconds > 0) return { waitSeconds };
-  const used = await useCode(parts, name, code);
-  if (used !== undefined) {
-    parts.limiter.forgetCodes(name);
-    if (used === "recovery")
-      await recordAudit(parts.pool, {
-        who: `console:${name}`,
-        what: "use-recovery-code",
-        detail: { address },
-      });
-    return "right";
-  }
-  await recordAudit(parts.pool, {
-    who: `console:${name}`,
-    what: "refuse-login",
-    detail: { address, code: "wrong" },
-  });
-  return "wrong";
-}
-
-/** Whether the password is the operator's own, limited and refused as a login is. */
-export async function confirmPassword(
-  parts: LoginParts,
-  address: string,
-  name: string,
-  password: string,
-): Promise<"right" | "wrong" | { readonly waitSeconds: number }> {
-  const waitSeconds = parts.limiter.take(address, name);
-  if (waitSeconds > 0) return { waitSeconds };
-  if (!(await isRight(parts, address, name, password)).right) return "wrong";
-  parts.limiter.forget(address, name);
-  return "right";
 }
 
 const OPEN = readStatement(new URL("./sql/open-session.sql", import.meta.url));
@@ -400,10 +301,10 @@ const CLOSE = namedStatement(
   "close-session",
   `delete from bellhop.operator_session where digest = $1 returning operator_name as name`,
 );
-/** All of an operator's but one ($2; null: all). */
+/** All of an operator's but that of the id $2 (null: all). */
 const CLOSE_OF_OPERATOR = namedStatement(
   "close-sessions-of-operator",
-  `delete from bellhop.operator_session where operator_name = $1 and ($2::bytea is null or digest <> $2)`,
+  `delete from bellhop.operator_session where operator_name = $1 and digest is distinct from sha256(convert_to($2::text, 'UTF8'))`,
 );
 
 /** A working day: a session ends then, whatever is done in it. */
@@ -440,10 +341,20 @@ interface SessionRow extends OperatorRights {
 
 const digestOf = (id: string): Buffer => createHash("sha256").update(id).digest();
 
-/** Opens a session of an operator who has proven to know the password. */
-export async function openSession(pool: Pool, name: string): Promise<OperatorSession | undefined> {
+/** What an operator has logged in with, which may have changed while it was checked: a password and, if asked for, a code, or an account. */
+type Proof =
+  | { readonly passwordHash: string | null; readonly hasTotp: boolean; readonly subject?: never }
+  | { readonly subject: string; readonly passwordHash?: never; readonly hasTotp?: never };
+
+/** Opens a session; undefined where the operator was disabled or removed, or the proof holds no more. */
+export async function openSession(
+  pool: Pool,
+  name: string,
+  { passwordHash, hasTotp, subject }: Proof,
+): Promise<OperatorSession | undefined> {
   const id = randomBytes(32).toString("base64url");
-  await pool.query({ ...OPEN, values: [digestOf(id), name, SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX] });
+  const bounds = [SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX];
+  await pool.query({ ...OPEN, values: [digestOf(id), name, ...bounds, passwordHash, hasTotp, subject] });
   return findSession(pool, id, false);
 }
 
@@ -475,12 +386,6 @@ export async function findSession(
 export async function closeSession(pool: Pool, id: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ name: string }>({ ...CLOSE, values: [digestOf(id)] });
   return rows[0]?.name;
-}
-
-/** Ends the sessions of an operator, but for the one with the id `except`. */
-async function closeSessionsOf(connection: Queryable, name: string, except?: string): Promise<void> {
-  const values = [name, except === undefined ? null : digestOf(except)];
-  await connection.query({ ...CLOSE_OF_OPERATOR, values });
 }
 
 /**
@@ -522,7 +427,7 @@ export function newPassword(): string {
 }
 
 /** Throws AuthInputError for a password that is too easy to guess or cannot be one. */
-export function checkPassword(password: string, name: string): void {
+export function checkNewPassword(password: string, name: string): void {
   const characters = [...password].length;
   if (characters < PASSWORD_CHARACTERS_MIN || characters > PASSWORD_CHARACTERS_MAX) {
     throw new AuthInputError(
@@ -536,7 +441,7 @@ export function checkPassword(password: string, name: string): void {
 }
 
 /** True for text that could be a password at all; anything else is not worth the work of a hash. */
-function looksLikePassword(text: string): boolean {
+export function looksLikePassword(text: string): boolean {
   return text !== "" && text.length <= 2 * PASSWORD_CHARACTERS_MAX && text.isWellFormed();
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { AuthInputError } from "./admin.ts";
-import { checkPassword, hashPassword, matchesPassword, newPassword } from "./operators.ts";
+import { checkNewPassword, hashPassword, matchesPassword, newPassword } from "./operators.ts";
 
 describe("an operator's password", () => {
   test("matches its own hash, composed or not, and no other password does", async () => {
@@ -25,8 +25,8 @@ describe("an operator's password", () => {
       "tab\tin the middle",
       "\ud800 is half a pair",
     ])
-      assert.throws(() => checkPassword(bad, "anna"), AuthInputError, bad);
-    checkPassword(newPassword(), "anna");
-    checkPassword("correct horse battery", "anna");
+      assert.throws(() => checkNewPassword(bad, "anna"), AuthInputError, bad);
+    checkNewPassword(newPassword(), "anna");
+    checkNewPassword("correct horse battery", "anna");
   });
 });

@@ -2,9 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-import { withTransaction } from "../platform/db/transaction.ts";
 import { AuthInputError } from "./admin.ts";
-import { recordAudit } from "./audit.ts";
+import { changeOperator, type OperatorAdmin } from "./operators.ts";
 import type { Sealer } from "./seal.ts";
 
 /** $2: a new secret, which counts once a code has shown that an app has it. */
@@ -16,21 +15,15 @@ const READ = namedStatement(
   "read-totp",
   `select totp_sealed as sealed, totp_since is not null as "isOn" from bellhop.operator where name = $1`,
 );
-/** Only while the secret is the one that the code was for ($2). Ends the sessions but that of the id $5, which the password alone opened. */
+/** Only while the secret is the one that the code was for ($2). */
 const TURN_ON = namedStatement(
   "turn-on-totp",
-  `with ended as (delete from bellhop.operator_session where operator_name = $1 and digest <> sha256(convert_to($5, 'UTF8')))
-  update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
+  `update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
   where name = $1 and totp_sealed = $2 and totp_since is null`,
 );
-/** Ends the sessions but that of the id $2 (null: all): someone who has the lost device may have one of them. */
 const TURN_OFF = namedStatement(
   "turn-off-totp",
-  `with ended as (
-    delete from bellhop.operator_session
-    where operator_name = $1 and digest is distinct from sha256(convert_to($2::text, 'UTF8'))
-  )
-  update bellhop.operator set totp_sealed = null, totp_since = null, totp_step = null, recovery_digests = '{}'
+  `update bellhop.operator set totp_sealed = null, totp_since = null, totp_step = null, recovery_digests = '{}'
   where name = $1`,
 );
 /** A code is of a step, and good once: this step and those before it are used up. */
@@ -59,6 +52,7 @@ interface SecondFactorParts {
   readonly sealer: Sealer;
 }
 
+const BEGIN_ANEW = "Begin with a new secret.";
 const sealedName = (name: string): string => `operator totp ${name}`;
 const digestOf = (recoveryCode: string): Buffer =>
   createHash("sha256").update(recoveryCode.toLowerCase().replaceAll(/[\s-]/g, "")).digest();
@@ -93,32 +87,24 @@ export async function confirmTotp(
   code: string,
 ): Promise<string[]> {
   const { sealed, isOn } = await read(pool, name);
-  if (sealed === null || isOn) throw new AuthInputError("Begin with a new secret.");
+  if (sealed === null || isOn) throw new AuthInputError(BEGIN_ANEW);
   const step = stepOf(sealer.open(sealedName(name), sealed), name, code);
   if (step === undefined)
     throw new AuthInputError("The app shows another code: check the clock of the device.");
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString("hex"));
-  await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      ...TURN_ON,
-      values: [name, sealed, step, codes.map(digestOf), id],
-    });
-    if (rowCount !== 1) throw new AuthInputError("Begin with a new secret.");
-    await recordAudit(client, { who, what: "turn-on-totp", detail: { operator: name } });
-  });
+  // The password alone has opened the other sessions.
+  const values = [sealed, step, codes.map(digestOf)];
+  const change = { what: "turn-on-totp", statement: TURN_ON, values, refusal: BEGIN_ANEW };
+  await changeOperator({ pool, who }, name, { ...change, endsSessions: true, except: id });
   return codes.map((each) => (each.match(/.{5}/g) ?? []).join("-"));
 }
 
 /**
- * No code is asked for any more, every recovery code is void, and the sessions end but for the one with the id `except`. Throws
- * AuthInputError for an unknown operator.
+ * No code is asked for any more, every recovery code is void, and the sessions end but for the one with the id `except`: someone who
+ * has the lost device may have one of them. Throws AuthInputError for an unknown operator.
  */
-export async function resetTotp(pool: Pool, who: string, name: string, except?: string): Promise<void> {
-  await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...TURN_OFF, values: [name, except ?? null] });
-    if (rowCount !== 1) throw new AuthInputError(`There is no operator ${JSON.stringify(name)}.`);
-    await recordAudit(client, { who, what: "reset-totp", detail: { operator: name } });
-  });
+export function resetTotp(admin: OperatorAdmin, name: string, except?: string): Promise<void> {
+  return changeOperator(admin, name, { what: "reset-totp", statement: TURN_OFF, endsSessions: true, except });
 }
 
 /** Whether the code is the operator's, and uses it up: of the app, or one of the recovery codes. */

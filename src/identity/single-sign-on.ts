@@ -134,7 +134,8 @@ export async function signOn(pool: Pool, account: Account, address: string): Pro
   if (rows.length === 0 && email !== undefined)
     ({ rows } = await pool.query({ ...BIND, values: [issuer, subject, email] }));
   const [operator] = rows;
-  const session = operator?.isDisabled === false ? await openSession(pool, operator.name) : undefined;
+  const session =
+    operator?.isDisabled === false ? await openSession(pool, operator.name, { subject }) : undefined;
   if (operator !== undefined && session !== undefined) {
     await recordAudit(pool, { who: `console:${operator.name}`, what: "log-in", detail: { address, issuer } });
     return session;

@@ -60,6 +60,7 @@ export async function registerConsole(
       limiter: createLoginLimiter(undefined, options.logins),
       hashing: new Semaphore(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
       sealer: internals.sealer,
+      log: context.log,
     },
     singleSignOn: options.singleSignOn === undefined ? undefined : new SingleSignOn(options.singleSignOn),
     webhookRules: options.webhookRules,

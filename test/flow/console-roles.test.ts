@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { AuditItem, IntakeAnswer, Page, RequestAnswer, RequestItem } from "../../src/console/answers.ts";
-import { removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
+import { createOperator, removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
 import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
 import { consoleRoutes } from "../hostile/flood-routes.ts";
-import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
+import { type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/console-session.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 import { asBackfill, tell } from "./backfill-fixture.ts";
 import { apply, reservation } from "./read-fixture.ts";
 
@@ -240,6 +242,41 @@ describe("roles", () => {
     );
     await removeOperator(admin, "changing");
     assert.equal((await session.get("requests")).status, 401);
+  });
+});
+
+describe("operators", () => {
+  test("of two admins who disable each other at the same moment, one stays", async () => {
+    const names = ["duel-one", "duel-two"];
+    const sessions: ConsoleSession[] = [];
+    for (const name of names) sessions.push(await logInAsNew(service, name));
+    const locking = await service.pool.connect();
+    await locking.query("begin");
+    await locking.query("select from bellhop.operator where name = any ($1) for update", [names]);
+    const answers = sessions.map((session, at) => session.post(`operators/${names[1 - at]}/disable`));
+    await until(async () => (await waitingForLock(service.pool, "%bellhop.operator%")) === 2, 10_000);
+    await locking.query("rollback");
+    locking.release();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), [200, 403]);
+    const { rows } = await service.pool.query(
+      "select from bellhop.operator where name = any ($1) and disabled_at is null",
+      [names],
+    );
+    assert.equal(rows.length, 1);
+  });
+
+  test("a name that is used again does not inherit the audit entries of who had it before", async () => {
+    const [{ admin }] = pair();
+    const who = { pool: service.pool, who: "cli:test" };
+    await logInAsNew(service, "twice");
+    await removeOperator(who, "twice");
+    const seen = async () =>
+      (await admin.read<Page<AuditItem>>("audit?who=console:twice")).items.map(({ what }) => what);
+    await createOperator(who, "twice", PASSWORD, { role: "viewer", grants: ["FIRST/LIS01"] });
+    assert.deepEqual(await seen(), []);
+    await logIn(service, "twice");
+    assert.deepEqual(await seen(), ["log-in"]);
   });
 });
 

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { SessionAnswer } from "../../src/console/answers.ts";
+import { createLoginLimiter } from "../../src/identity/attempt-limiters.ts";
+import { logIn as checkLogin } from "../../src/identity/login.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
 import { permissionsOf } from "../../src/identity/roles.ts";
+import { createSealer } from "../../src/identity/seal.ts";
+import { Semaphore } from "../../src/platform/runtime/semaphore.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { ADMIN, cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 let service: TestService;
 before(async () => {
@@ -88,8 +94,45 @@ describe("logging in to the console", () => {
       return { ...answer.json(), timestamp: "" };
     });
     for (const body of bodies) assert.deepEqual(body, bodies[0]);
-    assert.deepEqual(await auditOf("console:berta"), ["refuse-login"]);
+    await until(async () => (await auditOf("console:berta")).includes("refuse-login"), 10_000);
     assert.deepEqual(await auditOf("console:nobody"), []);
+  });
+
+  test("a wrong password is answered before its audit entry, whose time would tell that the name is known", async () => {
+    await createOperator(admin(), "audited", PASSWORD, ADMIN);
+    const locking = await service.pool.connect();
+    await locking.query("begin");
+    await locking.query("lock table bellhop.audit_entry in exclusive mode");
+    const answer = await postLogin(service, { name: "audited", password: "wrong horse battery" });
+    await locking.query("rollback");
+    locking.release();
+    assert.equal(answer.status, 401, answer.text);
+    await until(async () => (await auditOf("console:audited")).includes("refuse-login"), 10_000);
+  });
+
+  test("a password or account that changes while it is checked opens no session", async () => {
+    const { pool } = service;
+    const whileChecked = async (name: string, change: () => Promise<unknown>) => {
+      await createOperator(admin(), name, PASSWORD, ADMIN);
+      const hashing = new (class extends Semaphore {
+        override async run<Result>(work: () => Promise<Result>): Promise<Result> {
+          const checked = await super.run(work);
+          await change();
+          return checked;
+        }
+      })(1, 1);
+      const parts = { pool, limiter: createLoginLimiter(), hashing, sealer: createSealer(undefined) };
+      const log = createLogger({ level: "silent", pretty: false });
+      return checkLogin({ ...parts, log }, "127.0.0.1", name, PASSWORD, undefined);
+    };
+    const other = () => setOperatorPassword(admin(), "mid-change", "another horse battery");
+    assert.equal((await whileChecked("mid-change", other)).kind, "refused");
+    const disable = () => disableOperator(admin(), "mid-disabled", true);
+    assert.equal((await whileChecked("mid-disabled", disable)).kind, "refused");
+    const { rows } = await pool.query(
+      "select from bellhop.operator_session where operator_name like 'mid-%'",
+    );
+    assert.equal(rows.length, 0);
   });
 
   test("after ten wrong passwords for a name no other is looked at for a while, the right one neither", async () => {

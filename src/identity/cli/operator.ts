@@ -133,7 +133,7 @@ const set = verb({
         throw new UsageError("CONSOLE_OIDC_ISSUER is not set.");
       if (isRights) await setOperatorRights(admin, name, rights);
       if (isAccount) await setOperatorAccount(admin, name, { email, issuer, subject });
-      if (resetTotp) await resetOperatorTotp(pool, who, name);
+      if (resetTotp) await resetOperatorTotp(admin, name);
     });
     output.line(`${name} was changed.`);
   },

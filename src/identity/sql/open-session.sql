@@ -1,14 +1,19 @@
 -- $1 digest, $2 operator, $3 seconds until it ends at the latest, $4 sessions an operator may have.
--- Of more than those the oldest end; so do those of anybody whose time is over.
-with opened as (
-  insert into bellhop.operator_session (digest, operator_name, expires_at)
-  values ($1, $2, clock_timestamp() + make_interval(secs => $3))
+-- $5 to $7 (null: not asked): the password's hash, whether codes are asked for, and the account's subject, as they were checked. The
+-- lock of the operator's row waits for a change of them, which ends the sessions there are.
+-- Of more than $4 the oldest end; so do those of anybody whose time is over.
+with operator as (
+  update bellhop.operator set last_login_at = clock_timestamp()
+  where name = $2 and disabled_at is null and ($5::text is null or password_hash = $5)
+    and ($6::boolean is null or (totp_since is not null) = $6) and ($7::text is null or oidc_subject = $7)
+  returning name
 ),
-over as (
-  delete from bellhop.operator_session
-  where expires_at < clock_timestamp()
-    or digest in (
-      select digest from bellhop.operator_session where operator_name = $2 order by created_at desc offset $4 - 1
-    )
+opened as (
+  insert into bellhop.operator_session (digest, operator_name, expires_at)
+  select $1, name, clock_timestamp() + make_interval(secs => $3) from operator
 )
-update bellhop.operator set last_login_at = clock_timestamp() where name = $2
+delete from bellhop.operator_session
+where expires_at < clock_timestamp()
+  or digest in (
+    select digest from bellhop.operator_session where operator_name = $2 order by created_at desc offset $4 - 1
+  )

@@ -1,0 +1,142 @@
+import type { Pool } from "pg";
+import { namedStatement } from "../platform/db/statement.ts";
+import { originOf } from "../platform/http/networks.ts";
+import type { Semaphore } from "../platform/runtime/semaphore.ts";
+import type { Logger } from "../platform/telemetry/log.ts";
+import type { LoginLimiter } from "./attempt-limiters.ts";
+import { recordAudit } from "./audit.ts";
+import {
+  looksLikeOperatorName,
+  looksLikePassword,
+  matchesPassword,
+  type OperatorSession,
+  openSession,
+} from "./operators.ts";
+import type { Sealer } from "./seal.ts";
+import { useCode } from "./second-factor.ts";
+
+const READ_CREDENTIALS = namedStatement(
+  "read-operator-credentials",
+  `select password_hash as "passwordHash", disabled_at is not null as "isDisabled", totp_since is not null as "hasTotp" from bellhop.operator where name = $1`,
+);
+
+/** What a login works with on one thread. */
+export interface LoginParts {
+  readonly pool: Pool;
+  readonly limiter: LoginLimiter;
+  /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
+  readonly hashing: Semaphore;
+  readonly sealer: Sealer;
+  readonly log: Logger;
+}
+
+/** The result of a login attempt; `waitSeconds`: until the next attempt is checked. */
+type LoginResult =
+  | { readonly kind: "in"; readonly session: OperatorSession }
+  | { readonly kind: "refused" }
+  /** The password was right; a code of the authenticator app is asked for, or another one. */
+  | { readonly kind: "code-needed" }
+  | { readonly kind: "code-wrong" }
+  | { readonly kind: "limited"; readonly waitSeconds: number };
+
+/** Names that cannot be are one, or they would push those that matter out of the limiter's memory. */
+const limitedName = (name: string): string => (looksLikeOperatorName(name) ? name : "");
+
+interface Credentials {
+  readonly passwordHash: string | null;
+  readonly isDisabled: boolean;
+  readonly hasTotp: boolean;
+}
+
+/**
+ * Whether a name and password are an operator's. An unknown name, a disabled operator and a wrong password are refused
+ * alike and after the same work; the attempt is counted before the work, so that guesses sent at once count too.
+ */
+async function checkPassword(
+  { pool, hashing }: LoginParts,
+  address: string,
+  name: string,
+  password: string,
+): Promise<{ readonly known: Credentials | undefined; readonly isRight: boolean }> {
+  // Text that no name can be never reaches the database.
+  const { rows } = await pool.query<Credentials>({ ...READ_CREDENTIALS, values: [limitedName(name)] });
+  const [known] = rows;
+  const { subnet, site } = originOf(address);
+  const matches = await hashing.run(
+    () => matchesPassword(looksLikePassword(password) ? password : "", known?.passwordHash ?? undefined),
+    site?.network ?? subnet,
+  );
+  return { known, isRight: matches && known?.isDisabled === false };
+}
+
+/** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be checked. */
+export async function logIn(
+  parts: LoginParts,
+  address: string,
+  name: string,
+  password: string,
+  code: string | undefined,
+): Promise<LoginResult> {
+  const waitSeconds = parts.limiter.take(address, limitedName(name));
+  if (waitSeconds > 0) return { kind: "limited", waitSeconds };
+  const { pool, log } = parts;
+  const { known, isRight } = await checkPassword(parts, address, name, password);
+  const who = `console:${name}`;
+  if (known === undefined || !isRight) {
+    // Only existing names are audited: invented ones would fill the audit. Nobody waits for the entry, whose time would tell that the name exists.
+    if (known !== undefined)
+      recordAudit(pool, { who, what: "refuse-login", detail: { address } }).catch((error: unknown) =>
+        log.error({ err: error, name }, "a refused login could not be audited"),
+      );
+    return { kind: "refused" };
+  }
+  const { passwordHash, hasTotp } = known;
+  if (hasTotp) {
+    if (code === undefined) return { kind: "code-needed" };
+    const confirmed = await confirmCode(parts, address, name, code);
+    if (confirmed === "wrong") return { kind: "code-wrong" };
+    if (confirmed !== "right") return { kind: "limited", waitSeconds: confirmed.waitSeconds };
+  }
+  parts.limiter.forget(address, name);
+  const session = await openSession(pool, name, { passwordHash, hasTotp });
+  if (session === undefined) return { kind: "refused" };
+  await recordAudit(pool, { who, what: "log-in", detail: { address } });
+  return { kind: "in", session };
+}
+
+type Confirmed = "right" | "wrong" | { readonly waitSeconds: number };
+
+/** Whether a code is the operator's, and uses it up. Only who knows the password gets here: wrong ones count from wherever they come. */
+export async function confirmCode(
+  parts: LoginParts,
+  address: string,
+  name: string,
+  code: string,
+): Promise<Confirmed> {
+  const waitSeconds = parts.limiter.takeCode(name);
+  if (waitSeconds > 0) return { waitSeconds };
+  const used = await useCode(parts, name, code);
+  const who = `console:${name}`;
+  if (used === undefined) {
+    await recordAudit(parts.pool, { who, what: "refuse-login", detail: { address, code: "wrong" } });
+    return "wrong";
+  }
+  parts.limiter.forgetCodes(name);
+  if (used === "recovery")
+    await recordAudit(parts.pool, { who, what: "use-recovery-code", detail: { address } });
+  return "right";
+}
+
+/** Whether the password is the operator's own, limited and refused as a login is. */
+export async function confirmPassword(
+  parts: LoginParts,
+  address: string,
+  name: string,
+  password: string,
+): Promise<Confirmed> {
+  const waitSeconds = parts.limiter.take(address, name);
+  if (waitSeconds > 0) return { waitSeconds };
+  if (!(await checkPassword(parts, address, name, password)).isRight) return "wrong";
+  parts.limiter.forget(address, name);
+  return "right";
+}
