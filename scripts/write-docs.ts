@@ -1,5 +1,5 @@
 /**
- * `npm run docs:write`: the parts of documents that are made from the code (fields, codes and labels of records, the
+ * `npm run docs:write`: the parts of documents that are made from the code (fields, codes and statuses of records, the
  * catalogue of errors) are made anew. Tests hold the documents to them.
  */
 import { readFile, writeFile } from "node:fs/promises";

@@ -399,9 +399,9 @@ create table bellhop.signing_key (
 create table bellhop.status_mapping (
   client_code text collate "C" not null,
   resource "char" not null,
-  label text collate "C" not null,
+  status text collate "C" not null,
   deducts boolean not null,
-  constraint status_mapping_pkey PRIMARY KEY (client_code, resource, label)
+  constraint status_mapping_pkey PRIMARY KEY (client_code, resource, status)
 );
 
 create table bellhop.token_bucket (

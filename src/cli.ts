@@ -15,7 +15,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       "time zone, business day, currency ... of client codes and properties",
       () => import("./settings/cli/setting.ts"),
     ],
-    label: ["map the hotels' reservation and group statuses", () => import("./settings/cli/label.ts")],
+    label: ["map the hotels' reservation and group statuses", () => import("./settings/cli/status.ts")],
     quarantine: ["list, release or discard quarantined records", () => import("./apply/cli/quarantine.ts")],
     backfill: ["initial data loads: progress, gaps, sign-off", () => import("./backfill/cli.ts")],
     webhook: ["webhook endpoints, deliveries and dead letters", () => import("./webhooks/cli.ts")],

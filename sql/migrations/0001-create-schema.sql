@@ -132,13 +132,13 @@ create index quarantine_held on bellhop.quarantine (bucket, property_id) where s
 -- The console lists quarantined records over all buckets, the oldest first.
 create index quarantine_held_order on bellhop.quarantine (request_id, record_index) where state = 'h';
 
--- Labels (reservation status, group status) and what they mean, per client code; the default mapping is code.
+-- What reservation and group statuses mean, per client code; the default mapping is code.
 create table bellhop.status_mapping (
   client_code text collate "C" not null,
   resource "char" not null,
-  label text collate "C" not null,
+  status text collate "C" not null,
   deducts boolean not null,
-  primary key (client_code, resource, label)
+  primary key (client_code, resource, status)
 );
 
 -- The change number that each bucket gives next: feeds follow it, and a replay does not touch it. The number is part of the key
@@ -211,7 +211,7 @@ create table bellhop.property_setting (
   constraint property_setting_key unique nulls not distinct (client_code, property_code, name)
 );
 
--- A number for all that is set of a client code and for what its labels mean: raised by every change of the one or the
+-- A number for all that is set of a client code and for its status mappings: raised by every change of the one or the
 -- other, in the statement that makes it. Two answers under one number were made by the same settings.
 create table bellhop.settings_version (
   client_code text collate "C" primary key,

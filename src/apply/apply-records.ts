@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { canonicalLabel } from "#contract/labels.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
+import { knownStatus } from "#contract/statuses.ts";
 import { type Warning, WarningList } from "#contract/warnings.ts";
 import { insertRows } from "../platform/db/copy.ts";
 import { BUCKET_TERM, queryOfBucket } from "../platform/db/dialect.ts";
@@ -54,16 +54,16 @@ const PROPERTIES_REMEMBERED_MAX = 20_000;
 /** A hotel has some tens of room types: past this many, a feed is naming something else, and no more are kept. */
 const ROOM_TYPES_MAX = 2_000;
 
-/** Labels of a feed are few; folding one (packages/contract/src/labels.ts) for each record of it would cost more than all the rest here. */
-const LABELS_REMEMBERED_MAX = 1_000;
+/** A feed has few statuses; folding one (packages/contract/src/statuses.ts) for each record of it would cost more than all the rest here. */
+const STATUSES_REMEMBERED_MAX = 1_000;
 const mappedByDefault = new Map<string, boolean>();
 
-function isMappedByDefault(resource: ResourceLetter, label: string): boolean {
-  const text = `${resource}${label}`;
+function isMappedByDefault(resource: ResourceLetter, status: string): boolean {
+  const text = `${resource}${status}`;
   let isMapped = mappedByDefault.get(text);
   if (isMapped === undefined) {
-    isMapped = canonicalLabel(resource === "r" ? "reservations" : "groups", label) !== undefined;
-    if (mappedByDefault.size >= LABELS_REMEMBERED_MAX) mappedByDefault.clear();
+    isMapped = knownStatus(resource === "r" ? "reservations" : "groups", status) !== undefined;
+    if (mappedByDefault.size >= STATUSES_REMEMBERED_MAX) mappedByDefault.clear();
     mappedByDefault.set(text, isMapped);
   }
   return isMapped;
@@ -75,9 +75,9 @@ export interface TellingOf {
   readonly warningFree: WarningFree;
 }
 
-interface LabelMapping {
+interface CachedMapping {
   readonly readAt: number;
-  readonly labels: ReadonlySet<string>;
+  readonly statuses: ReadonlySet<string>;
 }
 
 /**
@@ -89,7 +89,7 @@ export class ContextWarnings {
   readonly #pool: pg.Pool;
   readonly #client: pg.ClientBase;
   readonly #roomTypes = new Map<number, Set<string>>();
-  readonly #mappings = new Map<string, LabelMapping>();
+  readonly #mappings = new Map<string, CachedMapping>();
   #named: { bucket: number; property_id: number; room_type_code: string }[] = [];
 
   /** `client` sees the state schema on its search path; `pool` is for shared settings. */
@@ -152,7 +152,7 @@ export class ContextWarnings {
       found.add(
         "status.unmapped",
         [of.resource === "r" ? "status" : "groupStatusCode"],
-        `The label ${JSON.stringify(status.slice(0, 64))} has no mapping: it is kept, but holds no inventory until it is mapped.`,
+        `Status ${JSON.stringify(status.slice(0, 64))} is not mapped: the record is kept, but does not count on the books until the status is mapped.`,
       );
     }
     found.addListed(warnings);
@@ -197,17 +197,17 @@ export class ContextWarnings {
   async #loadMapping(clientCode: string): Promise<void> {
     const mapping = this.#mappings.get(clientCode);
     if (mapping !== undefined && performance.now() - mapping.readAt < MAPPING_AGE_MS_MAX) return;
-    const { rows } = await this.#pool.query<{ resource: ResourceLetter; label: string }>(
-      "select resource, label from bellhop.status_mapping where client_code = $1",
+    const { rows } = await this.#pool.query<{ resource: ResourceLetter; status: string }>(
+      "select resource, status from bellhop.status_mapping where client_code = $1",
       [clientCode],
     );
-    const labels = new Set(rows.map((row) => `${row.resource}${row.label}`));
-    this.#mappings.set(clientCode, { readAt: performance.now(), labels });
+    const statuses = new Set(rows.map((row) => `${row.resource}${row.status}`));
+    this.#mappings.set(clientCode, { readAt: performance.now(), statuses });
   }
 
-  #isMapped(clientCode: string, resource: ResourceLetter, label: string): boolean {
-    if (isMappedByDefault(resource, label)) return true;
-    return this.#mappings.get(clientCode)?.labels.has(`${resource}${label}`) === true;
+  #isMapped(clientCode: string, resource: ResourceLetter, status: string): boolean {
+    if (isMappedByDefault(resource, status)) return true;
+    return this.#mappings.get(clientCode)?.statuses.has(`${resource}${status}`) === true;
   }
 }
 

@@ -75,7 +75,7 @@ const BULK_RECORDS_AT_ONCE = 500;
 /** What sessions of an applier are made of. */
 export interface ApplySessionParts {
   readonly clientConfig: pg.ClientConfig;
-  /** For shared settings, such as the labels of a client. */
+  /** For shared settings, such as the statuses of a client. */
   readonly pool: pg.Pool;
   readonly properties: PropertyDirectory;
   /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */

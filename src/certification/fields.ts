@@ -1,4 +1,4 @@
-import { canonicalLabel } from "#contract/labels.ts";
+import { knownStatus } from "#contract/statuses.ts";
 import type { SeenRecord } from "./step.ts";
 
 /** Readers of an accepted record's optional fields: one that is missing or of another type is undefined. */
@@ -82,7 +82,7 @@ export function hasNight({ arrival, departure }: Stay, date: string): boolean {
 }
 
 function meaningOf({ fields }: SeenRecord) {
-  return canonicalLabel("reservations", textOf(fields, "status") ?? "");
+  return knownStatus("reservations", textOf(fields, "status") ?? "");
 }
 
 /**

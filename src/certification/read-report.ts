@@ -33,9 +33,9 @@ const LIST_CLOSED_BACKFILLS = namedStatement(
   limit 20`,
 );
 /** The operator's mapping of reservations' statuses, of the client codes $1. */
-const LIST_LABEL_MAPPINGS = namedStatement(
-  "list-label-mappings",
-  `select client_code as "clientCode", label, deducts from bellhop.status_mapping where resource = 'r' and client_code = any ($1)`,
+const LIST_RESERVATION_MAPPINGS = namedStatement(
+  "list-reservation-mappings",
+  `select client_code as "clientCode", status, deducts from bellhop.status_mapping where resource = 'r' and client_code = any ($1)`,
 );
 
 /** The bounds of one report: the newest requests, and of those the newest records and bytes. */
@@ -94,12 +94,12 @@ async function withMappings(pool: pg.Pool, records: readonly SeenRecord[]): Prom
   const isMapped = ({ resource }: SeenRecord) => resource === "reservations";
   const codes = [...new Set(records.filter(isMapped).map(({ clientCode }) => clientCode))];
   if (codes.length === 0) return [...records];
-  const { rows } = await pool.query<{ clientCode: string; label: string; deducts: boolean }>({
-    ...LIST_LABEL_MAPPINGS,
+  const { rows } = await pool.query<{ clientCode: string; status: string; deducts: boolean }>({
+    ...LIST_RESERVATION_MAPPINGS,
     values: [codes],
   });
-  const nameOf = (clientCode: string, label: string) => JSON.stringify([clientCode, label]);
-  const mapped = new Map(rows.map((row) => [nameOf(row.clientCode, row.label), row.deducts]));
+  const nameOf = (clientCode: string, status: string) => JSON.stringify([clientCode, status]);
+  const mapped = new Map(rows.map((row) => [nameOf(row.clientCode, row.status), row.deducts]));
   return records.map((record) => {
     if (!isMapped(record)) return record;
     const deducts = mapped.get(nameOf(record.clientCode, textOf(record.fields, "status") ?? ""));

@@ -328,9 +328,9 @@ export interface SettingsAnswer {
   readonly settings: readonly SettingItem[];
 }
 
-export interface LabelItem {
+export interface StatusItem {
   readonly resource: "reservations" | "groups";
-  readonly label: string;
+  readonly status: string;
   readonly records: number;
   /** The word of the default mapping; null where it has none. */
   readonly canonical: string | null;
@@ -339,11 +339,11 @@ export interface LabelItem {
   readonly by: "mapping" | "default" | "unmapped";
 }
 
-/** A page of labels in use or mapped, by resource and label. A change answers the first 100. */
-export interface LabelsAnswer extends Page<LabelItem> {
+/** A page of the statuses in use or mapped, by resource and status. A change answers the first 100. */
+export interface StatusesAnswer extends Page<StatusItem> {
   readonly clientCode: string;
   /** Totals of all pages. */
-  readonly unmapped: { readonly labels: number; readonly records: number };
+  readonly unmapped: { readonly statuses: number; readonly records: number };
 }
 
 /** The secret of an authenticator app; `uri` is for a QR code. */

@@ -16,7 +16,7 @@ import {
   SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
 import { ROOM_TYPE_PARAMETERS, wordParameter } from "./parameters.ts";
-import type { LabelMeanings } from "./query-context.ts";
+import type { PropertyStatuses } from "./query-context.ts";
 import {
   addDays,
   type InsightProperty,
@@ -34,8 +34,8 @@ const readNights = readStatement(new URL("./sql/read-block-nights.sql", import.m
 export interface GroupMaster {
   readonly group: string;
   readonly name: string | null;
-  readonly label: string | null;
-  /** Whether the label holds rooms; null: nobody has mapped it. */
+  readonly status: string | null;
+  /** Whether the status holds rooms; null: nobody has mapped it. */
   readonly holds: boolean | null;
   /** The last day on which the block is held; null: not told. */
   readonly cutoffDate: string | null;
@@ -48,7 +48,7 @@ export interface GroupMaster {
 export interface BlockNight {
   readonly night: string;
   readonly group: string;
-  readonly label: string | null;
+  readonly status: string | null;
   readonly roomType: string | null;
   readonly blocks: number;
   /** Null: not told. */
@@ -56,9 +56,9 @@ export interface BlockNight {
   readonly originalBlocks: number | null;
   /** Rooms released after the cutoff. */
   readonly givenBackAfterCutoff: number;
-  /** Whether the group's label holds rooms; null: nobody has mapped it. */
+  /** Whether the group's status holds rooms; null: nobody has mapped it. */
   readonly holds: boolean | null;
-  /** Rooms that are held and not picked up, as the master says; 0 where the label holds none. */
+  /** Rooms that are held and not picked up, as the master says; 0 where the status holds none. */
   readonly unpicked: number;
 }
 
@@ -84,18 +84,16 @@ export async function readGroupBlocks(
   property: InsightProperty,
   range: { readonly from: string; readonly to: string },
   at: PointInTime,
-  labels: LabelMeanings,
+  statuses: PropertyStatuses,
   settings: PropertySettings,
   groups: readonly string[] = [],
 ): Promise<{ readonly masters: ReadonlyMap<string, GroupMaster>; readonly nights: readonly BlockNight[] }> {
-  const [deducting, off] = [new Set(labels.deducting), new Set(labels.off)];
-  const holdsOf = (label: string | null) =>
-    deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null;
+  const holdsOf = (status: string | null) => statuses.deducts("groups", status ?? "") ?? null;
   const values = [property.bucket, property.propertyId, range.from, range.to, at.sourceUpTo, at.receivedUpTo];
   const found = await on.query<MasterRow>({ ...readMasters, values: [...values, groups] });
   const masters = new Map<string, GroupMaster>();
   for (const row of found.rows)
-    masters.set(row.group, { ...row, holds: holdsOf(row.label), cutoffDate: cutoffOf(row) });
+    masters.set(row.group, { ...row, holds: holdsOf(row.status), cutoffDate: cutoffOf(row) });
   const cutoffs = [...masters.values()].flatMap(({ group, cutoffDate }) =>
     cutoffDate === null ? [] : [{ group, passedAt: endOfBusinessDay(cutoffDate, settings).toISOString() }],
   );
@@ -106,7 +104,7 @@ export async function readGroupBlocks(
     ROWS_MAX + 1,
   ]);
   const nights = requireFewRows(rows, range).map((row) => {
-    const holds = holdsOf(row.label);
+    const holds = holdsOf(row.status);
     return { ...row, holds, unpicked: holds === true ? Math.max(0, row.blocks - (row.pickedUp ?? 0)) : 0 };
   });
   return { masters, nights };
@@ -117,8 +115,8 @@ const FIELDS = {
   group: field.text("The group's code.", "CONF26"),
   roomType: field.codeOrNull("With `by=roomType`: the room type.", "DLX"),
   name: field.codeOrNull("The group's name.", "Sales conference"),
-  label: field.codeOrNull("The label of its status, as sent.", "DEFINITE"),
-  holds: field.orNull(field.flag("Whether the label holds rooms; null: nobody has mapped it.", true)),
+  label: field.codeOrNull("Its status, as sent.", "DEFINITE"),
+  holds: field.orNull(field.flag("Whether the status holds rooms; null: nobody has mapped it.", true)),
   cutoffDate: field.orNull(
     field.day(
       "The cutoff date, or the start date less the master's cutoff days; null: the master has neither.",
@@ -132,7 +130,7 @@ const FIELDS = {
     "Rooms of reservations on the books that name the group; those who share a room are one.",
     12,
   ),
-  remaining: field.count("Held and not picked up, as the master says; 0 where the label holds nothing.", 8),
+  remaining: field.count("Held and not picked up, as the master says; 0 where the status holds nothing.", 8),
   wash: field.countOrNull(
     "Rooms released: `originalBlocks` less `blocks`; negative where the block grew.",
     5,
@@ -160,14 +158,14 @@ async function readBlocks(
   range: { readonly from: string; readonly to: string },
 ): Promise<BlockItem[]> {
   const { property, by } = question;
-  const { labels, settings } = queryContext;
+  const { statuses, settings } = queryContext;
   const holding = parameters.givenText("holding") === "yes";
   const byRoomType = by === "roomType";
   const at = pointInTimeOf(question);
-  const rooms = await readSettledRooms(client, property, range, at, labels.reservations.deducting);
+  const rooms = await readSettledRooms(client, property, range, at, statuses.reservations.deducting);
   const named = [...new Set(rooms.flatMap(({ block_group }) => block_group ?? []))];
   const { masters, nights } = await readGroupBlocks(
-    ...([client, property, range, at, labels.groups, settings, named] as const),
+    ...([client, property, range, at, statuses, settings, named] as const),
   );
   const sums = new Map<string, Sum>();
   /** Undefined for rooms that name a group without a master, which are of no block, and for groups that are not asked for. */
@@ -176,13 +174,13 @@ async function readBlocks(
     if (master === undefined || (master.holds === true) !== holding) return undefined;
     const roomType = byRoomType ? type : null;
     const key = JSON.stringify([stayDate, group, roomType]);
-    const { name, label, holds, cutoffDate } = master;
+    const { name, status, holds, cutoffDate } = master;
     const known = sums.get(key) ?? {
       stayDate,
       group,
       roomType,
       name,
-      label,
+      label: status,
       holds,
       cutoffDate,
       blocks: 0,
@@ -258,7 +256,7 @@ export const blocks: Insight = {
     ...ROOM_TYPE_PARAMETERS,
     wordParameter(
       "holding",
-      "`yes`: groups whose label holds rooms. `no`: all others, also those whose label nobody has mapped.",
+      "`yes`: groups whose status holds rooms. `no`: all others, also those whose status nobody has mapped.",
       ["yes", "no"],
       ["yes", "yes"],
     ),

@@ -6,7 +6,7 @@ import type { PropertyCodes } from "../query/property.ts";
 import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
-import type { PropertyLabels, QueryContext } from "./query-context.ts";
+import type { PropertyStatuses, QueryContext } from "./query-context.ts";
 import { addDays, daysBetween, type InsightProperty } from "./question.ts";
 
 const HOUR_MS = 3_600_000;
@@ -205,12 +205,12 @@ const readHeld = namedStatement(
   group by resource`,
 );
 /**
- * How many current records of the property $2 in the bucket $1 carry each of the labels $3. Reads the property's records, so
- * it is asked only where there is such a label.
+ * How many current records of the property $2 in the bucket $1 carry each of the statuses $3. Reads the property's records, so
+ * it is asked only where there is such a status.
  */
-const readLabelUse = namedStatement(
-  "read-label-use",
-  `select resource, status as label, count(*)::integer as records
+const readStatusUse = namedStatement(
+  "read-status-use",
+  `select resource, status, count(*)::integer as records
   from bellhop_state.current_record
   where bucket = $1 and property_id = $2 and resource in ('r', 'g') and status = any ($3::text[])
   group by resource, status
@@ -228,7 +228,7 @@ const WAITING_MAX = 1_000;
 const HELD_MAX = 1_000;
 /** What one answer may list. */
 const LISTED_NIGHTS_MAX = 400;
-const LISTED_LABELS_MAX = 100;
+const STATUSES_MAX = 100;
 const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
 
 type FeedProperty = PropertyCodes & InsightProperty;
@@ -265,11 +265,11 @@ const FIELDS = {
   rejectionRate: field.decimalOrNull("`rejected` of `records`, 0 to 1; null: no records.", "0.0002"),
   warningRate: field.decimalOrNull("`warned` of `records`, 0 to 1.", "0.0027"),
   quarantined: field.count("Records held now; at most 1,000 are counted.", 0),
-  unmappedLabelCount: field.count("Labels that nobody has mapped and a current record carries.", 1),
+  unmappedLabelCount: field.count("Statuses that nobody has mapped and a current record carries.", 1),
   unmappedLabels: field.listField(
-    "Those labels, most records first.",
-    LISTED_LABELS_MAX,
-    field.objectField("A label.", {
+    "Those statuses, most records first.",
+    STATUSES_MAX,
+    field.objectField("A status.", {
       label: field.code("As sent.", "ON HOLD"),
       records: field.count("Current records that carry it.", 4),
     }),
@@ -320,21 +320,21 @@ interface Observed {
   readonly nights: MissingNights;
   readonly waiting: readonly Waiting[];
   readonly held: ReadonlyMap<Resource, number>;
-  readonly labels: readonly {
+  readonly unmapped: readonly {
     readonly resource: Resource;
-    readonly label: string;
+    readonly status: string;
     readonly records: number;
   }[];
 }
 
 function healthOf(resource: Resource, observed: Observed): FeedHealth {
-  const { property, settings, nowMs, pulses, waiting, held, labels } = observed;
+  const { property, settings, nowMs, pulses, waiting, held } = observed;
   const { lastReceivedMs, cadenceHours, counts, lastPush } = pulses[resource];
   const nights = resource === "inventories" ? observed.nights : NO_NIGHTS;
   const expected = settings.cadence[resource];
   const sinceHours = lastReceivedMs === null ? 0 : (nowMs - lastReceivedMs) / HOUR_MS;
   const silent = expected !== null && sinceHours > expected;
-  const unmapped = labels.filter((one) => one.resource === resource);
+  const unmapped = observed.unmapped.filter((one) => one.resource === resource);
   const waits = waiting.find((one) => resourceOf(one.resource) === resource);
   return {
     propertyCode: property.propertyCode,
@@ -356,7 +356,9 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
     warningRate: rateOf(counts.warned, counts),
     quarantined: held.get(resource) ?? 0,
     unmappedLabelCount: unmapped.length,
-    unmappedLabels: unmapped.slice(0, LISTED_LABELS_MAX).map(({ label, records }) => ({ label, records })),
+    unmappedLabels: unmapped
+      .slice(0, STATUSES_MAX)
+      .map(({ status, records }) => ({ label: status, records })),
     nightsTo: nights.horizon,
     lastPushAt: resource === "inventories" ? isoOf(lastPush?.beganMs ?? null) : null,
     missingNights: nights.absent.slice(0, LISTED_NIGHTS_MAX),
@@ -366,29 +368,29 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
   };
 }
 
-/** Current records under labels that mean nothing yet. Records are read only where the ledger knows such a label. */
+/** Current records under unmapped statuses. Records are read only where the ledger knows such a status. */
 async function readUnmapped(
   on: Queryable,
   property: FeedProperty,
-  { reservations, groups }: PropertyLabels,
-): Promise<Observed["labels"]> {
+  { reservations, groups }: PropertyStatuses,
+): Promise<Observed["unmapped"]> {
   const unmapped = { reservations: new Set(reservations.unmapped), groups: new Set(groups.unmapped) };
   const either = [...new Set([...reservations.unmapped, ...groups.unmapped])];
   if (either.length === 0) return [];
-  const { rows } = await on.query<{ resource: ResourceLetter; label: string; records: number }>({
-    ...readLabelUse,
+  const { rows } = await on.query<{ resource: ResourceLetter; status: string; records: number }>({
+    ...readStatusUse,
     values: [property.bucket, property.propertyId, either],
   });
   return rows
     .map((row) => ({ ...row, resource: resourceOf(row.resource) }))
-    .filter(({ resource, label }) => resource !== "inventories" && unmapped[resource].has(label));
+    .filter(({ resource, status }) => resource !== "inventories" && unmapped[resource].has(status));
 }
 
 /** What is asked of the database, statement by statement, each bounded whatever the property has sent. */
 async function observe(
   on: Queryable,
   property: FeedProperty,
-  { settings, labels }: Pick<QueryContext, "settings" | "labels">,
+  { settings, statuses }: Pick<QueryContext, "settings" | "statuses">,
 ): Promise<Observed> {
   const { bucket, propertyId, clientCode, propertyCode } = property;
   const logWriters = await on.query<{ log_writer_id: string; now: Date }>(READ_LOG_WRITERS);
@@ -428,7 +430,7 @@ async function observe(
     waiting: waiting.rows,
     nights: missingNights(today, nights.rows, pushBegan, settings.cadence.inventories),
     held: new Map(held.rows.map(({ resource, records }) => [resourceOf(resource), records])),
-    labels: await readUnmapped(on, property, labels),
+    unmapped: await readUnmapped(on, property, statuses),
   };
 }
 
@@ -445,7 +447,7 @@ export const feeds: Insight = {
   operationId: "readFeedHealth",
   summary: "How a property's feeds do",
   description:
-    "For each resource: when the last batch came, how often batches come, whether the feed is silent, how much waits, the outcomes of the last days' records, labels without a mapping, and missing nights of inventory.",
+    "For each resource: when the last batch came, how often batches come, whether the feed is silent, how much waits, the outcomes of the last days' records, statuses without a mapping, and missing nights of inventory.",
   parameters: PROPERTY_PARAMETERS,
   item: {
     name: "FeedHealthItem",

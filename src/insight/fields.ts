@@ -43,7 +43,7 @@ export function hoursOrNull(description: string, example: number): Field<number 
 export const orNull = <Value>(field: Field<Value>): Field<Value | null> => plain.orNull(field);
 export const text = (description: string, example: string): Field<string> =>
   plain.text(description, TEXT_LENGTH_MAX, example);
-/** A code or label, verbatim. */
+/** A code or status, verbatim. */
 export const code = (description: string, example: string): Field<string> =>
   plain.text(description, CODE_LENGTH_MAX, example);
 export const flag: (description: string, example: boolean) => Field<boolean> = plain.flag;

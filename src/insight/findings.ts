@@ -21,7 +21,7 @@ interface HeldRecord {
   readonly code: string;
   readonly requestId: string;
   readonly index: number;
-  /** Its rooms of the night by room type, of a reservation whose label deducts. */
+  /** Its rooms of the night by room type, of a reservation whose status deducts. */
   readonly rooms: readonly { readonly roomType: string; readonly rooms: number }[];
 }
 
@@ -57,7 +57,7 @@ export async function readHeldOf(
   { bucket, propertyId }: InsightProperty,
   night: string,
   { receivedUpTo }: PointInTime,
-  deducts: (label: string) => boolean | undefined,
+  deducts: (status: string) => boolean | undefined,
 ): Promise<HeldRecord[]> {
   const { rows } = await on.query<HeldRow>({
     ...readHeldRecords,
@@ -73,8 +73,8 @@ export async function readHeldOf(
     if (row === undefined || typeof record !== "object" || record === null) continue;
     const resource = resourceOf(row.resource);
     if (!speaksOf(resource, row.key, record as Json, night)) continue;
-    const label = String((record as Json)["status"] ?? "");
-    const isCounted = resource === "reservations" && deducts(label) === true;
+    const status = String((record as Json)["status"] ?? "");
+    const isCounted = resource === "reservations" && deducts(status) === true;
     held.push({ ...row, resource, rooms: isCounted ? reservedRooms(record as Json, night) : [] });
   }
   return held;
@@ -192,7 +192,7 @@ function ofReservations({ night, report, reservations }: NightEvidence): Candida
       candidates.push({ ...about, kind: "cancelled-but-sold", rooms, message });
     }
     if (deducts === null) {
-      const message = `Nobody has mapped the label ${shown(label)} of the reservation ${id}, so that its rooms are not on the books.`;
+      const message = `Nobody has mapped the status ${shown(label)} of the reservation ${id}, so that its rooms are not on the books.`;
       candidates.push({ ...about, kind: "unmapped-label", rooms, message });
     }
     if (isLater && counted > 0) {
@@ -243,7 +243,7 @@ function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
     const master = masters.get(block.group);
     if (rooms <= 0 || master === undefined) return [];
     const { requestId, index } = master;
-    const held = block.holds === true ? "held" : `asked for under the label ${shown(block.label)}`;
+    const held = block.holds === true ? "held" : `asked for under the status ${shown(block.status)}`;
     return [
       {
         kind: block.holds === true ? "unpicked-block-counted" : "block-without-hold-counted",

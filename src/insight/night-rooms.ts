@@ -1,7 +1,7 @@
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import * as field from "./fields.ts";
-import type { LabelMeanings } from "./query-context.ts";
+import type { PropertyStatuses } from "./query-context.ts";
 import { type InsightProperty, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
 import { composeStatement, sumEntries } from "./statements.ts";
 
@@ -19,7 +19,7 @@ export interface SettledRooms {
   readonly rooms: number;
 }
 
-/** Rooms on the books by night, room type and group, under the labels that deduct; `to` included. In the order of nights. */
+/** Rooms on the books by night, room type and group, under the statuses that deduct; `to` included. In the order of nights. */
 export async function readSettledRooms(
   on: Queryable,
   property: InsightProperty,
@@ -50,9 +50,9 @@ const RESERVATIONS_MAX = 5_000;
 
 export const NIGHT_RESERVATION_FIELDS = {
   reservationId: field.text("The reservation's id.", "R-4821"),
-  label: field.codeOrNull("The label of its status, as sent.", "CONFIRMED"),
+  label: field.codeOrNull("Its status, as sent.", "CONFIRMED"),
   deducts: field.orNull(
-    field.flag("Whether its rooms are on the books by that label; null: nobody has mapped it.", true),
+    field.flag("Whether its rooms are on the books by that status; null: nobody has mapped it.", true),
   ),
   roomType: field.roomType,
   bookedRoomType: field.codeOrNull("The room type that was booked.", "STD"),
@@ -116,13 +116,13 @@ export function settleNight(
   });
 }
 
-/** Every reservation that has a night, whatever its label, in the order of ids. The first 5,000 rows. */
+/** Every reservation that has a night, whatever its status, in the order of ids. The first 5,000 rows. */
 export async function readNightReservations(
   on: Queryable,
   property: InsightProperty,
   night: string,
   at: PointInTime,
-  labels: LabelMeanings,
+  statuses: PropertyStatuses,
 ): Promise<NightReservation[]> {
   const which = [property.bucket, property.propertyId];
   const until = [at.sourceUpTo, at.receivedUpTo];
@@ -133,10 +133,7 @@ export async function readNightReservations(
     ...until,
     RESERVATIONS_MAX,
   ]);
-  const [deducting, off] = [new Set(labels.deducting), new Set(labels.off)];
-  const deducts = rows.map(({ label }) =>
-    deducting.has(label ?? "") ? true : off.has(label ?? "") ? false : null,
-  );
+  const deducts = rows.map(({ label }) => statuses.deducts("reservations", label ?? "") ?? null);
   const counted = settleNight(rows, deducts);
   const versions = await on.query<VersionRow>({
     ...readVersions,

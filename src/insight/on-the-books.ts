@@ -34,7 +34,7 @@ const OCCUPANCY_DIGITS = 4;
 const FIELDS = {
   stayDate: field.stayDate,
   ...field.GROUPING_FIELDS,
-  rooms: field.count("Rooms under labels that deduct; those who share a room are one.", 31),
+  rooms: field.count("Rooms under statuses that deduct; those who share a room are one.", 31),
   roomRevenue: field.roomRevenue,
   grossRoomRevenue: field.grossRoomRevenue,
   adults: field.count("Adults of all rooms.", 52),
@@ -52,11 +52,11 @@ const FIELDS = {
   revpar: field.decimalOrNull("Net room revenue by the same base; rounded as `adr`.", "139.50"),
   currency: field.currency,
   blocksRemaining: field.count(
-    "Rooms held for groups whose label deducts and not picked up yet. They are not in `rooms`.",
+    "Rooms held for groups whose status deducts and not picked up yet. They are not in `rooms`.",
     5,
   ),
   unmappedRooms: field.count(
-    "Rooms under labels that nobody has given a meaning. They are not in `rooms`.",
+    "Rooms under statuses that nobody has given a meaning. They are not in `rooms`.",
     0,
   ),
   soldReported: field.countOrNull("Rooms sold as inventory itself reports them.", 33),
@@ -151,7 +151,7 @@ async function readRows(
   const packed = await readPackedBooks(client, question, queryContext, window, start, limit);
   if (packed !== undefined) return packed;
   const { property, by, clock, asOf } = question;
-  const { reservations, groups } = queryContext.labels;
+  const { reservations, groups } = queryContext.statuses;
   const statement = await readOnTheBooksOf(client, by, clock);
   return await sumEntries<BooksRow>(client, statement, [
     property.bucket,

@@ -33,7 +33,7 @@ async function reconcileNight(
   stayDate: string,
 ): Promise<NightReconciliation> {
   const { property } = question;
-  const { labels } = queryContext;
+  const { statuses } = queryContext;
   const at = pointInTimeOf(question);
   const around = { from: addDays(stayDate, -NIGHTS_AROUND), to: addDays(stayDate, NIGHTS_AROUND) };
   if ((await laidOutOf(client, property, { first: around.from, last: around.to }, true)) > LAID_OUT_MAX)
@@ -41,9 +41,9 @@ async function reconcileNight(
   const { blocks, masters, nights } = await reconcile(client, question, around, queryContext);
   const sums = new Map<string, NightSums>();
   for await (const one of nights) sums.set(one.night, one);
-  const reservations = await readNightReservations(client, property, stayDate, at, labels.reservations);
-  const held = await readHeldOf(client, property, stayDate, at, (label) =>
-    labels.deducts("reservations", label),
+  const reservations = await readNightReservations(client, property, stayDate, at, statuses);
+  const held = await readHeldOf(client, property, stayDate, at, (status) =>
+    statuses.deducts("reservations", status),
   );
   const asked = sums.get(stayDate) ?? new NightSums(stayDate);
   const roomTypes = asked.byRoomType();

@@ -146,7 +146,7 @@ async function readYear(
   cells: number,
 ): Promise<PaceRow[]> {
   const { property, by, clock, asOf } = question;
-  const { settings, labels } = queryContext;
+  const { settings, statuses } = queryContext;
   const [from, to] = [daysEarlier(question.from, shiftDays), daysEarlier(question.to, shiftDays)];
   // No night of a range that ends before the calendar begins has entries.
   if (to === "-infinity") return [];
@@ -160,7 +160,7 @@ async function readYear(
     first,
     to,
     boundOf(asOf),
-    labels.reservations.deducting,
+    statuses.reservations.deducting,
     settings.currency,
     settings.timeZone,
     minutesAfterMidnight(settings),

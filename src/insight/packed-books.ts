@@ -284,10 +284,11 @@ export async function readPackedBooks(
   const progress = await client.query<{ received_up_to: string }>({ ...readSegmentProgress, values: place });
   const packedUpTo = progress.rows[0]?.received_up_to;
   if (packedUpTo === undefined) return undefined;
-  const { deducting, off } = queryContext.labels.reservations;
+  const { settings, statuses } = queryContext;
+  const { deducting, off } = statuses.reservations;
   const { rows: cells } = await client.query<CellRow>({
     ...(await readCellsOf(client, by, clock)),
-    values: [...place, deducting, off, queryContext.labels.groups.deducting, queryContext.settings.currency],
+    values: [...place, deducting, off, statuses.groups.deducting, settings.currency],
   });
   if (cells.length * nights > SUMS_MAX) return undefined;
   const changes = new NightChanges(cells.length, packedDay(window.first), nights);
@@ -300,8 +301,8 @@ export async function readPackedBooks(
     boundOf(question.asOf),
     deducting,
     off,
-    queryContext.labels.groups.deducting,
-    queryContext.settings.currency,
+    statuses.groups.deducting,
+    settings.currency,
     packedUpTo,
   ]);
   for (const change of beside) if (!addChange(changes, change)) return undefined;

@@ -65,7 +65,7 @@ function itemOf(row: PickupRow, by: StayQuestion["by"]): ItemBy<typeof FIELDS> {
 
 async function answer({ client, question, queryContext, start, limit, parameters }: Asked) {
   const { property, by, clock, asOf } = question;
-  const { settings, labels } = queryContext;
+  const { settings, statuses } = queryContext;
   const since = parameters.givenText("since");
   const statement = await readPickup(client, by, clock);
   async function* read({ first, last }: NightWindow, wanted: number) {
@@ -76,7 +76,7 @@ async function answer({ client, question, queryContext, start, limit, parameters
       last,
       since,
       boundOf(asOf),
-      labels.reservations.deducting,
+      statuses.reservations.deducting,
       settings.currency,
       wanted,
       ...afterPlace(start),

@@ -1,81 +1,81 @@
 import type pg from "pg";
-import { canonicalLabel } from "#contract/labels.ts";
 import { letterOf } from "#contract/resource.ts";
+import { knownStatus } from "#contract/statuses.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
-import type { LabelledResource } from "../settings/label-mapping.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
+import type { StatusResource } from "../settings/status-mapping.ts";
 import type { StayQuestion } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
-/** Every label of the property $2 in the bucket $1 that the ledger knows. A property's dimensions are few; its records are not. */
-const readLabels = namedStatement(
-  "read-property-labels",
-  `select distinct status as label
+/** Every status of the property $2 in the bucket $1 that the ledger knows. A property's dimensions are few; its records are not. */
+const readStatuses = namedStatement(
+  "read-property-statuses",
+  `select distinct status
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status is not null
   order by status`,
 );
 
-/** What the labels of a property's reservations and groups mean now, each label once. */
-export interface LabelMeanings {
-  /** Labels under which rooms are on the books. */
+/** What the statuses of a property's reservations and groups mean now, each status once. */
+export interface StatusMeanings {
+  /** Statuses under which rooms are on the books. */
   readonly deducting: readonly string[];
-  /** Labels that are known, and hold nothing. */
+  /** Statuses that are known, and hold nothing. */
   readonly off: readonly string[];
-  /** Labels without a mapping: they hold nothing, and answers list them separately. */
+  /** Statuses without a mapping: they hold nothing, and answers list them separately. */
   readonly unmapped: readonly string[];
 }
 
-/** What labels mean to a client code. */
-export interface PropertyLabels extends Readonly<Record<LabelledResource, LabelMeanings>> {
-  /** Whether any label deducts; undefined where nobody has mapped it. */
-  deducts(resource: LabelledResource, label: string): boolean | undefined;
+/** What statuses mean to a client code. */
+export interface PropertyStatuses extends Readonly<Record<StatusResource, StatusMeanings>> {
+  /** Whether any status deducts; undefined where nobody has mapped it. */
+  deducts(resource: StatusResource, status: string): boolean | undefined;
 }
 
 function meaningsOf(
-  labels: readonly string[],
-  deductsOf: (label: string) => boolean | undefined,
-): LabelMeanings {
-  const meanings = Map.groupBy(labels, deductsOf);
+  statuses: readonly string[],
+  deductsOf: (status: string) => boolean | undefined,
+): StatusMeanings {
+  const meanings = Map.groupBy(statuses, deductsOf);
   const [deducting = [], off = [], unmapped = []] = [true, false, undefined].map((one) => meanings.get(one));
   return { deducting, off, unmapped };
 }
 
-/** What every label of the ledger means, by the client code's mapping or by default, for both resources: the ledger does not say whose it is. */
-async function labelMeaningsOf(
+/** What every status of the ledger means, by the client code's mapping or by default, for both resources: the ledger does not say whose it is. */
+async function statusMeaningsOf(
   on: Queryable,
   clientCode: string,
   property: { readonly propertyId: number; readonly bucket: number },
-): Promise<PropertyLabels> {
+): Promise<PropertyStatuses> {
   const values = [property.bucket, property.propertyId];
-  const found = await on.query<{ label: string }>({ ...readLabels, values });
-  const mapped = await on.query<{ resource: string; label: string; deducts: boolean }>({
-    name: "read-label-mappings",
-    text: "select resource, label, deducts from bellhop.status_mapping where client_code = $1",
+  const found = await on.query<{ status: string }>({ ...readStatuses, values });
+  const mapped = await on.query<{ resource: string; status: string; deducts: boolean }>({
+    name: "read-status-mappings",
+    text: "select resource, status, deducts from bellhop.status_mapping where client_code = $1",
     values: [clientCode],
   });
-  const own = new Map(mapped.rows.map(({ resource, label, deducts }) => [`${resource}${label}`, deducts]));
-  const deducts = (resource: LabelledResource, label: string) =>
-    own.get(`${letterOf(resource)}${label}`) ?? canonicalLabel(resource, label)?.deducts;
-  const labels = found.rows.map(({ label }) => label);
+  const own = new Map(mapped.rows.map(({ resource, status, deducts }) => [`${resource}${status}`, deducts]));
+  const deducts = (resource: StatusResource, status: string) =>
+    own.get(`${letterOf(resource)}${status}`) ?? knownStatus(resource, status)?.deducts;
+  const statuses = found.rows.map(({ status }) => status);
   return {
     deducts,
-    reservations: meaningsOf(labels, (label) => deducts("reservations", label)),
-    groups: meaningsOf(labels, (label) => deducts("groups", label)),
+    reservations: meaningsOf(statuses, (status) => deducts("reservations", status)),
+    groups: meaningsOf(statuses, (status) => deducts("groups", status)),
   };
 }
 
 /** What a question is answered by, beside the entries: all of it as of one moment. */
 export interface QueryContext {
   readonly settings: PropertySettings;
-  readonly labels: PropertyLabels;
+  readonly statuses: PropertyStatuses;
   /** By the clock of receipt: at or below it no answer changes any more. Null by the source clock. */
   readonly watermark: string | null;
 }
 
 /**
- * Answers a question from one snapshot: settings, meanings of labels and the watermark are read first, then whatever `ask`
+ * Answers a question from one snapshot: settings, meanings of statuses and the watermark are read first, then whatever `ask`
  * reads is at least as new. Read only; nothing waits for it and it waits for nothing.
  */
 export async function onQueryContext<Answer>(
@@ -90,8 +90,8 @@ export async function onQueryContext<Answer>(
     async (client) => {
       const watermark = await watermarkOf(client, property, settled);
       const settings = await settingsOf(client, clientCode, propertyCode);
-      const labels = await labelMeaningsOf(client, clientCode, property);
-      const queryContext = { settings, labels, watermark };
+      const statuses = await statusMeaningsOf(client, clientCode, property);
+      const queryContext = { settings, statuses, watermark };
       return { queryContext, answer: await ask(client, queryContext) };
     },
     { isolation: "repeatable read", readOnly: true },

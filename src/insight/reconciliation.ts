@@ -173,12 +173,12 @@ export async function reconcile(
   on: Queryable,
   question: InventoryQuestion,
   range: { readonly from: string; readonly to: string },
-  { labels, settings }: Pick<QueryContext, "labels" | "settings">,
+  { statuses, settings }: Pick<QueryContext, "statuses" | "settings">,
 ): Promise<Reconciliation> {
   const { property } = question;
   const at = pointInTimeOf(question);
-  const settled = await readSettledRooms(on, property, range, at, labels.reservations.deducting);
-  const { nights, masters } = await readGroupBlocks(on, property, range, at, labels.groups, settings);
+  const settled = await readSettledRooms(on, property, range, at, statuses.reservations.deducting);
+  const { nights, masters } = await readGroupBlocks(on, property, range, at, statuses, settings);
   const settledOf = Map.groupBy(settled, ({ night }) => night);
   const blocks = Map.groupBy(nights, ({ night }) => night);
   async function* sums(): AsyncGenerator<NightSums, void, undefined> {

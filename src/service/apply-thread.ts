@@ -95,7 +95,7 @@ function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number
 function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {
   const { writer } = order;
   const config = clientConfig(order.session.address, order.session.synchronousCommit);
-  // It asks for a property's number and for a client's labels, perhaps at the same time.
+  // It asks for a property's number and for a client's statuses, perhaps at the same time.
   const watch = tellSlowStatements(order.slowQueryMs, log, metrics);
   const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX, watch);
   const sealer = createSealer(order.keyEncryptionKey, order.keyEncryptionKeysPrevious);

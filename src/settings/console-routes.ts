@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { LabelsAnswer, SettingsAnswer } from "../console/answers.ts";
+import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
@@ -7,9 +7,9 @@ import type { JsonBody } from "../console/json-body.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { changeSetting } from "./change-setting.ts";
-import { changeLabel, type LabelledResource, type LabelOf, listLabels } from "./label-mapping.ts";
 import { settingsOfClient } from "./property-settings.ts";
 import { SettingInputError } from "./setting-values.ts";
+import { type ClientStatus, changeMapping, listStatuses } from "./status-mapping.ts";
 
 const CODE_CHARACTERS_MAX = 128;
 
@@ -27,10 +27,10 @@ async function describeSettings(
   };
 }
 
-/** A label's place in the list: resource and label, compared as texts. */
-const LABEL_POSITION: PositionShape = [isKey, isKey];
+/** Position of a status in the list: resource and status, compared as texts. */
+const STATUS_POSITION: PositionShape = [isKey, isKey];
 
-function compareLabels(one: Position, other: Position): number {
+function compareStatuses(one: Position, other: Position): number {
   const [at, toAt] = one[0] === other[0] ? [one[1], other[1]] : [one[0], other[0]];
   return String(at) < String(toAt) ? -1 : at === toAt ? 0 : 1;
 }
@@ -38,28 +38,28 @@ function compareLabels(one: Position, other: Position): number {
 /** What a change answers: it was no question that a cursor could go on with. */
 const FIRST_PAGE: Paging = { limit: 100, start: null, cursorOf: () => null };
 
-/** A page of labels. They are counted anew for each: a client code has tens of them, unless its sender has gone wrong. */
-async function describeLabels(
+/** A page of status mappings. They are counted anew for each: a client code has tens of them, unless its sender has gone wrong. */
+async function describeStatuses(
   { context }: ConsoleParts,
   clientCode: string,
   { by, paging }: { readonly by?: "unmapped" | undefined; readonly paging?: Paging } = {},
-): Promise<LabelsAnswer> {
+): Promise<StatusesAnswer> {
   const { limit, start, cursorOf } = paging ?? FIRST_PAGE;
-  const placeOf = ({ resource, label }: LabelOf): Position => [resource, label];
-  const labels = (await listLabels(context.pool, clientCode)).sort((one, other) =>
-    compareLabels(placeOf(one), placeOf(other)),
+  const placeOf = ({ resource, status }: ClientStatus): Position => [resource, status];
+  const mappings = (await listStatuses(context.pool, clientCode)).sort((one, other) =>
+    compareStatuses(placeOf(one), placeOf(other)),
   );
-  const unmapped = labels.filter((label) => label.by === "unmapped");
-  const listed = by === undefined ? labels : unmapped;
-  const rest = start === null ? listed : listed.filter((label) => compareLabels(placeOf(label), start) > 0);
+  const unmapped = mappings.filter((one) => one.by === "unmapped");
+  const listed = by === undefined ? mappings : unmapped;
+  const rest = start === null ? listed : listed.filter((one) => compareStatuses(placeOf(one), start) > 0);
   const items = rest.slice(0, limit);
   const last = rest.length > limit ? items.at(-1) : undefined;
   return {
     clientCode,
-    items: items.map(({ clientCode: _code, ...label }) => label),
+    items: items.map(({ clientCode: _code, ...item }) => item),
     nextCursor: cursorOf(last === undefined ? null : placeOf(last)),
     unmapped: {
-      labels: unmapped.length,
+      statuses: unmapped.length,
       records: unmapped.reduce((sum, { records }) => sum + records, 0),
     },
   };
@@ -88,29 +88,29 @@ async function answerSetting(
   return describeSettings(parts, of.clientCode, of.propertyCode);
 }
 
-function labelOf(body: JsonBody): { clientCode: string; resource: LabelledResource; label: string } {
+function statusOf(body: JsonBody): ClientStatus {
   const resource = body.requiredText("resource");
   if (resource !== "reservations" && resource !== "groups") {
-    const message = "A resource with labels is reservations or groups.";
+    const message = "Only reservations and groups have statuses: resource must be one of them.";
     throw new ConsoleError("bellhop.console.InvalidInput", { message });
   }
   return {
     clientCode: body.requiredText("clientCode", CODE_CHARACTERS_MAX),
     resource,
-    label: body.requiredText("label", CODE_CHARACTERS_MAX),
+    status: body.requiredText("status", CODE_CHARACTERS_MAX),
   };
 }
 
-async function answerLabel(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<LabelsAnswer> {
-  const of = labelOf(told.body);
+async function answerStatus(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<StatusesAnswer> {
+  const of = statusOf(told.body);
   requireInScope(told.operator, of.clientCode, null);
   const { who } = adminOf(parts, told.operator);
   const deducts = kind === "set" ? told.body.requiredFlag("deducts") : undefined;
-  await changeLabel(parts.context.pool, who, of, deducts);
-  return describeLabels(parts, of.clientCode);
+  await changeMapping(parts.context.pool, who, of, deducts);
+  return describeStatuses(parts, of.clientCode);
 }
 
-/** What holds for a client code and its properties, and what the hotels' labels mean. */
+/** What holds for a client code and its properties, and what the hotels' statuses mean. */
 export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   addQuestion(scope, parts, "read-data", "settings", ["clientCode", "propertyCode"], async (asked) => {
     const { query, operator } = asked;
@@ -122,11 +122,11 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     return describeSettings(parts, clientCode, propertyCode);
   });
   const listed = ["clientCode", "by", "limit", "cursor"];
-  addQuestion(scope, parts, "read-data", "labels", listed, async ({ query, operator }) => {
+  addQuestion(scope, parts, "read-data", "statuses", listed, async ({ query, operator }) => {
     const clientCode = query.requiredCode("clientCode");
     requireInScope(operator, clientCode, null);
-    const paging = pagingOf(parts, "labels", query, LABEL_POSITION);
-    return describeLabels(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
+    const paging = pagingOf(parts, "statuses", query, STATUS_POSITION);
+    return describeStatuses(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
   });
   const settingFields = ["clientCode", "propertyCode", "name"];
   addChange(scope, parts, "change-settings", "settings/set", [...settingFields, "value"], (told) =>
@@ -135,11 +135,11 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   addChange(scope, parts, "change-settings", "settings/unset", settingFields, (told) =>
     answerSetting(parts, "unset", told),
   );
-  const labelFields = ["clientCode", "resource", "label"];
-  addChange(scope, parts, "change-settings", "labels/set", [...labelFields, "deducts"], (told) =>
-    answerLabel(parts, "set", told),
+  const statusFields = ["clientCode", "resource", "status"];
+  addChange(scope, parts, "change-settings", "statuses/set", [...statusFields, "deducts"], (told) =>
+    answerStatus(parts, "set", told),
   );
-  addChange(scope, parts, "change-settings", "labels/unset", labelFields, (told) =>
-    answerLabel(parts, "unset", told),
+  addChange(scope, parts, "change-settings", "statuses/unset", statusFields, (told) =>
+    answerStatus(parts, "unset", told),
   );
 }

@@ -27,7 +27,7 @@ const readStatementOfSettings = namedStatement(
 
 /** The effective settings of a property: its own, its client code's and the defaults. */
 export interface PropertySettings {
-  /** Raised by every change of the client code's settings and of what its labels mean; 0 before the first. */
+  /** Raised by every change of the client code's settings and status mappings; 0 before the first. */
   readonly version: number;
   readonly occupancyBase: OccupancyBase;
   /** An IANA name. */
@@ -119,7 +119,7 @@ export function settingsOfClient(on: Queryable, clientCode: string): Promise<Cli
 /**
  * What holds for a property: what is said of it, else of its client code, else the default. Read from the database each
  * time, so a change holds from the next question on. Asked in the transaction (repeatable read) of the question itself, its
- * version stands for the settings and for the meaning of labels that the question sees.
+ * version stands for the settings and for the meaning of statuses that the question sees.
  */
 export async function settingsOf(
   on: Queryable,

@@ -13,7 +13,7 @@ function group(groupCode: string, blocks: number) {
     propertyCode: "LON01",
     lastModifiedDateTime: T1,
     groupCode,
-    groupStatusCode: "a label that nobody has mapped",
+    groupStatusCode: "a status that nobody has mapped",
     startDate: "2026-05-01",
     endDate: "2026-05-02",
     groupBlocks: Array.from({ length: blocks }, (_, n) => ({

@@ -6,10 +6,10 @@ import type {
   ClientItem,
   ClientOptionsAnswer,
   CreateClientAnswer,
-  LabelsAnswer,
   Page,
   RotateSecretAnswer,
   SettingsAnswer,
+  StatusesAnswer,
 } from "../../src/console/answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -182,7 +182,7 @@ describe("clients", () => {
   });
 });
 
-describe("settings and labels", () => {
+describe("settings and statuses", () => {
   const holding = ({ settings }: SettingsAnswer, name: string) => {
     const found = settings.find((setting) => setting.name === name);
     return [found?.value, found?.from];
@@ -217,39 +217,42 @@ describe("settings and labels", () => {
       reservation("w1", "2026-01-01T00:00:00Z", { status: "WALK IN" }),
       reservation("w2", "2026-01-01T00:00:00Z", { status: "Confirmed" }),
     ]);
-    const meaning = ({ items }: LabelsAnswer, label: string) => {
-      const found = items.find((item) => item.label === label);
+    const meaning = ({ items }: StatusesAnswer, status: string) => {
+      const found = items.find((item) => item.status === status);
       return [found?.records, found?.deducts, found?.by];
     };
-    const before = await session.read<LabelsAnswer>("labels?clientCode=ACME");
+    const before = await session.read<StatusesAnswer>("statuses?clientCode=ACME");
     assert.deepEqual(meaning(before, "WALK IN"), [1, false, "unmapped"]);
     assert.deepEqual(meaning(before, "Confirmed"), [1, true, "default"]);
-    const walkIn = { clientCode: "ACME", resource: "reservations", label: "WALK IN" };
+    const walkIn = { clientCode: "ACME", resource: "reservations", status: "WALK IN" };
     const pages: string[] = [];
     for (let cursor: string | null = ""; cursor !== null; ) {
       const next: string = cursor === "" ? "" : `&cursor=${cursor}`;
-      const page = await session.read<LabelsAnswer>(`labels?clientCode=ACME&limit=1${next}`);
-      assert.deepEqual(page.unmapped, { labels: 1, records: 1 });
-      pages.push(...page.items.map(({ label }) => label));
+      const page = await session.read<StatusesAnswer>(`statuses?clientCode=ACME&limit=1${next}`);
+      assert.deepEqual(page.unmapped, { statuses: 1, records: 1 });
+      pages.push(...page.items.map(({ status }) => status));
       cursor = page.nextCursor;
     }
     assert.deepEqual(
       pages,
-      before.items.map(({ label }) => label),
+      before.items.map(({ status }) => status),
     );
     assert.ok(pages.length > 1);
-    const unmapped = await session.read<LabelsAnswer>("labels?clientCode=ACME&by=unmapped");
+    const unmapped = await session.read<StatusesAnswer>("statuses?clientCode=ACME&by=unmapped");
     assert.deepEqual(
-      unmapped.items.map(({ label }) => label),
+      unmapped.items.map(({ status }) => status),
       ["WALK IN"],
     );
-    const set = await session.change<LabelsAnswer>("labels/set", { ...walkIn, deducts: true });
+    const set = await session.change<StatusesAnswer>("statuses/set", {
+      ...walkIn,
+      deducts: true,
+    });
     assert.deepEqual(meaning(set, "WALK IN"), [1, true, "mapping"]);
-    const unset = await session.change<LabelsAnswer>("labels/unset", walkIn);
+    const unset = await session.change<StatusesAnswer>("statuses/unset", walkIn);
     assert.deepEqual(meaning(unset, "WALK IN"), [1, false, "unmapped"]);
-    assert.equal((await session.post("labels/set", walkIn)).status, 422);
+    assert.equal((await session.post("statuses/set", walkIn)).status, 422);
     assert.equal(
-      (await session.post("labels/set", { ...walkIn, resource: "rates", deducts: true })).status,
+      (await session.post("statuses/set", { ...walkIn, resource: "rates", deducts: true })).status,
       422,
     );
   });

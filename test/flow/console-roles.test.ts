@@ -114,16 +114,20 @@ const ONES: Readonly<Record<string, Ask>> = {
   "POST clients/{clientId}/end-secret": form(() => ({ slot: 1 })),
   "POST clients/{clientId}/disable": form(({ client }) => ({ confirm: client.clientId })),
   "GET settings": (tenant) => ({ query: property(tenant) }),
-  "GET labels": ({ code }) => ({ query: { clientCode: code } }),
+  "GET statuses": ({ code }) => ({ query: { clientCode: code } }),
   "POST settings/set": form((tenant) => ({ ...property(tenant), name: "currency", value: "EUR" })),
   "POST settings/unset": form((tenant) => ({ ...property(tenant), name: "currency" })),
-  "POST labels/set": form(({ code }) => ({
+  "POST statuses/set": form(({ code }) => ({
     clientCode: code,
     resource: "reservations",
-    label: "HELD",
+    status: "HELD",
     deducts: true,
   })),
-  "POST labels/unset": form(({ code }) => ({ clientCode: code, resource: "reservations", label: "HELD" })),
+  "POST statuses/unset": form(({ code }) => ({
+    clientCode: code,
+    resource: "reservations",
+    status: "HELD",
+  })),
   "GET webhooks/{endpointId}": nothing,
   "POST webhooks": form(({ client }) => ({
     clientId: client.clientId,

@@ -181,7 +181,7 @@ describe("a session", () => {
       "client-options",
       "clients/x",
       "settings",
-      "labels",
+      "statuses",
       "audit",
     ];
     for (const path of paths) {

@@ -4,7 +4,7 @@ import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { KNOWN_LABELS } from "#contract/labels.ts";
+import { KNOWN_STATUSES } from "#contract/statuses.ts";
 import { VIOLATION_CODES } from "#contract/violation.ts";
 import { WARNING_CODES } from "#contract/warnings.ts";
 import { FAULTS } from "#simulator/faults.ts";
@@ -142,11 +142,11 @@ describe("the contract's lists are the code's", () => {
     for (const scope of SCOPES) assert.ok(text.includes(`\`${scope}\``), scope);
   });
 
-  test("violations, warnings and labels stand in records.md, all of them", async () => {
+  test("violations, warnings and statuses stand in records.md, all of them", async () => {
     const text = await read("docs/records.md");
     for (const code of [...Object.keys(VIOLATION_CODES), ...Object.keys(WARNING_CODES)])
       assert.ok(text.includes(`\`${code}\``), code);
-    for (const { canonical, spellings } of [...KNOWN_LABELS.reservations, ...KNOWN_LABELS.groups]) {
+    for (const { canonical, spellings } of [...KNOWN_STATUSES.reservations, ...KNOWN_STATUSES.groups]) {
       for (const word of [canonical, ...spellings]) assert.ok(text.includes(word), word);
     }
   });
@@ -199,9 +199,9 @@ describe("no document names what is not there", () => {
     ]);
     for (const path of documents) {
       for (const [, name] of (await read(path)).matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)) {
-        const isLabel = KNOWN_LABELS.reservations.some(({ canonical }) => canonical === name);
+        const isStatus = KNOWN_STATUSES.reservations.some(({ canonical }) => canonical === name);
         const isPlaceholder = /_ID$|^AUTH_URL$/.test(name ?? "");
-        assert.ok(names.has(name ?? "") || isLabel || isPlaceholder, `${path} names ${name}`);
+        assert.ok(names.has(name ?? "") || isStatus || isPlaceholder, `${path} names ${name}`);
       }
     }
   });

@@ -5,7 +5,7 @@ import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-heal
 import { addDays } from "../../src/insight/question.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { mapLabel } from "../../src/settings/label-mapping.ts";
+import { mapStatus } from "../../src/settings/status-mapping.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -136,7 +136,7 @@ test("a feed is silent once its cadence has passed, by the setting as it is now"
   assert.equal((await healthOf(propertyCode)).feed("inventories").silent, false);
 });
 
-test("labels that nobody has mapped are told with the records that carry them", async () => {
+test("statuses that nobody has mapped are told with the records that carry them", async () => {
   const propertyCode = "LABELS";
   await apply(
     service,
@@ -147,7 +147,7 @@ test("labels that nobody has mapped are told with the records that carry them", 
   );
   const before = await healthOf(propertyCode);
   assert.deepEqual(before.feed("reservations").unmappedLabels, [{ label: "ON HOLD", records: 2 }]);
-  await mapLabel(service.pool, { clientCode: "ACME", resource: "reservations", label: "ON HOLD" }, false);
+  await mapStatus(service.pool, { clientCode: "ACME", resource: "reservations", status: "ON HOLD" }, false);
   const mapped = await healthOf(propertyCode);
   assert.deepEqual(mapped.feed("reservations").unmappedLabels, []);
   assert.equal(mapped.settingsVersion, before.settingsVersion + 1);

@@ -4,7 +4,7 @@ import { COUNT_MAX } from "../../src/apply/ledger/reservation-nights.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/part-name.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { mapLabel } from "../../src/settings/label-mapping.ts";
+import { mapStatus } from "../../src/settings/status-mapping.ts";
 import { type ModelRun, writeBlocks, writeNights } from "../support/insight-model.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -203,7 +203,7 @@ describe("amounts", () => {
   });
 });
 
-describe("labels", () => {
+describe("statuses", () => {
   test("mean what the client code's mapping says when it is asked; what nobody mapped is told apart", async () => {
     await hotelOf("LABELS", [{ status: "WALK IN" }, { status: "conf." }, { status: "CXL" }, {}]);
     const asked = { ...JULY, propertyCode: "LABELS" };
@@ -213,10 +213,10 @@ describe("labels", () => {
         unmappedRooms,
       ]);
     assert.deepEqual(await of(), [[1, 2]]);
-    const label = { clientCode: "ACME", resource: "reservations", label: "WALK IN" } as const;
-    await mapLabel(service.pool, label, true);
+    const status = { clientCode: "ACME", resource: "reservations", status: "WALK IN" } as const;
+    await mapStatus(service.pool, status, true);
     assert.deepEqual(await of(), [[2, 1]]);
-    await mapLabel(service.pool, { ...label, label: "CONFIRMED" }, false);
+    await mapStatus(service.pool, { ...status, status: "CONFIRMED" }, false);
     assert.deepEqual(await of(), [[1, 1]]);
     await service.pool.query("delete from bellhop.status_mapping");
   });

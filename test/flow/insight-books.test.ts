@@ -10,7 +10,7 @@ import {
   type ModelBooks,
   type ModelBy,
   type ModelCell,
-  type ModelLabels,
+  type ModelStatuses,
   type ModelVersion,
   writeBlocks,
   writeNights,
@@ -28,7 +28,7 @@ import {
   randomVersions,
 } from "./insight-fixture.ts";
 
-const LABELS: ModelLabels = {
+const STATUSES: ModelStatuses = {
   deducting: new Set(["CONFIRMED", "In House"]),
   off: new Set(["CANCELLED", "NO SHOW"]),
   holding: new Set(["DEFINITE"]),
@@ -138,7 +138,7 @@ describe("on the books", () => {
             countingOf(hotel.versions, isKnown),
             countingOf(hotel.blocks, isKnown),
             { from, to, by },
-            LABELS,
+            STATUSES,
           ),
         );
         const items = await insightItems(service, "on-the-books", {
@@ -175,7 +175,7 @@ describe("pickup", () => {
         const [by, clock] = [random.pick(BY), random.pick(CLOCKS)];
         const range = { from: FIRST_NIGHT - 5, to: FIRST_NIGHT + DAYS, by };
         const at = (instant: string) =>
-          booksOf(countingOf(hotel.versions, knownAt(clock, instant)), [], range, LABELS);
+          booksOf(countingOf(hotel.versions, knownAt(clock, instant)), [], range, STATUSES);
         const [former, later] = [at(since), at(asOf)];
         const items = await insightItems(service, "pickup", {
           clientCode: "ACME",
@@ -258,7 +258,7 @@ describe("pace", () => {
     const sums = new Map<string, { rooms: number; net: number; gross: number }>();
     for (let night = range.from; night <= range.to; night += 1) {
       const counting = countingOf(known, ({ day }) => day <= night - days);
-      for (const [name, cell] of booksOf(counting, [], { ...range, from: night, to: night }, LABELS)) {
+      for (const [name, cell] of booksOf(counting, [], { ...range, from: night, to: night }, STATUSES)) {
         const group = JSON.stringify(JSON.parse(name).slice(1));
         const { rooms, net, gross } = sums.get(group) ?? { rooms: 0, net: 0, gross: 0 };
         sums.set(group, {

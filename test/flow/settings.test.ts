@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type SettingOf, setSetting, unsetSetting } from "../../src/settings/change-setting.ts";
-import { mapLabel, unmapLabel } from "../../src/settings/label-mapping.ts";
 import { settingsOf, settingsOfClient } from "../../src/settings/property-settings.ts";
+import { mapStatus, unmapStatus } from "../../src/settings/status-mapping.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -57,13 +57,13 @@ test("a property's own setting stands over its client code's, and that over the 
 
 test("every change raises the client code's version by one, and what changes nothing does not", async () => {
   const { pool } = database;
-  const walkIn = { clientCode: "RISE", resource: "reservations", label: "WALK IN" } as const;
+  const walkIn = { clientCode: "RISE", resource: "reservations", status: "WALK IN" } as const;
   const steps: (() => Promise<unknown>)[] = [
     () => setSetting(pool, of("RISE", null, "currency"), "EUR"),
     () => setSetting(pool, of("RISE", "P9", "currency"), "USD"),
-    () => mapLabel(pool, walkIn, true),
-    () => mapLabel(pool, walkIn, false),
-    () => unmapLabel(pool, walkIn),
+    () => mapStatus(pool, walkIn, true),
+    () => mapStatus(pool, walkIn, false),
+    () => unmapStatus(pool, walkIn),
     () => unsetSetting(pool, of("RISE", "P9", "currency")),
   ];
   for (const [place, step] of steps.entries()) {
@@ -72,9 +72,9 @@ test("every change raises the client code's version by one, and what changes not
   }
   assert.equal(await setSetting(pool, of("RISE", null, "currency"), "EUR"), undefined);
   assert.equal(await unsetSetting(pool, of("RISE", "P9", "currency")), undefined);
-  await mapLabel(pool, walkIn, true);
-  await mapLabel(pool, walkIn, true);
-  assert.equal(await unmapLabel(pool, { ...walkIn, label: "OTHER" }), false);
+  await mapStatus(pool, walkIn, true);
+  await mapStatus(pool, walkIn, true);
+  assert.equal(await unmapStatus(pool, { ...walkIn, status: "OTHER" }), false);
   assert.equal(await versionOf("RISE"), steps.length + 1);
   assert.equal(await versionOf("OTHER"), 0);
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canonicalLabel } from "#contract/labels.ts";
 import { checkRecord, readBatch } from "#contract/read-batch.ts";
 import type { Reservation } from "#contract/schema/record-schemas.ts";
+import { knownStatus } from "#contract/statuses.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { lifeOf, reservationsOf } from "./booking-life.ts";
@@ -76,7 +76,7 @@ function booksByRecords(records: readonly FeedRecord[], atMs: number, by: Groupi
   const taken = new Set<string>();
   for (const [key, { json }] of [...newest].sort(([left], [right]) => (left < right ? -1 : 1))) {
     const reservation = JSON.parse(json) as Reservation;
-    if (canonicalLabel("reservations", reservation.status)?.deducts !== true) continue;
+    if (knownStatus("reservations", reservation.status)?.deducts !== true) continue;
     const [stay] = reservation.roomStays;
     assert.ok(stay !== undefined);
     const rooms = Number(reservation.numberOfRooms ?? 1);

@@ -1,4 +1,4 @@
-import { canonicalLabel } from "#contract/labels.ts";
+import { knownStatus } from "#contract/statuses.ts";
 import type { SimulatedRecord } from "#simulator/records.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 
@@ -72,7 +72,7 @@ export class FoldedHotel {
     const rooms = new Map<string, CountedRooms>();
     const shared = new Set<string>();
     for (const { status, numberOfRooms, shareId, roomStays } of this.reservations.values()) {
-      if (canonicalLabel("reservations", status)?.deducts !== true) continue;
+      if (knownStatus("reservations", status)?.deducts !== true) continue;
       const [{ arrivalDate, departureDate, roomTypeCode, groupBlockCode }] = roomStays;
       for (let day = dayOf(arrivalDate); day < dayOf(departureDate); day += 1) {
         const night = `${day} ${shareId}`;
@@ -92,7 +92,7 @@ export class FoldedHotel {
     const rooms = new Map<string, number>();
     for (const { status, numberOfRooms, roomStays } of this.reservations.values()) {
       const [{ arrivalDate, departureDate, roomTypeCode, groupBlockCode }] = roomStays;
-      if (groupBlockCode === undefined || canonicalLabel("reservations", status)?.deducts !== true) continue;
+      if (groupBlockCode === undefined || knownStatus("reservations", status)?.deducts !== true) continue;
       for (let day = dayOf(arrivalDate); day < dayOf(departureDate); day += 1) {
         const key = `${groupBlockCode} ${day} ${roomTypeCode}`;
         rooms.set(key, (rooms.get(key) ?? 0) + numberOfRooms);

@@ -297,7 +297,7 @@ export interface ModelCell {
   blocks: number;
 }
 
-export interface ModelLabels {
+export interface ModelStatuses {
   readonly deducting: ReadonlySet<string>;
   readonly off: ReadonlySet<string>;
   readonly holding: ReadonlySet<string>;
@@ -368,7 +368,7 @@ export function booksOf(
   versions: readonly ModelVersion[],
   blocks: readonly ModelBlock[],
   { from, to, by }: { readonly from: number; readonly to: number; readonly by: ModelBy },
-  labels: ModelLabels,
+  statuses: ModelStatuses,
 ): ModelBooks {
   const books: ModelBooks = new Map();
   for (let night = from; night <= to; night += 1) {
@@ -377,7 +377,7 @@ export function booksOf(
       first <= night && night < first + nights;
     for (const { key, shareId, runs } of versions) {
       for (const run of runs.filter(covers)) {
-        if (labels.deducting.has(run.status)) {
+        if (statuses.deducting.has(run.status)) {
           const cell = cellOf(books, night, run, by);
           if (shareId === null) cell.rooms += run.rooms;
           else shares.set(shareId, [...(shares.get(shareId) ?? []), { key, run }]);
@@ -385,13 +385,13 @@ export function booksOf(
           cell.children += run.children;
           cell.net = plus(cell.net, run.net);
           cell.gross = plus(cell.gross, run.gross);
-        } else if (!labels.off.has(run.status)) cellOf(books, night, run, by).unmapped += run.rooms;
+        } else if (!statuses.off.has(run.status)) cellOf(books, night, run, by).unmapped += run.rooms;
       }
     }
     for (const sharers of shares.values()) settle(books, night, sharers, by);
     for (const { runs } of blocks)
       for (const run of runs.filter(covers))
-        if (labels.holding.has(run.status))
+        if (statuses.holding.has(run.status))
           cellOf(books, night, run, by).blocks += Math.max(run.blocks - (run.pickedUp ?? 0), 0);
   }
   return books;

@@ -32,7 +32,7 @@ export interface Reservation {
   reservationId: string;
   /** Confirmation number. */
   confirmationNumber?: string | undefined;
-  /** Status of the reservation: a label, see the default mapping. */
+  /** Status of the reservation; see the default mapping. */
   status: string;
   /** Date of the booking. */
   bookingDateTime?: Timestamp | undefined;
@@ -85,7 +85,7 @@ export interface Group {
   action?: "COMMIT" | "MODIFY" | "CANCEL" | undefined;
   /** Booking date. */
   bookingDate?: string | undefined;
-  /** Group status code: a label, see the default mapping. */
+  /** Group status code; see the default mapping. */
   groupStatusCode: string;
   /** Start date. */
   startDate: string;

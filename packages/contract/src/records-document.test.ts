@@ -5,7 +5,7 @@ import { DOCUMENTED_LIMITS, generatedSections, writeGenerated } from "./records-
 
 const document = readFileSync(new URL("../../../docs/records.md", import.meta.url), "utf8");
 
-test("docs/records.md lists the fields, codes and labels of the code", () => {
+test("docs/records.md lists the fields, codes and statuses of the code", () => {
   for (const name of Object.keys(generatedSections()))
     assert.ok(document.includes(`<!-- generated: ${name} -->`), name);
   assert.equal(

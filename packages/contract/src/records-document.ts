@@ -1,9 +1,9 @@
 import { DECIMAL_DIGITS_MAX } from "./decimal.ts";
 import { FIELD_KINDS } from "./field-kinds.ts";
-import { KNOWN_LABELS } from "./labels.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { CODE_CHARACTERS_MAX, type FieldSchema, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { KNOWN_STATUSES } from "./statuses.ts";
 import { VIOLATION_CODES } from "./violation.ts";
 import { WARNING_CODES } from "./warnings.ts";
 
@@ -86,7 +86,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["status"],
       open: "which values there are, and which transitions",
       answer:
-        "any text, any transition. [The known labels](#reservation-status) say whether rooms are on the books; another has the warning `status.unmapped`",
+        "any text, any transition. [The known statuses](#reservation-status) say whether rooms are on the books; another has the warning `status.unmapped`",
     },
     {
       fields: ["numberOfRooms"],
@@ -174,7 +174,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["groupStatusCode"],
       open: "which values there are, and which transitions",
       answer:
-        "any text, any transition. [The known labels](#group-status) say whether the block holds rooms; another has the warning `status.unmapped`",
+        "any text, any transition. [The known statuses](#group-status) say whether the block holds rooms; another has the warning `status.unmapped`",
     },
     {
       fields: ["groupTypeCode", "pickupTypeCode"],
@@ -231,7 +231,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
 };
 
 /**
- * The parts of `docs/records.md` that are made from the code: the tables of fields, codes and labels, by the name of the
+ * The parts of `docs/records.md` that are made from the code: the tables of fields, codes and statuses, by the name of the
  * marker between which each stands. A test holds the document to them; `writeGenerated` renews it.
  */
 export function generatedSections(): Readonly<Record<string, string>> {
@@ -240,8 +240,8 @@ export function generatedSections(): Readonly<Record<string, string>> {
     ...Object.fromEntries(RESOURCES.map((resource) => [`gaps-${resource}`, gapTable(resource)])),
     violations: codeTable(VIOLATION_CODES),
     warnings: codeTable(WARNING_CODES),
-    "labels-reservations": labelTable("reservations"),
-    "labels-groups": labelTable("groups"),
+    "statuses-reservations": statusTable("reservations"),
+    "statuses-groups": statusTable("groups"),
   };
 }
 
@@ -296,8 +296,8 @@ function codeTable(codes: Readonly<Record<string, string>>): string {
   return `| Code | Meaning |\n|---|---|\n${rows.join("\n")}\n`;
 }
 
-function labelTable(resource: "reservations" | "groups"): string {
-  const rows = KNOWN_LABELS[resource].map(
+function statusTable(resource: "reservations" | "groups"): string {
+  const rows = KNOWN_STATUSES[resource].map(
     ({ canonical, deducts, spellings }) =>
       `| ${canonical} | ${deducts ? "yes" : "no"} | ${spellings.join(", ")} |`,
   );

@@ -48,7 +48,7 @@ describe("redacting a record", () => {
     }
   });
 
-  test("leaves a valid record of the same identity, dates and label, without any personal text, and is done once", () => {
+  test("leaves a valid record of the same identity, dates and status, without any personal text, and is done once", () => {
     for (const resource of RESOURCES) {
       fc.assert(
         fc.property(validRecords(resource), (record) => {

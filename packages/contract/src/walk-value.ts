@@ -302,7 +302,7 @@ const CHARACTERS_REMEMBERED_MAX = 32;
 const ASCII_MAX = 0x7f;
 
 /**
- * Texts that come again and again, as codes and labels do: found by their bytes without making a string of them. A place
+ * Texts that come again and again, as codes and statuses do: found by their bytes without making a string of them. A place
  * holds the last text that fell there, so it never holds more than a few ten thousand characters.
  */
 export class TextMemory {

@@ -23,8 +23,7 @@ export const WARNING_CODES = {
   "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
   "group.outside-dates": "A block's date lies outside the group's start and end.",
   "group.too-many-blocks": "More than 11,000 group blocks: insight leaves the group's blocks out.",
-  "status.unmapped":
-    "The status label is not mapped: it is kept, counted on its own, and does not hold inventory.",
+  "status.unmapped": "The status is not mapped: it is kept, counted on its own, and does not hold inventory.",
   "room-type.unknown": "The property's inventory feed never named this room type.",
   "warnings.more": "The record has more warnings than are kept.",
 } as const;

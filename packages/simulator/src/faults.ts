@@ -13,7 +13,7 @@ export const FAULTS = {
   skew: "a cancellation has a source time a year too early, or thirty years too late",
   totals: "a night's rooms sold are not the sum of their parts, or a reservation's revenue of a night is not",
   missing: "a reservation is never sent, and counted all the same",
-  unmapped: "a reservation has a status label that nobody knows",
+  unmapped: "a reservation has a status that nobody knows",
   "cancelled-sold": "a cancelled reservation is counted as sold",
   "share-twice": "a shared room is counted for each of those who share it",
   invalid: "a version of a reservation is not valid; the valid one follows on the next day",
@@ -60,7 +60,7 @@ const WRONG_ROOMS_MAX = 3;
 const WRONG_REVENUE_CENTS = 1_000;
 /** Longer stays would leave no night without a fault. */
 const NIGHTS_MAX = 7;
-const UNKNOWN_LABEL = "HOUSE USE";
+const UNKNOWN_STATUS = "HOUSE USE";
 const BEHIND_DAYS = 400;
 /** Beyond any clock. */
 const AHEAD_DAYS = 10_958;
@@ -101,7 +101,7 @@ export class HotelFaults {
   wrongFields(reservation: Reservation): WrongFields | undefined {
     switch (reservation.planted) {
       case "unmapped":
-        return { status: UNKNOWN_LABEL };
+        return { status: UNKNOWN_STATUS };
       case "skew":
         return { modifiedDay: reservation.modifiedDay + (this.#skewed.get(reservation) ?? 0) };
       case "totals":

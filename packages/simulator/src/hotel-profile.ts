@@ -4,7 +4,7 @@ import { SeededRandom } from "./random.ts";
 export type StayState = "reserved" | "waitlisted" | "cancelled" | "no-show" | "checked-in" | "checked-out";
 export type GroupState = "tentative" | "definite" | "lost" | "cancelled";
 
-/** A hotel's status labels, all with a default mapping (docs/records.md). */
+/** A hotel's statuses, all with a default mapping (docs/records.md). */
 interface Vocabulary {
   readonly stays: Readonly<Record<StayState, string>>;
   readonly groups: Readonly<Record<GroupState, string>>;

@@ -29,7 +29,7 @@ export interface StoredContent {
   readonly factsSourceTime: string;
 }
 
-/** What a stored content says: the text of its facts, and its label. */
+/** What a stored content says: the text of its facts, and its status. */
 export interface FactsOfContent {
   readonly facts: string;
   readonly status: string | null;

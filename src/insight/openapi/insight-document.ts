@@ -28,7 +28,7 @@ const ANSWER_FIELDS: Readonly<Record<string, Schema>> = {
     ),
   ),
   settingsVersion: integer(
-    "Raised by every change of the client code's settings and of what its labels mean.",
+    "Raised by every change of the client code's settings and status mappings.",
     0,
     2_147_483_647,
     3,

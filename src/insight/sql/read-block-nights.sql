@@ -1,7 +1,7 @@
--- Group masters' blocks of the nights from $3 to $4, by group, label and room type, with a source time up to $5, received up
+-- Group masters' blocks of the nights from $3 to $4, by group, status and room type, with a source time up to $5, received up
 -- to $6. $7 and $8: groups and the instants of their cutoffs; rooms released later count apart. At most $9 rows.
 select
-  (entry.first_night + passed)::text as night, entry.key as "group", kind.status as label,
+  (entry.first_night + passed)::text as night, entry.key as "group", kind.status,
   kind.room_type_code as "roomType", coalesce(sum(entry.blocks), 0)::float8 as blocks,
   sum(entry.picked_up)::float8 as "pickedUp", sum(entry.original_blocks)::float8 as "originalBlocks",
   -coalesce(sum(entry.blocks) filter (where entry.source_time >= cutoff.passed_at), 0)::float8 as "givenBackAfterCutoff"

@@ -1,5 +1,5 @@
--- The groups and currencies of the property $2, numbered as `changes-of-books` does, with the dimensions that deduct (labels $3) and those
--- that nobody has mapped (neither $3 nor $4), eight bytes each in hexadecimal. $5: labels of groups that deduct, $6: the default currency.
+-- The groups and currencies of the property $2, numbered as `changes-of-books` does, with the dimensions that deduct (statuses $3) and those
+-- that nobody has mapped (neither $3 nor $4), eight bytes each in hexadecimal. $5: statuses of groups that deduct, $6: the default currency.
 with told as materialized (
   select
     dimension,

@@ -1,4 +1,4 @@
--- The reservations that have the night $3 (= $4), whatever their label: of what has a source time up to $5 and was received up
+-- The reservations that have the night $3 (= $4), whatever their status: of what has a source time up to $5 and was received up
 -- to $6, by room type and whatever else is asked of a dimension; at most $7.
 select
   entry.key as "reservationId", entry.share_id as "shareId", kind.status as label, kind.room_type_code as "roomType",

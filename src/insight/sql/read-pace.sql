@@ -1,4 +1,4 @@
--- The booking curves of the nights from $3 to $4 together, up to $5, by grouping and currency, for labels $6: changes by days before the night
+-- The booking curves of the nights from $3 to $4 together, up to $5, by grouping and currency, for statuses $6: changes by days before the night
 -- (src/insight/pace.ts adds them up). A business day is of the time zone $8 and ends $9 minutes after midnight; all that is $10 days before or
 -- more is one. A run of nights is a run of days, too, of which only the ends are summed. Of the cells from ($11 … $14) on the first $15.
 with entry as materialized (

@@ -1,4 +1,4 @@
--- What came onto the books of each night from $3 to $4 after $5 and up to $6, by grouping and currency, for labels $7: at most $9 rows behind
+-- What came onto the books of each night from $3 to $4 after $5 and up to $6, by grouping and currency, for statuses $7: at most $9 rows behind
 -- ($10 … $14). Booked and cancelled are the difference of the two states of each reservation (of each share for a shared room): what
 -- it has more on a night in a group is booked, what it has less is cancelled.
 with kind as materialized (

@@ -1,5 +1,5 @@
 -- Rooms of reservations on the books from the night $3 to $4, by room type and group, with a source time up to $5, received up to $6, under the
--- labels $7; at most $8 rows. Only changes are summed, and nights are laid out at the end; shared rooms are settled night by night.
+-- statuses $7; at most $8 rows. Only changes are summed, and nights are laid out at the end; shared rooms are settled night by night.
 with kind as materialized (
   select
     dimension, room_type_code, group_block_code, dense_rank() over (order by room_type_code, group_block_code) as cell

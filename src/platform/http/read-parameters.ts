@@ -61,7 +61,7 @@ export class QueryParameters {
     this.#values.set(name, value);
   }
 
-  /** A code, id or label: 1 to 128 characters. */
+  /** A code, id or status: 1 to 128 characters. */
   code(name: string): string | undefined {
     const value = this.#values.get(name);
     if (value === undefined) return undefined;

@@ -195,7 +195,7 @@ const takeGrants = namedStatement(
 /** The number of the settings stays: answers that were given name it. */
 const deleteSettings = namedStatement(
   "delete-client-settings",
-  `with labels as (
+  `with mappings as (
     delete from bellhop.status_mapping where client_code = $1
   )
   delete from bellhop.property_setting where client_code = $1`,
@@ -215,7 +215,7 @@ const GONE = Buffer.from("null");
 
 export interface DeletionOrder {
   readonly clientCode: string;
-  /** Null: every property of the client code, with its settings, labels and grants. */
+  /** Null: every property of the client code, with its settings, status mappings and grants. */
   readonly propertyCode: string | null;
   /** Count, and change nothing. */
   readonly isDryRun: boolean;

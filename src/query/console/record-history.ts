@@ -136,7 +136,7 @@ function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
 
 const STATUS_FIELD: Readonly<Partial<Record<ResourceLetter, string>>> = { r: "status", g: "groupStatusCode" };
 
-/** The label that the record carries; null where it has none. */
+/** The status that the record carries; null where it has none. */
 function statusOf(resource: ResourceLetter, record: Buffer): string | null {
   const field = STATUS_FIELD[resource];
   if (field === undefined || record.length > COMPARED_BYTES_MAX) return null;

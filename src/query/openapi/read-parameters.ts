@@ -33,7 +33,7 @@ export function wordOf(
   return query(name, description, { type: "string", enum: [...words], examples: [example] });
 }
 
-/** The schema of a code, id or label. */
+/** The schema of a code, id or status. */
 export function code(example: string): Schema {
   return { type: "string", minLength: 1, maxLength: 128, pattern: "^[^\\u0000]*$", examples: [example] };
 }

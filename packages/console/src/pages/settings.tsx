@@ -1,11 +1,11 @@
 import { useState } from "react";
 import type {
   ClientCodesAnswer,
-  LabelItem,
-  LabelsAnswer,
   SettingItem,
   SettingName,
   SettingsAnswer,
+  StatusesAnswer,
+  StatusItem,
 } from "../contract.ts";
 import { addressOf, tell, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
@@ -67,7 +67,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
         />
       </search>
       <SettingsTable clientCode={clientCode} propertyCode={propertyCode} />
-      {covers(clientCode) && <Labels clientCode={clientCode} />}
+      {covers(clientCode) && <StatusMappings clientCode={clientCode} />}
     </>
   );
 }
@@ -204,40 +204,40 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
   );
 }
 
-function Labels({ clientCode }: { clientCode: string }) {
-  const by = useFilters().filters.get("labels") === "unmapped" ? "unmapped" : undefined;
-  const asked = useList<LabelsAnswer>("labels", { clientCode, by });
+function StatusMappings({ clientCode }: { clientCode: string }) {
+  const by = useFilters().filters.get("statuses") === "unmapped" ? "unmapped" : undefined;
+  const asked = useList<StatusesAnswer>("statuses", { clientCode, by });
   const deed = useDeed();
   const mayChange = useMay()("change-settings");
   return (
     <Section
-      title={`Status labels of ${clientCode}`}
-      aside={<p>Rooms under a label that deducts count on the books.</p>}
+      title={`Status mappings of ${clientCode}`}
+      aside={<p>Rooms under a status that deducts count on the books.</p>}
     >
       <Failure error={deed.error} />
       {asked.data !== undefined && <UnmappedNotice {...asked.data.unmapped} />}
       <search className="filters">
-        <AddressChoice name="labels" label="Labels" options={{ all: "All", unmapped: "Unmapped" }} />
+        <AddressChoice name="statuses" label="Statuses" options={{ all: "All", unmapped: "Unmapped" }} />
       </search>
       <List
         asked={asked}
-        caption={`Status labels of ${clientCode}`}
+        caption={`Status mappings of ${clientCode}`}
         columns={columnsOf(clientCode, deed, mayChange)}
-        keyOf={({ resource, label }) => `${resource} ${label}`}
-        noun={["label"]}
-        empty={<Empty title={by === undefined ? "No record has a label yet" : "Every label is mapped"} />}
+        keyOf={({ resource, status }) => `${resource} ${status}`}
+        noun={["status", "statuses"]}
+        empty={<Empty title={by === undefined ? "No record has a status yet" : "Every status is mapped"} />}
         lines={6}
       />
     </Section>
   );
 }
 
-function UnmappedNotice({ labels, records }: LabelsAnswer["unmapped"]) {
-  if (labels === 0) return null;
+function UnmappedNotice({ statuses, records }: StatusesAnswer["unmapped"]) {
+  if (statuses === 0) return null;
   return (
-    <Notice tone="warn" title={`${writeMany(labels, "label is", "labels are")} not mapped`}>
-      {writeMany(records, "record")} under {labels === 1 ? "it" : "them"} {records === 1 ? "is" : "are"} not
-      on the books until you set whether {labels === 1 ? "it deducts" : "they deduct"}.
+    <Notice tone="warn" title={`${writeMany(statuses, "status is", "statuses are")} not mapped`}>
+      {writeMany(records, "record")} under {statuses === 1 ? "it" : "them"} {records === 1 ? "is" : "are"} not
+      on the books until you set whether {statuses === 1 ? "it deducts" : "they deduct"}.
     </Notice>
   );
 }
@@ -246,13 +246,13 @@ function columnsOf(
   clientCode: string,
   { busy, run }: Deed,
   mayChange: boolean,
-): readonly Column<LabelItem>[] {
-  const set = ({ resource, label }: LabelItem, deducts: boolean) =>
-    run(() => tell("labels/set", { clientCode, resource, label, deducts }), `${label} is changed.`);
-  const unset = ({ resource, label }: LabelItem) =>
-    run(() => tell("labels/unset", { clientCode, resource, label }), `${label} is changed.`);
+): readonly Column<StatusItem>[] {
+  const set = ({ resource, status }: StatusItem, deducts: boolean) =>
+    run(() => tell("statuses/set", { clientCode, resource, status, deducts }), `${status} is changed.`);
+  const unset = ({ resource, status }: StatusItem) =>
+    run(() => tell("statuses/unset", { clientCode, resource, status }), `${status} is changed.`);
   return [
-    { head: "Label", lead: true, cell: ({ label }) => <span className="break">{label}</span> },
+    { head: "Status", lead: true, cell: ({ status }) => <span className="break">{status}</span> },
     { head: "Resource", cell: ({ resource }) => resource },
     { head: "Current records", end: true, cell: ({ records }) => writeCount(records) },
     { head: "Known as", cell: ({ canonical }) => orDash(canonical) },
@@ -264,8 +264,8 @@ function columnsOf(
         if (!mayChange) return value;
         return (
           <Choice
-            label={`Whether ${item.label} deducts`}
-            labelUnseen
+            label={`Whether ${item.status} deducts`}
+            hideLabel
             value={value}
             options={{ yes: "Yes", no: "No" }}
             onChange={(next) => set(item, next === "yes")}
@@ -287,7 +287,7 @@ function columnsOf(
   ];
 }
 
-function SetBy({ by }: { by: LabelItem["by"] }) {
+function SetBy({ by }: { by: StatusItem["by"] }) {
   if (by === "unmapped") return <Badge tone="warn">unmapped</Badge>;
   return by === "mapping" ? <Badge tone="accent">mapping</Badge> : <span className="muted">default</span>;
 }

@@ -114,15 +114,15 @@ export function SelectField<Value extends string>(props: SelectFieldProps<Value>
 interface ChoiceProps<Value extends string>
   extends Omit<SelectFieldProps<Value>, "name" | "defaultValue" | "onChange"> {
   readonly onChange: (value: Value) => void;
-  readonly labelUnseen?: boolean;
+  readonly hideLabel?: boolean;
 }
 
 export function Choice<Value extends string>(props: ChoiceProps<Value>) {
-  const { label, value, options, onChange, labelUnseen = false } = props;
+  const { label, value, options, onChange, hideLabel = false } = props;
   const name = useId();
   return (
     <fieldset className="field">
-      <legend className={labelUnseen ? "unseen" : ""}>{label}</legend>
+      <legend className={hideLabel ? "unseen" : ""}>{label}</legend>
       <div className="choice">
         {pairsOf(options).map(([each, text]) => (
           <label key={each}>

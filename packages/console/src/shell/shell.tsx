@@ -293,7 +293,7 @@ function ThemeChoice() {
   return (
     <Choice
       label="Theme"
-      labelUnseen
+      hideLabel
       value={theme}
       options={{ system: "System", light: "Light", dark: "Dark" }}
       onChange={(next) => {

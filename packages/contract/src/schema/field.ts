@@ -97,11 +97,11 @@ function field<Value>(schema: FieldSchema): Field<Value> {
 export const text = (description: string, example: string) =>
   field<string>({ fieldKind: "text", description, example });
 
-/** A code, id or label of at most 128 characters. */
+/** A code, id or status of at most 128 characters. */
 export const code = (description: string, example: string) =>
   field<string>({ fieldKind: "code", description, example });
 
-/** A code, id or label that must not be empty, because the record cannot be understood without it. */
+/** A code, id or status that must not be empty, because the record cannot be understood without it. */
 export const identity = (description: string, example: string) =>
   field<string>({ fieldKind: "identity", description, example });
 

@@ -1,4 +1,4 @@
--- The changes of the nights from $3 to $4 up to $5, by grouping and currency ($9 where none is named). $6: labels that deduct, $7: that are
+-- The changes of the nights from $3 to $4 up to $5, by grouping and currency ($9 where none is named). $6: statuses that deduct, $7: that are
 -- known and do not, $8: of groups that deduct. A running sum of a cell's changes is what is there; nights are laid out only for
 -- shared rooms. Plan: bitmap scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
 told as materialized (

@@ -35,7 +35,7 @@ export const BlocksPage = ofProperty(function Blocks({ codes }) {
             rows={items}
             empty={
               <Empty title="No group holds rooms in these nights">
-                A group's block counts once its status label holds rooms.
+                A group's block counts once its status holds rooms.
               </Empty>
             }
             keyOf={({ stayDate, group, roomType }) => JSON.stringify([stayDate, group, roomType ?? null])}
@@ -65,7 +65,7 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<B
       ),
     },
     ...(byRoomType ? [roomType] : []),
-    { head: "Label", cell: ({ label, holds }) => <GroupLabel label={label} holds={holds} /> },
+    { head: "Status", cell: ({ label, holds }) => <GroupStatus status={label} holds={holds} /> },
     { head: "Held", end: true, cell: ({ blocks }) => writeCount(blocks) },
     { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
     { head: "By reservations", end: true, cell: ({ pickedUpRebuilt }) => writeCount(pickedUpRebuilt) },
@@ -75,7 +75,7 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<B
   ];
 }
 
-function GroupLabel({ label, holds }: { label: string | null; holds: boolean | null }) {
-  if (label === null) return orDash(label);
-  return holds === null ? <Badge tone="warn">{label}: unmapped</Badge> : label;
+function GroupStatus({ status, holds }: { status: string | null; holds: boolean | null }) {
+  if (status === null) return orDash(status);
+  return holds === null ? <Badge tone="warn">{status}: unmapped</Badge> : status;
 }

@@ -254,20 +254,20 @@ function writeHours(value: number): string {
 }
 
 function Unmapped({ items, codes }: { items: readonly FeedHealthItem[]; codes: PropertyCodes }) {
-  const labels = items.flatMap(({ unmappedLabels }) => unmappedLabels);
-  if (labels.length === 0) return null;
-  const records = labels.reduce((sum, label) => sum + label.records, 0);
-  const words = labels
+  const statuses = items.flatMap(({ unmappedLabels }) => unmappedLabels);
+  if (statuses.length === 0) return null;
+  const records = statuses.reduce((sum, status) => sum + status.records, 0);
+  const words = statuses
     .slice(0, 5)
     .map(({ label }) => label)
     .join(", ");
   return (
     <Notice
       tone="warn"
-      title={`${writeMany(records, "record")} under unmapped labels: ${words}`}
+      title={`${writeMany(records, "record")} under unmapped statuses: ${words}`}
       action={<Link to={propertyPath("/settings", codes)}>Map them</Link>}
     >
-      They do not count on the books until their labels are mapped.
+      They do not count on the books until their statuses are mapped.
     </Notice>
   );
 }

@@ -1,5 +1,5 @@
-/** What a label of a status field means, until a client's own mapping says otherwise. */
-export interface KnownLabel {
+/** What a reservation or group status means, until a client's own mapping says otherwise. */
+export interface KnownStatus {
   /** The one word for all its spellings. */
   readonly canonical: string;
   /** Whether it holds inventory: rooms under it are on the books. */
@@ -9,11 +9,11 @@ export interface KnownLabel {
 }
 
 /**
- * The default mapping (specification, section 3, leaves the values open). A label that is not here is never guessed:
+ * The default mapping (specification, section 3, leaves the values open). A status that is not here is never guessed:
  * it is kept, warned about, and does not deduct until someone maps it. A no-show does not deduct: nobody came.
  * Checked-out stays deduct: the nights were sold.
  */
-export const KNOWN_LABELS = {
+export const KNOWN_STATUSES = {
   reservations: [
     { canonical: "RESERVED", deducts: true, spellings: ["RESERVED", "RESERVE", "BOOKED", "DUE IN", "RES"] },
     { canonical: "CONFIRMED", deducts: true, spellings: ["CONFIRMED", "CONFIRM", "CONF", "GUARANTEED"] },
@@ -39,35 +39,35 @@ export const KNOWN_LABELS = {
     },
     { canonical: "LOST", deducts: false, spellings: ["LOST", "LOS"] },
   ],
-} as const satisfies Record<"reservations" | "groups", readonly KnownLabel[]>;
+} as const satisfies Record<"reservations" | "groups", readonly KnownStatus[]>;
 
 /** A spelling without case and without what stands between its words. */
-function folded(label: string): string {
-  return label
+function folded(status: string): string {
+  return status
     .trim()
     .toUpperCase()
     .replace(/[\s_-]+/g, "");
 }
 
-function bySpelling(labels: readonly KnownLabel[]): ReadonlyMap<string, KnownLabel> {
+function bySpelling(statuses: readonly KnownStatus[]): ReadonlyMap<string, KnownStatus> {
   return new Map(
-    labels.flatMap((label) => label.spellings.map((spelling) => [folded(spelling), label] as const)),
+    statuses.flatMap((status) => status.spellings.map((spelling) => [folded(spelling), status] as const)),
   );
 }
 
 const BY_SPELLING = {
-  reservations: bySpelling(KNOWN_LABELS.reservations),
-  groups: bySpelling(KNOWN_LABELS.groups),
+  reservations: bySpelling(KNOWN_STATUSES.reservations),
+  groups: bySpelling(KNOWN_STATUSES.groups),
 };
 
-// The longest known spelling is far shorter; a label may have 128 characters and is not worth folding then.
-const LABEL_CHARACTERS_MAX = 40;
+// The longest known spelling is far shorter; a status may have 128 characters and is not worth folding then.
+const STATUS_CHARACTERS_MAX = 40;
 
 /**
- * What a label means by default: its canonical word and whether it deducts; undefined when it is not known.
+ * What a status means by default: its canonical word and whether it deducts; undefined when it is not known.
  *
- * @example canonicalLabel("reservations", "In-House")?.canonical // "IN_HOUSE"
+ * @example knownStatus("reservations", "In-House")?.canonical // "IN_HOUSE"
  */
-export function canonicalLabel(resource: "reservations" | "groups", label: string): KnownLabel | undefined {
-  return label.length > LABEL_CHARACTERS_MAX ? undefined : BY_SPELLING[resource].get(folded(label));
+export function knownStatus(resource: "reservations" | "groups", status: string): KnownStatus | undefined {
+  return status.length > STATUS_CHARACTERS_MAX ? undefined : BY_SPELLING[resource].get(folded(status));
 }

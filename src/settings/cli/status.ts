@@ -1,7 +1,7 @@
 import { choice, flag, type Noun, parsed, required, text, verb } from "../../cli/command.ts";
 import { table } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { changeLabel, listLabels } from "../label-mapping.ts";
+import { changeMapping, listStatuses } from "../status-mapping.ts";
 
 const CHARACTERS_MAX = 128;
 
@@ -16,7 +16,7 @@ const named = (value: string, help: string) =>
 const STATUS = {
   clientCode: named("CLIENTCODE", "the client code"),
   resource: required(choice("RESOURCE", ["reservations", "groups"], "what carries the status")),
-  label: named("STATUS", "the status as the hotel sends it, quoted if it has spaces"),
+  status: named("STATUS", "the status as the hotel sends it, quoted if it has spaces"),
 };
 
 const list = verb({
@@ -29,12 +29,12 @@ const list = verb({
   json: '{"items": [{"clientCode", "resource", "label", "records", "canonical", "deducts", "by"}]}',
   run: ({ client, unmapped }, { output, session }) =>
     session.database(async ({ pool }) => {
-      const all = await listLabels(pool, client ?? null);
+      const all = await listStatuses(pool, client ?? null);
       const items = unmapped ? all.filter(({ by }) => by === "unmapped") : all;
-      const rows = items.map(({ clientCode, resource, label, records, canonical, deducts, by }) => [
+      const rows = items.map(({ clientCode, resource, status, records, canonical, deducts, by }) => [
         clientCode,
         resource,
-        label,
+        status,
         String(records),
         deducts ? "yes" : "no",
         by === "unmapped" ? "not mapped" : `${canonical ?? "-"} (${by})`,
@@ -48,7 +48,13 @@ const list = verb({
         "MAPPING",
       ];
       const empty = unmapped ? "Every status is mapped." : "No record carries a status yet.";
-      output.result({ items }, table(heads, rows, empty));
+      const answered = items.map(({ clientCode, resource, status: label, ...rest }) => ({
+        clientCode,
+        resource,
+        label,
+        ...rest,
+      }));
+      output.result({ items: answered }, table(heads, rows, empty));
     }),
 });
 
@@ -60,12 +66,15 @@ const map = verb({
   },
   examples: ['label map ACME reservations "WALK IN" --deducts yes'],
   json: '{"clientCode", "resource", "label", "deducts"}',
-  run: async ({ clientCode, resource, label, deducts: given }, { output, session }) => {
-    const of = { clientCode, resource, label };
+  run: async ({ clientCode, resource, status, deducts: given }, { output, session }) => {
+    const of = { clientCode, resource, status };
     const deducts = given === "yes";
-    await session.database(({ pool, who }) => changeLabel(pool, who, of, deducts));
+    await session.database(({ pool, who }) => changeMapping(pool, who, of, deducts));
     const meaning = deducts ? "counts on the books" : "does not count on the books";
-    output.result({ ...of, deducts }, `Status ${label} ${meaning} for ${clientCode}.`);
+    output.result(
+      { clientCode, resource, label: status, deducts },
+      `Status ${status} ${meaning} for ${clientCode}.`,
+    );
   },
 });
 
@@ -74,12 +83,12 @@ const unmap = verb({
   args: STATUS,
   examples: ['label unmap ACME reservations "WALK IN"'],
   run: async (of, { output, session }) => {
-    const removed = await session.database(({ pool, who }) => changeLabel(pool, who, of, undefined));
+    const removed = await session.database(({ pool, who }) => changeMapping(pool, who, of, undefined));
     if (!removed)
       return output.failure(
-        `${of.clientCode} has no mapping for status ${of.label} (see bellhop label list).`,
+        `${of.clientCode} has no mapping for status ${of.status} (see bellhop label list).`,
       );
-    output.line(`Mapping of ${of.label} removed: the default applies to ${of.clientCode}.`);
+    output.line(`Mapping of ${of.status} removed: the default applies to ${of.clientCode}.`);
     return 0;
   },
 });

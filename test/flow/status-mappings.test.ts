@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type LabelOf, listLabels, mapLabel, unmapLabel } from "../../src/settings/label-mapping.ts";
+import {
+  type ClientStatus,
+  listStatuses,
+  mapStatus,
+  unmapStatus,
+} from "../../src/settings/status-mapping.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { apply, readRequest, reservation } from "./read-fixture.ts";
@@ -11,7 +16,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const WALK_IN: LabelOf = { clientCode: "ACME", resource: "reservations", label: "WALK IN" };
+const WALK_IN: ClientStatus = { clientCode: "ACME", resource: "reservations", status: "WALK IN" };
 const OLD = "2026-01-01T00:00:00Z";
 
 const warnedOf = async (requestId: string) =>
@@ -19,18 +24,18 @@ const warnedOf = async (requestId: string) =>
     (warnings as { code: string }[]).map(({ code }) => code),
   );
 
-test("an unknown label is warned about and counted on its own, until someone maps it", async () => {
+test("an unknown status is warned about and counted on its own, until someone maps it", async () => {
   const first = await apply(service, "reservations", [
     reservation("l1", OLD, { status: "WALK IN" }),
     reservation("l2", OLD, { status: "WALK IN" }),
     reservation("l3", OLD, { status: "Confirmed" }),
   ]);
   assert.deepEqual(await warnedOf(first), ["status.unmapped", "status.unmapped"]);
-  assert.deepEqual(await listLabels(service.pool, "ACME"), [
+  assert.deepEqual(await listStatuses(service.pool, "ACME"), [
     {
       clientCode: "ACME",
       resource: "reservations",
-      label: "Confirmed",
+      status: "Confirmed",
       records: 1,
       canonical: "CONFIRMED",
       deducts: true,
@@ -38,13 +43,13 @@ test("an unknown label is warned about and counted on its own, until someone map
     },
     { ...WALK_IN, records: 2, canonical: null, deducts: false, by: "unmapped" },
   ]);
-  await mapLabel(service.pool, WALK_IN, true);
-  const [, mapped] = await listLabels(service.pool, null);
+  await mapStatus(service.pool, WALK_IN, true);
+  const [, mapped] = await listStatuses(service.pool, null);
   assert.deepEqual(mapped, { ...WALK_IN, records: 2, canonical: null, deducts: true, by: "mapping" });
 });
 
 test("a running service honours a mapping within seconds, of its client code alone", async () => {
-  await mapLabel(service.pool, { ...WALK_IN, clientCode: "OTHER", label: "GHOST" }, true);
+  await mapStatus(service.pool, { ...WALK_IN, clientCode: "OTHER", status: "GHOST" }, true);
   let minute = 0;
   await until(async () => {
     minute += 1;
@@ -59,14 +64,14 @@ test("a running service honours a mapping within seconds, of its client code alo
 });
 
 test("a client code's mapping stands over the default, and gives way to it when it is taken back", async () => {
-  const of: LabelOf = { clientCode: "ACME", resource: "reservations", label: "NO SHOW" };
+  const of: ClientStatus = { clientCode: "ACME", resource: "reservations", status: "NO SHOW" };
   await apply(service, "reservations", [reservation("n1", OLD, { status: "NO SHOW" })]);
   const meaning = async () =>
-    (await listLabels(service.pool, "ACME")).find(({ label }) => label === "NO SHOW");
+    (await listStatuses(service.pool, "ACME")).find(({ status }) => status === "NO SHOW");
   assert.deepEqual([(await meaning())?.deducts, (await meaning())?.by], [false, "default"]);
-  await mapLabel(service.pool, of, true);
+  await mapStatus(service.pool, of, true);
   assert.deepEqual([(await meaning())?.deducts, (await meaning())?.by], [true, "mapping"]);
-  assert.equal(await unmapLabel(service.pool, of), true);
-  assert.equal(await unmapLabel(service.pool, of), false);
+  assert.equal(await unmapStatus(service.pool, of), true);
+  assert.equal(await unmapStatus(service.pool, of), false);
   assert.deepEqual([(await meaning())?.deducts, (await meaning())?.by], [false, "default"]);
 });
