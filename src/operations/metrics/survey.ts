@@ -1,12 +1,173 @@
 import { Counter, Gauge, Registry } from "prom-client";
-import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { letterOf, RESOURCES } from "#contract/resource.ts";
 import { countUnownedBuckets } from "../../platform/db/coordination.ts";
-import { type Asked, query } from "../../platform/db/dialect.ts";
+import { query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import type { MetricValues } from "../../platform/telemetry/metrics.ts";
 import { settingNamed } from "../../settings/setting-values.ts";
+
+/** The database and disk to read. */
+interface Surveyed {
+  readonly on: Queryable;
+  /** Of the embedded database; elsewhere the disk is not ours to see. */
+  readonly dataDirectory: string | undefined;
+}
+
+/** Values by the names of gauges, and what their label says. */
+type Seen = Readonly<Record<string, number | string>>;
+
+/** One look, and the gauges that it sets. */
+interface Look {
+  /** The help of each gauge by its name, which is the column of its value, too. */
+  readonly gauges: Readonly<Record<string, string>>;
+  /** The label of its gauges, which is a column, too. */
+  readonly label?: string;
+  /** Throws what the database answers. */
+  see(surveyed: Surveyed): Promise<readonly Seen[]>;
+}
+
+function asks(name: string, text: string, ...values: readonly unknown[]): Look["see"] {
+  return async ({ on }) => (await query<Seen>(on, namedStatement(name, text), values)).rows;
+}
+
+const LOG_WRITERS = namedStatement(
+  "survey-log-writers",
+  "select log_writer_id::text as log_writer_id from bellhop.log_writer where retired_at is null",
+);
+const BACKLOG = readStatement(new URL("./sql/survey-backlog.sql", import.meta.url));
+const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
+const NO_FEEDS = { feeds: 0, feeds_silent: 0, feed_silence_longest_seconds: 0 };
+
+/** More than that is a fault of a feed, and counting on would cost the database more each time. */
+const HELD_MAX = 100_000;
+
+/** What may change within seconds, and costs some milliseconds to see. */
+const OFTEN: readonly Look[] = [
+  {
+    gauges: {
+      oldest_unapplied_seconds:
+        "Age of the oldest batch that is accepted and not applied; 0 when there is none.",
+      buckets_behind: "Buckets with something that is accepted and not applied.",
+    },
+    async see({ on }) {
+      const { rows } = await on.query<{ log_writer_id: string }>(LOG_WRITERS);
+      return (await query<Seen>(on, BACKLOG, [rows.map(({ log_writer_id }) => log_writer_id)])).rows;
+    },
+  },
+  {
+    gauges: {
+      log_writers: "Log writers that are open, and those that are closed and not applied to their end.",
+    },
+    label: "state",
+    see: asks(
+      "survey-states-of-log-writers",
+      `select state, count(log_writer_id)::integer as log_writers
+      from (values ('open', false), ('sealed', true)) as asked (state, is_sealed)
+      left join bellhop.log_writer on retired_at is null and (sealed_at is not null) = is_sealed
+      group by state`,
+    ),
+  },
+  {
+    gauges: { buckets_unowned: "Buckets that no node applies." },
+    see: async ({ on }) => [{ buckets_unowned: await countUnownedBuckets(on) }],
+  },
+  {
+    // Of this database: nothing that was replaced since can be vacuumed.
+    gauges: { oldest_transaction_seconds: "Age of the database's oldest transaction." },
+    see: asks(
+      "survey-transactions",
+      `select coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)::float8 as oldest_transaction_seconds
+      from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`,
+    ),
+  },
+  {
+    gauges: { disk_free_bytes: "Free bytes under the embedded database." },
+    see: async ({ dataDirectory }) =>
+      dataDirectory === undefined ? [] : [{ disk_free_bytes: await freeDiskBytes(dataDirectory) }],
+  },
+];
+
+/** What grows over hours, and costs more the more there is. */
+const SELDOM: readonly Look[] = [
+  {
+    gauges: { quarantine_held_records: "Records in quarantine, 100,000 at most." },
+    // An index scan. (Citus gathers no rows without a column.)
+    see: asks(
+      "survey-quarantine",
+      `select count(*)::integer as quarantine_held_records
+      from (select 1 from bellhop.quarantine where state = 'h' limit $1) as record`,
+      HELD_MAX,
+    ),
+  },
+  {
+    gauges: {
+      feeds: "Feeds (property and resource) of which batches are expected and came.",
+      feeds_silent: "Feeds whose last batch is longer ago than expected.",
+      feed_silence_longest_seconds:
+        "How much longer ago than expected the last batch of the most silent feed is.",
+    },
+    label: "resource",
+    async see({ on }) {
+      const settings = RESOURCES.map((resource) => settingNamed(`cadence.${resource}`));
+      const names = settings.map(({ name }) => name);
+      const fallbacks = settings.map(({ fallback }) => fallback);
+      const { rows } = await query<Seen>(on, FEEDS, [RESOURCES.map(letterOf), names, fallbacks]);
+      return RESOURCES.map((resource) => {
+        const found = rows.find((row) => row["resource"] === letterOf(resource));
+        return { ...NO_FEEDS, ...found, resource };
+      });
+    },
+  },
+  {
+    gauges: {
+      database_bytes: "Bytes of the database on disk.",
+      log_bytes: "Bytes of the log of accepted batches on disk, with its indexes.",
+      log_partitions: "Partitions of the log of accepted batches.",
+    },
+    see: asks(
+      "survey-sizes",
+      `select pg_database_size(current_database())::float8 as database_bytes,
+        count(partition.inhrelid)::integer as log_partitions,
+        coalesce(sum(pg_total_relation_size(partition.inhrelid)), 0)::float8 as log_bytes
+      from pg_inherits as partition
+      where partition.inhparent = 'bellhop.accept_log'::regclass`,
+    ),
+  },
+  {
+    gauges: {
+      retention_kept_seconds: "How far back everything is known of a kind that something was taken out of.",
+    },
+    label: "kind",
+    see: asks(
+      "survey-retention",
+      `select kind, extract(epoch from clock_timestamp() - min(known_from))::float8 as retention_kept_seconds
+      from bellhop.retention_horizon group by kind`,
+    ),
+  },
+  {
+    gauges: {
+      wal_since_checkpoint_bytes:
+        "Bytes of the write-ahead log since the last checkpoint, which a recovery would read.",
+    },
+    // Some hosts revoke the function.
+    see: asks(
+      "survey-checkpoint",
+      `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 as wal_since_checkpoint_bytes
+      from pg_control_checkpoint()`,
+    ),
+  },
+  {
+    gauges: { wal_files_bytes: "Bytes of the files of the write-ahead log." },
+    // For members of pg_monitor.
+    see: asks(
+      "survey-wal-files",
+      "select coalesce(sum(size), 0)::float8 as wal_files_bytes from pg_ls_waldir()",
+    ),
+  },
+];
 
 /**
  * What the installation is like as a whole. Every node tells the same of what the database knows, so they are not to be added
@@ -14,232 +175,31 @@ import { settingNamed } from "../../settings/setting-values.ts";
  */
 interface SurveyMetrics {
   readonly registry: Registry;
-  readonly feeds: Gauge<"resource">;
-  readonly feedsSilent: Gauge<"resource">;
-  readonly silenceLongest: Gauge<"resource">;
-  readonly held: Gauge;
-  readonly oldestUnapplied: Gauge;
-  readonly bucketsBehind: Gauge;
-  readonly bucketsUnowned: Gauge;
-  readonly logWriters: Gauge<"state">;
-  readonly oldestTransaction: Gauge;
-  readonly databaseBytes: Gauge;
-  readonly logBytes: Gauge;
-  readonly logPartitions: Gauge;
-  readonly retentionKept: Gauge<"kind">;
-  readonly checkpointBytes: Gauge;
-  readonly walBytes: Gauge;
-  readonly diskFreeBytes: Gauge;
   readonly failures: Counter;
+  /** By their names. */
+  readonly gauges: ReadonlyMap<string, Gauge>;
 }
 
 /** Makes them, without any value. */
 export function createSurveyMetrics(): SurveyMetrics {
   const registry = new Registry();
   const registers = [registry];
-  const gauge = <T extends string>(name: string, help: string, labelNames: T[] = []) => {
-    const made = new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
-    // A gauge without labels starts at 0, which /metrics would report until the first reading.
-    if (labelNames.length === 0) made.remove();
-    return made;
-  };
-  return {
-    registry,
-    feeds: gauge("feeds", "Feeds (property and resource) of which batches are expected and came.", [
-      "resource",
-    ]),
-    feedsSilent: gauge("feeds_silent", "Feeds whose last batch is longer ago than expected.", ["resource"]),
-    silenceLongest: gauge(
-      "feed_silence_longest_seconds",
-      "How much longer ago than expected the last batch of the most silent feed is.",
-      ["resource"],
-    ),
-    held: gauge("quarantine_held_records", "Records in quarantine, 100,000 at most."),
-    oldestUnapplied: gauge(
-      "oldest_unapplied_seconds",
-      "Age of the oldest batch that is accepted and not applied; 0 when there is none.",
-    ),
-    bucketsBehind: gauge("buckets_behind", "Buckets with something that is accepted and not applied."),
-    bucketsUnowned: gauge("buckets_unowned", "Buckets that no node applies."),
-    logWriters: gauge(
-      "log_writers",
-      "Log writers that are open, and those that are closed and not applied to their end.",
-      ["state"],
-    ),
-    oldestTransaction: gauge("oldest_transaction_seconds", "Age of the database's oldest transaction."),
-    databaseBytes: gauge("database_bytes", "Bytes of the database on disk."),
-    logBytes: gauge("log_bytes", "Bytes of the log of accepted batches on disk, with its indexes."),
-    logPartitions: gauge("log_partitions", "Partitions of the log of accepted batches."),
-    retentionKept: gauge(
-      "retention_kept_seconds",
-      "How far back everything is known of a kind that something was taken out of.",
-      ["kind"],
-    ),
-    checkpointBytes: gauge(
-      "wal_since_checkpoint_bytes",
-      "Bytes of the write-ahead log since the last checkpoint, which a recovery would read.",
-    ),
-    walBytes: gauge("wal_files_bytes", "Bytes of the files of the write-ahead log."),
-    diskFreeBytes: gauge("disk_free_bytes", "Free bytes under the embedded database."),
-    failures: new Counter({
-      name: "bellhop_survey_failures_total",
-      help: "Looks at the installation that failed.",
-      registers,
-    }),
-  };
+  const gauges = new Map<string, Gauge>();
+  for (const { gauges: helps, label } of [...OFTEN, ...SELDOM])
+    for (const [name, help] of Object.entries(helps)) {
+      const labelNames = label === undefined ? [] : [label];
+      const gauge = new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
+      // A gauge without labels starts at 0, which /metrics would report until the first reading.
+      if (label === undefined) gauge.remove();
+      gauges.set(name, gauge);
+    }
+  const failures = new Counter({
+    name: "bellhop_survey_failures_total",
+    help: "Looks at the installation that failed.",
+    registers,
+  });
+  return { registry, failures, gauges };
 }
-
-/** Log writers that are not retired, one row each: open ones, and sealed ones that are not applied to their end. */
-const LOG_WRITERS = namedStatement(
-  "survey-log-writers",
-  `select log_writer_id::text as log_writer_id, sealed_at is not null as is_sealed from bellhop.log_writer where retired_at is null`,
-);
-const BACKLOG = readStatement(new URL("./sql/survey-backlog.sql", import.meta.url));
-/** Quarantined records, $1 at most: an index scan. (Citus gathers no rows without a column.) */
-const QUARANTINE = namedStatement(
-  "survey-quarantine",
-  `select count(*)::integer as held from (select 1 from bellhop.quarantine where state = 'h' limit $1) as record`,
-);
-/** The age of this database's longest transaction: nothing that was replaced since can be vacuumed. */
-const TRANSACTIONS = namedStatement(
-  "survey-transactions",
-  `select coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)::float8 as oldest_seconds
-  from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid()`,
-);
-/** Bytes of the database and of its log with indexes and partitions. */
-const SIZES = namedStatement(
-  "survey-sizes",
-  `select pg_database_size(current_database())::float8 as database_bytes,
-    count(partition.inhrelid)::integer as log_partitions,
-    coalesce(sum(pg_total_relation_size(partition.inhrelid)), 0)::float8 as log_bytes
-  from pg_inherits as partition
-  where partition.inhparent = 'bellhop.accept_log'::regclass`,
-);
-/** How far back everything is known of each kind that retention has expired something of. */
-const RETENTION = namedStatement(
-  "survey-retention",
-  `select kind, extract(epoch from clock_timestamp() - min(known_from))::float8 as kept_seconds
-  from bellhop.retention_horizon group by kind`,
-);
-/** Bytes of the write-ahead log that a recovery from now would read. Some hosts revoke the function. */
-const CHECKPOINT = namedStatement(
-  "survey-checkpoint",
-  `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 as bytes from pg_control_checkpoint()`,
-);
-/** Bytes of the files of the write-ahead log. For members of pg_monitor. */
-const WAL_FILES = namedStatement(
-  "survey-wal-files",
-  `select coalesce(sum(size), 0)::float8 as bytes from pg_ls_waldir()`,
-);
-const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
-
-/** More than that is a fault of a feed, and counting on would cost the database more each time. */
-const HELD_MAX = 100_000;
-
-/** The database and disk to read, and the gauges to set. */
-interface Surveyed {
-  readonly on: Queryable;
-  readonly metrics: SurveyMetrics;
-  /** Of the embedded database; elsewhere the disk is not ours to see. */
-  readonly dataDirectory: string | undefined;
-}
-
-/** One look: what it asks, and which gauges it sets. Throws what the database answers. */
-type Look = (surveyed: Surveyed) => Promise<void>;
-
-const firstOf = async <Row extends object>(
-  on: Queryable,
-  ask: Asked,
-  values: readonly unknown[] = [],
-): Promise<Row> => {
-  const [row] = (await query<Row>(on, ask, values)).rows;
-  if (row === undefined) throw new Error(`${ask.name} has no answer.`);
-  return row;
-};
-
-async function lookAtBacklog({ on, metrics }: Surveyed): Promise<void> {
-  const { rows: logWriters } = await on.query<{ log_writer_id: string; is_sealed: boolean }>(LOG_WRITERS);
-  const sealed = logWriters.filter(({ is_sealed }) => is_sealed).length;
-  metrics.logWriters.set({ state: "open" }, logWriters.length - sealed);
-  metrics.logWriters.set({ state: "sealed" }, sealed);
-  const values = [logWriters.map(({ log_writer_id }) => log_writer_id)];
-  const backlog = await firstOf<{ buckets: number; oldest_seconds: number }>(on, BACKLOG, values);
-  metrics.bucketsBehind.set(backlog.buckets);
-  metrics.oldestUnapplied.set(Math.max(0, backlog.oldest_seconds));
-}
-
-async function lookAtBuckets({ on, metrics }: Surveyed): Promise<void> {
-  metrics.bucketsUnowned.set(await countUnownedBuckets(on));
-}
-
-async function lookAtTransactions({ on, metrics }: Surveyed): Promise<void> {
-  metrics.oldestTransaction.set((await firstOf<{ oldest_seconds: number }>(on, TRANSACTIONS)).oldest_seconds);
-}
-
-async function lookAtDisk({ metrics, dataDirectory }: Surveyed): Promise<void> {
-  if (dataDirectory !== undefined) metrics.diskFreeBytes.set(await freeDiskBytes(dataDirectory));
-}
-
-async function lookAtQuarantine({ on, metrics }: Surveyed): Promise<void> {
-  metrics.held.set((await firstOf<{ held: number }>(on, QUARANTINE, [HELD_MAX])).held);
-}
-
-async function lookAtFeeds({ on, metrics }: Surveyed): Promise<void> {
-  const settings = RESOURCES.map((resource) => settingNamed(`cadence.${resource}`));
-  const { rows } = await query<{
-    resource: ResourceLetter;
-    feeds: number;
-    silent: number;
-    longest_seconds: number;
-  }>(on, FEEDS, [
-    RESOURCES.map(letterOf),
-    settings.map(({ name }) => name),
-    settings.map(({ fallback }) => fallback),
-  ]);
-  for (const resource of RESOURCES) {
-    const found = rows.find((row) => resourceOf(row.resource) === resource);
-    metrics.feeds.set({ resource }, found?.feeds ?? 0);
-    metrics.feedsSilent.set({ resource }, found?.silent ?? 0);
-    metrics.silenceLongest.set({ resource }, found?.longest_seconds ?? 0);
-  }
-}
-
-async function lookAtSizes({ on, metrics }: Surveyed): Promise<void> {
-  const sizes = await firstOf<{ database_bytes: number; log_partitions: number; log_bytes: number }>(
-    on,
-    SIZES,
-  );
-  metrics.databaseBytes.set(sizes.database_bytes);
-  metrics.logBytes.set(sizes.log_bytes);
-  metrics.logPartitions.set(sizes.log_partitions);
-}
-
-async function lookAtRetention({ on, metrics }: Surveyed): Promise<void> {
-  const { rows } = await on.query<{ kind: string; kept_seconds: number }>(RETENTION);
-  for (const { kind, kept_seconds } of rows) metrics.retentionKept.set({ kind }, kept_seconds);
-}
-
-async function lookAtCheckpoint({ on, metrics }: Surveyed): Promise<void> {
-  metrics.checkpointBytes.set((await firstOf<{ bytes: number }>(on, CHECKPOINT)).bytes);
-}
-
-async function lookAtWalFiles({ on, metrics }: Surveyed): Promise<void> {
-  metrics.walBytes.set((await firstOf<{ bytes: number }>(on, WAL_FILES)).bytes);
-}
-
-/** What may change within seconds, and costs some milliseconds to see. */
-const OFTEN: readonly Look[] = [lookAtBacklog, lookAtBuckets, lookAtTransactions, lookAtDisk];
-
-/** What grows over hours, and costs more the more there is. */
-const SELDOM: readonly Look[] = [
-  lookAtQuarantine,
-  lookAtFeeds,
-  lookAtSizes,
-  lookAtRetention,
-  lookAtCheckpoint,
-  lookAtWalFiles,
-];
 
 /**
  * How often it is looked, in milliseconds; the first time soon after the start. A look that takes long comes again later: after
@@ -247,7 +207,7 @@ const SELDOM: readonly Look[] = [
  */
 const PACE = { first: 500, often: 10_000, seldom: 60_000, restPerWork: 20 };
 
-export interface SurveyOptions extends Omit<Surveyed, "metrics"> {
+export interface SurveyOptions extends Surveyed {
   /** A look failed; the others go on, and it is tried again. */
   failed(error: unknown): void;
   readonly pace?: typeof PACE;
@@ -268,7 +228,9 @@ export function startSurvey({ failed, pace = PACE, ...surveyed }: SurveyOptions)
   const look = async (one: Look): Promise<void> => {
     if (stopped) return;
     try {
-      await one({ ...surveyed, metrics });
+      for (const { [one.label ?? ""]: of, ...values } of await one.see(surveyed))
+        for (const [name, value] of Object.entries(values))
+          metrics.gauges.get(name)?.set(one.label === undefined ? {} : { [one.label]: of }, Number(value));
     } catch (error) {
       if (stopped) return;
       metrics.failures.inc();

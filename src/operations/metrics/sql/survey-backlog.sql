@@ -1,8 +1,8 @@
 -- Of all buckets what is accepted and not applied in the log writers $1: how many of them have something, and how long the oldest of
 -- it has waited. For each bucket and log writer the end of an index of cursors and the next entry of the log's primary key.
 -- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
-select count(distinct home.bucket)::integer as buckets,
-  coalesce(extract(epoch from clock_timestamp() - min(part.received_at)), 0)::float8 as oldest_seconds
+select count(distinct home.bucket)::integer as buckets_behind,
+  greatest(0, extract(epoch from clock_timestamp() - min(part.received_at)))::float8 as oldest_unapplied_seconds
 from bellhop.bucket_lease as home
 cross join unnest($1::bigint[]) as log_writer (log_writer_id)
 left join lateral (

@@ -3,8 +3,8 @@
 -- how long the most silent of them has been. $1 resources, $2 the settings' names, $3 their defaults.
 -- For each property and resource the end of feed_arrival's primary key and two look-ups of settings.
 select expected.resource, count(*)::integer as feeds,
-  count(*) filter (where late.seconds > 0)::integer as silent,
-  greatest(coalesce(max(late.seconds), 0), 0)::float8 as longest_seconds
+  count(*) filter (where late.seconds > 0)::integer as feeds_silent,
+  greatest(coalesce(max(late.seconds), 0), 0)::float8 as feed_silence_longest_seconds
 from bellhop.property as property
 cross join unnest($1::"char"[], $2::text[], $3::text[]) as expected (resource, setting, fallback)
 cross join lateral (

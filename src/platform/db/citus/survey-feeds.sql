@@ -6,8 +6,8 @@ with newest as materialized (
   group by bucket, property_id, resource
 )
 select expected.resource, count(*)::integer as feeds,
-  count(*) filter (where late.seconds > 0)::integer as silent,
-  greatest(coalesce(max(late.seconds), 0), 0)::float8 as longest_seconds
+  count(*) filter (where late.seconds > 0)::integer as feeds_silent,
+  greatest(coalesce(max(late.seconds), 0), 0)::float8 as feed_silence_longest_seconds
 from newest
 join bellhop.property as property on property.property_id = newest.property_id
 join unnest($1::"char"[], $2::text[], $3::text[]) as expected (resource, setting, fallback)
