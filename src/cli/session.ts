@@ -1,10 +1,11 @@
 import { userInfo } from "node:os";
-import pg from "pg";
+import type pg from "pg";
 import { type Config, readConfig } from "../config.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { createSealer, type Sealer } from "../identity/seal.ts";
 import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { BackupError } from "../operations/backup/backup-error.ts";
+import { withSession } from "../platform/db/connection.ts";
 import { type Database, openDatabase } from "../platform/db/open-database.ts";
 import { createLogger, type Logger } from "../platform/telemetry/log.ts";
 
@@ -74,16 +75,9 @@ export class Session {
     name: string,
     work: (client: pg.Client, opened: Opened) => Promise<Result>,
   ): Promise<Result> {
-    return this.database(async (opened) => {
-      const client = new pg.Client({ ...opened.database.clientConfig, application_name: `bellhop ${name}` });
-      client.on("error", () => undefined);
-      await client.connect();
-      try {
-        return await work(client, opened);
-      } finally {
-        await client.end();
-      }
-    });
+    return this.database((opened) =>
+      withSession(opened.database.clientConfig, name, (client) => work(client, opened)),
+    );
   }
 
   /** The administration of clients, tokens and keys. */

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { ROW_SUM, type RowSum } from "../../apply/state/state-schema.ts";
 import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
-import { copyPartsIn } from "../../platform/db/copy.ts";
+import { copyOut, copyPartsIn } from "../../platform/db/copy.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { openWindows } from "../../retention/open-windows.ts";
 import { BackupError } from "./backup-error.ts";
@@ -69,9 +69,16 @@ export async function prepareTables(
   await client.query(`truncate ${names.join(", ")} cascade`);
 }
 
-/** A table as the parts that `fillTable` takes. */
-export function copyOutStatement(description: TableDescription): string {
-  return `copy (select ${columnList(description)} from ${description.table}) to stdout (format binary)`;
+/** Some parts are held at once, raw and compressed; smaller ones compress worse and cost more calls. */
+export const PART_BYTES = 4 * 1_048_576;
+
+/** Reads one table as the parts that `fillTable` takes, and counts its rows. */
+export function copyTableOut(
+  client: pg.ClientBase,
+  description: TableDescription,
+): ReturnType<typeof copyOut> {
+  const statement = `copy (select ${columnList(description)} from ${description.table}) to stdout (format binary)`;
+  return copyOut(client, statement, PART_BYTES);
 }
 
 /** Fills one table with the parts of its binary COPY; answers how many rows they were. */

@@ -40,6 +40,24 @@ export interface TableSum {
   readonly sha256: string;
 }
 
+/** Sums up the parts of a table as they pass. */
+export class PartsSum {
+  readonly #hash = createHash("sha256");
+  parts = 0;
+  #bytes = 0;
+
+  add(part: Buffer): void {
+    this.#hash.update(part);
+    this.parts += 1;
+    this.#bytes += part.length;
+  }
+
+  /** To be asked once all parts have passed. */
+  of(table: string, rows: number): TableSum {
+    return { table, rows, bytes: this.#bytes, parts: this.parts, sha256: this.#hash.digest("hex") };
+  }
+}
+
 /** What a backup says after its tables. */
 export interface BackupManifest {
   readonly headerSha256: string;

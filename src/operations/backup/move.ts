@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { PassThrough } from "node:stream";
-import pg from "pg";
+import type pg from "pg";
+import { withSession } from "../../platform/db/connection.ts";
 import { countPresent } from "../../platform/db/coordination.ts";
-import { copyOut } from "../../platform/db/copy.ts";
 import {
   clearUnfinished,
   markUnfinished,
@@ -15,7 +13,7 @@ import { BackupError } from "./backup-error.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import {
   analyzeTables,
-  copyOutStatement,
+  copyTableOut,
   fillTable,
   moveIdentities,
   prepareTables,
@@ -24,7 +22,7 @@ import {
 import { claimDatabase, FILLING_NOTE } from "./restore.ts";
 import { settleFilled } from "./settle-filled.ts";
 import { tablesOf } from "./table-class.ts";
-import { PART_BYTES, withSnapshot } from "./write-backup.ts";
+import { withSnapshot } from "./write-backup.ts";
 
 const UNDO = "drop schema bellhop_unfinished cascade";
 const MOVING_NOTE = `A bellhop move of this database was cut off or is under way: run it again, or, to go on here, ${UNDO}.`;
@@ -47,20 +45,6 @@ export interface MoveReport {
   readonly tables: readonly { readonly table: string; readonly rows: number }[];
 }
 
-async function withClient<Result>(
-  config: pg.ClientConfig,
-  work: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({ ...config, application_name: "bellhop move" });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
 /** Nobody starts a service on it from here on, and nobody may have: a batch that it took now would be left behind. */
 async function closeSource(client: pg.Client, { from, log }: MoveOptions): Promise<void> {
   const unfinished = await readUnfinished(client);
@@ -71,31 +55,6 @@ async function closeSource(client: pg.Client, { from, log }: MoveOptions): Promi
   if ((await countPresent(client)).size === 0) return;
   await clearUnfinished(client);
   throw new BackupError("The service is running on this database: stop every node, then move it.");
-}
-
-/** One table from one database to the other, no faster than that takes it; answers its rows. */
-async function copyTable(
-  source: pg.Client,
-  target: pg.Client,
-  description: TableDescription,
-): Promise<number> {
-  const parts = new PassThrough({ objectMode: true, highWaterMark: 2 });
-  // What ends it early is heard of by `filled`.
-  parts.on("error", () => undefined);
-  const filled = fillTable(target, description, parts);
-  filled.catch(() => undefined);
-  try {
-    const rows = await copyOut(source, copyOutStatement(description), PART_BYTES, async (part) => {
-      if (!parts.write(part)) await Promise.race([once(parts, "drain"), filled]);
-    });
-    parts.end();
-    if ((await filled) !== rows) throw new BackupError(`Not all rows of ${description.table} arrived.`);
-    return rows;
-  } catch (error) {
-    parts.destroy(error as Error);
-    await filled.catch(() => undefined);
-    throw error;
-  }
 }
 
 async function compareTable(
@@ -117,7 +76,8 @@ async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveRep
     const moved: { table: string; rows: number }[] = [];
     for (const description of tables) {
       progress?.(`moving ${description.table}`);
-      moved.push({ table: description.table, rows: await copyTable(source, target, description) });
+      const rows = await fillTable(target, description, copyTableOut(source, description).parts);
+      moved.push({ table: description.table, rows });
     }
     await moveIdentities(target, tables);
     await analyzeTables(target, tables);
@@ -136,10 +96,10 @@ async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveRep
  */
 export async function move(options: MoveOptions): Promise<MoveReport> {
   const { from, to, toName, rehearsal } = options;
-  return withClient(from, async (source) => {
+  return withSession(from, "move", async (source) => {
     await closeSource(source, options);
     try {
-      const report = await withClient(to, async (target) => {
+      const report = await withSession(to, "move", async (target) => {
         const copied = await copyAll(target, options);
         await settleFilled(target, { nothingLost: true });
         return copied;

@@ -1,22 +1,21 @@
-import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
 import { type ArchiveEntry, DamagedBackupError, readEntries } from "./archive.ts";
 import { BackupError } from "./backup-error.ts";
 import type { TableDescription } from "./describe-tables.ts";
+import { PART_BYTES } from "./fill-tables.ts";
 import {
   type BackupHeader,
   type BackupManifest,
   HEADER_NAME,
   MANIFEST_NAME,
+  PartsSum,
   partName,
   readHeader,
   readManifest,
   sha256,
-  type TableSum,
 } from "./manifest.ts";
-import { PART_BYTES } from "./write-backup.ts";
 
 const inflate = promisify(zstdDecompress) as (
   bytes: Buffer,
@@ -32,7 +31,7 @@ export interface BackupContent {
 /** What is done with each table of a backup, in their order. */
 export interface BackupReader {
   /** What comes first, before any table. */
-  begin(header: BackupHeader): Promise<void>;
+  begin?(header: BackupHeader): Promise<void>;
   /** Reads all parts of a table; answers how many rows they were, or undefined where it does not know. */
   table(description: TableDescription, parts: AsyncIterable<Buffer>): Promise<number | undefined>;
 }
@@ -66,52 +65,16 @@ class Entries {
 }
 
 /** The parts of one table, summed up as they pass. */
-class TableParts {
-  readonly #table: string;
-  readonly #entries: Entries;
-  readonly #sum = createHash("sha256");
-  #parts = 0;
-  #bytes = 0;
-
-  constructor(table: string, entries: Entries) {
-    this.#table = table;
-    this.#entries = entries;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    for (;;) {
-      const name = partName(this.#table, this.#parts + 1);
-      if ((await this.#entries.peek())?.name !== name) return;
-      const content = await this.#entries.take(name);
-      const part = await inflate(content, { maxOutputLength: PART_BYTES }).catch((cause: unknown) => {
-        throw new DamagedBackupError(`its part ${name} is damaged.`, { cause });
-      });
-      this.#parts += 1;
-      this.#bytes += part.length;
-      this.#sum.update(part);
-      yield part;
-    }
-  }
-
-  /** To be asked once all parts have passed. */
-  total(): Omit<TableSum, "rows"> {
-    return { table: this.#table, parts: this.#parts, bytes: this.#bytes, sha256: this.#sum.digest("hex") };
-  }
-}
-
-type Found = Omit<TableSum, "rows"> & { readonly rows: number | undefined };
-
-function compare(found: readonly Found[], said: readonly TableSum[]): void {
-  if (said.length !== found.length) throw new DamagedBackupError("its manifest is of other tables.");
-  for (const [at, sum] of said.entries()) {
-    const other = found[at];
-    const isSame =
-      other?.table === sum.table &&
-      other.parts === sum.parts &&
-      other.bytes === sum.bytes &&
-      other.sha256 === sum.sha256 &&
-      (other.rows ?? sum.rows) === sum.rows;
-    if (!isSame) throw new DamagedBackupError(`the rows of ${sum.table} are not those that were written.`);
+async function* partsOf(table: string, entries: Entries, sum: PartsSum): AsyncGenerator<Buffer> {
+  for (;;) {
+    const name = partName(table, sum.parts + 1);
+    if ((await entries.peek())?.name !== name) return;
+    const content = await entries.take(name);
+    const part = await inflate(content, { maxOutputLength: PART_BYTES }).catch((cause: unknown) => {
+      throw new DamagedBackupError(`its part ${name} is damaged.`, { cause });
+    });
+    sum.add(part);
+    yield part;
   }
 }
 
@@ -119,18 +82,24 @@ async function readStream(source: AsyncIterable<Buffer>, reader: BackupReader): 
   const entries = new Entries(readEntries(source));
   const headerText = await entries.take(HEADER_NAME);
   const header = readHeader(headerText);
-  await reader.begin(header);
-  const found: Found[] = [];
+  await reader.begin?.(header);
+  const found: { readonly table: string; readonly sum: PartsSum; readonly rows: number | undefined }[] = [];
   for (const description of header.tables) {
-    const parts = new TableParts(description.table, entries);
-    const rows = await reader.table(description, parts);
-    found.push({ ...parts.total(), rows });
+    const { table } = description;
+    const sum = new PartsSum();
+    found.push({ table, sum, rows: await reader.table(description, partsOf(table, entries, sum)) });
   }
   const manifest = readManifest(await entries.take(MANIFEST_NAME));
   if ((await entries.peek()) !== undefined) throw new DamagedBackupError("something follows its end.");
   if (manifest.headerSha256 !== sha256(headerText))
     throw new DamagedBackupError("its first entry was changed.");
-  compare(found, manifest.tables);
+  if (manifest.tables.length !== found.length)
+    throw new DamagedBackupError("its manifest is of other tables.");
+  for (const [at, { table, sum, rows }] of found.entries()) {
+    const said = manifest.tables[at];
+    if (said === undefined || !isDeepStrictEqual(sum.of(table, rows ?? said.rows), said))
+      throw new DamagedBackupError(`the rows of ${table} are not those that were written.`);
+  }
   return { header, manifest };
 }
 
@@ -172,7 +141,6 @@ export async function verifyBackup(
 ): Promise<BackupContent & { readonly kept: CopiedTable | undefined }> {
   let found: CopiedTable | undefined;
   const content = await readBackup(path, {
-    begin: async () => undefined,
     async table(description, parts) {
       const copied: Buffer[] = [];
       for await (const part of parts) if (description.table === kept) copied.push(part);

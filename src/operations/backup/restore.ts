@@ -1,7 +1,8 @@
-import pg from "pg";
+import type pg from "pg";
 import { type ReplayReport, replay } from "../../apply/replay.ts";
 import { dropStateSchema, type StateDigest } from "../../apply/state/state-schema.ts";
 import { type KeySealer, openEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
+import { withSession } from "../../platform/db/connection.ts";
 import { readCopiedRows } from "../../platform/db/copy.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import {
@@ -233,12 +234,5 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
     throw new BackupError(
       "Change numbers are of the state, which this backup does not hold: --nothing-lost is for one taken with --with-state.",
     );
-  const client = new pg.Client({ ...options.clientConfig, application_name: "bellhop restore" });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return await restoreInto(client, options);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  return withSession(options.clientConfig, "restore", (client) => restoreInto(client, options));
 }

@@ -1,25 +1,24 @@
-import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, zstdCompress } from "node:zlib";
-import pg from "pg";
+import type pg from "pg";
 import { readReplayHorizon } from "../../apply/replay.ts";
 import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
-import { endWithClient } from "../../platform/db/connection.ts";
+import { endWithClient, tellProcess, withSession } from "../../platform/db/connection.ts";
 import { holdOffExclusiveWork } from "../../platform/db/coordination.ts";
-import { copyOut } from "../../platform/db/copy.ts";
 import { limitationOf } from "../../platform/db/dialect.ts";
 import { CODE_VERSION, readRecords } from "../../platform/db/migrate.ts";
 import { ARCHIVE_END, entryBytes } from "./archive.ts";
 import { BackupError } from "./backup-error.ts";
 import type { BackupSink } from "./backup-file.ts";
 import { describeTables, type TableDescription } from "./describe-tables.ts";
-import { copyOutStatement } from "./fill-tables.ts";
+import { copyTableOut } from "./fill-tables.ts";
 import {
   type BackupHeader,
   type BackupManifest,
   HEADER_NAME,
   MANIFEST_NAME,
   newHeader,
+  PartsSum,
   partName,
   sealText,
   sha256,
@@ -44,10 +43,7 @@ export async function withSnapshot<Result>(
   tables: readonly string[],
   work: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({ ...clientConfig, application_name: "bellhop backup" });
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+  return withSession(clientConfig, "backup", async (client) => {
     const limitation = await limitationOf(client, "backup");
     if (limitation !== undefined) throw new BackupError(limitation);
     await endWithClient(client);
@@ -61,13 +57,8 @@ export async function withSnapshot<Result>(
     await client.query(`lock table ${described.map(({ table }) => table).join(", ")} in access share mode`);
     // Partitions that came before the lock was had.
     return await work({ client, tables: await describeTables(client, tables) });
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  });
 }
-
-/** Some parts are held at once, raw and compressed; smaller ones compress worse and cost more calls. */
-export const PART_BYTES = 4 * 1_048_576;
 
 const compress = promisify(zstdCompress) as (
   bytes: Buffer,
@@ -109,7 +100,7 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
   const records = await readRecords(client);
   const { takenAt = "", postgres = "" } = rows[0] ?? {};
   const version = CODE_VERSION;
-  const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table]?.class === "kept");
+  const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table] === "kept");
   return newHeader({
     version,
     takenAt,
@@ -120,63 +111,37 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
   });
 }
 
-/** Writes entries and counts their bytes. */
-class Entries {
-  readonly #sink: BackupSink;
-  readonly #atMs: number;
-  bytes = 0;
-
-  constructor(sink: BackupSink, atMs: number) {
-    this.#sink = sink;
-    this.#atMs = atMs;
-  }
-
-  async add(name: string, content: Buffer): Promise<void> {
-    await this.raw(entryBytes({ name, content }, this.#atMs));
-  }
-
-  async raw(bytes: Buffer): Promise<void> {
-    await this.#sink.write(bytes);
-    this.bytes += bytes.length;
-  }
-}
-
-async function writeTable(
-  client: pg.Client,
-  description: TableDescription,
-  entries: Entries,
-): Promise<TableSum> {
-  const { table } = description;
-  const sum = createHash("sha256");
-  let [parts, bytes] = [0, 0];
-  const rows = await copyOut(client, copyOutStatement(description), PART_BYTES, async (part) => {
-    sum.update(part);
-    bytes += part.length;
-    parts += 1;
-    await entries.add(partName(table, parts), await compress(part, ZSTD));
-  });
-  return { table, rows, bytes, parts, sha256: sum.digest("hex") };
-}
-
 async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promise<BackupReport> {
+  const { client } = snapshot;
   const { sink, opened, progress } = options;
-  const withState = options.withState || (await isStateNeeded(snapshot.client));
-  const header = await describeSnapshot(snapshot, withState);
-  const session = await snapshot.client.query<{ pid: number }>("select pg_backend_pid() as pid");
-  opened?.(session.rows[0]?.pid ?? 0);
-  const entries = new Entries(sink, Date.parse(header.takenAt));
+  const header = await describeSnapshot(snapshot, options.withState || (await isStateNeeded(client)));
+  tellProcess(client, (processId) => opened?.(processId));
+  let bytes = 0;
+  const write = async (written: Buffer) => {
+    await sink.write(written);
+    bytes += written.length;
+  };
+  const atMs = Date.parse(header.takenAt);
+  const add = (name: string, content: Buffer) => write(entryBytes({ name, content }, atMs));
   const headerText = sealText(header);
-  await entries.add(HEADER_NAME, headerText);
+  await add(HEADER_NAME, headerText);
   const tables: TableSum[] = [];
   for (const description of header.tables) {
-    tables.push(await writeTable(snapshot.client, description, entries));
-    progress?.(description.table, entries.bytes);
+    const { table } = description;
+    const sum = new PartsSum();
+    const copy = copyTableOut(client, description);
+    for await (const part of copy.parts) {
+      sum.add(part);
+      await add(partName(table, sum.parts), await compress(part, ZSTD));
+    }
+    tables.push(sum.of(table, await copy.rows));
+    progress?.(table, bytes);
   }
-  const state = await digestState(snapshot.client, STATE_SCHEMA);
+  const state = await digestState(client, STATE_SCHEMA);
   const manifest = { headerSha256: sha256(headerText), tables, state };
-  await entries.add(MANIFEST_NAME, sealText(manifest));
-  await entries.raw(ARCHIVE_END);
-  return { name: sink.name, bytes: entries.bytes, header, manifest };
+  await add(MANIFEST_NAME, sealText(manifest));
+  await write(ARCHIVE_END);
+  return { name: sink.name, bytes, header, manifest };
 }
 
 /**

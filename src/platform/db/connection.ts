@@ -112,6 +112,23 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
   return { ...shared, connectionString: withOptions(address.connectionString, options) };
 }
 
+/** Runs `work` in a session of its own, which shows under this name and ends with it. */
+export async function withSession<Result>(
+  config: pg.ClientConfig,
+  name: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ ...config, application_name: `bellhop ${name}` });
+  // Without a listener a lost connection would end the process; the statement under way reports it.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
 /** How often the server looks during a statement whether its client is still there. */
 const CLIENT_CHECK_SECONDS = 2;
 const INVALID_PARAMETER_VALUE = "22023";

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import type pg from "pg";
 import { ArrayParameter, BinaryFields, type ElementType } from "./binary-fields.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
@@ -196,20 +197,34 @@ function errorOf(error: unknown): Error {
 /** Parts that wait; beyond it the server is not read from. With the one in use and the one being filled it bounds memory. */
 const WAITING_PARTS_MAX = 2;
 
-/** A COPY to the client: what comes is put into parts of one size, which are taken one after another. */
+/** A COPY to the client: what comes is put into parts of one size. */
 class CopyOut extends Copy {
+  readonly parts: Readable;
   readonly #partBytes: number;
-  readonly #take: (part: Buffer) => Promise<void>;
+  #connection: CopyConnection | undefined;
   #part: Buffer | undefined;
   #used = 0;
-  #waiting = 0;
-  #taken: Promise<void> = Promise.resolve();
-  #failure: Error | undefined;
 
-  constructor(text: string, partBytes: number, take: (part: Buffer) => Promise<void>) {
+  constructor(text: string, partBytes: number) {
     super(text);
     this.#partBytes = partBytes;
-    this.#take = take;
+    this.parts = new Readable({
+      objectMode: true,
+      highWaterMark: WAITING_PARTS_MAX,
+      read: () => this.#connection?.stream.resume(),
+      destroy: (error, done) => {
+        // Nobody wants the rest, and there is no other way to have the server end.
+        if (!this.parts.readableEnded) this.#connection?.stream.destroy();
+        done(error);
+      },
+    });
+    // It may fail before anybody takes a part.
+    this.parts.on("error", () => undefined);
+  }
+
+  override submit(connection: unknown): void {
+    this.#connection = connection as CopyConnection;
+    super.submit(connection);
   }
 
   /** The chunk is a view of the parser's buffer, which is used again: it is copied before this returns. */
@@ -219,54 +234,43 @@ class CopyOut extends Copy {
       const copied = chunk.copy(this.#part, this.#used, at);
       at += copied;
       this.#used += copied;
-      if (this.#used === this.#partBytes) this.#handOver(connection);
+      if (this.#used === this.#partBytes && !this.#handOver()) connection.stream.pause();
     }
   }
 
-  #handOver(connection: CopyConnection): void {
-    const part = (this.#part as Buffer).subarray(0, this.#used);
+  #handOver(): boolean {
+    const part = this.#part?.subarray(0, this.#used);
     this.#part = undefined;
     this.#used = 0;
-    this.#waiting += 1;
-    if (this.#waiting > WAITING_PARTS_MAX) connection.stream.pause();
-    this.#taken = this.#taken
-      .then(() => (this.#failure === undefined ? this.#take(part) : undefined))
-      .catch((error: unknown) => {
-        this.#failure ??= errorOf(error);
-        // Nobody wants the rest, and there is no other way to have the server end.
-        connection.stream.destroy();
-      })
-      .finally(() => {
-        this.#waiting -= 1;
-        connection.stream.resume();
-      });
+    return this.parts.push(part);
   }
 
-  /** What could not be taken is the cause of a connection that was then cut. */
   override handleError(error: Error): void {
-    void this.#taken.then(() => this.callback(this.#failure ?? error));
+    this.#connection = undefined;
+    this.parts.destroy(error);
+    super.handleError(error);
   }
 
   override handleReadyForQuery(connection: CopyConnection): void {
-    if (this.#used > 0) this.#handOver(connection);
-    void this.#taken.then(() => this.callback(this.#failure));
+    this.#connection = undefined;
+    if (this.#used > 0) this.#handOver();
+    this.parts.push(null);
+    super.handleReadyForQuery(connection);
   }
 }
 
 /**
- * Runs `copy … to stdout` and gives what comes to `take` in parts of `partBytes` (the last one is shorter), each when the one
- * before was taken; meanwhile the server waits. Returns the number of rows. Throws what the server answers, and what
- * `take` throws: the connection is cut then.
+ * Runs `copy … to stdout`: its parts of `partBytes` (the last one is shorter), which throw what the server answers, and, once they
+ * have all been taken, the number of rows. The server waits for who takes them; one who stops early cuts the connection.
  */
-export async function copyOut(
+export function copyOut(
   client: pg.ClientBase,
   text: string,
   partBytes: number,
-  take: (part: Buffer) => Promise<void>,
-): Promise<number> {
-  const copy = new CopyOut(text, partBytes, take);
+): { readonly parts: AsyncIterable<Buffer>; readonly rows: Promise<number> } {
+  const copy = new CopyOut(text, partBytes);
   client.query(copy);
-  return await copy.ended;
+  return { parts: copy.parts, rows: copy.ended };
 }
 
 /** A binary COPY of one column: each message of the server is one row, the first with the header before it. */
