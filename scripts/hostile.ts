@@ -29,8 +29,8 @@ that is not as documented, or growth of memory. With --shot the bytes of that on
 
 "bodies" floods every route of the OpenAPI document and of the console's API, S seconds each (1 by default), with and without
 credentials: one-byte chunks, bodies that are never finished, slow ones, and many headers. --routes keeps the routes whose
-method and path contain TEXT. The flooder is a process of its own that yields the processor (nice 19) and sends M Mbit/s of bodies
-(100 by default), as an attacker elsewhere would; the same flood at a process that only reads it shows what a full machine does
+method and path contain TEXT. The flooder is a process of its own that runs only while nothing else wants the processor, and sends M Mbit/s of
+bodies (100 by default), as an attacker elsewhere would; the same flood at a process that only reads it shows what a full machine does
 alone. Exit code 1 when the service is not up at the end, when it had 512 MiB or more, or when the p99 of a neighbour's batches
 rose by more than 20 % and 10 ms.
 
@@ -138,7 +138,7 @@ async function runQuestions(): Promise<number> {
     `left in the middle: ${report.cancelled}, the longest statement went on for ${report.cancelledMs} ms`,
   );
   const [alone, beside] = [report.alone, report.beside].map(([p50, p99]) => `p50 ${p50} ms, p99 ${p99} ms`);
-  console.log(`a neighbour's POST alone: ${alone}; beside questions: ${beside}`);
+  console.log(`a neighbour's POST alone: ${alone}; beside ${report.answered} questions: ${beside}`);
   const isDisturbed = report.beside[1] > Math.max(report.alone[1] * 1.2, report.alone[1] + 10);
   const isSlow = (report.slowest[0]?.ms ?? 0) > QUESTION_MS_MAX || report.cancelledMs > CANCEL_MS_MAX;
   return isSlow || isDisturbed ? 1 : 0;

@@ -1,14 +1,14 @@
-import { type ChildProcess, execFile, fork } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
-import { setPriority } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { percentile } from "../../bench/statistics.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { inventoryRecord } from "../support/records.ts";
+import { startElsewhere } from "./elsewhere.ts";
 import type { FloodOrder, Visit } from "./flood-process.ts";
 import { type FloodedRoute, floodedRoutes } from "./flood-routes.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
@@ -22,8 +22,6 @@ const PUSH_EVERY_MS = 20;
 const WARM_UP_MS = 3_000;
 const BEFORE_MS = 10_000;
 const CONTROL_MS = 10_000;
-/** An attacker has machines of its own: on this one it takes what the service, PostgreSQL and the neighbour leave. */
-const FLOODER_NICE = 19;
 const RSS_MIB_MAX = 512;
 /** Linux counts processor time for others in hundredths of a second. */
 const TICK_MS = 10;
@@ -145,11 +143,7 @@ const p99Of = (times: readonly number[]) =>
     0.99,
   );
 
-function startFlooder(): ChildProcess {
-  const flooder = fork(new URL("./flood-process.ts", import.meta.url));
-  setPriority(flooder.pid as number, FLOODER_NICE);
-  return flooder;
-}
+const startFlooder = () => startElsewhere(new URL("./flood-process.ts", import.meta.url));
 
 const visit = (flooder: ChildProcess, order: Visit) => ask(flooder, { kind: "flood", visit: order });
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,8 @@ import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { groupRecord, inventoryRecord, type LooseRecord, reservationRecord } from "../support/records.ts";
 import { until } from "../support/until.ts";
+import type { AskOrder } from "./ask-process.ts";
+import { startElsewhere } from "./elsewhere.ts";
 import { startServiceProcess } from "./service-process.ts";
 import { createClient, push, takeToken } from "./take-arms.ts";
 
@@ -103,6 +106,8 @@ export interface QuestionsReport {
   /** A neighbour's POST, p50 and p99, ms: alone, and while questions are asked on many connections. */
   readonly alone: readonly [number, number];
   readonly beside: readonly [number, number];
+  /** Questions that were answered meanwhile. */
+  readonly answered: number;
 }
 
 const FOR_SECONDS = 12;
@@ -196,13 +201,12 @@ export async function askWorst(told: (line: string) => void): Promise<QuestionsR
       cancelled += 1;
       cancelledMs = Math.max(cancelledMs, Math.round(performance.now() - leftAt));
     }
-    let isOver = false;
-    const askers = Array.from({ length: ASKERS }, async (_, asker) => {
-      for (let at = asker; !isOver; at += 1) await ask(INSIGHTS[at % INSIGHTS.length] as string);
-    });
+    const asker = startElsewhere(new URL("./ask-process.ts", import.meta.url));
+    const questions = INSIGHTS.map((question) => `${address}/api/insight/v1/${question}`);
+    asker.send({ questions, headers, connections: ASKERS } satisfies AskOrder);
     const beside = await posting(FOR_SECONDS);
-    isOver = true;
-    await Promise.all(askers);
+    const [answered] = (await Promise.all([once(asker, "message"), asker.send("stop")]))[0] as [number];
+    asker.kill();
     return {
       slowest: figures.sort((one, other) => other.ms - one.ms).slice(0, 8),
       afterRecord,
@@ -210,6 +214,7 @@ export async function askWorst(told: (line: string) => void): Promise<QuestionsR
       cancelledMs,
       alone,
       beside,
+      answered,
     };
   } finally {
     await database.close();
