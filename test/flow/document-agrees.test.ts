@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OpenApiDocument, Operation, Schema } from "../../src/platform/http/openapi/model.ts";
-import { errorsOf } from "../support/openapi.ts";
+import { assertDocumented, errorsOf } from "../support/openapi.ts";
 import { groupRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
@@ -25,6 +25,7 @@ const REQUESTS: readonly (readonly [string, string, unknown, "accepted" | "refus
   ["a fragment in an address", "webhooks", { ...WEBHOOK, url: "https://partner.example/#a" }, "refused"],
   ["an @ in the path", "webhooks", { ...WEBHOOK, url: "https://partner.example/@a" }, "accepted"],
   ["an address in Unicode", "webhooks", { ...WEBHOOK, url: "https://hôtel.example/é" }, "accepted"],
+  ["brackets in a query", "webhooks", { ...WEBHOOK, url: "https://partner.example/?a[]=`" }, "accepted"],
   ["a description of 200 characters", "webhooks", { ...WEBHOOK, description: ASTRAL }, "accepted"],
   ["a description of 201", "webhooks", { ...WEBHOOK, description: `${ASTRAL}a` }, "refused"],
   ["a line feed in a description", "webhooks", { ...WEBHOOK, description: "a\nb" }, "refused"],
@@ -65,6 +66,7 @@ describe("the document and the service agree", () => {
       const at = `/api/public/v1/${path}`;
       const answer = await service.send("POST", at, { body: body as object });
       assert.equal(answer.status < 300 ? "accepted" : "refused", expected, answer.text);
+      assertDocumented(document, "POST", at, answer);
       assert.equal(isDocumented(at, "application/json", body) ? "accepted" : "refused", expected);
       if (path === "webhooks" && expected === "accepted")
         await service.send("POST", `${at}/${answer.json()["endpointId"]}/remove`);

@@ -163,7 +163,7 @@ export const HEADER_PARAMETERS = {
     name: "ReplyTo",
     in: "header",
     description:
-      "An absolute http or https address without a user name or password that is kept with the request and shown in its status. No callback is sent to it today.",
+      "An absolute http or https address without a user name or password that is kept with the request and shown in its status. Where the operator has listed its origin for the client, Bellhop reports to it when the request is applied.",
     schema: {
       type: "string",
       format: "uri",
