@@ -222,6 +222,9 @@ def correct_body(case):
         correct_manifest(body)
     if "/webhooks" in case.path:
         correct_webhook(body)
+    if case.path.endswith("/redrive"):
+        # No message is given up within a campaign: whichever is named is a 404, as a missing endpoint is.
+        body.pop("webhookId", None)
 
 
 def members(value):
@@ -271,3 +274,13 @@ def correct_webhook(body):
 @schemathesis.deserializer("text/csv")
 def read_csv(context, response):
     return response.content.decode()
+
+
+lines_read = itertools.count()
+
+
+@schemathesis.deserializer("application/x-ndjson")
+def read_line(context, response):
+    """The document's schema is that of a line: each answer shows another of its lines."""
+    lines = response.content.decode().splitlines()
+    return json.loads(lines[next(lines_read) % len(lines)])
