@@ -14,10 +14,9 @@ const ORIGIN_NUMBERS = 2 * SUBNETS_OF_SITE;
  * counted within the window, since a provider gives a whole /48 to one customer. The table keeps which /64 those are.
  */
 function countedOrigin(table: SharedTable, address: string, now: number, windowMs: number): string {
-  const { subnet, site } = originOf(address);
-  if (site === undefined) return subnet;
-  const { network, subnetNumber } = site;
-  const countsAlone = table.use(`subnets of ${network}`, now, (row) => {
+  const { subnet, site, subnetNumber } = originOf(address);
+  if (site === subnet) return subnet;
+  const countsAlone = table.use(`subnets of ${site}`, now, (row) => {
     let free: number | undefined;
     for (let at = 0; at < ORIGIN_NUMBERS; at += 2) {
       if (row.isNew) row.set(at + 1, Number.NEGATIVE_INFINITY);
@@ -33,7 +32,7 @@ function countedOrigin(table: SharedTable, address: string, now: number, windowM
     row.set(free + 1, now);
     return true;
   });
-  return countsAlone === true ? subnet : network;
+  return countsAlone === true ? subnet : site;
 }
 
 /** Failed authentications a minute for each address (of IPv6: each network) and client id (contract, "Limits"). */

@@ -61,10 +61,9 @@ async function checkPassword(
   // Text that no name can be never reaches the database.
   const { rows } = await pool.query<Credentials>({ ...READ_CREDENTIALS, values: [limitedName(name)] });
   const [known] = rows;
-  const { subnet, site } = originOf(address);
   const matches = await hashing.run(
     () => matchesPassword(looksLikePassword(password) ? password : "", known?.passwordHash ?? undefined),
-    site?.network ?? subnet,
+    originOf(address).site,
   );
   return { known, isRight: matches && known?.isDisabled === false };
 }

@@ -49,6 +49,7 @@ describe("the size of a body", () => {
       [(await head(`Content-Length: ${big.length}`)).replace(/Authorization.*\r\n/, ""), 401],
       [(await head(`Content-Length: ${big.length}`)).replace("application/json", "text/plain"), 415],
       [(await head(`Content-Length: ${big.length}`)).replace("inventories", "nowhere"), 404],
+      [(await head(`Content-Length: ${big.length}`)).replace("POST", "PUT"), 405],
       [(await head(`Content-Length: ${big.length}\r\nX-Correlation-Id:`)).replace("a\r\n", "a\r\n"), 422],
       [await head(`Content-Length: ${big.length}\r\nContent-Encoding: gzip`), 413],
     ];

@@ -19,14 +19,11 @@ test("only an address that stands for one of IPv4 is written as one", () => {
 });
 
 test("an address of IPv6 counts for its /64 and its /48, one of IPv4 for itself however it is written", () => {
-  const site = { network: "2001:db8:1::/48", subnetNumber: 0xab };
+  const site = "2001:db8:1::/48";
   for (const address of ["2001:db8:1:ab::1", "2001:0DB8:1:00ab:ffff:ffff:ffff:ffff"])
-    assert.deepEqual(originOf(address), { subnet: "2001:db8:1:ab::/64", site });
-  assert.deepEqual(originOf("::1"), {
-    subnet: "0:0:0:0::/64",
-    site: { network: "0:0:0::/48", subnetNumber: 0 },
-  });
+    assert.deepEqual(originOf(address), { subnet: "2001:db8:1:ab::/64", site, subnetNumber: 0xab });
+  assert.deepEqual(originOf("::1"), { subnet: "0:0:0:0::/64", site: "0:0:0::/48", subnetNumber: 0 });
   for (const address of ["192.0.2.7", "::ffff:192.0.2.7", "::ffff:c000:207"])
-    assert.deepEqual(originOf(address), { subnet: "192.0.2.7", site: undefined });
-  assert.deepEqual(originOf(""), { subnet: "", site: undefined });
+    assert.deepEqual(originOf(address), { subnet: "192.0.2.7", site: "192.0.2.7", subnetNumber: 0 });
+  assert.deepEqual(originOf(""), { subnet: "", site: "", subnetNumber: 0 });
 });

@@ -53,24 +53,29 @@ export function plainAddress(text: string): string {
   return plain?.kind() === "ipv4" ? plain.toString() : text;
 }
 
-/** The networks that an address counts for, where what is limited is limited by who sends it. */
+/** The networks that an address counts for, where what is limited is limited by who sends it; of IPv4 both are the address itself. */
 export interface Origin {
-  /** The address itself for IPv4, its /64 for IPv6; any other text as it is. */
+  /** The /64 of an address of IPv6; any other text as it is. */
   readonly subnet: string;
-  /** The /48 of an address of IPv6 and which of its 65,536 subnets that of the address is; undefined for all others. */
-  readonly site: { readonly network: string; readonly subnetNumber: number } | undefined;
+  /** The /48 of an address of IPv6, which is what shares of memory and of time in flight are given to. */
+  readonly site: string;
+  /** Which of the 65,536 subnets of its site it is. */
+  readonly subnetNumber: number;
 }
 
 /** A host of IPv6 has 2^64 addresses to choose from and a customer of a provider 2^80, so that limits by address limit nothing. */
 export function originOf(text: string): Origin {
   const address = readAddress(text);
-  if (address === undefined) return { subnet: text, site: undefined };
-  const plain = unmapped(address);
-  if (!(plain instanceof ipaddr.IPv6)) return { subnet: plain.toString(), site: undefined };
+  const plain = address === undefined ? text : unmapped(address);
+  if (!(plain instanceof ipaddr.IPv6)) {
+    const itself = plain.toString();
+    return { subnet: itself, site: itself, subnetNumber: 0 };
+  }
   const groups = plain.parts.slice(0, 4).map((part) => part.toString(16));
   return {
     subnet: `${groups.join(":")}::/64`,
-    site: { network: `${groups.slice(0, 3).join(":")}::/48`, subnetNumber: plain.parts[3] ?? 0 },
+    site: `${groups.slice(0, 3).join(":")}::/48`,
+    subnetNumber: plain.parts[3] ?? 0,
   };
 }
 

@@ -422,15 +422,15 @@ export function leaveBodies(scope: FastifyInstance): void {
 }
 
 /**
- * Receives the whole of a small body, which is empty where none came. Without a client it counts as its address's, of IPv6 as
- * its /64's. Throws ServiceError as `receiveBody` does.
+ * Receives the whole of a small body, which is empty where none came. Without a client it counts as its address's site:
+ * half of the room for each of several subnets would be all of it. Throws ServiceError as `receiveBody` does.
  */
 export async function receiveSmallBody(
   { budget, clientAddress }: { readonly budget: BodyBudget; clientAddress(raw: IncomingMessage): string },
   { raw, principal }: FastifyRequest,
   bytesMax: number,
 ): Promise<Buffer> {
-  const owner = principal?.clientId ?? originOf(clientAddress(raw)).subnet;
+  const owner = principal?.clientId ?? originOf(clientAddress(raw)).site;
   const limits = { bodyBytesMax: bytesMax, inflatedBytesMax: bytesMax };
   const received = await receiveBody(raw, owner, limits, budget);
   try {
