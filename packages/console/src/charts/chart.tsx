@@ -1,33 +1,5 @@
 import { lazy, Suspense, useState } from "react";
-import type { PlotProps } from "./plot.tsx";
-
-type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars";
-
-export interface Series {
-  readonly name: string;
-  readonly kind: SeriesKind;
-  /** One per place on the x axis; null is a gap. */
-  readonly values: readonly (number | null)[];
-  /** `place` finds the exact text of a rounded number. */
-  readonly write: (value: number, place: number) => string;
-}
-
-export interface ChartProps {
-  readonly label: string;
-  readonly unit: string;
-  readonly xUnit?: string;
-  readonly x: readonly number[];
-  readonly writeX: (x: number) => string;
-  readonly writeTick: (x: number) => string;
-  /** Candidates for axis marks. */
-  readonly ticks: readonly number[];
-  readonly series: readonly Series[];
-  readonly height?: number;
-  /** The largest x is at the left. */
-  readonly backwards?: boolean;
-  /** The value shown before anything is pointed at; the newest by default. */
-  readonly begin?: "oldest" | "newest";
-}
+import type { ChartProps, PlotProps, Series } from "./plot.tsx";
 
 /** The drawing library is loaded with the first chart. */
 const Plot = lazy(() => import("./plot.tsx").then(({ Plot }) => ({ default: Plot })));

@@ -1,5 +1,6 @@
 import { Link } from "wouter";
-import { Chart, type Series } from "../../charts/chart.tsx";
+import { Chart } from "../../charts/chart.tsx";
+import type { Series } from "../../charts/plot.tsx";
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { addressOf, useAnswer } from "../../data/queries.ts";
 import {

@@ -1,6 +1,6 @@
 import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
-import type { Series } from "../../charts/chart.tsx";
+import type { Series } from "../../charts/plot.tsx";
 import type { PropertyCodes } from "../../contract.ts";
 import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
 import {
