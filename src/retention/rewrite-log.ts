@@ -4,7 +4,6 @@ import { type Resource, type ResourceLetter, resourceOf } from "#contract/resour
 import { AFTER_ALL, BEFORE_ALL, type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
 import { LeaseStatements } from "../apply/leases.ts";
 import type { StoredBody } from "../ingest/log/part-name.ts";
-import type { BodyLayout } from "../ingest/log/stored-body.ts";
 import {
   openLayout,
   type RecordRewrite,
@@ -35,12 +34,17 @@ const PARTS_AT_ONCE = 16;
 /** Bytes read between two turns of the event loop: about a millisecond's work. */
 const TURN_BYTES = 131_072;
 
-/** How far each log writer of a bucket has been read; a later scan goes on behind it. */
-export type LogWriterPositions = Map<string, string>;
+/** Which part of the log: its key there. */
+export interface PartKey {
+  readonly bucket: number;
+  readonly logWriterId: string;
+  readonly requestId: string;
+}
 
 /** A part of the log with its records, each by its place and its bytes as they are stored; those that were dropped are left out. */
 export interface ScannedPart {
-  readonly part: LogPart;
+  readonly key: PartKey;
+  readonly resource: Resource;
   readonly records: readonly ScannedRecord[];
 }
 
@@ -54,36 +58,38 @@ export interface ScannedRecord {
 
 /** Reads the records of one part. */
 async function scanPart(part: LogPart): Promise<ScannedPart> {
-  const { layout, body } = part;
-  if (layout === null || body === null) return { part, records: [] };
-  const opened = await openLayout(part, layout);
-  return { part, records: [...recordsOf(part, opened, body)] };
+  const { bucket, logWriterId, requestId, layout, body } = part;
+  const records: ScannedRecord[] = [];
+  if (layout !== null && body !== null) {
+    const opened = await openLayout(part, layout);
+    let position = -1;
+    for (const { index, bytes } of opened.allRecords(body)) {
+      position += 1;
+      const isRejected = part.rejectedIndexes.has(index);
+      if (bytes.length > 0)
+        records.push({ index, bytes, hashOverride: opened.hashOverrideAt(position), isRejected });
+    }
+  }
+  return { key: { bucket, logWriterId, requestId }, resource: resourceOf(part.resource), records };
 }
 
-function* recordsOf(part: LogPart, layout: BodyLayout, body: Buffer): Generator<ScannedRecord> {
-  let position = -1;
-  for (const { index, bytes } of layout.allRecords(body)) {
-    position += 1;
-    if (bytes.length === 0) continue;
-    yield {
-      index,
-      bytes,
-      hashOverride: layout.hashOverrideAt(position),
-      isRejected: part.rejectedIndexes.has(index),
-    };
-  }
+/** What is looked for in the log of one bucket. */
+export interface LogSearch<Found> {
+  readonly bucket: number;
+  readonly resources: readonly ResourceLetter[];
+  find(part: ScannedPart): readonly Found[];
 }
 
 /**
- * Reads the batches of one bucket, log writer by log writer and in each in the order of receipt, from `positions` on, which are
- * moved. Some parts are in memory at a time, and the event loop turns between them.
+ * Searches the log of one bucket, log writer by log writer and in each in the order of receipt. `positions`: how far each has been
+ * read, which is moved; a later search goes on behind it. Some parts are in memory at a time, and the event loop turns between them.
  */
-export async function* scanBucket(
+export async function searchLog<Found>(
   client: Queryable,
-  bucket: number,
-  resources: readonly ResourceLetter[],
-  positions: LogWriterPositions,
-): AsyncGenerator<ScannedPart, void> {
+  { bucket, resources, find }: LogSearch<Found>,
+  positions = new Map<string, string>(),
+): Promise<Found[]> {
+  const found: Found[] = [];
   let sinceTurn = 0;
   const logWriters = await client.query<{ log_writer_id: string }>({ ...findLogWriters, values: [bucket] });
   for (const { log_writer_id: logWriterId } of logWriters.rows) {
@@ -94,7 +100,7 @@ export async function* scanBucket(
       if (read.length === 0) break;
       for (const { part } of read) {
         const scanned = await scanPart(part);
-        yield scanned;
+        found.push(...find(scanned));
         positions.set(logWriterId, part.requestId);
         sinceTurn += scanned.records.reduce((bytes, record) => bytes + record.bytes.length, 0);
         if (sinceTurn < TURN_BYTES) continue;
@@ -103,6 +109,32 @@ export async function* scanBucket(
       }
     }
   }
+  return found;
+}
+
+const endLease = namedStatement(
+  "end-lease",
+  `update bellhop.bucket_lease set epoch = epoch + 1, owner = null, backend_pid = null, backend_start = null
+  where bucket = $1`,
+);
+
+/**
+ * Rewrites what a search finds, in one transaction: searches while traffic continues, and then, under the bucket's lease, only what
+ * arrived meanwhile. The lease ends with the transaction, so the next applier reads the rewritten log and the redaction list:
+ * other sessions see all of it rewritten or none.
+ */
+export async function rewriteFound<Found, Result>(
+  client: pg.ClientBase,
+  search: LogSearch<Found>,
+  rewrite: (found: readonly Found[]) => Promise<Result>,
+): Promise<Result> {
+  const positions = new Map<string, string>();
+  const before = await searchLog(client, search, positions);
+  return withTransaction(client, async () => {
+    await new LeaseStatements(client).lockBuckets([search.bucket]);
+    await client.query({ ...endLease, values: [search.bucket] });
+    return rewrite([...before, ...(await searchLog(client, search, positions))]);
+  });
 }
 
 /** One part of the log, held until the transaction ends, so that nobody else rewrites it meanwhile. */
@@ -113,13 +145,6 @@ const lockPart = namedStatement(
   where bucket = $1 and log_writer_id = $2 and request_id = $3 and layout is not null and body is not null
   for update`,
 );
-
-/** Which part of the log: its key there. */
-export interface PartKey {
-  readonly bucket: number;
-  readonly logWriterId: string;
-  readonly requestId: string;
-}
 
 /**
  * Rewrites the records of one part of the log at equal ordinals, in the caller's transaction: its key, the indexes of its
@@ -183,8 +208,7 @@ async function rewriteIn(
   row: RejectingRow,
   rewrite: RewriteRejected,
 ): Promise<number> {
-  const { records } = await scanPart(partOf(row));
-  const resource = resourceOf(row.resource);
+  const { key, resource, records } = await scanPart(partOf(row));
   const rewritten = new Map<number, Buffer | "drop">();
   for (const { index, bytes, isRejected } of records) {
     const left = isRejected ? rewrite(resource, bytes) : "keep";
@@ -192,16 +216,14 @@ async function rewriteIn(
   }
   if (rewritten.size === 0) return 0;
   const rejections = row.rejections.map((one) => (rewritten.has(one.index) ? withoutQuotes(one) : one));
-  const { bucket, log_writer_id: logWriterId, request_id: requestId } = row;
+  const { bucket, logWriterId, requestId } = key;
   await withTransaction(client, async () => {
-    await rewritePart(client, { bucket, logWriterId, requestId }, ({ index }) => {
+    await rewritePart(client, key, ({ index }) => {
       const left = rewritten.get(index) ?? "keep";
       return typeof left === "string" ? left : { bytes: left, contentHash: undefined };
     });
-    await client.query({
-      ...writeRejections,
-      values: [bucket, logWriterId, requestId, JSON.stringify(rejections)],
-    });
+    const values = [bucket, logWriterId, requestId, JSON.stringify(rejections)];
+    await client.query({ ...writeRejections, values });
   });
   return rewritten.size;
 }
@@ -219,21 +241,6 @@ export async function rewriteRejected(client: pg.ClientBase, rewrite: RewriteRej
     if (last === undefined || rows.length < PARTS_AT_ONCE) return count;
     after = last.request_id;
   }
-}
-
-const endLease = namedStatement(
-  "end-lease",
-  `update bellhop.bucket_lease set epoch = epoch + 1, owner = null, backend_pid = null, backend_start = null
-  where bucket = $1`,
-);
-
-/**
- * Locks buckets against appliers until the caller's transaction ends, and ends their leases with it, so that their next
- * appliers read the rewritten log and the redaction list.
- */
-export async function endLeases(client: pg.ClientBase, buckets: readonly number[]): Promise<void> {
-  await new LeaseStatements(client).lockBuckets(buckets);
-  for (const bucket of buckets) await client.query({ ...endLease, values: [bucket] });
 }
 
 /** A table that nothing is left in keeps its statistics when it is analysed; PostgreSQL has a way to take them away since 18. */

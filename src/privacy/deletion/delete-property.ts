@@ -1,22 +1,22 @@
 import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { identityOnly } from "#contract/redact-record.ts";
-import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { LogPart } from "../../apply/backlog.ts";
+import type { Resource } from "#contract/resource.ts";
+import { RESOURCE_LETTERS } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 import {
-  endLeases,
   forgetStatistics,
-  type LogWriterPositions,
+  type LogSearch,
+  type PartKey,
+  rewriteFound,
   rewritePart,
   rewriteRejected,
-  type ScannedPart,
   type ScannedRecord,
-  scanBucket,
+  searchLog,
 } from "../../retention/rewrite-log.ts";
 import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
 
@@ -109,44 +109,31 @@ const dropDetails = namedStatement(
   where bucket = $1 and request_id = $2 and details is not null`,
 );
 
-const ALL_RESOURCES: readonly ResourceLetter[] = ["i", "r", "g"];
-
 /** The records of a property in one part of the log. */
 interface PartOfProperty {
-  readonly part: Pick<LogPart, "bucket" | "logWriterId" | "requestId">;
+  readonly part: PartKey;
   readonly indexes: ReadonlySet<number>;
 }
 
-function isOf(
-  property: DeletedProperty,
-  resource: ResourceLetter,
-  { bytes, isRejected }: ScannedRecord,
-): boolean {
-  const named = isRejected
-    ? identityOnly(resourceOf(resource), bytes)
-    : readRecord(resourceOf(resource), bytes);
+function isOf(property: DeletedProperty, resource: Resource, { bytes, isRejected }: ScannedRecord): boolean {
+  const named = isRejected ? identityOnly(resource, bytes) : readRecord(resource, bytes);
   return named.clientCode === property.clientCode && named.propertyCode === property.propertyCode;
 }
 
-function ofProperty({ part, records }: ScannedPart, property: DeletedProperty): PartOfProperty[] {
-  const indexes = new Set(
-    records.filter((record) => isOf(property, part.resource, record)).map(({ index }) => index),
-  );
-  const { bucket, logWriterId, requestId } = part;
-  return indexes.size === 0 ? [] : [{ part: { bucket, logWriterId, requestId }, indexes }];
+/** Finds a property's records in the log of its bucket. */
+function searchOf(property: DeletedProperty): LogSearch<PartOfProperty> {
+  return {
+    bucket: property.bucket,
+    resources: RESOURCE_LETTERS,
+    find: ({ key: part, resource, records }) => {
+      const found = records.filter((record) => isOf(property, resource, record));
+      return found.length === 0 ? [] : [{ part, indexes: new Set(found.map(({ index }) => index)) }];
+    },
+  };
 }
 
-/** Finds a property's records in the log of its bucket, from `positions` on, which are moved. */
-async function findRecordsOf(
-  client: pg.ClientBase,
-  property: DeletedProperty,
-  positions: LogWriterPositions,
-): Promise<PartOfProperty[]> {
-  const found: PartOfProperty[] = [];
-  for await (const scanned of scanBucket(client, property.bucket, ALL_RESOURCES, positions))
-    found.push(...ofProperty(scanned, property));
-  return found;
-}
+const countRecords = (parts: readonly PartOfProperty[]) =>
+  parts.reduce((sum, { indexes }) => sum + indexes.size, 0);
 
 /** How many of the parts have not been applied yet: their records' outcomes are still to be decided. */
 async function countWaiting(client: pg.ClientBase, parts: readonly PartOfProperty[]): Promise<number> {
@@ -262,15 +249,13 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
     };
     if (isDryRun) return report;
     // A rejected record may lie in any bucket: that of the first part of its batch.
-    await rewriteRejected(client, (resource, bytes) => {
-      const of = identityOnly(resource, bytes);
-      const isGone = of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode;
-      return isGone ? "drop" : "keep";
-    });
-    // A reader sees that there was a record, as of one that is too long for a message.
-    await rewriteMessages(client, (of, bytes) =>
-      of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode ? GONE : bytes,
+    const isGone = (of: { readonly clientCode?: string; readonly propertyCode?: string }) =>
+      of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode;
+    await rewriteRejected(client, (resource, bytes) =>
+      isGone(identityOnly(resource, bytes)) ? "drop" : "keep",
     );
+    // A reader sees that there was a record, as of one that is too long for a message.
+    await rewriteMessages(client, (of, bytes) => (isGone(of) ? GONE : bytes));
     await withTransaction(client, async () => {
       if (propertyCode === null) {
         await client.query({ ...takeGrants, values: [clientCode] });
@@ -294,16 +279,11 @@ async function deleteProperty(
   counts: RowCounts,
   isDryRun: boolean,
 ): Promise<number> {
-  const positions: LogWriterPositions = new Map();
-  const before = await findRecordsOf(client, property, positions);
-  const recordsOf = (parts: typeof before) => parts.reduce((sum, { indexes }) => sum + indexes.size, 0);
   if (isDryRun) {
     await deleteRows(client, property, counts, true);
-    return recordsOf(before);
+    return countRecords(await searchLog(client, searchOf(property)));
   }
-  return withTransaction(client, async () => {
-    await endLeases(client, [property.bucket]);
-    const parts = [...before, ...(await findRecordsOf(client, property, positions))];
+  return rewriteFound(client, searchOf(property), async (parts) => {
     const waiting = await countWaiting(client, parts);
     if (waiting > 0)
       throw new DeletionError(
@@ -312,6 +292,6 @@ async function deleteProperty(
     await dropRecords(client, parts);
     await deleteRows(client, property, counts, false);
     await client.query({ ...markDeleted, values: [property.propertyId] });
-    return recordsOf(parts);
+    return countRecords(parts);
   });
 }

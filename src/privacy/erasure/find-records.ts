@@ -1,16 +1,10 @@
 import { createHmac } from "node:crypto";
 import { readRecord } from "#contract/read-record.ts";
 import { identifyingTextsOf, profileIdsOf, profileNamesOf, redactRecord } from "#contract/redact-record.ts";
-import { resourceOf } from "#contract/resource.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
 import type { RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
-import {
-  type LogWriterPositions,
-  type PartKey,
-  type ScannedPart,
-  scanBucket,
-} from "../../retention/rewrite-log.ts";
+import { type LogSearch, type PartKey, type ScannedPart, searchLog } from "../../retention/rewrite-log.ts";
 import type { RecordSubject } from "./erasure-list.ts";
 
 /** Records that say who somebody is: what reservations and group block masters have, and inventory has not. */
@@ -33,9 +27,7 @@ export interface Hit {
   readonly words: readonly string[];
 }
 
-function hitsOf({ part, records }: ScannedPart, subjects: RedactionList): Hit[] {
-  const resource = resourceOf(part.resource);
-  const { bucket, logWriterId, requestId } = part;
+function hitsOf({ key: part, resource, records }: ScannedPart, subjects: RedactionList): Hit[] {
   return records.flatMap(({ index, bytes, hashOverride, isRejected }): Hit[] => {
     if (isRejected) return [];
     const { clientCode, propertyCode, key, sourceTime, contentHash } = readRecord(resource, bytes);
@@ -45,7 +37,7 @@ function hitsOf({ part, records }: ScannedPart, subjects: RedactionList): Hit[] 
     const isClean = hashOverride !== undefined || redacted.equals(bytes);
     return [
       {
-        part: { bucket, logWriterId, requestId },
+        part,
         index,
         identity,
         sourceTime,
@@ -58,17 +50,9 @@ function hitsOf({ part, records }: ScannedPart, subjects: RedactionList): Hit[] 
   });
 }
 
-/** Finds what the log of one bucket has of the subjects, from `positions` on, which are moved. */
-export async function findHits(
-  client: Queryable,
-  bucket: number,
-  subjects: RedactionList,
-  positions: LogWriterPositions,
-): Promise<Hit[]> {
-  const hits: Hit[] = [];
-  for await (const scanned of scanBucket(client, bucket, PERSONAL_RESOURCES, positions))
-    hits.push(...hitsOf(scanned, subjects));
-  return hits;
+/** Finds what the log of one bucket has of the subjects. */
+export function searchOfSubjects(bucket: number, subjects: RedactionList): LogSearch<Hit> {
+  return { bucket, resources: PERSONAL_RESOURCES, find: (part) => hitsOf(part, subjects) };
 }
 
 const HASH_DIGITS = 32;
@@ -134,12 +118,31 @@ interface FoundRecord extends RecordSubject {
   readonly profileIds: Set<string>;
 }
 
-function isFound(search: GuestSearch, clientCode: string, names: readonly string[], ids: readonly string[]) {
-  if (search.kind === "record") return false;
-  if (search.clientCode !== null && search.clientCode !== clientCode) return false;
+/** A copy of a record that is asked for. */
+interface FoundCopy {
+  readonly subject: RecordSubject;
+  readonly names: readonly string[];
+  readonly ids: readonly string[];
+}
+
+function isWanted(search: GuestSearch, { subject, names, ids }: FoundCopy): boolean {
+  if (search.kind === "record") return true;
+  if (search.clientCode !== null && search.clientCode !== subject.clientCode) return false;
   if (search.kind === "profile") return ids.includes(search.profileId);
   const wanted = search.name.toLowerCase();
   return names.some((name) => name.toLowerCase().includes(wanted));
+}
+
+function copiesOf({ resource, records }: ScannedPart, search: GuestSearch): FoundCopy[] {
+  const only = search.kind === "record" ? identityText(search.subject) : undefined;
+  return records.flatMap(({ bytes, isRejected }): FoundCopy[] => {
+    if (isRejected) return [];
+    const { clientCode, propertyCode, key } = readRecord(resource, bytes);
+    const subject = { resource: resource as RecordSubject["resource"], clientCode, propertyCode, key };
+    if (only !== undefined && identityText(subject) !== only) return [];
+    const copy = { subject, names: profileNamesOf(bytes), ids: profileIdsOf(bytes) };
+    return isWanted(search, copy) ? [copy] : [];
+  });
 }
 
 function bucketsOf(search: GuestSearch): readonly number[] {
@@ -153,28 +156,17 @@ function bucketsOf(search: GuestSearch): readonly number[] {
  */
 export async function findGuests(client: Queryable, search: GuestSearch): Promise<FoundRecord[]> {
   const found = new Map<string, FoundRecord>();
-  for (const bucket of bucketsOf(search)) {
-    const letters =
-      search.kind === "record" && search.subject.resource === "groups" ? ["g" as const] : ["r" as const];
-    for await (const { part, records } of scanBucket(client, bucket, letters, new Map())) {
-      for (const { bytes, isRejected } of records) {
-        if (isRejected) continue;
-        const resource = resourceOf(part.resource) as RecordSubject["resource"];
-        const { clientCode, propertyCode, key } = readRecord(resource, bytes);
-        const subject: RecordSubject = { resource, clientCode, propertyCode, key };
-        const isSame = search.kind === "record" && identityText(subject) === identityText(search.subject);
-        if (search.kind === "record" && !isSame) continue;
-        const names = profileNamesOf(bytes);
-        const ids = profileIdsOf(bytes);
-        if (!isSame && !isFound(search, clientCode, names, ids)) continue;
-        const of = identityText(subject);
-        const known = found.get(of) ?? { ...subject, copies: 0, names: new Set(), profileIds: new Set() };
-        known.copies += 1;
-        for (const name of names) known.names.add(name);
-        for (const id of ids) known.profileIds.add(id);
-        found.set(of, known);
-      }
+  const isGroup = search.kind === "record" && search.subject.resource === "groups";
+  const resources = [isGroup ? "g" : "r"] as const;
+  const find = (part: ScannedPart) => copiesOf(part, search);
+  for (const bucket of bucketsOf(search))
+    for (const { subject, names, ids } of await searchLog(client, { bucket, resources, find })) {
+      const of = identityText(subject);
+      const known = found.get(of) ?? { ...subject, copies: 0, names: new Set(), profileIds: new Set() };
+      known.copies += 1;
+      for (const name of names) known.names.add(name);
+      for (const id of ids) known.profileIds.add(id);
+      found.set(of, known);
     }
-  }
   return [...found.values()];
 }

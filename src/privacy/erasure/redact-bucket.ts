@@ -1,20 +1,20 @@
 import type pg from "pg";
 import { ERASED, redactRecord } from "#contract/redact-record.ts";
 import { letterOf, type ResourceLetter } from "#contract/resource.ts";
-import { RESOURCE_LETTERS, VERSION_TABLES } from "../../apply/state/record.ts";
+import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { STATE_SCHEMA } from "../../apply/state/state-schema.ts";
 import type { RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
-import { withTransaction } from "../../platform/db/transaction.ts";
-import { endLeases, type LogWriterPositions, rewritePart } from "../../retention/rewrite-log.ts";
+import { rewriteFound, rewritePart } from "../../retention/rewrite-log.ts";
 import {
-  findHits,
   type HashOverride,
   type Hit,
   hashOverridesOf,
   identityText,
+  searchOfSubjects,
   tokenOf,
 } from "./find-records.ts";
+import { withTexts } from "./redact-elsewhere.ts";
 
 /** States that swaps of a replay have put aside, each a schema of its own (src/apply/replay.ts). */
 const findFormer = namedStatement(
@@ -29,14 +29,6 @@ const PERSONAL_FACT: Readonly<Partial<Record<ResourceLetter, string>>> = {
   r: "confirmation_number",
   g: "name",
 };
-
-/** What a content of one record is known by, before and after. */
-interface RenamedContent {
-  readonly propertyId: number;
-  readonly key: string;
-  readonly before: string;
-  readonly after: string;
-}
 
 /** The live state, and those that swaps of a replay have put aside. */
 export async function stateSchemas(client: pg.ClientBase): Promise<string[]> {
@@ -99,47 +91,6 @@ async function redactVersions(
   return rowCount ?? 0;
 }
 
-/**
- * Has the versions and current records of one bucket know their contents by other hashes, and takes out of their facts what is
- * personal. Answers how many versions of the live state there were.
- */
-async function redactState(
-  client: pg.ClientBase,
-  bucket: number,
-  resource: ResourceLetter,
-  contents: readonly RenamedContent[],
-): Promise<number> {
-  if (contents.length === 0) return 0;
-  const values = [
-    bucket,
-    contents.map(({ propertyId }) => propertyId),
-    contents.map(({ key }) => key),
-    contents.map(({ before }) => before),
-    contents.map(({ after }) => after),
-  ];
-  let versions = 0;
-  for (const schema of await stateSchemas(client)) {
-    const count = await redactVersions(
-      client,
-      `${schema}.${VERSION_TABLES[resource].table}`,
-      resource,
-      values,
-    );
-    if (schema === STATE_SCHEMA) versions = count;
-    // What a current row keeps of its nights begins with digits of the hash: they are read from the facts again.
-    for (const [table, further] of [
-      ["current_record", ", compact_nights = null"],
-      ["released_copy", ""],
-    ])
-      await client.query(
-        `update ${schema}.${table} as of set content_hash = decode(renamed.after, 'hex')${further}
-        from ${RENAMED} where ${SAME_CONTENT} and of.resource = '${resource}'`,
-        values,
-      );
-  }
-  return versions;
-}
-
 /** A shorter text is in too many others: taking it out of them would take out what is nobody's. */
 const WORD_CHARACTERS_MIN = 3;
 
@@ -185,14 +136,6 @@ interface DetailsRow {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The same JSON with every text replaced that mentions a word. */
-function withoutWords(value: unknown, words: readonly string[]): unknown {
-  if (typeof value === "string") return mentions(value, words) ? ERASED : value;
-  if (Array.isArray(value)) return value.map((item) => withoutWords(item, words));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withoutWords(of, words)]));
-}
-
 /**
  * Removes words from the warnings and reasons of redacted records; their codes and counts stay. Returns the number of parts
  * changed: nearly always 0, as messages do not quote free text.
@@ -214,7 +157,8 @@ async function redactDetails(
   for (const { request_id, details } of rows) {
     const redacted: Record<string, unknown> = { ...details };
     for (const { index } of byRequest.get(request_id) ?? []) {
-      if (redacted[index] !== undefined) redacted[index] = withoutWords(redacted[index], words);
+      if (redacted[index] !== undefined)
+        redacted[index] = withTexts(redacted[index], (text) => (mentions(text, words) ? ERASED : text));
     }
     if (JSON.stringify(redacted) === JSON.stringify(details)) continue;
     changed += 1;
@@ -247,7 +191,7 @@ async function redactCorrelationIds(
 async function findUnlogged(
   client: pg.ClientBase,
   bucket: number,
-  records: readonly { readonly identity: RecordIdentity; readonly propertyId: number }[],
+  records: readonly KnownRecord[],
   hits: readonly Hit[],
   salt: Buffer,
 ): Promise<HashOverride[]> {
@@ -260,10 +204,9 @@ async function findUnlogged(
       where bucket = $1 and property_id = $2 and key = $3`,
       [bucket, propertyId, identity.key],
     );
-    for (const { hash: before } of rows) {
-      if (logged.has(`${identityText(identity)}\0${before}`)) continue;
-      hashOverrides.push({ identity, before, after: tokenOf(salt, identity, before) });
-    }
+    for (const { hash: before } of rows)
+      if (!logged.has(`${identityText(identity)}\0${before}`))
+        hashOverrides.push({ identity, before, after: tokenOf(salt, identity, before) });
   }
   return hashOverrides;
 }
@@ -273,21 +216,13 @@ const findProperties = namedStatement(
   `select client_code, property_code, property_id from bellhop.property where bucket = $1`,
 );
 
-/** What was redacted of one bucket, or of several together. */
-interface RedactedCounts {
-  logParts: number;
-  logRecords: number;
-  versions: number;
-  outcomeDetails: number;
-  correlationIds: number;
-}
-
-export interface RedactedBucket {
-  readonly counts: RedactedCounts;
-  /** Whose records were found, redacted now or before. */
-  readonly found: readonly RecordIdentity[];
-  /** By which the person could be found elsewhere. */
-  readonly words: readonly string[];
+/** What was found of the subjects and redacted so far. */
+export class Findings {
+  readonly counts = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0, correlationIds: 0 };
+  /** The records that were found, redacted now or before, by their identity. */
+  readonly records = new Map<string, RecordIdentity>();
+  /** By which the persons could be found elsewhere. */
+  readonly texts = new Set<string>();
 }
 
 /** Writes the records of the hits anew, part by part. */
@@ -320,15 +255,6 @@ async function redactLog(
   return parts;
 }
 
-/** The numbers of the properties of a bucket, by their codes. */
-async function propertyIds(client: pg.ClientBase, bucket: number): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await client.query<{ client_code: string; property_code: string; property_id: number }>({
-    ...findProperties,
-    values: [bucket],
-  });
-  return new Map(rows.map((row) => [JSON.stringify([row.client_code, row.property_code]), row.property_id]));
-}
-
 /** What is taken out of a bucket. */
 interface BucketRun {
   readonly bucket: number;
@@ -339,66 +265,94 @@ interface BucketRun {
   readonly salt: Buffer;
 }
 
-/** The records that are redacted, each once, with the number of its property. */
-async function recordsOf(client: pg.ClientBase, { bucket, named }: BucketRun, hits: readonly Hit[]) {
-  const ids = await propertyIds(client, bucket);
+/** A record that is redacted, and the number of its property. */
+interface KnownRecord {
+  readonly identity: RecordIdentity;
+  readonly propertyId: number;
+}
+
+/** The records that are redacted, each once. */
+async function recordsOf(
+  client: pg.ClientBase,
+  { bucket, named }: BucketRun,
+  hits: readonly Hit[],
+): Promise<readonly KnownRecord[]> {
+  const { rows } = await client.query<{ client_code: string; property_code: string; property_id: number }>({
+    ...findProperties,
+    values: [bucket],
+  });
   const all = [...named, ...hits.map(({ identity }) => identity)];
   const records = new Map(all.map((identity) => [identityText(identity), identity]));
   return [...records.values()].flatMap((identity) => {
-    const propertyId = ids.get(JSON.stringify([identity.clientCode, identity.propertyCode]));
-    return propertyId === undefined ? [] : [{ identity, propertyId }];
+    const { clientCode, propertyCode } = identity;
+    const of = rows.find((row) => row.client_code === clientCode && row.property_code === propertyCode);
+    return of === undefined ? [] : [{ identity, propertyId: of.property_id }];
   });
 }
 
-/** Has versions and current records follow; answers of how many versions. */
+/**
+ * Has the versions and current records of one bucket know their contents by other hashes, and takes out of their facts what is
+ * personal. Answers how many versions of the live state there were.
+ */
 async function renameContents(
   client: pg.ClientBase,
   bucket: number,
   hashOverrides: readonly HashOverride[],
-  records: readonly { readonly identity: RecordIdentity; readonly propertyId: number }[],
+  records: readonly KnownRecord[],
 ): Promise<number> {
   const ids = new Map(records.map(({ identity, propertyId }) => [identityText(identity), propertyId]));
+  const schemas = await stateSchemas(client);
   let versions = 0;
-  for (const resource of RESOURCE_LETTERS) {
-    const contents = hashOverrides
-      .filter(({ identity }) => letterOf(identity.resource) === resource)
-      .map(({ identity, before, after }) => ({
-        propertyId: ids.get(identityText(identity)) ?? 0,
-        key: identity.key,
-        before,
-        after,
-      }));
-    versions += await redactState(client, bucket, resource, contents);
+  for (const [resource, contents] of Map.groupBy(hashOverrides, (one) => letterOf(one.identity.resource))) {
+    const values = [
+      bucket,
+      contents.map(({ identity }) => ids.get(identityText(identity)) ?? 0),
+      contents.map(({ identity }) => identity.key),
+      contents.map(({ before }) => before),
+      contents.map(({ after }) => after),
+    ];
+    for (const schema of schemas) {
+      const table = `${schema}.${VERSION_TABLES[resource].table}`;
+      const count = await redactVersions(client, table, resource, values);
+      if (schema === STATE_SCHEMA) versions += count;
+      // What a current row keeps of its nights begins with digits of the hash: they are read from the facts again.
+      for (const [other, further] of [
+        ["current_record", ", compact_nights = null"],
+        ["released_copy", ""],
+      ])
+        await client.query(
+          `update ${schema}.${other} as of set content_hash = decode(renamed.after, 'hex')${further}
+          from ${RENAMED} where ${SAME_CONTENT} and of.resource = '${resource}'`,
+          values,
+        );
+    }
   }
   return versions;
 }
 
 /**
- * Redacts the subjects in one bucket in one transaction: its log, versions, current records and details of outcomes. It searches
- * the bucket before, while traffic continues, and then, under the bucket's lease, only the records that arrived meanwhile; the
- * next applier reads the new list. So other sessions see all of it redacted or none.
+ * Redacts the subjects in one bucket in one transaction (`rewriteFound`): its log, versions, current records and details of outcomes.
+ * Adds what there was to the findings.
  */
-export async function redactBucket(client: pg.ClientBase, run: BucketRun): Promise<RedactedBucket> {
+export async function redactBucket(
+  client: pg.ClientBase,
+  run: BucketRun,
+  { counts, records: known, texts }: Findings,
+): Promise<void> {
   const { bucket, subjects, salt } = run;
-  const positions: LogWriterPositions = new Map();
-  const before = await findHits(client, bucket, subjects, positions);
-  return withTransaction(client, async () => {
-    await endLeases(client, [bucket]);
-    const hits = [...before, ...(await findHits(client, bucket, subjects, positions))];
+  await rewriteFound(client, searchOfSubjects(bucket, subjects), async (hits) => {
     const dirty = hits.filter(({ isClean }) => !isClean);
     const words = [...new Set(dirty.flatMap((hit) => hit.words))];
     const records = await recordsOf(client, run, hits);
     const hashOverrides = hashOverridesOf(hits, salt);
     const unlogged = await findUnlogged(client, bucket, records, hits, salt);
-    const logParts = await redactLog(client, dirty, hashOverrides);
-    const versions = await renameContents(client, bucket, [...hashOverrides, ...unlogged], records);
+    counts.logParts += await redactLog(client, dirty, hashOverrides);
+    counts.logRecords += dirty.length;
+    counts.versions += await renameContents(client, bucket, [...hashOverrides, ...unlogged], records);
     const parts = partsOfWords(words);
-    const outcomeDetails = await redactDetails(client, dirty, parts);
-    const correlationIds = await redactCorrelationIds(client, dirty, parts);
-    return {
-      counts: { logParts, logRecords: dirty.length, versions, outcomeDetails, correlationIds },
-      found: records.map(({ identity }) => identity),
-      words,
-    };
+    counts.outcomeDetails += await redactDetails(client, dirty, parts);
+    counts.correlationIds += await redactCorrelationIds(client, dirty, parts);
+    for (const { identity } of records) known.set(identityText(identity), identity);
+    for (const word of words) texts.add(word);
   });
 }

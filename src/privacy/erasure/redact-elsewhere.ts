@@ -81,12 +81,12 @@ function expressionOf(words: readonly string[]): RegExp {
   return new RegExp(alternatives.join("|"), "giu");
 }
 
-/** The same JSON with the words taken out of its texts. */
-function withoutWords(value: unknown, words: RegExp): unknown {
-  if (typeof value === "string") return value.replaceAll(words, ERASED);
-  if (Array.isArray(value)) return value.map((item) => withoutWords(item, words));
+/** The same JSON with its texts rewritten; members keep their names. */
+export function withTexts(value: unknown, rewrite: (text: string) => string): unknown {
+  if (typeof value === "string") return rewrite(value);
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, rewrite));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withoutWords(of, words)]));
+  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withTexts(of, rewrite)]));
 }
 
 /**
@@ -99,6 +99,7 @@ async function redactJson(
   words: readonly string[],
 ): Promise<number> {
   const expression = expressionOf(words);
+  const withoutWords = (text: string) => text.replaceAll(expression, ERASED);
   return withTransaction(client, async () => {
     const { rows: places } = await client.query<{ place: string }>(
       `select ctid::text as place from ${table} where ${column}::text ~* $1 for update`,
@@ -111,9 +112,8 @@ async function redactJson(
         [places.slice(at, at + ROWS_AT_ONCE).map(({ place }) => place)],
       );
       const changed = rows
-        .map(({ place, value }) => ({ place, before: JSON.stringify(value), value }))
-        .map((row) => ({ ...row, after: JSON.stringify(withoutWords(row.value, expression)) }))
-        .filter(({ before, after }) => before !== after);
+        .map(({ place, value }) => ({ place, value, after: JSON.stringify(withTexts(value, withoutWords)) }))
+        .filter(({ value, after }) => JSON.stringify(value) !== after);
       await client.query(
         `update ${table} as row set ${column} = written.value::json
         from unnest($1::tid[], $2::text[]) as written (place, value) where row.ctid = written.place`,

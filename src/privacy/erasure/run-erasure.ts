@@ -9,7 +9,7 @@ import { type RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
-import { forgetStatistics, rewriteRejected } from "../../retention/rewrite-log.ts";
+import { forgetStatistics, rewriteRejected, searchLog } from "../../retention/rewrite-log.ts";
 import {
   ErasureError,
   type ListedSubject,
@@ -19,14 +19,8 @@ import {
   type Subject,
   subjectsJson,
 } from "./erasure-list.ts";
-import { findHits, identityText } from "./find-records.ts";
-import {
-  mentions,
-  type RedactedBucket,
-  redactBucket,
-  searchableWords,
-  stateSchemas,
-} from "./redact-bucket.ts";
+import { searchOfSubjects } from "./find-records.ts";
+import { Findings, mentions, redactBucket, searchableWords, stateSchemas } from "./redact-bucket.ts";
 import {
   FREE_TEXT_ELSEWHERE,
   FREE_TEXT_OF_LOG,
@@ -274,21 +268,6 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
 const VERSIONS_WITH_FACTS = [VERSION_TABLES.r.table, VERSION_TABLES.g.table];
 const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"];
 
-const COUNTED = ["logParts", "logRecords", "versions", "outcomeDetails", "correlationIds"] as const;
-
-/** What was found and redacted so far. */
-class Findings {
-  readonly redacted = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0, correlationIds: 0 };
-  readonly records = new Map<string, RecordIdentity>();
-  readonly texts = new Set<string>();
-
-  add({ counts, found, words }: RedactedBucket): void {
-    for (const record of found) this.records.set(identityText(record), record);
-    for (const word of words) this.texts.add(word);
-    for (const name of COUNTED) this.redacted[name] += counts[name];
-  }
-}
-
 /**
  * Redacts buckets until nothing is left in them: what was under way when the list became known may have been written as it was
  * sent, and is redacted at the latest when it is applied.
@@ -305,11 +284,11 @@ async function redactBuckets(
       throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasure.erasureId}.`);
     for (const bucket of buckets) {
       const named = recordsNamed(erasure.subjects, bucket);
-      findings.add(await redactBucket(client, { bucket, subjects: matcher, named, salt: erasure.salt }));
+      await redactBucket(client, { bucket, subjects: matcher, named, salt: erasure.salt }, findings);
     }
     const left: number[] = [];
     for (const bucket of buckets) {
-      const hits = await findHits(client, bucket, matcher, new Map());
+      const hits = await searchLog(client, searchOfSubjects(bucket, matcher));
       if (hits.some(({ isClean }) => !isClean)) left.push(bucket);
     }
     buckets = left;
@@ -323,7 +302,7 @@ async function redactEverywhere(
   run: RedactionRun,
 ): Promise<Pick<ErasureReport, "records" | "redacted">> {
   const matcher = await matcherOf(client, run.subjects);
-  const { redacted, records: found, texts } = await redactBuckets(client, run, matcher);
+  const { counts, records, texts } = await redactBuckets(client, run, matcher);
   const words = searchableWords(texts);
   const rejectedRecords = await redactRejected(client, matcher, words);
   const ofLog = await redactFreeTexts(client, words, FREE_TEXT_OF_LOG);
@@ -332,7 +311,7 @@ async function redactEverywhere(
   );
   const others = await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
   // A batch of one small record is kept as it came, short enough to be noted.
-  const isLogRewritten = redacted.logParts > 0 || redacted.correlationIds > 0;
+  const isLogRewritten = counts.logParts > 0 || counts.correlationIds > 0;
   const versions = (await stateSchemas(client)).flatMap((schema) =>
     VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
   );
@@ -340,20 +319,13 @@ async function redactEverywhere(
   const tables = [...ofLog.tables, ...others.tables, ...versions, ...OTHERS_WITH_FACTS, ...log];
   await forgetStatistics(client, [...new Set(tables)]);
   const elsewhere = { rejectedRecords, webhookMessages, freeTexts: ofLog.rows + others.rows };
-  return { redacted: { ...redacted, ...elsewhere }, records: [...found.values()] };
+  return { redacted: { ...counts, ...elsewhere }, records: [...records.values()] };
 }
 
+/** Redacts, and writes the certificate. */
 async function carryOut(client: pg.ClientBase, erasure: Erasure, who: string): Promise<ErasureReport> {
-  const redacted = await redactEverywhere(client, erasure);
-  return finish(client, erasure, who, { ...redacted, erasureId: erasure.erasureId });
-}
-
-async function finish(
-  client: pg.ClientBase,
-  { erasureId, requestedBy, startedAt, subjects }: Erasure,
-  who: string,
-  done: Pick<ErasureReport, "erasureId" | "records" | "redacted">,
-): Promise<ErasureReport> {
+  const { erasureId, requestedBy, startedAt, subjects } = erasure;
+  const { records, redacted } = await redactEverywhere(client, erasure);
   return withTransaction(client, async () => {
     const { rows } = await client.query<{ reason: string; now: Date }>(
       "select reason, clock_timestamp() as now from bellhop.erasure where erasure_id = $1 for update",
@@ -368,16 +340,16 @@ async function finish(
       startedAt: startedAt.toISOString(),
       finishedAt: row.now.toISOString(),
       subjects,
-      records: done.records,
-      redacted: done.redacted,
+      records,
+      redacted,
       leftAfterwards: 0,
     });
     await client.query({
       ...finishErasure,
       values: [erasureId, row.now, certificate.text, certificate.hash],
     });
-    const detail = { erasureId, records: done.records.length, certificateHash: certificate.hash };
+    const detail = { erasureId, records: records.length, certificateHash: certificate.hash };
     await recordAudit(client, { who, what: "erase", detail });
-    return { ...done, certificate: certificate.text, certificateHash: certificate.hash };
+    return { erasureId, records, redacted, certificate: certificate.text, certificateHash: certificate.hash };
   });
 }
