@@ -73,7 +73,7 @@ async function scanPart(part: LogPart): Promise<ScannedPart> {
   return { key: { bucket, logWriterId, requestId }, resource: resourceOf(part.resource), records };
 }
 
-/** What is looked for in the log of one bucket. */
+/** What to find in the log of one bucket. */
 export interface LogSearch<Found> {
   readonly bucket: number;
   readonly resources: readonly ResourceLetter[];
