@@ -23,7 +23,6 @@ const noteCurrent = namedStatement(
 /** The next $3 parts of a window after ($1, $2), in the order of receipt, with the indexes of their records that are pointed to. */
 const partsOf = (window: string) => `
   select log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource,
-    coalesce(octet_length(log.body), 0) as stored_bytes,
     array(
       select pointed.record_index from pointed_record as pointed
       where pointed.request_id = log.request_id and pointed.bucket = log.bucket
@@ -33,9 +32,8 @@ const partsOf = (window: string) => `
   order by log.request_id, log.bucket
   limit $3`;
 
-/** Parts that one statement reads; and bytes of bodies to rewrite that are read at once. */
+/** Parts that one statement reads. */
 const PARTS_AT_ONCE = 512;
-const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 /** Columns that say something of a request, and nothing of where its records lie. */
@@ -48,7 +46,6 @@ interface WindowPart {
   readonly request_id: string;
   readonly kind: string;
   readonly resource: ResourceLetter;
-  readonly stored_bytes: number;
   readonly pointed: readonly number[];
 }
 
@@ -105,9 +102,7 @@ export async function expireLogWindow(
     await client.query(
       "create index if not exists pointed_record_part on pointed_record (request_id, bucket); analyze pointed_record",
     );
-    const carrier = new Carrier(client, expiring, columns, successor);
-    await carrier.carryAll();
-    const { parts, kept } = carrier;
+    const { parts, kept } = await carry(client, expiring, { columns, successor });
     return {
       rows: parts,
       keptRows: kept,
@@ -119,127 +114,90 @@ export async function expireLogWindow(
   });
 }
 
-/** Copies what stays of one window into its successor. */
-class Carrier {
-  readonly #client: pg.ClientBase;
-  readonly #past: PastTerm;
-  readonly #window: string;
-  readonly #successor: string;
-  readonly #columns: readonly string[];
-  parts = 0;
-  kept = 0;
+/** Copies what stays of one window into its successor; answers how many parts there were, and how many stay. */
+async function carry(
+  client: pg.ClientBase,
+  { window, past }: ExpiringWindow,
+  { columns, successor }: { readonly columns: readonly string[]; readonly successor: string },
+): Promise<{ readonly parts: number; readonly kept: number }> {
+  const from = `bellhop.${window.name}`;
+  const into = `insert into bellhop.${successor} (${columns.join(", ")})`;
+  // Of what is no request any more nothing that only concerns the request.
+  const selected = (kind: string, replaced: Readonly<Record<string, string>> = {}) =>
+    columns
+      .map((name) => {
+        if (name === "kind") return `'${kind}'::"char"`;
+        return kind === "c" && OF_REQUESTS.includes(name) ? "null" : (replaced[name] ?? `log.${name}`);
+      })
+      .join(", ");
 
-  constructor(
-    client: pg.ClientBase,
-    { window, past }: ExpiringWindow,
-    columns: readonly string[],
-    successor: string,
-  ) {
-    this.#client = client;
-    this.#past = past;
-    this.#window = window.name;
-    this.#successor = successor;
-    this.#columns = columns;
-  }
-
-  async carryAll(): Promise<void> {
-    const text = partsOf(this.#window);
-    let after: readonly [string, number] = [BEFORE_ALL, -1];
-    for (;;) {
-      const { rows } = await this.#client.query<WindowPart>(text, [...after, PARTS_AT_ONCE]);
-      const last = rows.at(-1);
-      if (last === undefined) return;
-      after = [last.request_id, last.bucket];
-      this.parts += rows.length;
-      await this.#carry(rows);
-    }
-  }
-
-  async #carry(parts: readonly WindowPart[]): Promise<void> {
-    const whole = new Map<string, WindowPart[]>();
-    let partial: { part: WindowPart; kind: string; byClient: boolean }[] = [];
-    let bytes = 0;
-    for (const part of parts) {
-      const fate = fateOf(part, this.#past);
-      if (fate.keep === "nothing") continue;
-      if (fate.keep === "all") {
-        whole.set(fate.kind, [...(whole.get(fate.kind) ?? []), part]);
-        continue;
-      }
-      if (bytes > 0 && bytes + part.stored_bytes > STORED_BYTES_AT_ONCE) {
-        await this.#rewrite(partial);
-        [partial, bytes] = [[], 0];
-      }
-      partial.push({ part, kind: fate.kind, byClient: fate.byClient });
-      bytes += part.stored_bytes;
-    }
-    for (const [kind, ofKind] of whole) await this.#copy(kind, ofKind);
-    await this.#rewrite(partial);
-  }
-
-  /** The columns as they are read: of what is no request any more nothing that only concerns the request. */
-  #select(kind: string, layout = "log.layout", body = "log.body"): string {
-    const replaced: Record<string, string> = { kind: `'${kind}'::"char"`, layout, body };
-    if (kind === "c") for (const column of OF_REQUESTS) replaced[column] = "null";
-    return this.#columns.map((column) => replaced[column] ?? `log.${column}`).join(", ");
-  }
-
-  async #copy(kind: string, parts: readonly WindowPart[]): Promise<void> {
-    const { rowCount } = await this.#client.query(
-      `insert into bellhop.${this.#successor} (${this.#columns.join(", ")})
-      select ${this.#select(kind)}
+  async function copyWhole(kind: string, parts: readonly WindowPart[]): Promise<number> {
+    const { rowCount } = await client.query(
+      `${into} select ${selected(kind)}
       from unnest($1::smallint[], $2::bigint[], $3::uuid[]) as kept (bucket, log_writer_id, request_id)
-      join bellhop.${this.#window} as log using (bucket, log_writer_id, request_id)`,
+      join ${from} as log using (bucket, log_writer_id, request_id)`,
       [
         parts.map((part) => part.bucket),
         parts.map((part) => part.log_writer_id),
         parts.map((part) => part.request_id),
       ],
     );
-    this.kept += rowCount ?? 0;
+    return rowCount ?? 0;
   }
 
-  async #rewrite(
-    partial: readonly { readonly part: WindowPart; readonly kind: string; readonly byClient: boolean }[],
-  ): Promise<void> {
-    for (const { part, kind, byClient } of partial) {
-      const key = [part.bucket, part.log_writer_id, part.request_id];
-      const { rows } = await this.#client.query<StoredBody>({
-        text: `select layout, body from bellhop.${this.#window}
-          where bucket = $1 and log_writer_id = $2 and request_id = $3`,
-        values: key,
-      });
-      const [stored] = rows;
-      if (stored === undefined) throw new Error(`A part of ${this.#window} is gone.`);
-      const { kept, body } = await this.#keepOf(part, stored, byClient);
-      if (kept === 0 && kind === "c") continue;
-      await this.#client.query({
-        text: `insert into bellhop.${this.#successor} (${this.#columns.join(", ")})
-          select ${this.#select(kind, "$4::bytea", "$5::bytea")} from bellhop.${this.#window} as log
-          where bucket = $1 and log_writer_id = $2 and request_id = $3`,
-        values: [...key, body.layout, body.body],
-      });
-      this.kept += 1;
-    }
+  async function copySome(kind: string, part: WindowPart, byClient: boolean): Promise<number> {
+    const key = [part.bucket, part.log_writer_id, part.request_id];
+    const ofPart = `from ${from} as log where bucket = $1 and log_writer_id = $2 and request_id = $3`;
+    const { rows } = await client.query<StoredBody>(`select layout, body ${ofPart}`, key);
+    const [stored] = rows;
+    if (stored === undefined) throw new Error(`A part of ${window.name} is gone.`);
+    const { kept, body } = await keepOf(part, stored, byClient ? past : undefined);
+    if (kept === 0 && kind === "c") return 0;
+    await client.query(`${into} select ${selected(kind, REWRITTEN)} ${ofPart}`, [
+      ...key,
+      body.layout,
+      body.body,
+    ]);
+    return 1;
   }
 
-  /** What is kept of a part: what is pointed to, and (`byClient`) the records of those whose payloads are still to be kept. */
-  async #keepOf(
-    { bucket, request_id: requestId, resource, pointed }: WindowPart,
-    stored: StoredBody,
-    byClient: boolean,
-  ): Promise<{ readonly kept: number; readonly body: StoredBody }> {
-    const wanted = new Set(pointed);
-    let kept = 0;
-    const rewritten = await rewriteBody({ bucket, requestId }, stored, ({ index, bytes }) => {
-      const isKept =
-        wanted.has(index) ||
-        (byClient && !this.#past.isPast(clientCodeOf(resource, bytes), resource, "payloads"));
-      if (isKept) kept += 1;
-      return isKept ? "keep" : "drop";
-    });
-    return { kept, body: rewritten ?? stored };
+  let [parts, kept] = [0, 0];
+  let after: readonly [string, number] = [BEFORE_ALL, -1];
+  for (;;) {
+    const { rows } = await client.query<WindowPart>(partsOf(window.name), [...after, PARTS_AT_ONCE]);
+    const last = rows.at(-1);
+    if (last === undefined) return { parts, kept };
+    after = [last.request_id, last.bucket];
+    parts += rows.length;
+    const fates = rows.map((part) => ({ part, fate: fateOf(part, past) }));
+    const whole = fates.flatMap(({ part, fate }) => (fate.keep === "all" ? [{ part, kind: fate.kind }] : []));
+    for (const [kind, ofKind] of Map.groupBy(whole, (one) => one.kind))
+      kept += await copyWhole(
+        kind,
+        ofKind.map(({ part }) => part),
+      );
+    for (const { part, fate } of fates)
+      if (fate.keep === "some") kept += await copySome(fate.kind, part, fate.byClient);
   }
+}
+
+const REWRITTEN = { layout: "$4::bytea", body: "$5::bytea" };
+
+/** What is kept of a part: what is pointed to, and (`past`) the records of those whose payloads are still to be kept. */
+async function keepOf(
+  { bucket, request_id: requestId, resource, pointed }: WindowPart,
+  stored: StoredBody,
+  past: PastTerm | undefined,
+): Promise<{ readonly kept: number; readonly body: StoredBody }> {
+  const wanted = new Set(pointed);
+  let kept = 0;
+  const rewritten = await rewriteBody({ bucket, requestId }, stored, ({ index, bytes }) => {
+    const isKept =
+      wanted.has(index) || past?.isPast(clientCodeOf(resource, bytes), resource, "payloads") === false;
+    if (isKept) kept += 1;
+    return isKept ? "keep" : "drop";
+  });
+  return { kept, body: rewritten ?? stored };
 }
 
 /** Whose record it is; of one that cannot be read, which is held, the rule for everybody holds. */

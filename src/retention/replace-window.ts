@@ -125,34 +125,58 @@ export interface Expired {
 }
 
 /** A successor that has been filled: how many rows there were, how many it keeps, and what is to be done as it is put in place. */
-interface Filled extends Omit<Replacement, "successor"> {
+interface Filled {
   readonly rows: number;
   readonly keptRows: number;
   /** Without rows the window goes and nothing takes its place. */
   readonly mayVanish: boolean;
+  /** Asked before anybody is held up. False ends it: what was copied is no longer all that there is. */
+  readonly isComplete?: (replacing: pg.ClientBase) => Promise<boolean>;
+  /** Done while appliers are held up, and nobody writes to the window: short. */
+  readonly complete?: (replacing: pg.ClientBase) => Promise<void>;
 }
 
-/** Replaces a window by a successor that `fill` has filled; whatever fails, nothing of the successor stays. */
+/**
+ * Replaces a window by a successor that `fill` has filled, or by nothing, in one transaction, and drops the former one after that.
+ * Where it fails, nothing of the successor stays, now or after the next run (`dropStrays`). Throws as `atGate`.
+ */
 export async function expireWindow(
-  sessions: RetentionSessions,
+  { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   { window, mark }: ExpiringWindow,
   fill: (successor: string) => Promise<Filled>,
 ): Promise<Expired> {
-  const client = sessions.copying;
-  const successor = await makeSuccessor(client, of, window);
+  const { schema, table } = of;
+  const filled = await makeSuccessor(copying, of, window);
+  let mayBeInPlace = false;
   try {
-    const { rows, keptRows, mayVanish, ...replacement } = await fill(successor);
-    const vanishes = mayVanish && keptRows === 0;
-    await writeMark(client, of, successor, mark);
-    const replaced = await replaceWindow(sessions, of, window, {
-      ...replacement,
-      successor: vanishes ? undefined : successor,
-    });
-    if (vanishes && replaced !== undefined) await client.query(`drop table ${of.schema}.${successor}`);
-    return { table: of.table, window: window.name, rows, keptRows, replaced: replaced ?? null };
+    const { rows, keptRows, mayVanish, isComplete, complete } = await fill(filled);
+    await writeMark(copying, of, filled, mark);
+    const successor = mayVanish && keptRows === 0 ? undefined : filled;
+    if (successor !== undefined) await constrain(copying, of, window, successor);
+    let lockMs = 0;
+    mayBeInPlace = true;
+    const heldUp = await atGate(
+      replacing,
+      `${schema}.${window.name}`,
+      async () => {
+        await complete?.(replacing);
+        const askedAt = performance.now();
+        // Its windows need no lock: every session reaches them through the table.
+        await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
+        await swap(replacing, of, window, successor);
+        lockMs = performance.now() - askedAt;
+      },
+      isComplete && (() => isComplete(replacing)),
+    );
+    if (heldUp !== undefined) await copying.query(`drop table ${schema}.${window.name}`);
+    if (heldUp === undefined || successor === undefined)
+      await copying.query(`drop table ${schema}.${filled}`);
+    const replaced = heldUp === undefined ? null : { ...heldUp, lockMs };
+    return { table, window: window.name, rows, keptRows, replaced };
   } catch (error) {
-    await client.query(`drop table if exists ${of.schema}.${successor}`).catch(() => undefined);
+    // A commit that was not answered may have attached it, with all that is kept of the window.
+    if (!mayBeInPlace) await copying.query(`drop table ${schema}.${filled}`).catch(() => undefined);
     throw error;
   }
 }
@@ -180,47 +204,6 @@ async function makeSuccessor(client: pg.ClientBase, of: WindowedTable, window: T
   const name = windowName(table, window.fromMs, suffix);
   await client.query(`create table ${schema}.${name} (like ${schema}.${table} including all)`);
   return name;
-}
-
-/** What is to be done in the transaction that replaces a window. */
-interface Replacement {
-  /** The table that takes its place; undefined: nothing of it is kept. */
-  readonly successor: string | undefined;
-  /** Asked before anybody is held up. False ends it: what was copied is no longer all that there is. */
-  readonly isComplete?: (replacing: pg.ClientBase) => Promise<boolean>;
-  /** Done while appliers are held up, and nobody writes to the window: short. */
-  readonly complete?: (replacing: pg.ClientBase) => Promise<void>;
-}
-
-/**
- * Puts a successor in the place of a window, or nothing, in one transaction, and drops the former one after that. Undefined
- * where it was not complete: then the successor is dropped. Throws as `atGate`.
- */
-async function replaceWindow(
-  { copying, replacing }: RetentionSessions,
-  of: WindowedTable,
-  window: TimeWindow,
-  { successor, isComplete, complete }: Replacement,
-): Promise<Replaced | undefined> {
-  const { schema, table } = of;
-  if (successor !== undefined) await constrain(copying, of, window, successor);
-  let lockMs = 0;
-  const heldUp = await atGate(
-    replacing,
-    `${schema}.${window.name}`,
-    async () => {
-      await complete?.(replacing);
-      const askedAt = performance.now();
-      // Its windows need no lock: every session reaches them through the table.
-      await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
-      await swap(replacing, of, window, successor);
-      lockMs = performance.now() - askedAt;
-    },
-    isComplete && (() => isComplete(replacing)),
-  );
-  if (heldUp !== undefined) await copying.query(`drop table ${schema}.${window.name}`);
-  else if (successor !== undefined) await copying.query(`drop table ${schema}.${successor}`);
-  return heldUp && { ...heldUp, lockMs };
 }
 
 /** With such a constraint PostgreSQL need not read the table when it is attached. */

@@ -1,9 +1,9 @@
-import pg from "pg";
+import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
-import { BUCKET_COUNT, lowestIdAt } from "../ingest/log/part-name.ts";
+import { ALL_BUCKETS, lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
-import { endWithClient, tellProcess } from "../platform/db/connection.ts";
+import { endWithClient, tellProcess, withSession } from "../platform/db/connection.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/coordination.ts";
 import { limitationOf } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
@@ -62,19 +62,15 @@ const KEPT_MS = 35 * 86_400_000;
 /** Notes of one feed that a statement takes out: an hour of a busy one, so one statement a bucket is nearly always enough. */
 const NOTES_AT_ONCE = 500;
 
-/** Forgets when feeds arrived longer ago than anything asks for. The newest note of each stays; answers how many went. */
-async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<number> {
+/** Forgets when feeds arrived longer ago than anything asks for. The newest note of each stays. */
+async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<void> {
   const before = lowestIdAt(Math.floor(nowMs) - KEPT_MS);
-  let forgotten = 0;
-  for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
-    let some: number;
-    do {
-      const { rowCount } = await client.query({ ...forgetSome, values: [bucket, before, NOTES_AT_ONCE] });
-      some = rowCount ?? 0;
-      forgotten += some;
-    } while (some > 0);
+  for (const bucket of ALL_BUCKETS) {
+    const values = [bucket, before, NOTES_AT_ONCE];
+    let forgotten: number | null;
+    do forgotten = (await client.query({ ...forgetSome, values })).rowCount;
+    while (forgotten !== null && forgotten > 0);
   }
-  return forgotten;
 }
 
 /** What a run found to be past its term, and what it did. */
@@ -105,54 +101,47 @@ interface RetentionOptions {
  * One run at a time in a database.
  */
 export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
-  const open: pg.Client[] = [];
-  const end = async () => {
-    for (const client of open.splice(0)) await client.end().catch(() => undefined);
-  };
-  const ending = () => void end();
-  options.signal?.addEventListener("abort", ending);
   try {
-    const copying = await openSession(open, options);
-    if ((await limitationOf(copying, "retention")) !== undefined)
-      return { state: "distributed", due: [], expired: [] };
-    return await withExclusiveWork(copying, () => runOn(copying, () => openSession(open, options), options));
+    return await inSession(options, async (copying) => {
+      tellProcess(copying, (processId) => options.copying?.(processId));
+      if ((await limitationOf(copying, "retention")) !== undefined)
+        return { state: "distributed", due: [], expired: [] };
+      return withExclusiveWork(copying, () => runOn(copying, options));
+    });
   } catch (error) {
     if (error instanceof WorkUnderWay) return { state: "busy", due: [], expired: [] };
     throw error;
-  } finally {
-    options.signal?.removeEventListener("abort", ending);
-    await end();
   }
 }
 
-/** The first one copies. */
-async function openSession(
-  open: pg.Client[],
-  { clientConfig, copying }: RetentionOptions,
-): Promise<pg.Client> {
-  const client = new pg.Client({ ...clientConfig, application_name: "bellhop retention" });
-  client.on("error", () => undefined);
-  open.push(client);
-  await client.connect();
-  await endWithClient(client);
-  if (open[0] === client) tellProcess(client, (processId) => copying?.(processId));
-  return client;
+function inSession<Result>(
+  { clientConfig, signal }: RetentionOptions,
+  work: (client: pg.ClientBase) => Promise<Result>,
+): Promise<Result> {
+  return withSession(clientConfig, "retention", async (client) => {
+    const end = () => void client.end().catch(() => undefined);
+    signal?.addEventListener("abort", end);
+    try {
+      signal?.throwIfAborted();
+      await endWithClient(client);
+      return await work(client);
+    } finally {
+      signal?.removeEventListener("abort", end);
+    }
+  });
 }
 
-async function runOn(
-  copying: pg.ClientBase,
-  another: () => Promise<pg.ClientBase>,
-  options: RetentionOptions,
-): Promise<RetentionRun> {
+async function runOn(copying: pg.ClientBase, options: RetentionOptions): Promise<RetentionRun> {
   const rules = await readRules(copying, options.nowMs);
   if (options.dryRun === true) return { state: "done", due: await listDue(copying, rules), expired: [] };
   await forgetArrivals(copying, rules.nowMs);
-  const sessions = { copying, replacing: await another() };
-  await openTheirWindows(sessions.replacing, rules);
-  const due = await listDue(copying, rules);
-  if (due.length === 0) return { state: "done", due, expired: [] };
-  await dropStrays(sessions);
-  return { state: "done", due, expired: await expireAll(sessions, rules, options) };
+  return inSession(options, async (replacing) => {
+    const sessions = { copying, replacing };
+    await openTheirWindows(replacing, rules);
+    const due = await listDue(copying, rules);
+    if (due.length > 0) await dropStrays(sessions);
+    return { state: "done", due, expired: due.length === 0 ? [] : await expireAll(sessions, rules, options) };
+  });
 }
 
 /** What is set, and for whom, now or at another time. */
