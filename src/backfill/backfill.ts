@@ -21,8 +21,13 @@ import { bucketOf } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
-import { firstOf, type ListPage } from "../query/page-cursors.ts";
+import {
+  firstOf,
+  isUuid,
+  type ListPage,
+  type Position,
+  type PositionShape,
+} from "../platform/http/position.ts";
 
 /** Opens a backfill unless the client has $8 open. Two at once may exceed that by one: the limit is against floods. */
 const INSERT = namedStatement(

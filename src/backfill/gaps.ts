@@ -3,10 +3,16 @@ import { isCalendarDate } from "#contract/walk-value.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { isIndex, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
+import {
+  firstOf,
+  isIndex,
+  isUuid,
+  type ListPage,
+  type Position,
+  type PositionShape,
+} from "../platform/http/position.ts";
 import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
-import { firstOf, type ListPage } from "../query/page-cursors.ts";
 import { forEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import type { ResourceTally, Tally } from "./tally.ts";

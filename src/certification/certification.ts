@@ -76,7 +76,7 @@ export interface CertificationTerms {
   readonly tokenSeconds: number;
   readonly days: number;
   /** Of the examples; by default the first that the client was granted. */
-  readonly property?: Grant;
+  readonly property?: Grant | undefined;
 }
 
 export const DEFAULT_TERMS: CertificationTerms = {
@@ -128,7 +128,7 @@ export async function openCertification(
 ): Promise<Certification> {
   checkTerms(terms);
   const certificationId = randomUUID();
-  await changeAuth(internals.pool, async (change) => {
+  await changeAuth(internals, async (change) => {
     const { connection, epoch, audit } = change;
     const client = await readForChange(change, clientId);
     const { clientCode, propertyCode } = exampleOf(clientId, client.grants, terms.property);
@@ -141,21 +141,18 @@ export async function openCertification(
     await connection.query({ ...TOUCH_CLIENT, values: [clientId, epoch] });
     await audit({ who, what: "open-certification", clientId, detail: { certificationId, ...terms } });
   });
-  await internals.directory.renew();
   return (await findCertification(internals.pool, certificationId)) as Certification;
 }
 
 /** Ends a client's open certification: it has its own limits again. Answers whether there was one. */
 export async function endCertification({ internals, who }: AuthAdmin, clientId: string): Promise<boolean> {
-  const ended = await changeAuth(internals.pool, async ({ connection, epoch, audit }) => {
+  return changeAuth(internals, async ({ connection, epoch, audit }) => {
     const { rowCount } = await connection.query({ ...END, values: [clientId] });
     if (rowCount === 0) return false;
     await connection.query({ ...TOUCH_CLIENT, values: [clientId, epoch] });
     await audit({ who, what: "end-certification", clientId });
     return true;
   });
-  await internals.directory.renew();
-  return ended;
 }
 
 /** All certifications, the newest first, or those of one client. */

@@ -1,6 +1,7 @@
+import type { AuthAdmin } from "../identity/admin.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 import type { Field, Output } from "./output.ts";
-import type { Session } from "./session.ts";
+import type { Opened, Session } from "./session.ts";
 
 /** An option or an argument of a verb: what help and completion show of it, and how its texts become a value. */
 export interface Parameter<Value> {
@@ -18,6 +19,7 @@ export interface Parameter<Value> {
 }
 
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
+type Given = Readonly<Record<string, unknown>>;
 type Values<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]["read"]> };
 
 /** A command of the program, loaded when it is needed. */
@@ -49,7 +51,7 @@ export interface Verb {
   /** What --json prints; without it there is no --json. */
   readonly json?: string;
   readonly exitCodes?: string;
-  run(values: Readonly<Record<string, unknown>>, context: CommandContext): Promise<unknown>;
+  run(given: Given, context: CommandContext): Promise<unknown>;
 }
 
 /** A noun with verbs, or one with a verb of its own, or both. */
@@ -58,7 +60,15 @@ export interface Noun {
   readonly own?: Verb;
 }
 
-/** Declares a verb. It answers its exit code; nothing stands for 0. */
+/** What a verb does. It answers its exit code; nothing stands for 0. */
+type Work<G> =
+  | { run(given: G, context: CommandContext): Promise<unknown> }
+  /** On the service's database, which is opened for it. */
+  | { database(given: G, opened: Opened, context: CommandContext): Promise<unknown> }
+  /** With the administration of clients, tokens and keys. */
+  | { admin(given: G, admin: AuthAdmin, context: CommandContext): Promise<unknown> };
+
+/** Declares a verb. */
 export function verb<
   A extends Parameters = Record<never, never>,
   O extends Parameters = Record<never, never>,
@@ -66,13 +76,19 @@ export function verb<
   declared: Omit<Verb, "args" | "options" | "run"> & {
     readonly args?: A;
     readonly options?: O;
-    run(values: Values<A> & Values<O>, context: CommandContext): Promise<unknown>;
-  },
+    /** Throws UsageError for values that do not go together, before anything is opened. */
+    check?(given: Values<A> & Values<O>): void;
+  } & Work<Values<A> & Values<O>>,
 ): Verb {
-  const { args, options, run } = declared;
   // What is read by the declared parameters has their types.
-  const typed = run as unknown as Verb["run"];
-  return { ...declared, args: args ?? {}, options: options ?? {}, run: typed };
+  const work = declared as unknown as Work<Given> & { check?(given: Given): void };
+  const run: Verb["run"] = async (given, context) => {
+    work.check?.(given);
+    if ("run" in work) return work.run(given, context);
+    if ("admin" in work) return context.session.admin((admin) => work.admin(given, admin, context));
+    return context.session.database((opened) => work.database(given, opened, context));
+  };
+  return { ...declared, args: declared.args ?? {}, options: declared.options ?? {}, run };
 }
 
 export function flag(help: string): Parameter<boolean> {

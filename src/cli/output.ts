@@ -101,6 +101,12 @@ function cellOf(value: unknown): string {
   return value === null ? "-" : String(value);
 }
 
+/** The fields under the names that JSON has elsewhere: `createdAt` as `created_at`. */
+export function snakeCase(fields: object): Record<string, unknown> {
+  const nameOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [nameOf(name), value]));
+}
+
 export type Field = readonly [name: string, value: string];
 
 /** Named values, one a line, the values below each other. */

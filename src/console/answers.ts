@@ -4,6 +4,13 @@ import type { Resource } from "#contract/resource.ts";
 import type { Permission, Role } from "../identity/roles.ts";
 import type { Outcome } from "../query/outcome.ts";
 
+/** An item of an answer as its row has it: JSON writes the instants as texts. */
+export type Row<Item> = {
+  readonly [Key in keyof Item]: Key extends `${string}At` | `${string}Since`
+    ? Date | Extract<Item[Key], null>
+    : Item[Key];
+};
+
 export type { Outcome, Permission, Resource, Role };
 
 export interface ErrorAnswer {

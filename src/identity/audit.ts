@@ -38,15 +38,26 @@ export interface AuthChange {
   audit(entry: AuditEntry): Promise<void>;
 }
 
+/** Where auth data lie, and this node's copy of them. */
+interface AuthData {
+  readonly pool: Pool;
+  readonly directory: { renew(): Promise<void> };
+}
+
 /**
  * Runs `work` in a transaction that holds the epoch row, so changes of auth data happen one after another and
- * become visible to every node in order. Rolled back when `work` throws.
+ * become visible in order: on this node at once, on others within a second. Rolled back when `work` throws.
  */
-export async function changeAuth<T>(pool: Pool, work: (change: AuthChange) => Promise<T>): Promise<T> {
-  return withTransaction(pool, async (connection) => {
+export async function changeAuth<T>(
+  { pool, directory }: AuthData,
+  work: (change: AuthChange) => Promise<T>,
+): Promise<T> {
+  const result = await withTransaction(pool, async (connection) => {
     const { rows } = await connection.query<{ epoch: string }>(RAISE_AUTH_EPOCH);
     const epoch = rows[0]?.epoch;
     if (epoch === undefined) throw new Error("bellhop.auth_epoch has no row: the migrations did not run");
     return work({ connection, epoch, audit: (entry) => recordAudit(connection, entry) });
   });
+  await directory.renew();
+  return result;
 }

@@ -256,13 +256,12 @@ function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
 /** Makes the first key. Nodes starting together wait for each other at the epoch row, and the second finds the first's. */
 async function ensureSigningKey(pool: Pool, sealer: Sealer, directory: Directory): Promise<void> {
   if (directory.liveKeys().length > 0) return;
-  await changeAuth(pool, async (change) => {
+  await changeAuth({ pool, directory }, async (change) => {
     const found = await change.connection.query(FIND_UNRETIRED_KEY);
     if (found.rowCount !== 0) return;
     const { kid } = await addSigningKey(change, sealer, 0);
     await change.audit({ who: "service", what: "create-first-key", detail: { kid } });
   });
-  await directory.renew();
 }
 
 /** Denials of tokens that have expired, and private parts of keys that sign no more. */

@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import type { Row, SecretItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
@@ -75,13 +76,7 @@ export interface ClientSummary extends ClientSettings {
   readonly lastUsedAt: Date | null;
 }
 
-export interface SecretSummary {
-  readonly slot: number;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly lastUsedAt: Date | null;
-  readonly live: boolean;
-}
+export type SecretSummary = Row<SecretItem>;
 
 /**
  * Creates a client. Only this call returns the secret: the database keeps its digest. It expires after
@@ -90,14 +85,14 @@ export interface SecretSummary {
 export async function createClient(
   admin: AuthAdmin,
   input: ClientSettings,
-  options: { readonly secretExpiresSeconds?: number } = {},
+  { secretExpiresSeconds }: { readonly secretExpiresSeconds?: number | undefined } = {},
 ): Promise<{ clientId: string; clientSecret: string; client: ClientSummary }> {
   const settings = checkClientSettings(input);
-  const expiresSeconds = checkSecretExpiry(options.secretExpiresSeconds);
+  const expiresSeconds = checkSecretExpiry(secretExpiresSeconds);
   const clientId = newClientId();
   const clientSecret = newClientSecret();
   const { internals, who } = admin;
-  await changeAuth(internals.pool, async (change) => {
+  await changeAuth(internals, async (change) => {
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
     await putGrants(change, clientId, settings.grants);
     const { connection } = change;
@@ -106,7 +101,6 @@ export async function createClient(
     await connection.query({ ...PUT_SECRET, values: [clientId, 1, digest, expiresSeconds, pepper] });
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
   });
-  await internals.directory.renew();
   return { clientId, clientSecret, client: (await showClient(admin, clientId)).client };
 }
 
@@ -134,11 +128,13 @@ export async function showClient(
   return { client, secrets: secrets.rows };
 }
 
+/** Grants to add to and remove from those there are, within the transaction, so that two operators do not undo each other. */
+type GrantsEdit = { readonly added: readonly Grant[]; readonly removed: readonly Grant[] } | undefined;
+
 /** The settings of a client to change; the others stay as they are. */
-export interface ClientChanges extends Partial<ClientSettings> {
-  /** Adds to and removes from the grants there are, within the transaction, so that two operators do not undo each other. */
-  readonly editGrants?: { readonly added: readonly Grant[]; readonly removed: readonly Grant[] };
-}
+export type ClientChanges = {
+  readonly [Name in keyof ClientSettings]?: ClientSettings[Name] | undefined;
+} & { readonly editGrants?: GrantsEdit };
 
 /**
  * Changes what an operator decides of a client. Takes effect on this node at once, on others
@@ -150,23 +146,23 @@ export async function updateClient(
   changes: ClientChanges,
 ): Promise<ClientSummary> {
   const { internals, who } = admin;
-  await changeAuth(internals.pool, async (change) => {
+  await changeAuth(internals, async (change) => {
     const current = await readForChange(change, clientId);
     const grants = editGrants(changes.grants ?? current.grants, changes.editGrants);
-    const settings = checkClientSettings({ ...current, ...changes, grants });
+    const named = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const settings = checkClientSettings({ ...current, ...Object.fromEntries(named), grants });
     await change.connection.query({ ...UPDATE, values: [clientId, ...columnsOf(settings), change.epoch] });
     await change.connection.query({ ...DELETE_GRANTS, values: [clientId] });
     await putGrants(change, clientId, settings.grants);
     await change.audit({ who, what: "update-client", clientId, detail: { ...changes } });
   });
-  await internals.directory.renew();
   return (await showClient(admin, clientId)).client;
 }
 
 /** Ends a client for good: no new tokens, those that are out are refused, its secrets are deleted. */
 export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<Date> {
   const { internals, who } = admin;
-  const revokedAt = await changeAuth(internals.pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     await readForChange(change, clientId);
     const revoked = await change.connection.query<{ revokedAt: Date }>({
       ...REVOKE,
@@ -176,8 +172,6 @@ export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<
     await change.audit({ who, what: "revoke-client", clientId });
     return revoked.rows[0]?.revokedAt ?? new Date();
   });
-  await internals.directory.renew();
-  return revokedAt;
 }
 
 /** The client, for a change within the epoch's lock. Throws AuthInputError when there is none or it is revoked. */
@@ -195,7 +189,7 @@ export async function readForChange(change: AuthChange, clientId: string): Promi
 }
 
 /** The grants as they will be. Throws AuthInputError where one that is to go is not there. */
-export function editGrants(grants: readonly Grant[], edit: ClientChanges["editGrants"]): readonly Grant[] {
+export function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[] {
   if (edit === undefined) return grants;
   const same = (one: Grant) => (other: Grant) =>
     one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;
@@ -360,15 +354,17 @@ interface RotatedSecret {
 export async function rotateSecret(
   { internals, who }: AuthAdmin,
   clientId: string,
-  options: { readonly overlapSeconds?: number; readonly expiresSeconds?: number } = {},
+  {
+    overlapSeconds = ROTATION_OVERLAP_SECONDS,
+    expiresSeconds: lifetime,
+  }: { readonly overlapSeconds?: number | undefined; readonly expiresSeconds?: number | undefined } = {},
 ): Promise<RotatedSecret> {
-  const overlapSeconds = options.overlapSeconds ?? ROTATION_OVERLAP_SECONDS;
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX) {
     throw new AuthInputError("The overlap is 0 seconds to 90 days.");
   }
-  const expiresSeconds = checkSecretExpiry(options.expiresSeconds);
+  const expiresSeconds = checkSecretExpiry(lifetime);
   const clientSecret = newClientSecret();
-  return changeAuth(internals.pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     await readForChange(change, clientId);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
     const live = rows.filter((secret) => secret.live);
@@ -402,7 +398,7 @@ export async function endSecret(
   clientId: string,
   slot: number,
 ): Promise<void> {
-  await changeAuth(internals.pool, async (change) => {
+  await changeAuth(internals, async (change) => {
     await readForChange(change, clientId);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
     if (!rows.some((secret) => secret.live && secret.slot === slot))

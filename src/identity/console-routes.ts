@@ -3,19 +3,17 @@ import type pg from "pg";
 import { isUtcTimestamp } from "#contract/walk-value.ts";
 import type {
   AuditItem,
-  ClientAnswer,
   ClientItem,
   ClientOptionsAnswer,
   CreateClientAnswer,
-  Page,
-  RotateSecretAnswer,
+  Row,
 } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
-import type { Position, PositionShape } from "../platform/http/position.ts";
+import { firstOf, type Position, type PositionShape } from "../platform/http/position.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import {
   type ClientChanges,
@@ -66,27 +64,11 @@ function requireCovered({ scope }: OperatorSession, body: JsonBody, grants: read
     throw new AuthInputError("Rates and bursts are set by an admin of everything.");
 }
 
-async function describe(
-  parts: ConsoleParts,
-  asked: Pick<Asked, "operator" | "named">,
-): Promise<ClientAnswer> {
+/** A ClientAnswer; JSON writes its instants as texts. */
+async function describe(parts: ConsoleParts, asked: Pick<Asked, "operator" | "named">) {
   const { client, secrets } = await requireClient(parts, asked);
-  const { grants, createdAt, revokedAt, lastUsedAt, ...settings } = client;
-  return {
-    ...settings,
-    ...optionsOf(parts),
-    createdAt: createdAt.toISOString(),
-    revokedAt: revokedAt?.toISOString() ?? null,
-    lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    grantTotal: grants.length,
-    grants: grants.slice(0, GRANTS_SHOWN_MAX),
-    secrets: secrets.map((secret) => ({
-      ...secret,
-      createdAt: secret.createdAt.toISOString(),
-      expiresAt: secret.expiresAt?.toISOString() ?? null,
-      lastUsedAt: secret.lastUsedAt?.toISOString() ?? null,
-    })),
-  };
+  const grants = client.grants.slice(0, GRANTS_SHOWN_MAX);
+  return { ...client, ...optionsOf(parts), grantTotal: client.grants.length, grants, secrets };
 }
 
 async function create(parts: ConsoleParts, { body, operator }: Told): Promise<CreateClientAnswer> {
@@ -100,41 +82,23 @@ async function create(parts: ConsoleParts, { body, operator }: Told): Promise<Cr
     replyToOrigins: body.texts("replyToOrigins") ?? [],
   };
   requireCovered(operator, body, settings.grants);
-  const seconds = body.count("secretExpiresSeconds");
-  const expiry = seconds === undefined ? {} : { secretExpiresSeconds: seconds };
+  const expiry = { secretExpiresSeconds: body.count("secretExpiresSeconds") };
   const { clientId, clientSecret } = await createClient(adminOf(parts, operator), settings, expiry);
   return { clientId, clientSecret };
 }
 
 /** The changes that the form names; what it leaves out stays. */
 function changesOf(body: JsonBody): ClientChanges {
-  const limits = LIMIT_NAMES.filter((name) => body.has(name)).map((name) => [name, body.countOrNull(name)]);
   const added = body.grants("addGrants") ?? [];
   const removed = body.grants("removeGrants") ?? [];
   return {
-    ...(body.has("name") ? { name: body.requiredText("name") } : {}),
-    ...(body.has("scopes") ? { scopes: body.texts("scopes") ?? [] } : {}),
-    ...(body.has("replyToOrigins") ? { replyToOrigins: body.texts("replyToOrigins") ?? [] } : {}),
-    ...(added.length + removed.length > 0 ? { editGrants: { added, removed } } : {}),
-    ...(Object.fromEntries(limits) as Pick<ClientChanges, (typeof LIMIT_NAMES)[number]>),
-  };
-}
-
-async function rotate(parts: ConsoleParts, told: Told): Promise<RotateSecretAnswer> {
-  const { body, operator } = told;
-  const { client } = await requireClient(parts, told);
-  const overlapSeconds = body.count("overlapSeconds");
-  const expiresSeconds = body.count("expiresSeconds");
-  const rotated = await rotateSecret(adminOf(parts, operator), client.clientId, {
-    ...(overlapSeconds === undefined ? {} : { overlapSeconds }),
-    ...(expiresSeconds === undefined ? {} : { expiresSeconds }),
-  });
-  const { clientId, clientSecret, previousExpiresAt, endedCreatedAt } = rotated;
-  return {
-    clientId,
-    clientSecret,
-    previousExpiresAt: previousExpiresAt?.toISOString() ?? null,
-    endedCreatedAt: endedCreatedAt?.toISOString() ?? null,
+    name: body.text("name"),
+    scopes: body.texts("scopes"),
+    requestRate: body.countOrNull("requestRate"),
+    requestBurst: body.countOrNull("requestBurst"),
+    tokenBurst: body.countOrNull("tokenBurst"),
+    replyToOrigins: body.texts("replyToOrigins"),
+    editGrants: added.length + removed.length === 0 ? undefined : { added, removed },
   };
 }
 
@@ -146,15 +110,11 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
     const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
     const filter = { search: query.code("search"), clients: await clientsWithin(pool, operator.scope) };
     const { items, next } = await listClientPage(pool, filter, start, limit);
-    return { items, nextCursor: cursorOf(next) } satisfies Page<ClientItem>;
+    return { items, nextCursor: cursorOf(next) };
   });
   addQuestion(scope, parts, "read-clients", "client-options", [], async () => optionsOf(parts));
   addQuestion(scope, parts, "read-clients", "clients/:clientId", [], (asked) => describe(parts, asked));
   addChange(scope, parts, "manage-clients", "clients", CREATE_FIELDS, (told) => create(parts, told));
-  const rotateFields = ["overlapSeconds", "expiresSeconds"];
-  addChange(scope, parts, "manage-clients", "clients/:clientId/rotate", rotateFields, (told) =>
-    rotate(parts, told),
-  );
   const change = (
     path: string,
     fields: readonly string[],
@@ -162,30 +122,34 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   ) =>
     addChange(scope, parts, "manage-clients", `clients/:clientId/${path}`, fields, async (told) => {
       const { client } = await requireClient(parts, told);
-      await work(adminOf(parts, told.operator), client.clientId, told, client.grants);
-      return describe(parts, told);
+      const answer = await work(adminOf(parts, told.operator), client.clientId, told, client.grants);
+      return answer ?? describe(parts, told);
     });
-  change("update", UPDATE_FIELDS, (admin, clientId, { body, operator }, grants) => {
+  change("rotate", ["overlapSeconds", "expiresSeconds"], (admin, clientId, { body }) => {
+    const [overlapSeconds, expiresSeconds] = [body.count("overlapSeconds"), body.count("expiresSeconds")];
+    return rotateSecret(admin, clientId, { overlapSeconds, expiresSeconds });
+  });
+  change("update", UPDATE_FIELDS, async (admin, clientId, { body, operator }, grants) => {
     const changes = changesOf(body);
     requireCovered(operator, body, editGrants(grants, changes.editGrants));
-    return updateClient(admin, clientId, changes);
+    await updateClient(admin, clientId, changes);
   });
   change("end-secret", ["slot"], (admin, clientId, { body }) =>
     endSecret(admin, clientId, body.requiredCount("slot")),
   );
-  change("disable", ["confirm"], (admin, clientId, { body }) => {
+  change("disable", ["confirm"], async (admin, clientId, { body }) => {
     if (body.requiredText("confirm") !== clientId) {
       const message = "Write the client's id to confirm: a client that was disabled stays so for good.";
       throw new ConsoleError("bellhop.console.InvalidInput", { message });
     }
-    return revokeClient(admin, clientId);
+    await revokeClient(admin, clientId);
   });
 }
 
 /** What was done or refused, and by whom. */
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["clientId", "who", "limit", "cursor"];
-  addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked): Promise<Page<AuditItem>> => {
+  addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked) => {
     const { query, operator } = asked;
     const { pool } = parts.context;
     const filter = {
@@ -220,13 +184,6 @@ const LIST_CLIENTS = namedStatement(
   limit $4`,
 );
 
-interface ClientRow extends Omit<ClientItem, "createdAt" | "revokedAt" | "lastUsedAt"> {
-  readonly createdAt: Date;
-  readonly revokedAt: Date | null;
-  readonly lastUsedAt: Date | null;
-  readonly position: string;
-}
-
 /** When the last client of a page was made, and its id. */
 const CLIENT_POSITION: PositionShape = [
   (part) => typeof part === "string" && isUtcTimestamp(part),
@@ -241,28 +198,18 @@ async function listClientPage(
   filter: { readonly search: string | undefined; readonly clients: readonly string[] | null },
   start: Position | null,
   limit: number,
-): Promise<{ items: ClientItem[]; next: Position | null }> {
-  const { rows } = await pool.query<ClientRow>({
+) {
+  const { rows } = await pool.query<Row<ClientItem> & { readonly position: string }>({
     ...LIST_CLIENTS,
     values: [filter.search ?? null, ...(start ?? BEGINNING), limit + 1, filter.clients],
   });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    items: page.map(({ position: _position, createdAt, revokedAt, lastUsedAt, ...row }) => ({
-      ...row,
-      createdAt: createdAt.toISOString(),
-      revokedAt: revokedAt?.toISOString() ?? null,
-      lastUsedAt: lastUsedAt?.toISOString() ?? null,
-    })),
-    next: rows.length > limit && last !== undefined ? [last.position, last.clientId] : null,
-  };
+  const { items, next } = firstOf(rows, limit, ({ position, clientId }) => [position, clientId]);
+  return { items: items.map(({ position: _, ...client }) => client), next };
 }
 
 const LIST_AUDIT = readStatement(new URL("./sql/list-audit-page.sql", import.meta.url));
 
-interface AuditRow extends Omit<AuditItem, "occurredAt"> {
-  readonly occurredAt: Date;
+interface AuditRow extends Row<AuditItem> {
   readonly matches: boolean;
   readonly examined: number;
 }
@@ -284,12 +231,7 @@ interface AuditFilter {
 }
 
 /** One page of the audit, newest first: of a client, and of actors whose name begins with `who`. */
-async function listAudit(
-  pool: pg.Pool,
-  filter: AuditFilter,
-  start: Position | null,
-  limit: number,
-): Promise<{ items: AuditItem[]; next: Position | null }> {
+async function listAudit(pool: pg.Pool, filter: AuditFilter, start: Position | null, limit: number) {
   const { keys } = filter.scope;
   const count = filter.who === undefined && keys === null ? limit + 1 : EXAMINED_MAX;
   const { rows } = await pool.query<AuditRow>({
@@ -311,10 +253,7 @@ async function listAudit(
   const hasNext = isCut || (rows[0]?.examined ?? 0) === count;
   const last = isCut ? page.at(-1) : rows.at(-1);
   return {
-    items: page.map(({ matches: _matches, examined: _examined, occurredAt, ...row }) => ({
-      ...row,
-      occurredAt: occurredAt.toISOString(),
-    })),
+    items: page.map(({ matches: _matches, examined: _examined, ...entry }) => entry),
     next: hasNext && last !== undefined ? [last.auditId] : null,
   };
 }

@@ -94,21 +94,18 @@ export async function listKeys({
  */
 export async function rotateKey(
   { internals, who }: AuthAdmin,
-  options: { readonly announceSeconds?: number; readonly leaked?: boolean } = {},
+  {
+    leaked = false,
+    announceSeconds = leaked ? LEAKED_ANNOUNCE_SECONDS : KEY_ANNOUNCE_SECONDS,
+  }: { readonly announceSeconds?: number | undefined; readonly leaked?: boolean } = {},
 ): Promise<KeyRotation> {
-  const leaked = options.leaked ?? false;
-  const announceSeconds = leaked
-    ? LEAKED_ANNOUNCE_SECONDS
-    : (options.announceSeconds ?? KEY_ANNOUNCE_SECONDS);
   checkAnnounceSeconds(announceSeconds);
   // A leaked key is replaced even if some nodes cannot open the new one.
   if (!leaked) await requireOpenable(internals);
-  const rotation = await changeAuth(internals.pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     if (!leaked) await refuseWhileAnnounced(change);
     return replaceKey(change, { internals, who }, announceSeconds, leaked ? "leaked" : "asked");
   });
-  await internals.directory.renew();
-  return rotation;
 }
 
 async function refuseWhileAnnounced({ connection }: AuthChange): Promise<void> {
@@ -147,7 +144,7 @@ export async function rotateKeyWhenDue(
   admin: AuthAdmin,
   days: number,
 ): Promise<(KeyRotation & { readonly because: RotationCause }) | undefined> {
-  const { pool, directory, sealer } = admin.internals;
+  const { pool, sealer } = admin.internals;
   const findCause = async (on: Queryable): Promise<RotationCause | undefined> => {
     const values = [days, sealer.encrypts];
     const { rows } = await on.query<{ isOld: boolean; isReadable: boolean }>({ ...IS_DUE, values });
@@ -156,13 +153,11 @@ export async function rotateKeyWhenDue(
   };
   // Without the lock first: this is asked for ever and hardly ever so.
   if ((await findCause(pool)) === undefined) return undefined;
-  const rotation = await changeAuth(pool, async (change) => {
+  return changeAuth(admin.internals, async (change) => {
     const because = await findCause(change.connection);
     if (because === undefined) return undefined;
     return { ...(await replaceKey(change, admin, KEY_ANNOUNCE_SECONDS, because)), because };
   });
-  await directory.renew();
-  return rotation;
 }
 
 /**
@@ -173,7 +168,7 @@ export async function revokeKey(
   { internals, who }: AuthAdmin,
   kid: string,
 ): Promise<{ readonly kid: string; readonly replacedBy: string | null }> {
-  const revoked = await changeAuth(internals.pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     const { connection } = change;
     if ((await connection.query({ ...REVOKE, values: [kid] })).rowCount !== 1) {
       throw new AuthInputError(
@@ -185,8 +180,6 @@ export async function revokeKey(
     await change.audit({ who, what: "revoke-key", detail: { kid, replacedBy } });
     return { kid, replacedBy };
   });
-  await internals.directory.renew();
-  return revoked;
 }
 
 async function requireOpenable({ pool, config }: AuthAdmin["internals"]): Promise<void> {

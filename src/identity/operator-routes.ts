@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { OperatorItem, OperatorPasswordAnswer, OperatorsAnswer } from "../console/answers.ts";
+import type { OperatorPasswordAnswer } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -9,7 +9,6 @@ import {
   disableOperator,
   newPassword,
   type OperatorAdmin,
-  type OperatorSummary,
   operatorsWithin,
   removeOperator,
   setOperatorAccount,
@@ -22,21 +21,6 @@ import { resetTotp } from "./second-factor.ts";
 
 const NAME_CHARACTERS_MAX = 64;
 const EMAIL_CHARACTERS_MAX = 255;
-
-function itemOf({
-  createdAt,
-  passwordChangedAt: _changedAt,
-  lastLoginAt,
-  disabledAt,
-  ...operator
-}: OperatorSummary): OperatorItem {
-  return {
-    ...operator,
-    createdAt: createdAt.toISOString(),
-    lastLoginAt: lastLoginAt?.toISOString() ?? null,
-    disabledAt: disabledAt?.toISOString() ?? null,
-  };
-}
 
 /** Grants that somebody of this scope may give. */
 function givenGrants({ body, operator }: Told): string[] {
@@ -52,8 +36,9 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     pool,
     who: adminOf(parts, told.operator).who,
   });
-  const describe = async ({ operator }: Pick<Told, "operator">): Promise<OperatorsAnswer> => ({
-    items: (await operatorsWithin(pool, operator.scope)).map(itemOf),
+  /** An OperatorsAnswer; JSON writes its instants as texts. */
+  const describe = async ({ operator }: Pick<Told, "operator">) => ({
+    items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
     roles: ROLES,
   });
   addQuestion(scope, parts, "manage-operators", "operators", [], describe);
@@ -87,8 +72,8 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   change("set", ["role", "grants"], (admin, name, told) => {
     const role = told.body.text("role");
     return setOperatorRights(admin, name, {
-      ...(role === undefined ? {} : { role: readRole(role) }),
-      ...(told.body.has("grants") ? { grants: givenGrants(told) } : {}),
+      role: role === undefined ? undefined : readRole(role),
+      grants: told.body.has("grants") ? givenGrants(told) : undefined,
     });
   });
   change("password", [], async (admin, name): Promise<OperatorPasswordAnswer> => {

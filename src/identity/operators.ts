@@ -1,5 +1,6 @@
 import { createHash, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
+import type { OperatorItem, Row } from "../console/answers.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -49,22 +50,7 @@ const HAS_OPERATORS = namedStatement(
 );
 
 /** A person who may log in to the console. Times are of the database's clock. */
-export interface OperatorSummary {
-  readonly name: string;
-  readonly role: Role;
-  /** As `Scope` takes them. */
-  readonly grants: readonly string[];
-  /** Of the account at the OpenID Connect provider. */
-  readonly email: string | null;
-  /** The account has logged in, or was named by its subject. */
-  readonly isBound: boolean;
-  readonly hasPassword: boolean;
-  readonly hasTotp: boolean;
-  readonly createdAt: Date;
-  readonly passwordChangedAt: Date;
-  readonly lastLoginAt: Date | null;
-  readonly disabledAt: Date | null;
-}
+export type OperatorSummary = Row<OperatorItem> & { readonly passwordChangedAt: Date };
 
 /** Who does it, for the audit, and where it is kept. */
 export interface OperatorAdmin {
@@ -86,6 +72,9 @@ export interface OperatorRights {
   readonly grants: readonly string[];
 }
 
+/** Those that are named. */
+type NamedRights = { readonly [Name in keyof OperatorRights]?: OperatorRights[Name] | undefined };
+
 /**
  * Makes an operator; the first one is an admin of everything unless `rights` say otherwise. Throws AuthInputError for a name that is
  * taken or cannot be, a password that is no good, or rights that are missing.
@@ -94,7 +83,7 @@ export async function createOperator(
   { pool, who }: OperatorAdmin,
   name: string,
   password: string | undefined,
-  rights: Partial<OperatorRights> & { readonly email?: string | undefined },
+  rights: NamedRights & { readonly email?: string | undefined },
 ): Promise<void> {
   if (!looksLikeOperatorName(name)) {
     throw new AuthInputError(
@@ -190,7 +179,7 @@ export async function changeOperator(
 export function setOperatorRights(
   admin: OperatorAdmin,
   name: string,
-  { role, grants }: Partial<OperatorRights>,
+  { role, grants }: NamedRights,
 ): Promise<void> {
   const checked = grants && checkOperatorGrants(grants);
   return changeOperator(admin, name, {

@@ -79,16 +79,14 @@ export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ rea
     );
   const refusal = await whoCannotOpen(internals.pool, internals.config.keyEncryptionKey);
   if (refusal !== undefined) throw new AuthInputError(refusal);
-  const number = await changeAuth(internals.pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     const { current, keys } = await requirePeppers(change.connection, internals.sealer);
     if (keys.size > 1)
       throw new AuthInputError("Two peppers are live already: `bellhop pepper retire` ends the older one.");
     await addPepper(change.connection, internals.sealer, current + 1);
     await change.audit({ who, what: "rotate-pepper", detail: { number: current + 1 } });
-    return current + 1;
+    return { number: current + 1 };
   });
-  await internals.directory.renew();
-  return { number };
 }
 
 /**
@@ -99,7 +97,7 @@ export async function retirePepper(
   { internals, who }: AuthAdmin,
   options: { readonly force?: boolean } = {},
 ): Promise<{ readonly number: number; readonly endedSecrets: number }> {
-  const retired = await changeAuth(internals.pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     const { connection } = change;
     const peppers = await summarize(connection, await requirePeppers(connection, internals.sealer));
     const former = peppers.find(({ isCurrent }) => !isCurrent);
@@ -112,8 +110,6 @@ export async function retirePepper(
     await change.audit({ who, what: "retire-pepper", detail: { number, endedSecrets } });
     return { number, endedSecrets };
   });
-  await internals.directory.renew();
-  return retired;
 }
 
 function stillInUse({ secrets, clientIds }: PepperSummary): AuthInputError {

@@ -109,8 +109,7 @@ async function revokeByClient(
   if (good.token.clientId !== client.clientId) {
     throw new OAuthError("unauthorized_client", "This token was not issued to this client.");
   }
-  await denyToken(internals.pool, good.token, `client:${client.clientId}`);
-  await internals.directory.renew();
+  await denyToken(internals, good.token, `client:${client.clientId}`);
 }
 
 /** A token of the greatest length, each character percent-encoded, beside the credentials. */

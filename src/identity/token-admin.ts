@@ -1,8 +1,8 @@
-import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type IssuedToken, signAccessToken, TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import { changeAuth, recordAudit } from "./audit.ts";
+import type { AuthInternals } from "./authenticator.ts";
 import { showClient } from "./client-admin.ts";
 import { chooseScopes, scopesForTokens } from "./permissions.ts";
 
@@ -12,9 +12,13 @@ import { chooseScopes, scopesForTokens } from "./permissions.ts";
  */
 export async function mintToken(
   { internals, who }: AuthAdmin,
-  wanted: { readonly clientId: string; readonly scopes?: readonly string[]; readonly seconds?: number },
+  wanted: {
+    readonly clientId: string;
+    readonly scopes?: readonly string[] | undefined;
+    readonly seconds?: number | undefined;
+  },
 ): Promise<IssuedToken> {
-  const seconds = wanted.seconds ?? TOKEN_SECONDS;
+  const { seconds = TOKEN_SECONDS } = wanted;
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > TOKEN_SECONDS) {
     throw new AuthInputError(`A token is good for 1 to ${TOKEN_SECONDS} seconds.`);
   }
@@ -56,8 +60,7 @@ export async function revokeToken(
   if (token === undefined) {
     throw new AuthInputError("This is neither the id of a token (jti) nor a token that is good now.");
   }
-  const denied = await denyToken(internals.pool, token, who);
-  await internals.directory.renew();
+  const denied = await denyToken(internals, token, who);
   return { tokenId: token.tokenId, clientId: token.clientId, already: !denied };
 }
 
@@ -77,12 +80,12 @@ const LONGEST_LIFE_SECONDS = TOKEN_SECONDS + TOKEN_LEEWAY_SECONDS;
  * as any token can live. False when it was there already.
  */
 export async function denyToken(
-  pool: Pool,
+  internals: AuthInternals,
   token: { readonly tokenId: string; readonly clientId: string | undefined; readonly expiresAt?: number },
   who: string,
 ): Promise<boolean> {
   const { tokenId, clientId, expiresAt } = token;
-  return changeAuth(pool, async (change) => {
+  return changeAuth(internals, async (change) => {
     const expiresAtMs = expiresAt === undefined ? null : expiresAt * 1000;
     const values = [tokenId, clientId ?? null, expiresAtMs, LONGEST_LIFE_SECONDS, change.epoch];
     const denied = await change.connection.query({ ...DENY_TOKEN, values });

@@ -4,11 +4,18 @@ import { isCalendarDate, isUtcTimestamp } from "#contract/walk-value.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";
-import { isIndex, isKey, isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
+import {
+  firstOf,
+  isIndex,
+  isKey,
+  isUuid,
+  type ListPage,
+  type Position,
+  type PositionShape,
+} from "../platform/http/position.ts";
 import { type Scan, scanPage } from "./bounded-scan.ts";
 import { isNoLongerKept, loadRecords } from "./load-records.ts";
 import { outcomeName } from "./outcome.ts";
-import { firstOf, type ListPage } from "./page-cursors.ts";
 import type { Property } from "./property.ts";
 import { forEachResource } from "./version-statement.ts";
 

@@ -4,11 +4,10 @@ import type { RecordNotice } from "../console/answers.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { isIndex, type Position, type PositionShape } from "../platform/http/position.ts";
+import { firstOf, isIndex, type Position, type PositionShape } from "../platform/http/position.ts";
 import { loadRecords } from "./load-records.ts";
 import { KEY_OF } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
-import { firstOf } from "./page-cursors.ts";
 
 /**
  * Where the records of one request lie, and the letters of their outcomes; rejected and detailed are indexes in the batch.

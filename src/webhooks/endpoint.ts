@@ -1,6 +1,6 @@
 import { RESOURCES, type Resource } from "#contract/resource.ts";
 import { hasAtMost } from "#contract/schema/field.ts";
-import type { WebhookItem } from "../console/answers.ts";
+import type { Row, WebhookItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";
@@ -63,13 +63,6 @@ export function readEndpointSettings(input: EndpointInput, rules: AddressRules):
   const [named = null] = resource === null ? [] : wordsOf("resource", [resource], RESOURCES);
   return { url, description, events, clientCode, propertyCode, resource: named };
 }
-
-/** An item of the console's answers as its row has it: JSON writes the instants as texts. */
-export type Row<Item> = {
-  readonly [Key in keyof Item]: Key extends `${string}At` | `${string}Since`
-    ? Date | Extract<Item[Key], null>
-    : Item[Key];
-};
 
 /** An endpoint as its owner and operators see it, without its secrets. Times are of the database's clock. */
 export type EndpointSummary = Row<WebhookItem>;

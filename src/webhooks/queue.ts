@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import type { DeadLetterItem, WebhookAttemptItem } from "../console/answers.ts";
+import type { DeadLetterItem, Row, WebhookAttemptItem } from "../console/answers.ts";
 import { endWithClient } from "../platform/db/connection.ts";
 import { countPresent, enterPresence } from "../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import type { Row } from "./endpoint.ts";
 import { WebhookNotFound } from "./endpoint-address.ts";
 import { bodyOf, messageIdOf, type NewMessage, TEST_EVENT } from "./message.ts";
 

@@ -10,7 +10,7 @@ import {
   texts,
   verb,
 } from "../../cli/command.ts";
-import { type Field, fields, moment, table } from "../../cli/output.ts";
+import { type Field, fields, moment, snakeCase, table } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
   type ClientSettings,
@@ -67,27 +67,14 @@ const EXPIRES = duration("when the new secret expires, such as 90d; without it n
 const grantText = ({ clientCode, propertyCode }: Grant): string => `${clientCode}/${propertyCode}`;
 const joined = (all: readonly string[]): string => all.join(" ") || "-";
 
-function clientJson(client: ClientSummary): Record<string, unknown> {
-  return {
-    name: client.name,
-    scopes: client.scopes,
-    grants: client.grants.map(grantText),
-    request_rate: client.requestRate,
-    request_burst: client.requestBurst,
-    token_burst: client.tokenBurst,
-    reply_to_origins: client.replyToOrigins,
-    created_at: client.createdAt,
-    revoked_at: client.revokedAt,
-    last_used_at: client.lastUsedAt,
-  };
-}
+const clientJson = (client: ClientSummary) => snakeCase({ ...client, grants: client.grants.map(grantText) });
 
-function clientFields(clientId: string, client: ClientSummary, secret?: string): string[] {
+function clientFields(client: ClientSummary, secret?: string): string[] {
   const figure = (value: number | null): string => (value === null ? "as configured" : String(value));
   const secretField: Field[] = secret === undefined ? [] : [["client secret", secret]];
   const revoked: Field[] = client.revokedAt === null ? [] : [["revoked", moment(client.revokedAt)]];
   return fields([
-    ["client id", clientId],
+    ["client id", client.clientId],
     ...secretField,
     ["name", client.name],
     ["scopes", client.scopes.join(" ")],
@@ -128,52 +115,43 @@ const create = verb({
     'client create --name "Acme PMS" --grant ACME/LON01 --grant ACME/PAR01 --scope reservations:write --rate 50 --json',
   ],
   json: CLIENT_JSON.replace("{", '{"client_secret", '),
-  run: ({ name, grant, scope, rate, burst, tokenBurst, replyToOrigin, expires }, { output, session }) =>
-    session.admin(async (admin) => {
-      const settings: ClientSettings = {
-        name,
-        scopes: scope ?? [...TOKEN_SCOPES],
-        grants: grant,
-        requestRate: rate ?? null,
-        requestBurst: burst ?? null,
-        tokenBurst: tokenBurst ?? null,
-        replyToOrigins: replyToOrigin,
-      };
-      const { clientId, clientSecret, client } = await createClient(
-        admin,
-        settings,
-        expires === undefined ? {} : { secretExpiresSeconds: expires },
-      );
-      output.result({ client_id: clientId, client_secret: clientSecret, ...clientJson(client) }, [
-        `Client created. ${KEPT_SECRET}`,
-        ...clientFields(clientId, client, clientSecret),
-      ]);
-    }),
+  async admin({ name, grant, scope, rate, burst, tokenBurst, replyToOrigin, expires }, admin, { output }) {
+    const settings: ClientSettings = {
+      name,
+      scopes: scope ?? [...TOKEN_SCOPES],
+      grants: grant,
+      requestRate: rate ?? null,
+      requestBurst: burst ?? null,
+      tokenBurst: tokenBurst ?? null,
+      replyToOrigins: replyToOrigin,
+    };
+    const { clientId, clientSecret, client } = await createClient(admin, settings, {
+      secretExpiresSeconds: expires,
+    });
+    output.result({ client_id: clientId, client_secret: clientSecret, ...clientJson(client) }, [
+      `Client created. ${KEPT_SECRET}`,
+      ...clientFields(client, clientSecret),
+    ]);
+  },
 });
 
 const list = verb({
   summary: "list clients",
   examples: ["client list", "client list --json"],
   json: `{"clients": [${CLIENT_JSON}]}`,
-  run: (_, { output, session }) =>
-    session.admin(async (admin) => {
-      const clients = await listClients(admin);
-      const rows = clients.map(({ clientId, revokedAt, lastUsedAt, name, grants: own }) => [
-        clientId,
-        revokedAt === null ? "active" : "revoked",
-        moment(lastUsedAt),
-        name,
-        own.length > 3 ? `${own.length} grants` : own.map(grantText).join(" "),
-      ]);
-      output.result(
-        { clients: clients.map((client) => ({ client_id: client.clientId, ...clientJson(client) })) },
-        table(
-          ["CLIENT ID", "STATE", "LAST USED", "NAME", "GRANTS"],
-          rows,
-          "No clients. Create one: bellhop client create --help",
-        ),
-      );
-    }),
+  async admin(_, admin, { output }) {
+    const clients = await listClients(admin);
+    const rows = clients.map(({ clientId, revokedAt, lastUsedAt, name, grants: own }) => [
+      clientId,
+      revokedAt === null ? "active" : "revoked",
+      moment(lastUsedAt),
+      name,
+      own.length > 3 ? `${own.length} grants` : own.map(grantText).join(" "),
+    ]);
+    const heads = ["CLIENT ID", "STATE", "LAST USED", "NAME", "GRANTS"];
+    const empty = "No clients. Create one: bellhop client create --help";
+    output.result({ clients: clients.map(clientJson) }, table(heads, rows, empty));
+  },
 });
 
 const show = verb({
@@ -181,16 +159,11 @@ const show = verb({
   args: { clientId: CLIENT_ID },
   examples: ["client show bhc_4Zt1"],
   json: CLIENT_JSON.replace(/}$/, ', "secrets": [{"createdAt", "lastUsedAt", "expiresAt", "live"}]}'),
-  run: ({ clientId }, { output, session }) =>
-    session.admin(async (admin) => {
-      const { client, secrets } = await showClient(admin, clientId);
-      const data = {
-        client_id: clientId,
-        ...clientJson(client),
-        secrets: secrets.map(({ slot: _, ...own }) => own),
-      };
-      output.result(data, [...clientFields(clientId, client), ...secretLines(secrets)]);
-    }),
+  async admin({ clientId }, admin, { output }) {
+    const { client, secrets } = await showClient(admin, clientId);
+    const data = { ...clientJson(client), secrets: secrets.map(({ slot: _, ...own }) => own) };
+    output.result(data, [...clientFields(client), ...secretLines(secrets)]);
+  },
 });
 
 const update = verb({
@@ -210,26 +183,24 @@ const update = verb({
     "client update bhc_4Zt1 --rate 100 --burst default",
   ],
   json: CLIENT_JSON,
-  run: (
-    { clientId, name, addGrant, removeGrant, scope, rate, burst, tokenBurst, replyToOrigin },
-    { output, session },
-  ) => {
-    const regrants = addGrant.length + removeGrant.length > 0;
-    const changes: Partial<ClientSettings> = {
-      ...(name === undefined ? {} : { name }),
-      ...(scope === undefined ? {} : { scopes: scope }),
-      ...(rate === undefined ? {} : { requestRate: rate }),
-      ...(burst === undefined ? {} : { requestBurst: burst }),
-      ...(tokenBurst === undefined ? {} : { tokenBurst }),
-      ...(replyToOrigin.length === 0 ? {} : { replyToOrigins: replyToOrigin.filter(Boolean) }),
-    };
-    if (!regrants && Object.keys(changes).length === 0)
+  check: ({ name, addGrant, removeGrant, scope, rate, burst, tokenBurst, replyToOrigin }) => {
+    const given = [name, scope, rate, burst, tokenBurst, ...addGrant, ...removeGrant, ...replyToOrigin];
+    if (given.every((value) => value === undefined))
       throw new UsageError("Nothing to change: name at least one option.");
-    return session.admin(async (admin) => {
-      const edit = regrants ? { ...changes, editGrants: { added: addGrant, removed: removeGrant } } : changes;
-      const client = await updateClient(admin, clientId, edit);
-      output.result({ client_id: clientId, ...clientJson(client) }, clientFields(clientId, client));
+  },
+  async admin(given, admin, { output }) {
+    const { name, scope, rate, burst, tokenBurst, replyToOrigin } = given;
+    const { addGrant: added, removeGrant: removed } = given;
+    const client = await updateClient(admin, given.clientId, {
+      name,
+      scopes: scope,
+      requestRate: rate,
+      requestBurst: burst,
+      tokenBurst,
+      replyToOrigins: replyToOrigin.length === 0 ? undefined : replyToOrigin.filter(Boolean),
+      editGrants: added.length + removed.length === 0 ? undefined : { added, removed },
     });
+    output.result(clientJson(client), clientFields(client));
   },
 });
 
@@ -239,31 +210,26 @@ const rotate = verb({
   options: { overlap: OVERLAP, expires: EXPIRES },
   examples: ["client rotate-secret bhc_4Zt1 --overlap 24h"],
   json: '{"client_id", "client_secret", "previous_secret_expires_at", "ended_secret_created_at"}',
-  run: ({ clientId, overlap, expires }, { output, session }) =>
-    session.admin(async (admin) => {
-      const { clientSecret, previousExpiresAt, endedCreatedAt } = await rotateSecret(admin, clientId, {
-        ...(overlap === undefined ? {} : { overlapSeconds: overlap }),
-        ...(expires === undefined ? {} : { expiresSeconds: expires }),
-      });
-      const previous: Field[] =
-        previousExpiresAt === null ? [] : [["previous secret expires", moment(previousExpiresAt)]];
-      const ended: Field[] =
-        endedCreatedAt === null
-          ? []
-          : [["ended now", `the secret created ${moment(endedCreatedAt)}: a client has at most two`]];
-      output.result(
-        {
-          client_id: clientId,
-          client_secret: clientSecret,
-          previous_secret_expires_at: previousExpiresAt,
-          ended_secret_created_at: endedCreatedAt,
-        },
-        [
-          `Secret created. ${KEPT_SECRET}`,
-          ...fields([["client id", clientId], ["client secret", clientSecret], ...previous, ...ended]),
-        ],
-      );
-    }),
+  async admin({ clientId, overlap, expires }, admin, { output }) {
+    const options = { overlapSeconds: overlap, expiresSeconds: expires };
+    const { clientSecret, previousExpiresAt, endedCreatedAt } = await rotateSecret(admin, clientId, options);
+    const previous: Field[] =
+      previousExpiresAt === null ? [] : [["previous secret expires", moment(previousExpiresAt)]];
+    const ended: Field[] =
+      endedCreatedAt === null
+        ? []
+        : [["ended now", `the secret created ${moment(endedCreatedAt)}: a client has at most two`]];
+    const data = {
+      client_id: clientId,
+      client_secret: clientSecret,
+      previous_secret_expires_at: previousExpiresAt,
+      ended_secret_created_at: endedCreatedAt,
+    };
+    output.result(data, [
+      `Secret created. ${KEPT_SECRET}`,
+      ...fields([["client id", clientId], ["client secret", clientSecret], ...previous, ...ended]),
+    ]);
+  },
 });
 
 const revoke = verb({
@@ -271,14 +237,13 @@ const revoke = verb({
   args: { clientId: CLIENT_ID },
   examples: ["client revoke bhc_4Zt1"],
   json: '{"client_id", "revoked_at"}',
-  run: ({ clientId }, { output, session }) =>
-    session.admin(async (admin) => {
-      const revokedAt = await revokeClient(admin, clientId);
-      output.result(
-        { client_id: clientId, revoked_at: revokedAt },
-        `Revoked ${clientId}. Running nodes refuse its tokens within a second. Data it sent is kept.`,
-      );
-    }),
+  async admin({ clientId }, admin, { output }) {
+    const revokedAt = await revokeClient(admin, clientId);
+    output.result(
+      { client_id: clientId, revoked_at: revokedAt },
+      `Revoked ${clientId}. Running nodes refuse its tokens within a second. Data it sent is kept.`,
+    );
+  },
 });
 
 export const command: Noun = { verbs: { create, list, show, update, "rotate-secret": rotate, revoke } };

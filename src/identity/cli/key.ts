@@ -1,5 +1,5 @@
 import { duration, flag, type Noun, required, text, verb } from "../../cli/command.ts";
-import { moment, table } from "../../cli/output.ts";
+import { itemTable, moment, snakeCase } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { AuthInputError } from "../admin.ts";
 import { listKeys, reseal, revokeKey, rotateKey, rotateKeyWhenDue, whoCannotOpen } from "../key-admin.ts";
@@ -8,32 +8,12 @@ const list = verb({
   summary: "list signing keys and their states",
   examples: ["key list"],
   json: '{"keys": [{"kid", "state", "created_at", "activate_at", "remove_at", "private_part"}]}',
-  run: (_, { output, session }) =>
-    session.admin(async (admin) => {
-      const keys = await listKeys(admin);
-      output.result(
-        {
-          keys: keys.map(({ kid, state, createdAt, activateAt, removeAt, privatePart }) => ({
-            kid,
-            state,
-            created_at: createdAt,
-            activate_at: activateAt,
-            remove_at: removeAt,
-            private_part: privatePart,
-          })),
-        },
-        table(
-          ["KEY", "STATE", "SIGNS FROM", "REFUSED FROM", "PRIVATE KEY"],
-          keys.map((key) => [
-            key.kid,
-            key.state,
-            moment(key.activateAt),
-            moment(key.removeAt),
-            key.privatePart,
-          ]),
-        ),
-      );
-    }),
+  async admin(_, admin, { output }) {
+    const keys = await listKeys(admin);
+    const heads = ["KEY", "STATE", "SIGNS FROM", "REFUSED FROM", "PRIVATE KEY"];
+    const columns = ["kid", "state", "activateAt", "removeAt", "privatePart"] as const;
+    output.result({ keys: keys.map(snakeCase) }, itemTable(heads, columns, keys));
+  },
 });
 
 const rotate = verb({
@@ -44,23 +24,20 @@ const rotate = verb({
   },
   examples: ["key rotate", "key rotate --announce 1h", "key rotate --leaked"],
   json: '{"kid", "activate_at", "retiring"}',
-  run: ({ announce, leaked }, { output, session }) => {
+  check: ({ announce, leaked }) => {
     if (leaked && announce !== undefined)
       throw new UsageError(
         "--announce cannot be combined with --leaked, which replaces the key within seconds.",
       );
-    return session.admin(async (admin) => {
-      const { kid, activateAt, retiring } = await rotateKey(admin, {
-        leaked,
-        ...(announce === undefined ? {} : { announceSeconds: announce }),
-      });
-      output.result({ kid, activate_at: activateAt, retiring }, [
-        `Key ${kid} is published and signs from ${moment(activateAt)}.`,
-        leaked
-          ? "From then on tokens signed by any other key are refused."
-          : "Tokens signed by the previous key stay valid until they expire.",
-      ]);
-    });
+  },
+  async admin({ announce, leaked }, admin, { output }) {
+    const rotation = await rotateKey(admin, { leaked, announceSeconds: announce });
+    output.result(snakeCase(rotation), [
+      `Key ${rotation.kid} is published and signs from ${moment(rotation.activateAt)}.`,
+      leaked
+        ? "From then on tokens signed by any other key are refused."
+        : "Tokens signed by the previous key stay valid until they expire.",
+    ]);
   },
 });
 
@@ -69,14 +46,13 @@ const revoke = verb({
   args: { kid: required(text("KEY", "the key's id (bellhop key list)")) },
   examples: ["key revoke 2026-11-a"],
   json: '{"kid", "replaced_by"}',
-  run: ({ kid }, { output, session }) =>
-    session.admin(async (admin) => {
-      const { replacedBy } = await revokeKey(admin, kid);
-      output.result({ kid, replaced_by: replacedBy }, [
-        "Every node refuses its tokens within a second.",
-        ...(replacedBy === null ? [] : [`Key ${replacedBy} signs instead.`]),
-      ]);
-    }),
+  async admin({ kid }, admin, { output }) {
+    const { replacedBy } = await revokeKey(admin, kid);
+    output.result({ kid, replaced_by: replacedBy }, [
+      "Every node refuses its tokens within a second.",
+      ...(replacedBy === null ? [] : [`Key ${replacedBy} signs instead.`]),
+    ]);
+  },
 });
 
 const resealVerb = verb({
@@ -87,29 +63,24 @@ const resealVerb = verb({
   examples: ["key reseal"],
   json: '{"resealed", "unopened", "announced_kid"}',
   exitCodes: "0 all encrypted, 1 some could not be decrypted.",
-  run: ({ force }, { output, session }) =>
-    session.admin(async (admin) => {
-      const { pool, sealer, config } = admin.internals;
-      if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
-      const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
-      if (refusal !== undefined && !force) throw new AuthInputError(refusal);
-      // As the service does when it starts: a signing key that was stored in plain text is replaced.
-      const rotated = await rotateKeyWhenDue(admin, 0);
-      const { resealed, unopened } = await reseal(pool, sealer, admin.who);
-      const replaced =
-        rotated === undefined
-          ? []
-          : [
-              `The signing key was stored in plain text: ${rotated.kid} replaces it and signs from ${moment(rotated.activateAt)}.`,
-            ];
-      output.result({ resealed, unopened, announced_kid: rotated?.kid ?? null }, [
-        `Encrypted under KEY_ENCRYPTION_KEY: ${resealed}.`,
-        ...replaced,
-      ]);
-      for (const name of unopened)
-        output.failure(`${name} cannot be decrypted with the current or the previous key; it is unchanged.`);
-      return unopened.length === 0 ? 0 : 1;
-    }),
+  async admin({ force }, admin, { output }) {
+    const { pool, sealer, config } = admin.internals;
+    if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
+    const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+    if (refusal !== undefined && !force) throw new AuthInputError(refusal);
+    // As the service does when it starts: a signing key that was stored in plain text is replaced.
+    const rotated = await rotateKeyWhenDue(admin, 0);
+    const { resealed, unopened } = await reseal(pool, sealer, admin.who);
+    const lines = [`Encrypted under KEY_ENCRYPTION_KEY: ${resealed}.`];
+    if (rotated !== undefined)
+      lines.push(
+        `The signing key was stored in plain text: ${rotated.kid} replaces it and signs from ${moment(rotated.activateAt)}.`,
+      );
+    output.result({ resealed, unopened, announced_kid: rotated?.kid ?? null }, lines);
+    for (const name of unopened)
+      output.failure(`${name} cannot be decrypted with the current or the previous key; it is unchanged.`);
+    return unopened.length === 0 ? 0 : 1;
+  },
 });
 
 export const command: Noun = { verbs: { list, rotate, revoke, reseal: resealVerb } };

@@ -42,21 +42,11 @@ const RIGHTS = {
   role: choice("ROLE", ROLES, "what the operator may do"),
   grant: texts("CLIENTCODE/PROPERTYCODE|*", `properties the operator sees and changes; ${EVERYTHING} is all`),
 };
+/** None named: they stay, or are what they are by default. */
+const grantsOf = (grants: string[]) => (grants.length === 0 ? undefined : grants);
 const EMAIL = text("EMAIL", "the address with which the operator logs in at the OpenID Connect provider");
 const PASSWORD_STDIN = flag("read the password from standard input instead of generating one");
 const PASSWORD_JSON = '{"name", "password"}; without "password" under --password-stdin';
-
-/** The rights that were named. */
-const rightsOf = ({
-  role,
-  grant,
-}: {
-  readonly role: (typeof ROLES)[number] | undefined;
-  readonly grant: string[];
-}) => ({
-  ...(role === undefined ? {} : { role }),
-  ...(grant.length === 0 ? {} : { grants: grant }),
-});
 
 /** Gives an operator the password of standard input, else a generated one that is shown once. */
 async function givePassword(
@@ -66,7 +56,7 @@ async function givePassword(
   give: (admin: OperatorAdmin, password: string) => Promise<void>,
 ): Promise<void> {
   const password = passwordStdin ? await readPassword() : newPassword();
-  await session.database(({ pool, who }) => give({ pool, who }, password));
+  await session.database((admin) => give(admin, password));
   output.result(
     { name, ...(passwordStdin ? {} : { password }) },
     passwordStdin ? done : `${done} The password is shown once:\n\n  ${password}\n`,
@@ -84,9 +74,10 @@ const create = verb({
   ],
   json: PASSWORD_JSON,
   run: (given, context) =>
-    givePassword(context, given, "Operator created.", (admin, password) =>
-      createOperator(admin, given.name, password, { ...rightsOf(given), email: given.email }),
-    ),
+    givePassword(context, given, "Operator created.", (admin, password) => {
+      const { name, role, grant, email } = given;
+      return createOperator(admin, name, password, { role, grants: grantsOf(grant), email });
+    }),
 });
 
 const setPassword = verb({
@@ -119,22 +110,18 @@ const set = verb({
     "operator set anna --reset-totp",
     "operator set carl --email carl@hotel.example",
   ],
-  run: async (given, { output, session }) => {
-    const { name, email, subject, resetTotp } = given;
-    const rights = rightsOf(given);
-    const isRights = Object.keys(rights).length > 0;
-    const isAccount = email !== undefined || subject !== undefined;
-    if (!isRights && !isAccount && !resetTotp)
+  check: ({ role, grant, email, subject, resetTotp }) => {
+    if ((role ?? grant[0] ?? email ?? subject) === undefined && !resetTotp)
       throw new UsageError("Name --role, --grant, --email, --subject or --reset-totp.");
-    await session.database(async ({ pool, who, config }) => {
-      const admin = { pool, who };
-      const issuer = subject === undefined ? undefined : config.singleSignOn?.issuer;
-      if (subject !== undefined && issuer === undefined)
-        throw new UsageError("CONSOLE_OIDC_ISSUER is not set.");
-      if (isRights) await setOperatorRights(admin, name, rights);
-      if (isAccount) await setOperatorAccount(admin, name, { email, issuer, subject });
-      if (resetTotp) await resetOperatorTotp(admin, name);
-    });
+  },
+  async database({ name, role, grant, email, subject, resetTotp }, admin, { output }) {
+    const issuer = subject === undefined ? undefined : admin.config.singleSignOn?.issuer;
+    if (subject !== undefined && issuer === undefined)
+      throw new UsageError("CONSOLE_OIDC_ISSUER is not set.");
+    if ((role ?? grant[0]) !== undefined)
+      await setOperatorRights(admin, name, { role, grants: grantsOf(grant) });
+    if ((email ?? subject) !== undefined) await setOperatorAccount(admin, name, { email, issuer, subject });
+    if (resetTotp) await resetOperatorTotp(admin, name);
     output.line(`${name} was changed.`);
   },
 });
@@ -143,8 +130,8 @@ const remove = verb({
   summary: "remove an operator and end the sessions; the audit keeps the name",
   args: { name: NAME },
   examples: ["operator remove anna"],
-  run: async ({ name }, { output, session }) => {
-    await session.database(({ pool, who }) => removeOperator({ pool, who }, name));
+  async database({ name }, admin, { output }) {
+    await removeOperator(admin, name);
     output.line(`${name} was removed.`);
   },
 });
@@ -153,23 +140,20 @@ const list = verb({
   summary: "list operators",
   examples: ["operator list"],
   json: '{"operators": [{"name", "role", "grants", "email", "isBound", "hasPassword", "hasTotp", "createdAt", "passwordChangedAt", "lastLoginAt", "disabledAt"}]}',
-  run: (_, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const operators = await listOperators(pool);
-      const rows = operators.map(({ name, role, grants, disabledAt, lastLoginAt, passwordChangedAt }) => [
-        name,
-        role,
-        grants.length > 3 ? `${grants.length} grants` : grants.join(" "),
-        disabledAt === null ? "active" : "disabled",
-        moment(lastLoginAt),
-        moment(passwordChangedAt),
-      ]);
-      const empty = "No operators. Create one to log in to the console: bellhop operator create NAME";
-      output.result(
-        { operators },
-        table(["NAME", "ROLE", "GRANTS", "STATE", "LAST LOGIN", "PASSWORD SINCE"], rows, empty),
-      );
-    }),
+  async database(_, { pool }, { output }) {
+    const operators = await listOperators(pool);
+    const rows = operators.map(({ name, role, grants, disabledAt, lastLoginAt, passwordChangedAt }) => [
+      name,
+      role,
+      grants.length > 3 ? `${grants.length} grants` : grants.join(" "),
+      disabledAt === null ? "active" : "disabled",
+      moment(lastLoginAt),
+      moment(passwordChangedAt),
+    ]);
+    const heads = ["NAME", "ROLE", "GRANTS", "STATE", "LAST LOGIN", "PASSWORD SINCE"];
+    const empty = "No operators. Create one to log in to the console: bellhop operator create NAME";
+    output.result({ operators }, table(heads, rows, empty));
+  },
 });
 
 function switchVerb(name: string, isDisabled: boolean, summary: string, done: string): Verb {
@@ -177,8 +161,8 @@ function switchVerb(name: string, isDisabled: boolean, summary: string, done: st
     summary,
     args: { name: NAME },
     examples: [`operator ${name} anna`],
-    run: async ({ name: operator }, { output, session }) => {
-      await session.database(({ pool, who }) => disableOperator({ pool, who }, operator, isDisabled));
+    async database({ name: operator }, admin, { output }) {
+      await disableOperator(admin, operator, isDisabled);
       output.line(`${operator} ${done}`);
     },
   });

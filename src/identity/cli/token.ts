@@ -10,27 +10,18 @@ const mint = verb({
   options: { scope: scopes, for: duration("lifetime (default: as configured)") },
   examples: ["token bhc_4Zt1 --scope read --for 15m", "token --client-id bhc_4Zt1 --json"],
   json: '{"access_token", "token_type", "expires_in", "scope", "token_id", "client_id"}',
-  run: ({ clientId, scope: wanted, for: seconds }, { output, session, json }) =>
-    session.admin(async (admin) => {
-      const {
-        accessToken,
-        expiresInSeconds,
-        scopes: given,
-        tokenId,
-      } = await mintToken(admin, {
-        clientId,
-        ...(wanted === undefined ? {} : { scopes: wanted }),
-        ...(seconds === undefined ? {} : { seconds }),
-      });
-      const scope = given.join(" ");
-      const data = { access_token: accessToken, token_type: "Bearer", expires_in: expiresInSeconds, scope };
-      // For TOKEN=$(bellhop token ...) the token is alone on standard output.
-      output.result({ ...data, token_id: tokenId, client_id: clientId }, accessToken);
-      if (!json)
-        output.message(
-          `Valid for ${expiresInSeconds} s, with ${scope}. To revoke it: bellhop token revoke ${tokenId}`,
-        );
-    }),
+  async admin({ clientId, scope: wanted, for: seconds }, admin, { output, json }) {
+    const minted = await mintToken(admin, { clientId, scopes: wanted, seconds });
+    const { accessToken, expiresInSeconds, tokenId } = minted;
+    const scope = minted.scopes.join(" ");
+    const data = { access_token: accessToken, token_type: "Bearer", expires_in: expiresInSeconds, scope };
+    // For TOKEN=$(bellhop token ...) the token is alone on standard output.
+    output.result({ ...data, token_id: tokenId, client_id: clientId }, accessToken);
+    if (!json)
+      output.message(
+        `Valid for ${expiresInSeconds} s, with ${scope}. To revoke it: bellhop token revoke ${tokenId}`,
+      );
+  },
 });
 
 const revoke = verb({
@@ -38,16 +29,15 @@ const revoke = verb({
   args: { token: required(text("TOKEN", "the token, or its id")) },
   examples: ["token revoke bht_9fK2"],
   json: '{"token_id", "client_id", "already_revoked"}',
-  run: ({ token }, { output, session }) =>
-    session.admin(async (admin) => {
-      const { tokenId, clientId, already } = await revokeToken(admin, token);
-      output.result(
-        { token_id: tokenId, client_id: clientId ?? null, already_revoked: already },
-        already
-          ? `${tokenId} was already revoked.`
-          : `Revoked ${tokenId}. Running nodes refuse it within a second.`,
-      );
-    }),
+  async admin({ token }, admin, { output }) {
+    const { tokenId, clientId, already } = await revokeToken(admin, token);
+    output.result(
+      { token_id: tokenId, client_id: clientId ?? null, already_revoked: already },
+      already
+        ? `${tokenId} was already revoked.`
+        : `Revoked ${tokenId}. Running nodes refuse it within a second.`,
+    );
+  },
 });
 
 export const command: Noun = { own: mint, verbs: { revoke } };

@@ -30,3 +30,20 @@ export function isIndex(part: string | number): boolean {
 export function hasShape(position: Position, shape: PositionShape): boolean {
   return position.length === shape.length && shape.every((fits, at) => fits(position[at] ?? ""));
 }
+
+/** Items of one page, and the position of the next; null at the end. */
+export interface ListPage<Item> {
+  readonly items: readonly Item[];
+  readonly next: Position | null;
+}
+
+/** The first `limit` items of a list that was read with one more. */
+export function firstOf<Item>(
+  found: readonly Item[],
+  limit: number,
+  positionOf: (item: Item) => Position,
+): ListPage<Item> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: found.length > limit && last !== undefined ? positionOf(last) : null };
+}

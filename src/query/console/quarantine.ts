@@ -9,8 +9,14 @@ import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
-import { isIndex, isUuid, type Position, type PositionShape } from "../../platform/http/position.ts";
-import { firstOf, type ListPage } from "../page-cursors.ts";
+import {
+  firstOf,
+  isIndex,
+  isUuid,
+  type ListPage,
+  type Position,
+  type PositionShape,
+} from "../../platform/http/position.ts";
 import { findRequest, readPayload } from "./requests.ts";
 
 /**

@@ -6,12 +6,11 @@ import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
-import type { Position } from "../../platform/http/position.ts";
+import type { ListPage, Position } from "../../platform/http/position.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
 import { findVersions, HISTORY_POSITION, type HistoryRow } from "../list-records.ts";
 import { loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
-import type { ListPage } from "../page-cursors.ts";
 import { findProperty, type Property } from "../property.ts";
 import { payloadOf } from "./requests.ts";
 
