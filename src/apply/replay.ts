@@ -1,6 +1,7 @@
-import pg from "pg";
+import type pg from "pg";
 import { ALL_BUCKETS, BUCKET_COUNT, lowestIdAt } from "../ingest/log/part-name.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
+import { withSession } from "../platform/db/connection.ts";
 import { withExclusiveWork } from "../platform/db/coordination.ts";
 import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
@@ -211,26 +212,14 @@ class Rebuild {
   }
 }
 
-async function connect(clientConfig: pg.ClientConfig): Promise<pg.Client> {
-  const client = new pg.Client({ ...clientConfig, application_name: "bellhop replay" });
-  client.on("error", () => undefined);
-  await client.connect();
-  return client;
-}
-
 /** Reads position and digest of the live state in one snapshot, so that they belong together while traffic goes on. */
-async function photographLive(
-  clientConfig: pg.ClientConfig,
-): Promise<{ position: Position; live: StateDigest }> {
-  const client = await connect(clientConfig);
-  try {
+function photographLive({ clientConfig }: ReplayOptions): Promise<{ position: Position; live: StateDigest }> {
+  return withSession(clientConfig, "replay", async (client) => {
     await client.query("begin isolation level repeatable read read only");
     await reachAllBuckets(client);
     const position = await readPosition(client);
     return { position, live: await digestState(client, STATE_SCHEMA) };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /**
@@ -270,13 +259,10 @@ async function swap(
  * Rebuilds the state from the log in a schema of its own, compares it by digest, and swaps it in if asked
  * to. Only a swap holds appliers up.
  */
-export async function replay(options: ReplayOptions): Promise<ReplayReport> {
-  const client = await connect(options.clientConfig);
-  try {
-    return await withExclusiveWork(client, () => replayOn(client, options));
-  } finally {
-    await client.end();
-  }
+export function replay(options: ReplayOptions): Promise<ReplayReport> {
+  return withSession(options.clientConfig, "replay", (client) =>
+    withExclusiveWork(client, () => replayOn(client, options)),
+  );
 }
 
 async function replayOn(client: pg.Client, options: ReplayOptions): Promise<ReplayReport> {
@@ -285,7 +271,7 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
     await createStateSchema(client, schema);
     await openStateSession(client, schema);
     const beginning = await beginningOf(client);
-    const { position, live } = await photographLive(options.clientConfig);
+    const { position, live } = await photographLive(options);
     await copyBase(client, schema, beginning.firstId);
     await planByKeys(client, true);
     const rebuild = new Rebuild(

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import { lockSegments } from "../apply/ledger/write-ledger.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
-import { endWithClient, tellProcess } from "../platform/db/connection.ts";
+import { endWithClient, openSession, tellProcess } from "../platform/db/connection.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
 import { readSegmentProgress } from "./packed-books.ts";
 import type { InsightProperty } from "./question.ts";
 import { composeStatement } from "./statements.ts";
@@ -163,33 +164,18 @@ interface PackingOptions {
 export function keepLedgersPacked({ pool, clientConfig, packing, failed }: PackingOptions): {
   stop(): Promise<void>;
 } {
+  const bounds = { query_timeout: ANSWER_MS_MAX, statement_timeout: ANSWER_MS_MAX };
   const packer = new LedgerPacker(pool, failed, async () => {
-    const client = new pg.Client({
-      ...clientConfig,
-      application_name: "bellhop packing",
-      query_timeout: ANSWER_MS_MAX,
-      statement_timeout: ANSWER_MS_MAX,
-    });
-    client.on("error", () => undefined);
-    await client.connect();
+    const client = await openSession({ ...clientConfig, ...bounds }, "packing");
     await endWithClient(client);
     tellProcess(client, packing);
     return client;
   });
-  let running: Promise<void> | undefined;
-  const timer = setInterval(() => {
-    running ??= packer
-      .pack()
-      .catch(failed)
-      .finally(() => {
-        running = undefined;
-      });
-  }, PACK_MS).unref();
+  const repeat = new Repeat(() => packer.pack(), PACK_MS, failed);
   return {
-    stop: async () => {
-      clearInterval(timer);
+    stop: () => {
       packer.stop();
-      await running;
+      return repeat.stop();
     },
   };
 }

@@ -8,6 +8,7 @@ import { WorkUnderWay, withExclusiveWork } from "../platform/db/coordination.ts"
 import { limitationOf } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isWindowed, type WindowedTable } from "../platform/db/time-windows.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
 import { expireLogWindow } from "./expire-log.ts";
 import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";
 import {
@@ -294,26 +295,15 @@ export function keepRetention(
   windowMs: number,
   heard: { ran(run: RetentionRun): void; failed(error: unknown): void; copying(processId: number): void },
 ): { stop(): Promise<void> } {
-  let running: Promise<void> = Promise.resolve();
-  let isRunning = false;
   const ending = new AbortController();
   const everyMs = Math.min(LOOK_MS_MAX, windowMs / LOOKS_A_WINDOW);
-  const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    running = runRetention({ clientConfig, signal: ending.signal, copying: heard.copying })
-      .then(heard.ran, (error) => {
-        if (!ending.signal.aborted) heard.failed(error);
-      })
-      .finally(() => {
-        isRunning = false;
-      });
-  }, everyMs).unref();
+  const run = async () =>
+    heard.ran(await runRetention({ clientConfig, signal: ending.signal, copying: heard.copying }));
+  const repeat = new Repeat(run, everyMs, heard.failed);
   return {
     stop: () => {
-      clearInterval(timer);
       ending.abort();
-      return running;
+      return repeat.stop();
     },
   };
 }

@@ -13,6 +13,7 @@ import {
 } from "../identity/key-admin.ts";
 import { makePayloadKey, readPayloadKey, rotatePayloadKey } from "../ingest/log/payload-keys.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 
 const LOOK_MS = 10_000;
@@ -37,8 +38,7 @@ export interface KeyKeeping {
  */
 export class KeyKeeper {
   readonly #parts: KeyKeeping;
-  #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #repeat: Repeat | undefined;
   #isResealed = false;
   /** Names of the nodes last logged as waited for. */
   #waitedFor = "";
@@ -53,24 +53,16 @@ export class KeyKeeper {
   static async start(parts: KeyKeeping): Promise<KeyKeeper> {
     const keeper = new KeyKeeper(parts);
     await keeper.#look();
-    keeper.#again();
+    keeper.#repeat = new Repeat(
+      () => keeper.#look(),
+      LOOK_MS,
+      (error) => parts.log.warn({ err: error }, "the upkeep of keys failed"),
+    );
     return keeper;
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.#looking;
-  }
-
-  #again(): void {
-    this.#timer = setTimeout(() => {
-      this.#looking = this.#look()
-        .catch((error: unknown) => this.#parts.log.warn({ err: error }, "the upkeep of keys failed"))
-        .finally(() => {
-          if (this.#timer !== undefined) this.#again();
-        });
-    }, LOOK_MS).unref();
+    await this.#repeat?.stop();
   }
 
   async #look(): Promise<void> {

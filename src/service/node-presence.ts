@@ -1,6 +1,7 @@
 import pg from "pg";
 import { tellKnowledge } from "../identity/key-admin.ts";
 import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/coordination.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
 
 /** How often the other nodes are counted: this is also how this one shows that it is there. */
 const COUNT_MS = 1_000;
@@ -24,9 +25,7 @@ export interface NodePresenceOptions {
 export class NodePresence {
   readonly #options: NodePresenceOptions;
   #client: pg.Client | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #counting: Promise<void> | undefined;
-  #stopped = false;
+  #repeat: Repeat | undefined;
 
   private constructor(options: NodePresenceOptions) {
     this.#options = options;
@@ -37,7 +36,7 @@ export class NodePresence {
     const presence = new NodePresence(options);
     await presence.#connect();
     await presence.#count();
-    presence.#again();
+    presence.#repeat = new Repeat(() => presence.#look(), COUNT_MS, options.failed);
     return presence;
   }
 
@@ -47,9 +46,7 @@ export class NodePresence {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#counting;
+    await this.#repeat?.stop();
     await this.#client?.end().catch(() => undefined);
   }
 
@@ -79,22 +76,15 @@ export class NodePresence {
     if (this.#client !== undefined) this.#options.counted(await countPresent(this.#client));
   }
 
-  #again(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#counting = this.#look().finally(() => this.#again());
-    }, COUNT_MS);
-  }
-
   async #look(): Promise<void> {
     try {
       if (this.#client === undefined) await this.#connect();
       await this.#count();
     } catch (error) {
-      this.#options.failed(error);
       const lost = this.#client;
       this.#client = undefined;
       await lost?.end().catch(() => undefined);
+      throw error;
     }
   }
 }

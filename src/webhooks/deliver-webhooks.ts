@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Config } from "../config.ts";
 import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/connection.ts";
 import { readStatement } from "../platform/db/statement.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
@@ -20,56 +21,6 @@ import { noticeApplied } from "./notice-applied.ts";
 import { ChangeNoticer } from "./notice-changes.ts";
 import { ShardLeases } from "./queue.ts";
 import type { SecretSealer } from "./secrets.ts";
-
-/** The least pause between two runs: what wakes a loop comes in bursts. */
-const GAP_MS = 20;
-
-/** Repeats its work: `everyMs` after the last run, or as soon as it is woken. A failure is reported and tried again. */
-class Repeat {
-  readonly #work: () => Promise<void>;
-  readonly #everyMs: number;
-  readonly #failed: (error: unknown) => void;
-  #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
-  #isWanted = false;
-  #stopped = false;
-
-  constructor(work: () => Promise<void>, everyMs: number, failed: (error: unknown) => void) {
-    this.#work = work;
-    this.#everyMs = everyMs;
-    this.#failed = failed;
-    this.#plan(0);
-  }
-
-  wake(): void {
-    if (this.#running === undefined) this.#plan(GAP_MS);
-    else this.#isWanted = true;
-  }
-
-  /** Lets the current run end, and nothing follow. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
-  #plan(ms: number): void {
-    if (this.#stopped) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#running = this.#run();
-    }, ms);
-  }
-
-  async #run(): Promise<void> {
-    this.#isWanted = false;
-    await this.#work().catch((error: unknown) => {
-      if (!this.#stopped) this.#failed(error);
-    });
-    this.#running = undefined;
-    this.#plan(this.#isWanted ? GAP_MS : this.#everyMs);
-  }
-}
 
 const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
@@ -144,9 +95,10 @@ export class WebhookDeliverer {
         },
         everyMs,
         failed,
+        0,
       );
     this.#loops = {
-      tend: new Repeat(() => this.#tend(), TEND_MS, failed),
+      tend: new Repeat(() => this.#tend(), TEND_MS, failed, 0),
       notice: ofShards((shards) => this.#notice(shards), LOOK_MS),
       // Apart from the above: reading one endpoint's changes must not delay `request.applied`.
       changes: ofShards((shards) => this.#noticeChanges(shards), LOOK_MS),

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ensureWindows, type WindowedTable } from "../../platform/db/time-windows.ts";
+import { Repeat } from "../../platform/runtime/repeat.ts";
 import { lowestIdAt, microsecondsOf } from "./part-name.ts";
 
 /** A window holds seven days unless RETENTION_WINDOW says otherwise: few enough for lookups by id, small enough to drop one at a time. */
@@ -101,7 +102,7 @@ export async function keepUpAcceptLog(
   windowMs: number,
   others: readonly WindowedTable[],
   failed: (error: unknown) => void,
-): Promise<{ stop(): void }> {
+): Promise<Repeat> {
   const client = await pool.connect();
   try {
     await setWindowMs(client, windowMs);
@@ -109,6 +110,5 @@ export async function keepUpAcceptLog(
     client.release();
   }
   const everyMs = Math.min(UPKEEP_MS_MAX, windowMs / 2);
-  const timer = setInterval(() => void upkeepAcceptLog(pool, others).catch(failed), everyMs).unref();
-  return { stop: () => clearInterval(timer) };
+  return new Repeat(() => upkeepAcceptLog(pool, others), everyMs, failed);
 }

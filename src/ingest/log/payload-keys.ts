@@ -2,8 +2,8 @@ import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
-import type { PayloadKey } from "./stored-body.ts";
-import { type FindPayloadKey, findPayloadKeysBy } from "./stored-body.ts";
+import { Repeat } from "../../platform/runtime/repeat.ts";
+import { type FindPayloadKey, findPayloadKeysBy, type PayloadKey } from "./stored-body.ts";
 
 const READ_CURRENT = namedStatement(
   "read-current-payload-key",
@@ -137,7 +137,7 @@ export class PayloadSealing {
   readonly #pool: pg.Pool;
   readonly #sealer: KeySealer;
   #key: PayloadKey | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #repeat: Repeat | undefined;
 
   private constructor(pool: pg.Pool, sealer: KeySealer) {
     this.#pool = pool;
@@ -152,7 +152,7 @@ export class PayloadSealing {
   ): Promise<PayloadSealing> {
     const sealing = new PayloadSealing(pool, sealer);
     await sealing.#renew();
-    sealing.#timer = setInterval(() => void sealing.#renew().catch(failed), RENEW_MS).unref();
+    sealing.#repeat = new Repeat(() => sealing.#renew(), RENEW_MS, failed);
     return sealing;
   }
 
@@ -160,8 +160,8 @@ export class PayloadSealing {
     return this.#key;
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
+  async stop(): Promise<void> {
+    await this.#repeat?.stop();
   }
 
   async #renew(): Promise<void> {

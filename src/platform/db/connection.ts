@@ -112,16 +112,22 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
   return { ...shared, connectionString: withOptions(address.connectionString, options) };
 }
 
+/** A session under this name, which the caller ends. */
+export async function openSession(config: pg.ClientConfig, name: string): Promise<pg.Client> {
+  const client = new pg.Client({ ...config, application_name: `bellhop ${name}` });
+  // Without a listener a lost connection would end the process; the statement under way reports it.
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
+}
+
 /** Runs `work` in a session of its own, which shows under this name and ends with it. */
 export async function withSession<Result>(
   config: pg.ClientConfig,
   name: string,
   work: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client({ ...config, application_name: `bellhop ${name}` });
-  // Without a listener a lost connection would end the process; the statement under way reports it.
-  client.on("error", () => undefined);
-  await client.connect();
+  const client = await openSession(config, name);
   try {
     return await work(client);
   } finally {

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
+import { Repeat } from "../runtime/repeat.ts";
 import { namedStatement, readStatement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
@@ -60,19 +61,9 @@ export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<P
 
 /** Has the client say something now and again while its owner works without it; `stop` ends that. */
 export function startPulse(client: pg.ClientBase): { stop(): void } {
-  let isAsking = false;
-  const timer = setInterval(() => {
-    if (isAsking) return;
-    isAsking = true;
-    client
-      .query("")
-      // The next statement of its owner fails of the same.
-      .catch(() => undefined)
-      .finally(() => {
-        isAsking = false;
-      });
-  }, PULSE_MS);
-  return { stop: () => clearInterval(timer) };
+  // The next statement of its owner fails of the same.
+  const failed = () => undefined;
+  return new Repeat(() => client.query(""), PULSE_MS, failed);
 }
 
 /** The sessions that the buckets were leased by. */

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { withSession } from "./connection.ts";
 import { sqlState } from "./database-errors.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
@@ -215,11 +216,7 @@ export async function migrate(
   { directory = MIGRATIONS_DIRECTORY, filling }: MigrationOptions = {},
 ): Promise<void> {
   const migrations = (await readMigrations(directory)).filter(({ name }) => filling?.has(name) ?? true);
-  const client = new pg.Client(config);
-  // Without a listener a lost connection would end the process; the statement under way reports it.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+  await withSession(config, "migrate", async (client) => {
     await takeMigrationLock(client, log);
     const unfinished = filling === undefined ? await readUnfinished(client) : undefined;
     if (unfinished !== undefined) throw new MigrationError(unfinished.note);
@@ -227,6 +224,7 @@ export async function migrate(
     let patience = new Patience();
     for (;;) {
       const [next] = pendingMigrations(migrations, await readRecords(client));
+      // Ending the session frees the lock.
       if (next === undefined) return;
       try {
         await run(client, next, patience.lockWaitMs);
@@ -237,10 +235,7 @@ export async function migrate(
       log.info({ migration: next.name }, "migrated");
       patience = new Patience();
     }
-  } finally {
-    // Ending the session frees the lock.
-    await client.end();
-  }
+  });
 }
 
 /** The tries of one migration. */
@@ -327,13 +322,13 @@ export async function markUnfinished(
   client: pg.ClientBase,
   { note, isDisposable }: Unfinished,
 ): Promise<void> {
-  await client.query("begin");
-  await client.query(`create schema ${UNFINISHED_SCHEMA}`);
-  await client.query(
-    `create table ${UNFINISHED_SCHEMA}.note (note text not null, is_disposable boolean not null)`,
-  );
-  await client.query(`insert into ${UNFINISHED_SCHEMA}.note values ($1, $2)`, [note, isDisposable]);
-  await client.query("commit");
+  await withTransaction(client, async () => {
+    await client.query(`create schema ${UNFINISHED_SCHEMA}`);
+    await client.query(
+      `create table ${UNFINISHED_SCHEMA}.note (note text not null, is_disposable boolean not null)`,
+    );
+    await client.query(`insert into ${UNFINISHED_SCHEMA}.note values ($1, $2)`, [note, isDisposable]);
+  });
 }
 
 /** It may be used now; in the caller's transaction, where there is one. */

@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
-import pg from "pg";
+import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
+import { Repeat } from "../runtime/repeat.ts";
 import type { Logger } from "../telemetry/log.ts";
 import {
   clientConfig,
@@ -9,6 +10,7 @@ import {
   type ServerAddress,
   type SessionSource,
   type StatementWatch,
+  withSession,
 } from "./connection.ts";
 import { findDurabilityGaps } from "./dialect.ts";
 import { findUndistributed } from "./distribute.ts";
@@ -120,15 +122,10 @@ async function withClient<Result>(
   config: pg.ClientConfig,
   use: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  const client = new pg.Client(config);
-  client.on("error", () => undefined);
   try {
-    await client.connect();
-    return await use(client);
+    return await withSession(config, "start", use);
   } catch (error) {
     throw explained(error);
-  } finally {
-    await client.end().catch(() => undefined);
   }
 }
 
@@ -155,15 +152,12 @@ class NoInstallation extends OperatorError {
  * Throws NoInstallation for a database without Bellhop's schema.
  */
 async function requireInstallation(config: pg.ClientConfig): Promise<void> {
-  const client = new pg.Client(config);
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    if ((await findRecords(client)).length > 0 || (await readUnfinished(client)) !== undefined) return;
-  } finally {
-    await client.end();
-  }
-  throw new NoInstallation("the database");
+  const isInstalled = await withSession(
+    config,
+    "start",
+    async (client) => (await findRecords(client)).length > 0 || (await readUnfinished(client)) !== undefined,
+  );
+  if (!isInstalled) throw new NoInstallation("the database");
 }
 
 /** What of the configuration (src/config.ts) the database needs. */
@@ -309,24 +303,21 @@ const LOOK_MS = 1_000;
 export class DiskWatch {
   /** Why nothing may be accepted now; undefined when there is room. */
   blocked: string | undefined;
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #repeat: Repeat | undefined;
 
   constructor(directory: string | undefined, minFreeBytes: number) {
     if (directory === undefined || minFreeBytes === 0) return;
-    const look = () =>
-      freeDiskBytes(directory).then(
-        (bytes) => {
-          this.blocked = bytes < minFreeBytes ? "The disk is almost full." : undefined;
-        },
-        () => {
-          this.blocked = "The free disk space cannot be read.";
-        },
-      );
-    void look();
-    this.#timer = setInterval(look, LOOK_MS).unref();
+    const look = async () => {
+      const bytes = await freeDiskBytes(directory);
+      this.blocked = bytes < minFreeBytes ? "The disk is almost full." : undefined;
+    };
+    const failed = () => {
+      this.blocked = "The free disk space cannot be read.";
+    };
+    this.#repeat = new Repeat(look, LOOK_MS, failed, 0);
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
+  async stop(): Promise<void> {
+    await this.#repeat?.stop();
   }
 }

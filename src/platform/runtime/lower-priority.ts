@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 import type pg from "pg";
+import { Repeat } from "./repeat.ts";
 
 /**
  * How much lower the priority of applying is, as a nice value. Under full load a thread at 10 gets about a tenth of the
@@ -53,7 +54,7 @@ const FIND_OUTSIDERS = `select pid from pg_stat_activity
  * Lowers the priority of other programs' sessions with an embedded PostgreSQL to that of the appliers, each second until stopped. No
  * further: a starved query would hold its snapshot for as long. The process numbers are of this machine.
  */
-export function letOutsidersLowerPriority(pool: pg.Pool, failed: (error: unknown) => void): { stop(): void } {
+export function letOutsidersLowerPriority(pool: pg.Pool, failed: (error: unknown) => void): Repeat {
   const given = new Set<number>();
   const look = async () => {
     const { rows } = await pool.query<{ pid: number }>(FIND_OUTSIDERS);
@@ -64,6 +65,5 @@ export function letOutsidersLowerPriority(pool: pg.Pool, failed: (error: unknown
       given.add(pid);
     }
   };
-  const timer = setInterval(() => void look().catch(failed), LOOK_MS).unref();
-  return { stop: () => clearInterval(timer) };
+  return new Repeat(look, LOOK_MS, failed);
 }

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { clientConfig, type ServerAddress } from "../connection.ts";
+import { clientConfig, type ServerAddress, withSession } from "../connection.ts";
 import type { Binaries } from "./binaries.ts";
 import { EmbeddedPostgresError, exists, type ServerHome, spawnIdentity } from "./home.ts";
 import type { ListenAddress } from "./postmaster.ts";
@@ -120,10 +120,7 @@ function address(home: ServerHome, listen: ListenAddress, user: string, database
  * between). Throws what pg throws while the server does not take connections yet.
  */
 export async function ensureServiceRole(home: ServerHome, listen: ListenAddress): Promise<void> {
-  const client = new pg.Client(clientConfig(address(home, listen, SUPERUSER, "postgres")));
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+  await withSession(clientConfig(address(home, listen, SUPERUSER, "postgres")), "start", async (client) => {
     const { rows } = await client.query<{ role: boolean; database: boolean }>(
       `select exists (select from pg_roles where rolname = $1) as role,
               exists (select from pg_database where datname = $1) as database`,
@@ -136,7 +133,5 @@ export async function ensureServiceRole(home: ServerHome, listen: ListenAddress)
     }
     if (rows[0]?.database !== true)
       await client.query(`create database ${SERVICE_ROLE} owner ${SERVICE_ROLE}`);
-  } finally {
-    await client.end();
-  }
+  });
 }
