@@ -184,7 +184,7 @@ type Query = (...parameters: unknown[]) => unknown;
 interface Driven {
   readonly name?: string;
   submit: unknown;
-  callback: (error?: Error) => void;
+  callback: (error?: unknown) => void;
 }
 
 const WORDS_SHOWN = 2;
@@ -202,47 +202,59 @@ function isDriven(statement: unknown): statement is Driven {
   return typeof statement === "object" && statement !== null && "submit" in statement;
 }
 
+/** Hears how a statement ended; answers the error that whoever asked it gets. */
+type Over = (error: unknown) => unknown;
+
 /**
- * Takes the time of every statement of a connection: of those that are asked by a promise as the database's part of the
- * request they are asked for, too.
+ * Has `begin` hear of every statement of a connection before it is sent, however it is asked. What it throws refuses the
+ * statement; without an answer the statement is left alone.
  */
-export function watchStatements(client: pg.ClientBase, watch: StatementWatch): void {
-  const watched = client as unknown as { query: Query };
-  const query = watched.query.bind(client);
-  watched.query = (...parameters) => {
+function wrapStatements(
+  client: pg.ClientBase,
+  begin: (statement: unknown, byCallback: boolean) => Over | undefined,
+) {
+  const wrapped = client as unknown as { query: Query };
+  const query = wrapped.query.bind(client);
+  wrapped.query = (...parameters) => {
     const [statement] = parameters;
-    const startedAt = performance.now();
-    const over = () => {
-      const durationMs = performance.now() - startedAt;
-      if (durationMs >= watch.slowMs) watch.slow(nameOf(statement), durationMs);
-      return durationMs;
-    };
+    const at = parameters.findIndex((parameter) => typeof parameter === "function");
+    let over: Over | undefined;
+    try {
+      over = begin(statement, at !== -1);
+    } catch (error) {
+      return isDriven(statement) ? statement.callback(error) : Promise.reject(error);
+    }
+    if (over === undefined) return query(...parameters);
     if (isDriven(statement)) {
       const settle = statement.callback;
-      statement.callback = (error) => {
-        over();
-        settle(error);
-      };
-      return query(...parameters);
-    }
-    const at = parameters.findIndex((parameter) => typeof parameter === "function");
-    if (at !== -1) {
+      statement.callback = (error) => settle(over(error));
+    } else if (at !== -1) {
       const answer = parameters[at] as Query;
-      parameters[at] = (...results: unknown[]) => {
-        over();
-        return answer(...results);
+      parameters[at] = (error: unknown, ...results: unknown[]) => answer(over(error), ...results);
+    } else {
+      const settle = (error: unknown, result?: unknown) => {
+        const failure = over(error);
+        if (failure !== undefined) throw failure;
+        return result;
       };
-      return query(...parameters);
+      return (query(...parameters) as Promise<unknown>).then((result) => settle(undefined, result), settle);
     }
-    const waits = currentWaits();
-    const asked = query(...parameters) as Promise<unknown>;
-    const count = () => {
-      const durationMs = over();
-      if (waits !== undefined) waits.database += durationMs;
-    };
-    asked.then(count, count);
-    return asked;
+    return query(...parameters);
   };
+}
+
+/** Takes the time of every statement of a connection, as the database's part of the request it is asked for, too. */
+export function watchStatements(client: pg.ClientBase, watch: StatementWatch): void {
+  wrapStatements(client, (statement) => {
+    const waits = currentWaits();
+    const startedAt = performance.now();
+    return (error) => {
+      const durationMs = performance.now() - startedAt;
+      if (durationMs >= watch.slowMs) watch.slow(nameOf(statement), durationMs);
+      if (waits !== undefined) waits.database += durationMs;
+      return error;
+    };
+  });
 }
 
 /** Has a request's wait for a connection of a pool counted. */
@@ -316,49 +328,25 @@ async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): 
 
 /** Has the statements of a pool's connection heed the reader that they are asked for. A connection with one that was cancelled is to be given up. */
 function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
-  const heeding = client as unknown as { query: Query };
-  const query = heeding.query.bind(client);
   const stop = () => {
     void cancelStatement(client, config);
     return setTimeout(() => (client as unknown as Connected).connection.stream.destroy(), CANCEL_MS_MAX);
   };
-  heeding.query = (...parameters) => {
+  wrapStatements(client, (_statement, byCallback) => {
     const signal = current.getStore();
-    const hasCallback = parameters.some((parameter) => typeof parameter === "function");
-    if (signal === undefined || hasCallback) return query(...parameters);
-    const [statement] = parameters;
-    const driven = isDriven(statement) ? statement : undefined;
-    if (signal.aborted)
-      return driven === undefined ? Promise.reject(signal.reason) : driven.callback(signal.reason);
+    if (signal === undefined || byCallback) return undefined;
+    signal.throwIfAborted();
     let leaving: NodeJS.Timeout | undefined;
     const leave = () => {
       leaving = stop();
     };
-    const over = () => {
+    signal.addEventListener("abort", leave, { once: true });
+    return (error) => {
       signal.removeEventListener("abort", leave);
       clearTimeout(leaving);
+      return signal.aborted ? signal.reason : error;
     };
-    signal.addEventListener("abort", leave, { once: true });
-    if (driven !== undefined) {
-      const settle = driven.callback;
-      driven.callback = (error) => {
-        over();
-        settle(signal.aborted ? signal.reason : error);
-      };
-      return query(...parameters);
-    }
-    return (query(...parameters) as Promise<unknown>).then(
-      (result) => {
-        over();
-        signal.throwIfAborted();
-        return result;
-      },
-      (error) => {
-        over();
-        throw signal.aborted ? signal.reason : error;
-      },
-    );
-  };
+  });
 }
 
 /**
