@@ -1,28 +1,7 @@
-import { ANYWHERE, jsonAnswer, refusals } from "../platform/http/openapi/errors.ts";
+import { jsonAnswer, openOperation, refusals } from "../platform/http/openapi/errors.ts";
 import { headersOf } from "../platform/http/openapi/headers.ts";
-import {
-  type Answer,
-  type Operation,
-  type PathItem,
-  type Schema,
-  schemaOf,
-} from "../platform/http/openapi/model.ts";
+import { type Answer, type PathItem, type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import { choice, constant, objectOf, text } from "../platform/http/openapi/schema.ts";
-
-function open(
-  words: Pick<Operation, "operationId" | "summary" | "description">,
-  responses: Operation["responses"],
-  security: Operation["security"] = [],
-): PathItem {
-  return {
-    get: {
-      ...words,
-      tags: ["Service"],
-      security,
-      responses: { ...ANYWHERE, ...refusals({ 400: "BadRequest", 500: "Internal" }), ...responses },
-    },
-  };
-}
 
 const headers = headersOf("Cache-Control");
 const ROLES = ["accept", "apply", "read"];
@@ -68,7 +47,8 @@ function textAnswer(
 
 /** What tells of the service itself. */
 export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
-  "/healthz": open(
+  "/healthz": openOperation(
+    "Service",
     {
       operationId: "getHealth",
       summary: "Is the process alive?",
@@ -79,7 +59,8 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       200: jsonAnswer("It is.", "Health", { alive: { status: "alive" } }, headers),
     },
   ),
-  "/readyz": open(
+  "/readyz": openOperation(
+    "Service",
     {
       operationId: "getReadiness",
       summary: "Can it do what it is there for?",
@@ -96,7 +77,8 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       ),
     },
   ),
-  "/openapi.json": open(
+  "/openapi.json": openOperation(
+    "Service",
     {
       operationId: "getOpenApi",
       summary: "Get this document",
@@ -112,7 +94,8 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       304: notModified,
     },
   ),
-  "/docs": open(
+  "/docs": openOperation(
+    "Service",
     {
       operationId: "getDocs",
       summary: "Read the documentation",
@@ -124,7 +107,8 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       304: notModified,
     },
   ),
-  "/metrics": open(
+  "/metrics": openOperation(
+    "Service",
     {
       operationId: "getMetrics",
       summary: "Scrape the metrics",

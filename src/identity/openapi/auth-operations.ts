@@ -1,4 +1,4 @@
-import { ANYWHERE, jsonAnswer, refusals } from "../../platform/http/openapi/errors.ts";
+import { ANYWHERE, jsonAnswer, openOperation, refusals } from "../../platform/http/openapi/errors.ts";
 import { headersOf } from "../../platform/http/openapi/headers.ts";
 import {
   type Answer,
@@ -85,14 +85,34 @@ const COMMON_REFUSALS: Operation["responses"] = {
   }),
 };
 
-const issueToken: Operation = {
-  operationId: "issueToken",
-  tags: ["Tokens"],
-  summary: "Get an access token",
-  description:
-    "The client credentials grant (RFC 6749 section 4.4). Every call gives a new token, a JWT that is valid for 60 minutes: keep it and use it until shortly before it expires. Six tokens may be taken at once, and one more comes back every 10 minutes; a refused call costs none.",
-  security: BY_CREDENTIALS,
-  requestBody: formOf(
+function authOperation(
+  { operationId, summary, description }: Pick<Operation, "operationId" | "summary" | "description">,
+  requestBody: NonNullable<Operation["requestBody"]>,
+  answer: Answer,
+  refused: Parameters<typeof refusals>[0],
+): PathItem {
+  const responses = { 200: answer, ...COMMON_REFUSALS, ...refusals(refused) };
+  const words = { operationId, tags: ["Tokens"], summary, description };
+  return { post: { ...words, security: BY_CREDENTIALS, requestBody, responses } };
+}
+
+function formOfToken(description: string) {
+  return formOf(
+    "A form of the token and the credentials.",
+    { token: { ...ASKED_TOKEN, description } },
+    ["token"],
+    { token: TOKEN_TEXT.examples?.[0], ...EXAMPLE_CREDENTIALS },
+  );
+}
+
+const issueToken = authOperation(
+  {
+    operationId: "issueToken",
+    summary: "Get an access token",
+    description:
+      "The client credentials grant (RFC 6749 section 4.4). Every call gives a new token, a JWT that is valid for 60 minutes: keep it and use it until shortly before it expires. Six tokens may be taken at once, and one more comes back every 10 minutes; a refused call costs none.",
+  },
+  formOf(
     "A form of `grant_type`, the credentials, and `scope` where less than everything is wanted.",
     {
       grant_type: choice("Always `client_credentials`.", ["client_credentials"], "client_credentials"),
@@ -106,95 +126,52 @@ const issueToken: Operation = {
     ["grant_type"],
     { grant_type: "client_credentials", ...EXAMPLE_CREDENTIALS },
   ),
-  responses: {
-    200: jsonAnswer(
-      "A token.",
-      "AccessToken",
-      {
-        answer: {
-          access_token: TOKEN_TEXT.examples?.[0],
-          token_type: "Bearer",
-          expires_in: 3600,
-          scope: TOKEN_SCOPES.join(" "),
-        },
+  jsonAnswer(
+    "A token.",
+    "AccessToken",
+    {
+      answer: {
+        access_token: TOKEN_TEXT.examples?.[0],
+        token_type: "Bearer",
+        expires_in: 3600,
+        scope: TOKEN_SCOPES.join(" "),
       },
-      headersOf("Cache-Control", "RateLimit", "RateLimit-Policy"),
-    ),
-    ...COMMON_REFUSALS,
-    ...refusals({ 429: "OAuthTooManyTokens" }),
-  },
-};
-
-const revokeToken: Operation = {
-  operationId: "revokeToken",
-  tags: ["Tokens"],
-  summary: "Revoke an access token",
-  description:
-    "Ends one of this client's own tokens before it expires (RFC 7009). A token that is not good any more counts as revoked: that is a 200 too.",
-  security: BY_CREDENTIALS,
-  requestBody: formOf(
-    "A form of the token and the credentials.",
-    { token: { ...ASKED_TOKEN, description: "The token to end." } },
-    ["token"],
-    {
-      token: TOKEN_TEXT.examples?.[0],
-      ...EXAMPLE_CREDENTIALS,
     },
+    headersOf("Cache-Control", "RateLimit", "RateLimit-Policy"),
   ),
-  responses: {
-    200: {
-      description: "The token is not valid any more. The body is empty.",
-      headers: headersOf("Cache-Control"),
-    },
-    ...COMMON_REFUSALS,
-    ...refusals({ 429: "OAuthTooManyFailures" }),
-  },
-};
+  { 429: "OAuthTooManyTokens" },
+);
 
-const introspectToken: Operation = {
-  operationId: "introspectToken",
-  tags: ["Tokens"],
-  summary: "Ask whether a token is good",
-  description: "For operators' tools (RFC 7662): needs a client with the scope `introspect`.",
-  security: BY_CREDENTIALS,
-  requestBody: formOf(
-    "A form of the token and the credentials.",
-    { token: { ...ASKED_TOKEN, description: "The token in question." } },
-    ["token"],
-    {
-      token: TOKEN_TEXT.examples?.[0],
-      ...EXAMPLE_CREDENTIALS,
-    },
+const revokeToken = authOperation(
+  {
+    operationId: "revokeToken",
+    summary: "Revoke an access token",
+    description:
+      "Ends one of this client's own tokens before it expires (RFC 7009). A token that is not good any more counts as revoked: that is a 200 too.",
+  },
+  formOfToken("The token to end."),
+  {
+    description: "The token is not valid any more. The body is empty.",
+    headers: headersOf("Cache-Control"),
+  },
+  { 429: "OAuthTooManyFailures" },
+);
+
+const introspectToken = authOperation(
+  {
+    operationId: "introspectToken",
+    summary: "Ask whether a token is good",
+    description: "For operators' tools (RFC 7662): needs a client with the scope `introspect`.",
+  },
+  formOfToken("The token in question."),
+  jsonAnswer(
+    "What the token is; of one that is not good nothing but that.",
+    "Introspection",
+    { answer: { active: false } },
+    headersOf("Cache-Control"),
   ),
-  responses: {
-    200: jsonAnswer(
-      "What the token is; of one that is not good nothing but that.",
-      "Introspection",
-      { answer: { active: false } },
-      headersOf("Cache-Control"),
-    ),
-    ...COMMON_REFUSALS,
-    ...refusals({ 403: "OAuthForbidden", 429: "OAuthTooManyFailures" }),
-  },
-};
-
-function publicDocument(
-  words: Pick<Operation, "operationId" | "summary" | "description">,
-  answer: Answer,
-  unavailable: Operation["responses"] = {},
-): Operation {
-  return {
-    ...words,
-    tags: ["Tokens"],
-    security: [],
-    responses: {
-      ...ANYWHERE,
-      200: answer,
-      ...refusals({ 400: "BadRequest", 500: "Internal" }),
-      ...unavailable,
-    },
-  };
-}
+  { 403: "OAuthForbidden", 429: "OAuthTooManyFailures" },
+);
 
 function url(description: string, path: string): Schema {
   return {
@@ -265,42 +242,43 @@ function exampleOf(properties: Readonly<Record<string, Schema>>): Record<string,
 
 /** The token endpoint and its neighbours. */
 export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
-  [AUTH_PATHS.token]: { post: issueToken },
-  [AUTH_PATHS.revoke]: { post: revokeToken },
-  [AUTH_PATHS.introspect]: { post: introspectToken },
-  [AUTH_PATHS.metadata]: {
-    get: publicDocument(
-      {
-        operationId: "getAuthorizationServerMetadata",
-        summary: "Find the OAuth endpoints",
-        description:
-          "Authorization server metadata (RFC 8414), from which OAuth clients configure themselves.",
-      },
-      jsonAnswer(
+  [AUTH_PATHS.token]: issueToken,
+  [AUTH_PATHS.revoke]: revokeToken,
+  [AUTH_PATHS.introspect]: introspectToken,
+  [AUTH_PATHS.metadata]: openOperation(
+    "Tokens",
+    {
+      operationId: "getAuthorizationServerMetadata",
+      summary: "Find the OAuth endpoints",
+      description: "Authorization server metadata (RFC 8414), from which OAuth clients configure themselves.",
+    },
+    {
+      200: jsonAnswer(
         "The metadata.",
         "AuthorizationServerMetadata",
         { answer: exampleOf(METADATA) },
         headersOf("Cache-Control"),
       ),
-    ),
-  },
-  [AUTH_PATHS.keys]: {
-    get: publicDocument(
-      {
-        operationId: "getSigningKeys",
-        summary: "Get the keys that sign tokens",
-        description:
-          "The public keys (RFC 7517). A key is announced before it signs and stays until its last token has expired.",
-      },
-      jsonAnswer(
+    },
+  ),
+  [AUTH_PATHS.keys]: openOperation(
+    "Tokens",
+    {
+      operationId: "getSigningKeys",
+      summary: "Get the keys that sign tokens",
+      description:
+        "The public keys (RFC 7517). A key is announced before it signs and stays until its last token has expired.",
+    },
+    {
+      200: jsonAnswer(
         "The keys.",
         "SigningKeys",
         { answer: { keys: [exampleOf(KEY)] } },
         headersOf("Cache-Control"),
       ),
-      refusals({ 503: "OAuthUnavailable" }),
-    ),
-  },
+      ...refusals({ 503: "OAuthUnavailable" }),
+    },
+  ),
 };
 
 const INTROSPECTED: Readonly<Record<string, Schema>> = {

@@ -8,6 +8,7 @@ import {
   type Content,
   type Example,
   type Operation,
+  type PathItem,
   type Reference,
   refTo,
   type Schema,
@@ -66,13 +67,12 @@ function exampleOf(code: ErrorCode): Example {
   };
 }
 
-/** An answer with the error object, and an example of it for each code that it can carry. */
-function errorAnswer(
-  description: string,
-  codes: readonly ErrorCode[],
-  headers: Answer["headers"] = {},
-): Answer {
-  return {
+/** How an answer with the error object is made: its description, and an example for each code that it can carry. */
+type ErrorAnswer = (description: string, ...codes: ErrorCode[]) => Answer;
+
+const withHeaders =
+  (headers: NonNullable<Answer["headers"]>): ErrorAnswer =>
+  (description, ...codes) => ({
     description,
     headers,
     content: {
@@ -81,8 +81,14 @@ function errorAnswer(
         examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
       },
     },
-  };
-}
+  });
+
+/** Before anybody looks at who is calling. */
+const bare = withHeaders({});
+const rated = withHeaders(ratedHeadersOf());
+const ratedForLater = withHeaders(ratedHeadersOf("Retry-After"));
+const ofBatch = withHeaders(ratedHeadersOf("X-Correlation-Id", "Preference-Applied"));
+const ofBatchForLater = withHeaders(ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"));
 
 function oauthAnswer(
   description: string,
@@ -127,139 +133,122 @@ export const ERROR_ANSWERS = {
       "The token is invalid or expired, or the client may not do this: its scope is missing, or a record or parameter names a clientCode and propertyCode it was not granted (then the whole batch is refused and nothing is stored). The body has zero bytes; `WWW-Authenticate` tells which.",
     headers: ratedHeadersOf("WWW-Authenticate", "X-Correlation-Id", "Preference-Applied"),
   },
-  InvalidBatch: errorAnswer(
+  InvalidBatch: ofBatch(
     "The body is not a batch, or has invalid records. Nothing was stored.",
-    [
-      "bellhop.contract.InvalidRecords",
-      "bellhop.contract.MalformedJson",
-      "bellhop.contract.NotAnArray",
-      "bellhop.contract.EmptyBatch",
-      "bellhop.contract.TooManyRecords",
-      "bellhop.http.BadRequest",
-    ],
-    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
-  ),
-  InvalidParameter: errorAnswer(
-    "A parameter is unknown, repeated or not valid; the message says which and what it takes.",
-    ["bellhop.http.InvalidParameter", "bellhop.http.BadRequest"],
-    ratedHeadersOf(),
-  ),
-  InvalidQuestion: errorAnswer(
-    "A parameter is unknown, repeated or not valid, or the question needs more rows than one answer may read; the message says which, and what to ask instead.",
-    ["bellhop.http.InvalidParameter", "bellhop.insight.TooLarge", "bellhop.http.BadRequest"],
-    ratedHeadersOf(),
-  ),
-  QuestionUnavailable: errorAnswer(
-    "The question took longer than a question may, or the database cannot be reached now. Ask for fewer nights, or again after `Retry-After`.",
-    ["bellhop.insight.TimedOut", "bellhop.accept.Unavailable"],
-    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
-  ),
-  InvalidManifest: errorAnswer(
-    "The manifest cannot be used, or its body cannot be read.",
-    ["bellhop.backfill.InvalidManifest", "bellhop.http.BadRequest"],
-    ratedHeadersOf(),
-  ),
-  BackfillNotFound: errorAnswer(
-    "No backfill of this client has this id, or it has no statement yet.",
-    ["bellhop.backfill.NotFound"],
-    ratedHeadersOf(),
-  ),
-  BackfillNotClosed: errorAnswer(
-    "It cannot be closed as it is.",
-    ["bellhop.backfill.NotReady", "bellhop.backfill.HasGaps", "bellhop.backfill.NotOpen"],
-    ratedHeadersOf("Retry-After"),
-  ),
-  BackfillNotAbandoned: errorAnswer("It is closed, and has its statement.", ["bellhop.backfill.NotOpen"]),
-  BackfillNotOpen: errorAnswer(
-    "The backfill that the batch names is closed or abandoned. Nothing was accepted.",
-    ["bellhop.backfill.NotOpen"],
-    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
-  ),
-  TooManyBackfills: errorAnswer(
-    "Too many requests of this client at once, or too many backfills open.",
-    ["bellhop.http.RateLimitExceeded", "bellhop.backfill.TooManyOpen"],
-    ratedHeadersOf("Retry-After"),
-  ),
-  RequestNotFound: errorAnswer(
-    "No request of this client has this id.",
-    ["bellhop.read.RequestNotFound"],
-    ratedHeadersOf(),
-  ),
-  CursorGone: errorAnswer(
-    "What followed the cursor is not kept any more. Read the records anew, then begin the feed again, without a cursor.",
-    ["bellhop.feed.CursorGone"],
-    ratedHeadersOf(),
-  ),
-  WebhookNotFound: errorAnswer(
-    "No webhook endpoint of this client, or no dead letter of it, has this id.",
-    ["bellhop.webhook.NotFound"],
-    ratedHeadersOf(),
-  ),
-  InvalidWebhook: errorAnswer(
-    "The endpoint cannot be as the body says; the message says why.",
-    ["bellhop.webhook.InvalidWebhook"],
-    ratedHeadersOf(),
-  ),
-  PayloadTooLarge: errorAnswer(
-    "The body is too large, as sent or once it is inflated.",
-    ["bellhop.http.PayloadTooLarge"],
-    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
-  ),
-  UnsupportedMediaType: errorAnswer(
-    "The body is not application/json in UTF-8, or its encoding is unknown.",
-    ["bellhop.http.UnsupportedMediaType", "bellhop.http.UnsupportedEncoding"],
-    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
-  ),
-  UnusableHeader: errorAnswer(
-    "A header cannot be used as it is.",
-    [
-      "bellhop.accept.IdempotencyKeyReused",
-      "bellhop.http.InvalidHeader",
-      "bellhop.backfill.UnknownBackfill",
-      "bellhop.backfill.NotInManifest",
-    ],
-    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
-  ),
-  TooManyRequests: errorAnswer(
-    "Too many requests of this client at once. Wait for `Retry-After`, then send the same again.",
-    ["bellhop.http.RateLimitExceeded"],
-    ratedHeadersOf("Retry-After"),
-  ),
-  TooManyBatches: errorAnswer(
-    "Too many requests of this client at once, too many properties it never named before, or enough of the backfill waits to be applied. Wait for `Retry-After`, then send the same again.",
-    ["bellhop.http.RateLimitExceeded", "bellhop.accept.TooManyNewProperties", "bellhop.backfill.Ahead"],
-    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
-  ),
-  Internal: errorAnswer(
-    "A fault of the service. The message never tells more; name the `X-Request-Id` when you ask.",
-    ["bellhop.http.Internal"],
-    ratedHeadersOf("X-Correlation-Id", "Preference-Applied"),
-  ),
-  Unavailable: errorAnswer(
-    "The service cannot do this now: its database is away, or too much is in flight. A batch was not accepted. Send the same again after `Retry-After`, with the same `Idempotency-Key`.",
-    ["bellhop.accept.Unavailable"],
-    ratedHeadersOf("Retry-After", "X-Correlation-Id", "Preference-Applied"),
-  ),
-  BadRequest: errorAnswer("The request is not HTTP/1.1 as its RFC defines it, or a header is repeated.", [
+    "bellhop.contract.InvalidRecords",
+    "bellhop.contract.MalformedJson",
+    "bellhop.contract.NotAnArray",
+    "bellhop.contract.EmptyBatch",
+    "bellhop.contract.TooManyRecords",
     "bellhop.http.BadRequest",
-  ]),
-  NotFound: errorAnswer(
+  ),
+  InvalidParameter: rated(
+    "A parameter is unknown, repeated or not valid; the message says which and what it takes.",
+    "bellhop.http.InvalidParameter",
+    "bellhop.http.BadRequest",
+  ),
+  InvalidQuestion: rated(
+    "A parameter is unknown, repeated or not valid, or the question needs more rows than one answer may read; the message says which, and what to ask instead.",
+    "bellhop.http.InvalidParameter",
+    "bellhop.insight.TooLarge",
+    "bellhop.http.BadRequest",
+  ),
+  QuestionUnavailable: ofBatchForLater(
+    "The question took longer than a question may, or the database cannot be reached now. Ask for fewer nights, or again after `Retry-After`.",
+    "bellhop.insight.TimedOut",
+    "bellhop.accept.Unavailable",
+  ),
+  InvalidManifest: rated(
+    "The manifest cannot be used, or its body cannot be read.",
+    "bellhop.backfill.InvalidManifest",
+    "bellhop.http.BadRequest",
+  ),
+  BackfillNotFound: rated(
+    "No backfill of this client has this id, or it has no statement yet.",
+    "bellhop.backfill.NotFound",
+  ),
+  BackfillNotClosed: ratedForLater(
+    "It cannot be closed as it is.",
+    "bellhop.backfill.NotReady",
+    "bellhop.backfill.HasGaps",
+    "bellhop.backfill.NotOpen",
+  ),
+  BackfillNotAbandoned: bare("It is closed, and has its statement.", "bellhop.backfill.NotOpen"),
+  BackfillNotOpen: ofBatch(
+    "The backfill that the batch names is closed or abandoned. Nothing was accepted.",
+    "bellhop.backfill.NotOpen",
+  ),
+  TooManyBackfills: ratedForLater(
+    "Too many requests of this client at once, or too many backfills open.",
+    "bellhop.http.RateLimitExceeded",
+    "bellhop.backfill.TooManyOpen",
+  ),
+  RequestNotFound: rated("No request of this client has this id.", "bellhop.read.RequestNotFound"),
+  CursorGone: rated(
+    "What followed the cursor is not kept any more. Read the records anew, then begin the feed again, without a cursor.",
+    "bellhop.feed.CursorGone",
+  ),
+  WebhookNotFound: rated(
+    "No webhook endpoint of this client, or no dead letter of it, has this id.",
+    "bellhop.webhook.NotFound",
+  ),
+  InvalidWebhook: rated(
+    "The endpoint cannot be as the body says; the message says why.",
+    "bellhop.webhook.InvalidWebhook",
+  ),
+  PayloadTooLarge: ofBatch(
+    "The body is too large, as sent or once it is inflated.",
+    "bellhop.http.PayloadTooLarge",
+  ),
+  UnsupportedMediaType: ofBatch(
+    "The body is not application/json in UTF-8, or its encoding is unknown.",
+    "bellhop.http.UnsupportedMediaType",
+    "bellhop.http.UnsupportedEncoding",
+  ),
+  UnusableHeader: ofBatch(
+    "A header cannot be used as it is.",
+    "bellhop.accept.IdempotencyKeyReused",
+    "bellhop.http.InvalidHeader",
+    "bellhop.backfill.UnknownBackfill",
+    "bellhop.backfill.NotInManifest",
+  ),
+  TooManyRequests: ratedForLater(
+    "Too many requests of this client at once. Wait for `Retry-After`, then send the same again.",
+    "bellhop.http.RateLimitExceeded",
+  ),
+  TooManyBatches: ofBatchForLater(
+    "Too many requests of this client at once, too many properties it never named before, or enough of the backfill waits to be applied. Wait for `Retry-After`, then send the same again.",
+    "bellhop.http.RateLimitExceeded",
+    "bellhop.accept.TooManyNewProperties",
+    "bellhop.backfill.Ahead",
+  ),
+  Internal: ofBatch(
+    "A fault of the service. The message never tells more; name the `X-Request-Id` when you ask.",
+    "bellhop.http.Internal",
+  ),
+  Unavailable: ofBatchForLater(
+    "The service cannot do this now: its database is away, or too much is in flight. A batch was not accepted. Send the same again after `Retry-After`, with the same `Idempotency-Key`.",
+    "bellhop.accept.Unavailable",
+  ),
+  BadRequest: bare(
+    "The request is not HTTP/1.1 as its RFC defines it, or a header is repeated.",
+    "bellhop.http.BadRequest",
+  ),
+  NotFound: withHeaders(headersOf())(
     "There is nothing at this address: look at the base address and the path.",
-    ["bellhop.http.NotFound"],
-    headersOf(),
+    "bellhop.http.NotFound",
   ),
-  MethodNotAllowed: errorAnswer(
+  MethodNotAllowed: withHeaders(headersOf("Allow"))(
     "The address is right, the method is not; `Allow` names those that it takes.",
-    ["bellhop.http.MethodNotAllowed"],
-    headersOf("Allow"),
+    "bellhop.http.MethodNotAllowed",
   ),
-  RequestTimeout: errorAnswer(
+  RequestTimeout: bare(
     "The headers or the body came too slowly. The connection is closed; send it again.",
-    ["bellhop.http.RequestTimeout"],
+    "bellhop.http.RequestTimeout",
   ),
-  HeadersTooLarge: errorAnswer(
+  HeadersTooLarge: bare(
     "There are more than 100 headers, or more than 16 kB of them. The connection is closed.",
-    ["bellhop.http.HeadersTooLarge"],
+    "bellhop.http.HeadersTooLarge",
   ),
   OAuthBadRequest: oauthAnswer(
     "The form cannot be used; `error` says why (RFC 6749 section 5.2).",
@@ -375,6 +364,17 @@ export function tokenOperation(
     ...more,
     responses: { ...REFUSALS_OF_TOKEN, ...Object.fromEntries(responses) },
   };
+}
+
+/** An operation for anybody, or for whom `security` says. */
+export function openOperation(
+  tag: string,
+  words: Pick<Operation, "operationId" | "summary" | "description">,
+  responses: Operation["responses"],
+  security: Operation["security"] = [],
+): PathItem {
+  const refused = refusals({ 400: "BadRequest", 500: "Internal" });
+  return { get: { ...words, tags: [tag], security, responses: { ...ANYWHERE, ...refused, ...responses } } };
 }
 
 /** An answer of JSON, with an example of its schema. */

@@ -12,6 +12,14 @@ function visibleText(charactersMax: number, example: string): Schema {
   };
 }
 
+function textLike(charactersMax: number, pattern: string, example: string): Schema {
+  return { type: "string", maxLength: charactersMax, pattern, examples: [example] };
+}
+
+function formatted(format: string, charactersMax: number, example: string): Schema {
+  return { type: "string", format, maxLength: charactersMax, examples: [example] };
+}
+
 /** Preferences that are unknown or malformed are ignored (RFC 7240 section 2): any field value will do. */
 export function preferences(example: string): Schema {
   return { type: "string", examples: [example] };
@@ -22,12 +30,7 @@ export const HEADERS = {
   "X-Request-Id": {
     description: "This answer's own id, under which the service logs it. Name it when you ask for help.",
     required: true,
-    schema: {
-      type: "string",
-      format: "uuid",
-      maxLength: 36,
-      examples: ["0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"],
-    },
+    schema: formatted("uuid", 36, "0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"),
   },
   "X-Correlation-Id": {
     description: "The X-Correlation-Id of the request, where it had one.",
@@ -36,31 +39,16 @@ export const HEADERS = {
   Location: {
     description: "Where to read the batch's outcome.",
     required: true,
-    schema: {
-      type: "string",
-      format: "uri-reference",
-      maxLength: 2048,
-      examples: ["/api/public/v1/requests/01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"],
-    },
+    schema: formatted("uri-reference", 2048, "/api/public/v1/requests/01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"),
   },
   RateLimit: {
     description:
       "How many requests are left now (`r`) and in how many seconds one more comes back (`t`), as in the IETF draft RateLimit header fields.",
-    schema: {
-      type: "string",
-      maxLength: 128,
-      pattern: '^"(requests|token)";r=[0-9]+;t=[0-9]+$',
-      examples: ['"requests";r=99;t=1'],
-    },
+    schema: textLike(128, '^"(requests|token)";r=[0-9]+;t=[0-9]+$', '"requests";r=99;t=1'),
   },
   "RateLimit-Policy": {
     description: "The quota (`q`) and its window in seconds (`w`).",
-    schema: {
-      type: "string",
-      maxLength: 128,
-      pattern: '^"(requests|token)";q=[0-9]+;w=[0-9]+$',
-      examples: ['"requests";q=100;w=2'],
-    },
+    schema: textLike(128, '^"(requests|token)";q=[0-9]+;w=[0-9]+$', '"requests";q=100;w=2'),
   },
   "Retry-After": {
     description: "Seconds to wait before the same call is worth trying again.",
@@ -68,57 +56,34 @@ export const HEADERS = {
   },
   "Preference-Applied": {
     description: "The preference that was applied, where the request had one (RFC 7240).",
-    schema: {
-      type: "string",
-      maxLength: 64,
-      pattern: "^(handling=(strict|lenient)|wait=[0-9]{1,2})$",
-      examples: ["handling=lenient"],
-    },
+    schema: textLike(64, "^(handling=(strict|lenient)|wait=[0-9]{1,2})$", "handling=lenient"),
   },
   "WWW-Authenticate": {
     description:
       'Why the call was refused: on 401 `Bearer realm="bellhop"`, on 403 `Bearer error="invalid_token"` (get a new one) or `Bearer error="insufficient_scope"` (this client may not do that).',
     required: true,
-    schema: {
-      type: "string",
-      maxLength: 256,
-      pattern: VISIBLE_TEXT,
-      examples: ['Bearer error="invalid_token"'],
-    },
+    schema: textLike(256, VISIBLE_TEXT, 'Bearer error="invalid_token"'),
   },
   Allow: {
     description: "On 405, the methods that this address takes.",
-    schema: { type: "string", maxLength: 128, pattern: "^[A-Z]+(, [A-Z]+)*$", examples: ["POST"] },
+    schema: textLike(128, "^[A-Z]+(, [A-Z]+)*$", "POST"),
   },
   Link: {
     description:
       'With CSV, which has no place for a cursor: the address of the next page, as `<…>; rel="next"`.',
-    schema: {
-      type: "string",
-      maxLength: 16_384,
-      pattern: '^<[^<>]+>; rel="next"$',
-      examples: [
-        '</api/insight/v1/on-the-books?cursor=b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6Pa>; rel="next"',
-      ],
-    },
+    schema: textLike(
+      16_384,
+      '^<[^<>]+>; rel="next"$',
+      '</api/insight/v1/on-the-books?cursor=b0p_ueQqLhbwY4uAOYkeoVbYEhJHy2zqpzCFKhnza6xKcV7BP2JCdb2XS7_eN6Pa>; rel="next"',
+    ),
   },
   "X-Watermark": {
     description: "With CSV: the `watermark` of the answer, where it has one.",
-    schema: {
-      type: "string",
-      format: "date-time",
-      maxLength: 27,
-      examples: ["2026-06-01T08:30:02.052927Z"],
-    },
+    schema: formatted("date-time", 27, "2026-06-01T08:30:02.052927Z"),
   },
   "X-Known-From": {
     description: "With CSV: the `knownFrom` of the answer, where it has one.",
-    schema: {
-      type: "string",
-      format: "date-time",
-      maxLength: 27,
-      examples: ["2026-03-02T00:00:00.000000Z"],
-    },
+    schema: formatted("date-time", 27, "2026-03-02T00:00:00.000000Z"),
   },
   "X-Settings-Version": {
     description: "With CSV: the `settingsVersion` of the answer.",
@@ -164,24 +129,14 @@ export const HEADER_PARAMETERS = {
     in: "header",
     description:
       "An absolute http or https address without a user name or password that is kept with the request and shown in its status. Where the operator has listed its origin for the client, Bellhop reports to it when the request is applied.",
-    schema: {
-      type: "string",
-      format: "uri",
-      maxLength: 2048,
-      examples: ["https://partner.example/bellhop/outcomes"],
-    },
+    schema: formatted("uri", 2048, "https://partner.example/bellhop/outcomes"),
   },
   BackfillId: {
     name: "Backfill-Id",
     in: "header",
     description:
       "The backfill that this batch belongs to, as `POST /api/public/v1/backfills` answered it. It has to be open and yours, to name this resource, and to be of the one property that all records are of. Batches of a backfill are put off (429) while enough of it waits to be applied, and are applied after all others.",
-    schema: {
-      type: "string",
-      format: "uuid",
-      maxLength: 36,
-      examples: ["7c9e6679-7425-40de-944b-e07fc1f90ae7"],
-    },
+    schema: formatted("uuid", 36, "7c9e6679-7425-40de-944b-e07fc1f90ae7"),
   },
   Prefer: {
     name: "Prefer",
