@@ -7,7 +7,16 @@ import {
   type Schema,
   schemaOf,
 } from "../../platform/http/openapi/model.ts";
-import { choice, constant, flag, integer, list, objectOf, text } from "../../platform/http/openapi/schema.ts";
+import {
+  choice,
+  constant,
+  exampleOf,
+  flag,
+  integer,
+  list,
+  objectOf,
+  text,
+} from "../../platform/http/openapi/schema.ts";
 import { TOKEN_CHARACTERS_MAX } from "../client-authentication.ts";
 import { AUTH_PATHS } from "../metadata.ts";
 import { SCOPES, TOKEN_SCOPES } from "../permissions.ts";
@@ -235,10 +244,6 @@ const KEY: Readonly<Record<string, Schema>> = {
   alg: constant("Algorithm.", "ES256"),
   use: constant("It signs.", "sig"),
 };
-
-function exampleOf(properties: Readonly<Record<string, Schema>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, schema.examples?.[0]]));
-}
 
 /** The token endpoint and its neighbours. */
 export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {

@@ -86,7 +86,7 @@ export function exampleOf(
 ): Record<string, unknown> {
   const examples = Object.entries(properties).map(([name, { type, examples, items }]) => {
     if (name in shown) return [name, shown[name]];
-    if (type === "array") return [name, items?.examples];
+    if (type === "array") return [name, examples?.[0] ?? items?.examples];
     return [name, Array.isArray(type) ? null : examples?.[0]];
   });
   return Object.fromEntries(examples);
