@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { isDataError, sqlState } from "../../platform/db/database-errors.ts";
 import { readStatement } from "../../platform/db/statement.ts";
+import { withTransaction } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { machineTime, type Time } from "../../platform/runtime/time.ts";
 import {
@@ -110,22 +111,13 @@ export class PropertyRegister {
     return unknown;
   }
 
-  async #add(clientId: string, wanted: readonly NewProperty[]): Promise<boolean> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query("begin");
+  #add(clientId: string, wanted: readonly NewProperty[]): Promise<boolean> {
+    return withTransaction(this.#pool, async (client) => {
       await client.query("select pg_advisory_xact_lock(7302002, hashtext($1))", [clientId]);
-      const { rows } = await client.query<{ yes: boolean }>({
-        ...registerProperties,
-        values: [clientId, JSON.stringify(wanted), this.#newPerDayMax],
-      });
-      await client.query("commit");
-      client.release();
+      const values = [clientId, JSON.stringify(wanted), this.#newPerDayMax];
+      const { rows } = await client.query<{ yes: boolean }>({ ...registerProperties, values });
       return rows[0]?.yes === true;
-    } catch (error) {
-      client.release(error instanceof Error ? error : true);
-      throw error;
-    }
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ensureWindows, type WindowedTable } from "../../platform/db/time-windows.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
 import { Repeat } from "../../platform/runtime/repeat.ts";
 import { lowestIdAt, microsecondsOf } from "./part-name.ts";
 
@@ -37,7 +38,7 @@ export async function readWindowMs(client: pg.ClientBase): Promise<number> {
 }
 
 /** Says how long windows are that are made from now on, by whatever node; those that there are stay as they are. */
-export async function setWindowMs(client: pg.ClientBase, windowMs: number): Promise<void> {
+export async function setWindowMs(client: Queryable, windowMs: number): Promise<void> {
   await client.query(
     `insert into bellhop.instance as kept (name, value) values ($1, $2)
     on conflict (name) do update set value = excluded.value where kept.value <> excluded.value`,
@@ -103,12 +104,7 @@ export async function keepUpAcceptLog(
   others: readonly WindowedTable[],
   failed: (error: unknown) => void,
 ): Promise<Repeat> {
-  const client = await pool.connect();
-  try {
-    await setWindowMs(client, windowMs);
-  } finally {
-    client.release();
-  }
+  await setWindowMs(pool, windowMs);
   const everyMs = Math.min(UPKEEP_MS_MAX, windowMs / 2);
   return new Repeat(() => upkeepAcceptLog(pool, others), everyMs, failed);
 }

@@ -57,7 +57,7 @@ class DistributionError extends OperatorError {}
 
 /**
  * What lies in a bucket, in the order in which it is distributed: each row on the worker that has its bucket, all tables
- * alike.
+ * alike. What stays on the coordinator is small, or asked by other things than a bucket; distribute.test.ts lists it.
  */
 export const DISTRIBUTED_TABLES = [
   "bellhop.bucket_lease",
@@ -81,44 +81,6 @@ export const DISTRIBUTED_TABLES = [
   "bellhop_state.released_copy",
   "bellhop_state.ledger_segment",
   "bellhop_state.ledger_segment_progress",
-] as const;
-
-/** What stays on the coordinator: it is small, or asked by other things than a bucket. A test holds both lists to the schema. */
-export const COORDINATOR_TABLES = [
-  "bellhop.audit_entry",
-  "bellhop.auth_epoch",
-  "bellhop.backfill",
-  "bellhop.backfill_signature",
-  "bellhop.certification",
-  "bellhop.certification_event",
-  "bellhop.client",
-  "bellhop.client_grant",
-  "bellhop.client_secret",
-  "bellhop.denied_token",
-  "bellhop.erasure",
-  "bellhop.erasure_subject",
-  "bellhop.idempotency_key",
-  "bellhop.instance",
-  "bellhop.log_writer",
-  "bellhop.operator",
-  "bellhop.operator_session",
-  "bellhop.payload_key",
-  "bellhop.presence",
-  "bellhop.privacy_version",
-  "bellhop.property",
-  "bellhop.property_setting",
-  "bellhop.closed_timestamp",
-  "bellhop.retention_horizon",
-  "bellhop.settings_version",
-  "bellhop.signing_key",
-  "bellhop.status_mapping",
-  "bellhop.token_bucket",
-  "bellhop.webhook_attempt",
-  "bellhop.webhook_endpoint",
-  "bellhop.webhook_message",
-  "bellhop.webhook_secret",
-  "bellhop.webhook_shard",
-  "bellhop_migration.applied",
 ] as const;
 
 export interface DistributionStep {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { withTransaction } from "./transaction.ts";
 
 /** A table that is partitioned by ranges of time, and how its key is made of a time (milliseconds since 1970) and back. */
 export interface WindowedTable {
@@ -117,28 +118,21 @@ export async function ensureWindows(
   }
 }
 
-async function makeWindow(
+function makeWindow(
   client: pg.ClientBase,
   of: WindowedTable,
   atMs: number,
   windowMs: number,
 ): Promise<TimeWindow> {
-  await client.query("begin");
-  try {
+  return withTransaction(client, async () => {
     await client.query("set local lock_timeout = '5s'");
     await client.query("select pg_advisory_xact_lock($1)", [WINDOW_LOCK]);
     // Read anew: another may have made it meanwhile.
     const windows = await readWindows(client, of);
     const missing = missingWindow(windows, atMs, windowMs);
-    const made = missing === undefined ? undefined : await attachNew(client, of, missing, windows);
-    await client.query("commit");
-    const found = made ?? windows.find(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
-    if (found === undefined) throw new Error(`${of.table} has no window at ${atMs}.`);
-    return found;
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
-  }
+    if (missing !== undefined) return await attachNew(client, of, missing, windows);
+    return windows.find(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs) as TimeWindow;
+  });
 }
 
 async function attachNew(
