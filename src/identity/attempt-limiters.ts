@@ -1,6 +1,5 @@
 import { originOf } from "../platform/http/networks.ts";
-import { noteInWindow, SharedTable } from "../platform/runtime/shared-memory.ts";
-import { monotonicNow } from "../platform/runtime/time.ts";
+import { monotonicNow, noteInWindow, SharedTable } from "../platform/runtime/shared-memory.ts";
 import { looksLikeCredential } from "./secrets.ts";
 
 /** So many /64 of one /48 are counted each on its own; more of them count together, as that /48. */

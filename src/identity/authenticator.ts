@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-import { SharedCounter, SharedTable } from "../platform/runtime/shared-memory.ts";
-import { monotonicNow } from "../platform/runtime/time.ts";
+import { monotonicNow, SharedCounter, SharedTable } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import {
   readCursorKey,

@@ -1,6 +1,5 @@
 import { hash, randomFillSync } from "node:crypto";
-import { SharedLock } from "../../platform/runtime/shared-memory.ts";
-import { monotonicNow } from "../../platform/runtime/time.ts";
+import { monotonicNow, SharedLock } from "../../platform/runtime/shared-memory.ts";
 
 /** Which part of which batch: a row of the log. */
 export interface PartName {

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
-import { SharedLock, SharedTable } from "../runtime/shared-memory.ts";
-import { monotonicNow } from "../runtime/time.ts";
+import { monotonicNow, SharedLock, SharedTable } from "../runtime/shared-memory.ts";
 import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 import { originOf } from "./networks.ts";
 

@@ -1,5 +1,14 @@
 import { hash } from "node:crypto";
 
+/**
+ * Milliseconds of the machine's monotonic clock, the same in every thread. (`performance.now()` counts from each thread's
+ * own beginning.)
+ */
+export function monotonicNow(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1e6;
+}
+
 /** A number in memory that all threads of the process share; it goes round after 2^32 steps. */
 export class SharedCounter {
   readonly #words: Int32Array;

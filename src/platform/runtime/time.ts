@@ -1,12 +1,3 @@
-/**
- * Milliseconds of the machine's monotonic clock, the same in every thread. (`performance.now()` counts from each thread's
- * own beginning.)
- */
-export function monotonicNow(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000 + nanoseconds / 1e6;
-}
-
 /** Time as a part of the service sees it: the machine's, or that of a simulation (test/simulation). */
 export interface Time {
   /** Milliseconds of a monotonic clock. */
@@ -21,13 +12,11 @@ export interface Time {
 
 /** The time of this machine. */
 export const machineTime: Time = {
-  now: () => performance.now(),
+  now: performance.now.bind(performance),
   after(ms, call) {
     const timer = setTimeout(call, ms);
     return () => clearTimeout(timer);
   },
-  nextTurn(call) {
-    setImmediate(call);
-  },
+  nextTurn: setImmediate,
   chance: Math.random,
 };

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { monotonicNow } from "../../runtime/time.ts";
+import { monotonicNow } from "../../runtime/shared-memory.ts";
 import { sqlState } from "../database-errors.ts";
 import { namedStatement, readStatement } from "../statement.ts";
 import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
