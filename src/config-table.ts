@@ -1,4 +1,4 @@
-import { TELEMETRY_SETTINGS } from "./platform/telemetry/telemetry-settings.ts";
+import { SAMPLERS } from "./platform/telemetry/telemetry-settings.ts";
 
 /** A setting of a service, as the environment names it. `docs/configuration.md` is the table for people; a test holds it to SETTINGS. */
 export interface Setting {
@@ -169,7 +169,32 @@ export const SETTINGS = [
   ),
   whole("SLOW_QUERY_MS", "1000", "Statements that take the database longer are logged by name; 0: none."),
   secret("METRICS_TOKEN", "When set, /metrics asks for this bearer token."),
-  ...TELEMETRY_SETTINGS,
+  text(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    undefined,
+    "Address of an OpenTelemetry collector that takes OTLP/HTTP, such as `http://127.0.0.1:4318`: traces and metrics are sent there. Without it none are.",
+  ),
+  secret(
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "Headers for the collector, `name=value,name=value`, values percent-encoded.",
+  ),
+  text("OTEL_SERVICE_NAME", "bellhop", "What this service is called in traces and metrics."),
+  text(
+    "OTEL_RESOURCE_ATTRIBUTES",
+    undefined,
+    "What else is said of it there, `name=value,name=value`, values percent-encoded.",
+  ),
+  text(
+    "OTEL_TRACES_SAMPLER",
+    "parentbased_traceidratio",
+    `Which traces are sent: ${SAMPLERS.join(", ")}. By default one in ten, and every trace whose caller is sampled.`,
+  ),
+  text("OTEL_TRACES_SAMPLER_ARG", "0.1", "The share of traces that a sampler by ratio sends, 0 to 1."),
+  whole(
+    "OTEL_METRIC_EXPORT_INTERVAL",
+    "60000",
+    "Milliseconds between two sendings of metrics; 0: none are sent (they are at /metrics, too).",
+  ),
 ] satisfies readonly Setting[];
 
 export type SettingName = (typeof SETTINGS)[number]["name"];

@@ -156,13 +156,16 @@ function reader(environment: NodeJS.ProcessEnv) {
     if (value < 1) throw new ConfigError(`${name} must be at least 1.`);
     return value;
   };
+  /** One a core unless it is set. */
+  const threads = (name: SettingName, defaultMax: number, most: number): number =>
+    text(name) === undefined ? Math.min(availableParallelism(), defaultMax) : positive(name, most);
   const yes = (name: SettingName): boolean => {
     const value = text(name)?.toLowerCase() ?? "no";
     if (["1", "yes", "true", "on"].includes(value)) return true;
     if (["0", "no", "false", "off"].includes(value)) return false;
     throw new ConfigError(`${name} must be yes or no, not "${value}".`);
   };
-  return { text, number, positive, yes };
+  return { text, number, positive, threads, yes };
 }
 
 /** The settings of a service (config-table.ts lists them), read from the environment once, here and nowhere else. */
@@ -171,7 +174,7 @@ export type Config = Readonly<ReturnType<typeof readConfig>>;
 /** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
 export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}) {
   const settings = reader(environment);
-  const { text, number, positive, yes } = settings;
+  const { text, number, positive, threads, yes } = settings;
   // A misspelt "production" must not open a sandbox.
   const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
   const port = number("PORT", PORT_MAX);
@@ -216,15 +219,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     tokenStrictHour: yes("TOKEN_STRICT_HOUR"),
     newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
     roles: readRoles(text("ROLE") ?? ""),
-    httpThreads:
-      text("HTTP_THREADS") === undefined
-        ? Math.min(availableParallelism(), HTTP_THREADS_DEFAULT_MAX)
-        : positive("HTTP_THREADS", HTTP_THREADS_MAX),
+    httpThreads: threads("HTTP_THREADS", HTTP_THREADS_DEFAULT_MAX, HTTP_THREADS_MAX),
     acceptWriters: positive("ACCEPT_WRITERS", ACCEPT_WRITERS_MAX),
-    applyWriters:
-      text("APPLY_WRITERS") === undefined
-        ? Math.min(availableParallelism(), APPLY_WRITERS_DEFAULT_MAX)
-        : positive("APPLY_WRITERS", APPLY_WRITERS_MAX),
+    applyWriters: threads("APPLY_WRITERS", APPLY_WRITERS_DEFAULT_MAX, APPLY_WRITERS_MAX),
     applyPollMs: positive("APPLY_POLL_MS"),
     stopGraceMs:
       text("STOP_GRACE_MS") === undefined

@@ -10,59 +10,6 @@ export const SAMPLERS = [
 
 export type SamplerName = (typeof SAMPLERS)[number];
 
-/**
- * The settings of telemetry under OpenTelemetry's names ("Environment Variable Specification"), read by src/config.ts with all
- * others: the SDK itself reports no error for a value that it cannot use.
- */
-export const TELEMETRY_SETTINGS = [
-  {
-    name: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    kind: "text",
-    fallback: undefined,
-    meaning:
-      "Address of an OpenTelemetry collector that takes OTLP/HTTP, such as `http://127.0.0.1:4318`: traces and metrics are sent there. Without it none are.",
-  },
-  {
-    name: "OTEL_EXPORTER_OTLP_HEADERS",
-    kind: "text",
-    fallback: undefined,
-    meaning: "Headers for the collector, `name=value,name=value`, values percent-encoded.",
-    isSecret: true,
-  },
-  {
-    name: "OTEL_SERVICE_NAME",
-    kind: "text",
-    fallback: "bellhop",
-    meaning: "What this service is called in traces and metrics.",
-  },
-  {
-    name: "OTEL_RESOURCE_ATTRIBUTES",
-    kind: "text",
-    fallback: undefined,
-    meaning: "What else is said of it there, `name=value,name=value`, values percent-encoded.",
-  },
-  {
-    name: "OTEL_TRACES_SAMPLER",
-    kind: "text",
-    fallback: "parentbased_traceidratio",
-    meaning: `Which traces are sent: ${SAMPLERS.join(", ")}. By default one in ten, and every trace whose caller is sampled.`,
-  },
-  {
-    name: "OTEL_TRACES_SAMPLER_ARG",
-    kind: "text",
-    fallback: "0.1",
-    meaning: "The share of traces that a sampler by ratio sends, 0 to 1.",
-  },
-  {
-    name: "OTEL_METRIC_EXPORT_INTERVAL",
-    kind: "whole number",
-    fallback: "60000",
-    meaning: "Milliseconds between two sendings of metrics; 0: none are sent (they are at /metrics, too).",
-  },
-] as const;
-
-type TelemetrySettingName = (typeof TELEMETRY_SETTINGS)[number]["name"];
-
 /** Where traces and metrics go, and which. */
 export interface Telemetry {
   /** Without a slash at the end; `/v1/traces` and `/v1/metrics` are put behind it. */
@@ -76,10 +23,10 @@ export interface Telemetry {
   readonly metricIntervalMs: number;
 }
 
-/** How settings are read; `refusal` makes what is thrown for one that cannot be used. */
+/** How settings (config-table.ts) are read; `refusal` makes what is thrown for one that cannot be used. */
 export interface TelemetryReader {
-  text(name: TelemetrySettingName): string | undefined;
-  number(name: TelemetrySettingName, most?: number): number;
+  text(name: string): string | undefined;
+  number(name: string, most?: number): number;
   refusal(reason: string): Error;
 }
 
@@ -97,7 +44,7 @@ function decode(value: string): string | undefined {
 }
 
 /** W3C Baggage's list of names and values. */
-function readPairs(name: TelemetrySettingName, { text, refusal }: TelemetryReader): Record<string, string> {
+function readPairs(name: string, { text, refusal }: TelemetryReader): Record<string, string> {
   const pairs = (text(name) ?? "").split(",").filter((pair) => pair.trim() !== "");
   return Object.fromEntries(
     pairs.map((pair) => {
@@ -126,7 +73,10 @@ function readEndpoint(text: string, { refusal }: TelemetryReader): string {
   return text.replace(/\/+$/, "");
 }
 
-/** Reads and checks them; undefined when no collector is named, whatever else is set. */
+/**
+ * Reads and checks the settings under OpenTelemetry's names ("Environment Variable Specification"), as the SDK itself reports no
+ * error for a value that it cannot use. Undefined when no collector is named, whatever else is set.
+ */
 export function readTelemetry(reader: TelemetryReader): Telemetry | undefined {
   const { text, number, refusal } = reader;
   const endpoint = text("OTEL_EXPORTER_OTLP_ENDPOINT");
