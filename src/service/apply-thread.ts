@@ -3,6 +3,7 @@ import { SpanKind } from "@opentelemetry/api";
 import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
+import type { Config } from "../config.ts";
 import { createSealer } from "../identity/seal.ts";
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
@@ -27,25 +28,18 @@ import {
 } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { startTracer, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
-import type { Telemetry } from "../platform/telemetry/telemetry-settings.ts";
 import { outcomeName } from "../query/outcome.ts";
 
 /** What the applying thread needs to know. */
 export interface ApplyOrder {
+  readonly config: Config;
   readonly session: SessionSource;
   /** The database is embedded: its apply sessions run at lower priority, as the apply threads do. */
   readonly embedded: boolean;
-  /** Of ours: where it lies, and below how much free space nothing may be accepted. */
+  /** Of an embedded database. */
   readonly dataDirectory: string | undefined;
-  readonly minFreeDiskBytes: number;
   /** Which of the threads that apply this is, from 0. */
   readonly writer: number;
-  readonly applyPollMs: number;
-  /** What payload keys are kept under, for parts that are sealed. */
-  readonly keyEncryptionKey: string | undefined;
-  readonly keyEncryptionKeysPrevious: readonly string[];
-  readonly slowQueryMs: number;
-  readonly telemetry: Telemetry | undefined;
   /** Memory of the SharedHints that the accepting threads tell. */
   readonly hints: SharedArrayBuffer;
 }
@@ -93,23 +87,23 @@ function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number
 }
 
 function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {
-  const { writer } = order;
-  const config = clientConfig(order.session.address, order.session.synchronousCommit);
+  const { writer, config, session, embedded, dataDirectory } = order;
+  const connection = clientConfig(session.address, session.synchronousCommit);
   // It asks for a property's number and for a client's statuses, perhaps at the same time.
-  const watch = tellSlowStatements(order.slowQueryMs, log, metrics);
-  const pool = createPool(config, log, 2, POOL_ANSWER_MS_MAX, watch);
-  const sealer = createSealer(order.keyEncryptionKey, order.keyEncryptionKeysPrevious);
+  const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+  const pool = createPool(connection, log, 2, POOL_ANSWER_MS_MAX, watch);
+  const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const closePayloads = openSealedPayloads(pool, sealer);
   const properties = new PropertyDirectory(pool);
-  const diskWatch = new DiskWatch(order.dataDirectory, order.minFreeDiskBytes * LEFT_BY_APPLYING);
+  const diskWatch = new DiskWatch(dataDirectory, config.minFreeDiskBytes * LEFT_BY_APPLYING);
   const sessions: ApplySessionParts = {
-    clientConfig: config,
+    clientConfig: connection,
     pool,
     properties,
     statements: new ApplyStatements(),
     watch,
     connected(processId) {
-      if (order.embedded) letLowerPriority(processId);
+      if (embedded) letLowerPriority(processId);
     },
   };
   const applier = new ThreadAppliers({
@@ -117,7 +111,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     openSession: applySessions(sessions),
     openBulkSession: applySessions({ ...sessions, isBulk: true }),
     owner: `${hostname()}/${process.pid}/${writer + 1}`,
-    pollMs: order.applyPollMs,
+    pollMs: config.applyPollMs,
     events: {
       applied(counts, oldestReceivedAt, durationMs, parts) {
         let records = 0;
@@ -157,7 +151,7 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
   return {
     async start(order) {
       const hints = new SharedHints(order.hints, BUCKET_COUNT);
-      const tracer = await startTracer(order.telemetry, { log, metrics });
+      const tracer = await startTracer(order.config.telemetry, { log, metrics });
       const parts = { hints, metrics, log, tracer };
       const { applier, pool, diskWatch, closePayloads } = startApplier(order, parts);
       blocked = () =>

@@ -282,27 +282,10 @@ async function startThreads(
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { applyPollMs, slowQueryMs, telemetry, minFreeDiskBytes } = config;
-  const { keyEncryptionKey, keyEncryptionKeysPrevious } = config;
   const { session, embedded, dataDirectory } = database;
+  const order = { config, session, embedded, dataDirectory, hints: shared.hints };
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
-  await Promise.all(
-    threads.apply.map((thread, writer) =>
-      thread.call("start", {
-        session,
-        embedded,
-        dataDirectory,
-        minFreeDiskBytes,
-        writer,
-        applyPollMs,
-        slowQueryMs,
-        telemetry,
-        hints: shared.hints,
-        keyEncryptionKey,
-        keyEncryptionKeysPrevious,
-      }),
-    ),
-  );
+  await Promise.all(threads.apply.map((thread, writer) => thread.call("start", { ...order, writer })));
 }
 
 /** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
