@@ -25,7 +25,7 @@ import { noWaits, type RequestWaits } from "../platform/telemetry/log.ts";
 import { packTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
-import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
+import { type CheckedBatch, redactBatch } from "./redact.ts";
 
 /** The optional header parameters of a data request, checked. */
 export interface HeaderParameters {
@@ -354,6 +354,14 @@ export class DataPost {
   }
 }
 
+/** Goes on at once with what is known already; answers a promise only for what is not: with one record a request each wait shows. */
+function whenKnown<Known>(
+  value: Known | Promise<Known>,
+  use: (known: Known) => Promise<void> | undefined | void,
+): Promise<void> | undefined {
+  return (value instanceof Promise ? value.then(use) : use(value)) ?? undefined;
+}
+
 /** What an earlier step has left. */
 function found<Found>(value: Found | undefined): Found {
   if (value === undefined) throw new Error("A step of the ingest pipeline ran before the one that it needs.");
@@ -452,9 +460,7 @@ export function readRecords(context: HttpContext, post: DataPost): Promise<void>
     charge(post, found(post.cost).count(post.bodyBytes, batch.seen, batch.useless));
     if (refusal !== undefined) throw refusalError(refusal);
   };
-  if (reading instanceof Promise) return reading.then(settle);
-  settle(reading);
-  return undefined;
+  return whenKnown(reading, settle);
 }
 
 export function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | undefined {
@@ -484,30 +490,17 @@ export function fingerprint(_context: HttpContext, post: DataPost): Promise<void
   // With the backfill, as the first answer to a batch of one would say of the other that it has that batch, too.
   const of = backfillId === null ? "" : `${backfillId}\0`;
   const head = `${post.endpoint.resource}\0${lenient}\0${of}`;
-  const made = fingerprintOf(head, found(post.body).bytes);
-  const keep = (text: string) => {
-    post.idempotency = { key, fingerprint: text };
-  };
-  if (made instanceof Promise) return made.then(keep);
-  keep(made);
-  return undefined;
+  return whenKnown(fingerprintOf(head, found(post.body).bytes), (made) => {
+    post.idempotency = { key, fingerprint: made };
+  });
 }
 
 export function redact(context: HttpContext, post: DataPost): Promise<void> | undefined {
-  const current = context.redactions.current();
-  if (current instanceof Promise) return current.then((redactions) => redactBy(redactions, post));
-  return redactBy(current, post);
-}
-
-function redactBy(redactions: RedactionList, post: DataPost): Promise<void> | undefined {
-  const redacting = redactBatch(post.endpoint.resource, found(post.kept), redactions);
-  if (redacting instanceof Promise) {
-    return redacting.then((kept) => {
+  return whenKnown(context.redactions.current(), (redactions) =>
+    whenKnown(redactBatch(post.endpoint.resource, found(post.kept), redactions), (kept) => {
       post.kept = kept;
-    });
-  }
-  post.kept = redacting;
-  return undefined;
+    }),
+  );
 }
 
 export async function append(context: HttpContext, post: DataPost): Promise<void> {
