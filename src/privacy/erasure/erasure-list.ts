@@ -3,7 +3,7 @@ import { open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/p
 import { dirname } from "node:path";
 import type pg from "pg";
 import { letterOf, type ResourceLetter } from "#contract/resource.ts";
-import { KeyedHash, profileDigest } from "../../ingest/redact.ts";
+import { hashKey, profileDigest } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
@@ -66,7 +66,7 @@ export function subjectsJson(subjects: readonly ListedSubject[]): string {
 export function listedSubject(subject: Subject, profileKey: string): ListedSubject {
   const { clientCode } = subject;
   if ("profileId" in subject) {
-    const profile = profileDigest(new KeyedHash(profileKey), clientCode, subject.profileId);
+    const profile = profileDigest(hashKey(profileKey), clientCode, subject.profileId);
     return { clientCode, propertyCode: null, resource: "r", key: null, profile };
   }
   const { propertyCode, resource, key } = subject;
