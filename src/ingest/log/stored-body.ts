@@ -1,14 +1,7 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-} from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { namedStatement } from "../../platform/db/statement.ts";
-import type { PartName, StoredBody } from "./part-name.ts";
+import { drawRandom, type PartName, type StoredBody } from "./part-name.ts";
 
 /**
  * How a part is sealed: each chunk of its body by AES-256-GCM, under a key of this one writing of this one part. That key is
@@ -79,17 +72,6 @@ export function partKeyOf(key: KeyObject, { bucket, requestId }: PartName, layou
   return createSecretKey(createHmac("sha256", key).update(bound).digest());
 }
 
-/** Random bytes are drawn for some hundred salts at once: one at a time, each would cost 7 µs. */
-const SALTS_BYTES = 4_096;
-let salts = Buffer.alloc(0);
-
-function newSalt(): Buffer {
-  if (salts.length === 0) salts = randomBytes(SALTS_BYTES);
-  const salt = salts.subarray(0, SALT_BYTES);
-  salts = salts.subarray(SALT_BYTES);
-  return salt;
-}
-
 function nonceOf(chunk: number): Buffer {
   const nonce = Buffer.alloc(NONCE_BYTES);
   nonce.writeUInt32LE(chunk);
@@ -100,7 +82,7 @@ function sealSection(keyId: string): Buffer {
   const head = Buffer.alloc(2 * WORD_BYTES);
   head.writeUInt32LE(SEAL_SECTION);
   head.writeUInt32LE((KEY_ID_BYTES + SALT_BYTES) / WORD_BYTES, WORD_BYTES);
-  return Buffer.concat([head, bytesOfUuid(keyId), newSalt()]);
+  return Buffer.concat([head, bytesOfUuid(keyId), drawRandom(SALT_BYTES)]);
 }
 
 /** Seals what `packBody` packed, for its place in the log: 16 bytes more a chunk and 40 a part. */
@@ -282,7 +264,7 @@ export function packBody(
 
 /** How many records a layout is of, without reading it whole. */
 export function recordCountOf(layout: Buffer): number {
-  return layout.readUInt32LE(Uint32Array.BYTES_PER_ELEMENT);
+  return wordAt(layout, 1);
 }
 
 /**
