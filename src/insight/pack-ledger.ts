@@ -165,12 +165,12 @@ export function keepLedgersPacked({ pool, clientConfig, packing, failed }: Packi
   stop(): Promise<void>;
 } {
   const bounds = { query_timeout: ANSWER_MS_MAX, statement_timeout: ANSWER_MS_MAX };
-  const packer = new LedgerPacker(pool, failed, async () => {
-    const client = await openSession({ ...clientConfig, ...bounds }, "packing");
-    await endWithClient(client);
-    tellProcess(client, packing);
-    return client;
-  });
+  const packer = new LedgerPacker(pool, failed, () =>
+    openSession({ ...clientConfig, ...bounds }, "packing", async (client) => {
+      await endWithClient(client);
+      tellProcess(client, packing);
+    }),
+  );
   const repeat = new Repeat(() => packer.pack(), PACK_MS, failed);
   return {
     stop: () => {

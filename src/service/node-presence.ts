@@ -1,5 +1,6 @@
-import pg from "pg";
+import type pg from "pg";
 import { tellKnowledge } from "../identity/key-admin.ts";
+import { openSession } from "../platform/db/connection.ts";
 import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/coordination.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 
@@ -52,24 +53,15 @@ export class NodePresence {
 
   async #connect(): Promise<void> {
     const { clientConfig, roles, owner, knowledge, failed } = this.#options;
-    const client = new pg.Client({
-      ...clientConfig,
-      application_name: "bellhop node",
-      query_timeout: ANSWER_MS_MAX,
-    });
-    client.on("error", failed);
-    client.on("end", () => {
-      if (this.#client === client) this.#client = undefined;
-    });
-    try {
-      await client.connect();
+    const config = { ...clientConfig, query_timeout: ANSWER_MS_MAX };
+    this.#client = await openSession(config, "node", async (client) => {
+      client.on("error", failed);
+      client.on("end", () => {
+        if (this.#client === client) this.#client = undefined;
+      });
       await enterPresence(client, roles, owner);
       await tellKnowledge(client, knowledge);
-    } catch (error) {
-      await client.end().catch(() => undefined);
-      throw error;
-    }
-    this.#client = client;
+    });
   }
 
   async #count(): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import type { DeadLetterItem, Row, WebhookAttemptItem } from "../console/answers.ts";
-import { endWithClient } from "../platform/db/connection.ts";
+import { endWithClient, openSession } from "../platform/db/connection.ts";
 import { countPresent, enterPresence } from "../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -178,22 +178,17 @@ export class ShardLeases {
   }
 
   async #connect(): Promise<pg.Client> {
-    const options = { application_name: "bellhop webhooks", query_timeout: ANSWER_MS_MAX };
-    const client = new pg.Client({ ...this.#clientConfig, ...options });
-    client.on("error", this.#failed);
-    client.on("end", () => {
-      if (this.#client !== client) return;
-      this.#client = undefined;
-      this.#held = [];
+    const config = { ...this.#clientConfig, query_timeout: ANSWER_MS_MAX };
+    const client = await openSession(config, "webhooks", async (opened) => {
+      opened.on("error", this.#failed);
+      opened.on("end", () => {
+        if (this.#client !== opened) return;
+        this.#client = undefined;
+        this.#held = [];
+      });
+      await endWithClient(opened);
+      await enterPresence(opened, ["deliver"], this.#owner);
     });
-    try {
-      await client.connect();
-      await endWithClient(client);
-      await enterPresence(client, ["deliver"], this.#owner);
-    } catch (error) {
-      await client.end().catch(() => undefined);
-      throw error;
-    }
     this.#client = client;
     return client;
   }

@@ -112,13 +112,23 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
   return { ...shared, connectionString: withOptions(address.connectionString, options) };
 }
 
-/** A session under this name, which the caller ends. */
-export async function openSession(config: pg.ClientConfig, name: string): Promise<pg.Client> {
+/** A session under this name, which the caller ends once `begin` is done with it. */
+export async function openSession(
+  config: pg.ClientConfig,
+  name: string,
+  begin?: (client: pg.Client) => Promise<unknown>,
+): Promise<pg.Client> {
   const client = new pg.Client({ ...config, application_name: `bellhop ${name}` });
   // Without a listener a lost connection would end the process; the statement under way reports it.
   client.on("error", () => undefined);
-  await client.connect();
-  return client;
+  try {
+    await client.connect();
+    await begin?.(client);
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Runs `work` in a session of its own, which shows under this name and ends with it. */
