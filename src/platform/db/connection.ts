@@ -212,7 +212,7 @@ function isDriven(statement: unknown): statement is Driven {
   return typeof statement === "object" && statement !== null && "submit" in statement;
 }
 
-/** Hears how a statement ended; answers the error that whoever asked it gets. */
+/** Hears how a statement ended; answers the error that its caller gets. */
 type Over = (error: unknown) => unknown;
 
 /**
