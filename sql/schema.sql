@@ -353,7 +353,7 @@ create table bellhop.quarantine (
   key text collate "C" not null,
   code text not null,
   message text not null,
-  state "char" default 'h'::"char" not null,
+  state "char" default 'q'::"char" not null,
   resolved_at timestamp with time zone,
   resolved_by uuid,
   outcome "char",
@@ -692,9 +692,9 @@ CREATE INDEX operator_session_expires ON bellhop.operator_session USING btree (e
 CREATE INDEX operator_session_operator ON bellhop.operator_session USING btree (operator_name, created_at);
 CREATE UNIQUE INDEX payload_key_current ON bellhop.payload_key USING btree ((true)) WHERE (retired_at IS NULL);
 CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
-CREATE INDEX quarantine_held ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'h'::"char");
-CREATE INDEX quarantine_held_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'h'::"char");
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
+CREATE INDEX quarantine_unresolved ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'q'::"char");
+CREATE INDEX quarantine_unresolved_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'q'::"char");
 CREATE INDEX webhook_attempt_endpoint ON bellhop.webhook_attempt USING btree (endpoint_id, attempt_id);
 CREATE INDEX webhook_endpoint_client ON bellhop.webhook_endpoint USING btree (client_id, created_at);
 CREATE UNIQUE INDEX webhook_endpoint_reply_to ON bellhop.webhook_endpoint USING btree (client_id, url) WHERE (kind = 'r'::"char");

@@ -8,7 +8,7 @@ export const NOISE_KINDS = {
   huge: "batches of the greatest size (16 MiB, some 7,900 reservations) over 8 connections, as fast as they are answered",
   invalid: "batches of 1,000 records that are all invalid, over 8 connections, as fast as they are answered",
   rejected: "lenient batches of 1,000 records of which 999 are invalid, the same way",
-  quarantined: "batches of 1,000 records from next year, which are all held aside, the same way",
+  quarantined: "batches of 1,000 records from next year, which are all quarantined, the same way",
   slow: "1,000 bodies of which a byte comes each second, each said to have 100 kB",
   backfill:
     "a backfill: batches of 500 new reservations of one hotel over 4 connections, as fast as they are answered, a second's pause after each 429",

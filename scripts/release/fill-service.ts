@@ -99,19 +99,19 @@ export async function fillService(service: ServiceProcess): Promise<Filled> {
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     await partner.ask("POST", `/api/public/v1/${resource}`, `[${records.join(",")}]`, headers);
   }
-  const held = await pushUnusual(partner);
+  const quarantined = await pushUnusual(partner);
   const backfillId = await backfill(partner);
   await untilApplied(partner);
-  await service.command("quarantine", "release", held, "0");
-  await service.command("quarantine", "discard", held, "1");
+  await service.command("quarantine", "release", quarantined, "0");
+  await service.command("quarantine", "discard", quarantined, "1");
   await until(async () => {
-    const { json } = await partner.ask("GET", `/api/public/v1/requests/${held}`);
+    const { json } = await partner.ask("GET", `/api/public/v1/requests/${quarantined}`);
     return (json["counts"] as { quarantined: number }).quarantined === 1;
   }, WAIT_MS_MAX);
   return {
     client_id,
     client_secret: client.client_secret,
-    paths: await questions(partner, [held], backfillId),
+    paths: await questions(partner, [quarantined], backfillId),
   };
 }
 
@@ -125,7 +125,7 @@ async function administer(service: ServiceProcess, { client_id }: ClientCredenti
     ["key", "rotate", "--announce", "5s"],
   ])
     await service.command(...command);
-  // Whose certification is open is held to stricter limits: another client's.
+  // An open certification has stricter limits, so it is another client's.
   const newcomer = await service.command(
     "client",
     "create",
@@ -159,7 +159,7 @@ async function sendHotel(partner: Partner): Promise<void> {
   }
 }
 
-/** A late version, one that comes again, a record that is no good and two that are held; answers the request of these. */
+/** A late version, one that comes again, a record that is no good and two to quarantine; answers the request of these. */
 async function pushUnusual(partner: Partner): Promise<string> {
   await partner.push("reservations", [
     reservation("R-1", "2026-02-01T10:00:00Z"),

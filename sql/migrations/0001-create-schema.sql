@@ -111,7 +111,7 @@ create table bellhop.request_outcome (
   primary key (bucket, request_id)
 );
 
--- Quarantined records. state: 'h' held, 'r' released, 'd' discarded.
+-- Quarantined records. state: 'q' quarantined, 'r' released, 'd' discarded.
 create table bellhop.quarantine (
   bucket smallint not null,
   request_id uuid not null,
@@ -121,16 +121,16 @@ create table bellhop.quarantine (
   key text collate "C" not null,
   code text not null,
   message text not null,
-  state "char" not null default 'h',
+  state "char" not null default 'q',
   resolved_at timestamptz,
   resolved_by uuid,
   outcome "char",
   primary key (bucket, request_id, record_index)
 );
 create index quarantine_resolved_by on bellhop.quarantine (resolved_by) where resolved_by is not null;
-create index quarantine_held on bellhop.quarantine (bucket, property_id) where state = 'h';
+create index quarantine_unresolved on bellhop.quarantine (bucket, property_id) where state = 'q';
 -- The console lists quarantined records over all buckets, the oldest first.
-create index quarantine_held_order on bellhop.quarantine (request_id, record_index) where state = 'h';
+create index quarantine_unresolved_order on bellhop.quarantine (request_id, record_index) where state = 'q';
 
 -- What reservation and group statuses mean, per client code; the default mapping is code.
 create table bellhop.status_mapping (

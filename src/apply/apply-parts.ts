@@ -18,9 +18,9 @@ import type { ChangeCounters } from "./leases.ts";
 import { MissingContent } from "./ledger/content-nights.ts";
 import {
   type ApplicableRecord,
-  type HeldRecord,
   type OutcomeLetter,
   type QuarantineCode,
+  type QuarantinedRecord,
   type RecordKey,
   type RecordOutcome,
   UNREADABLE,
@@ -31,7 +31,7 @@ const UNSTORABLE = "The database could not store a value of this record; an oper
 const INCOMPLETE =
   "What is stored of this record's earlier versions is incomplete; an operator has been told.";
 
-/** A record that was refused: it is to be held. */
+/** A record that could not be applied and is to be quarantined. */
 export interface RefusedRecord {
   readonly outcome: "q";
   readonly code: QuarantineCode;
@@ -213,7 +213,7 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
   await queryOfBucket(client, writeCursors, [JSON.stringify(rows)], rows);
 }
 
-const QUARANTINE: Columns<HeldRecord> = {
+const QUARANTINE: Columns<QuarantinedRecord> = {
   bucket: ["smallint", (to, { of }) => to.smallint(of.bucket)],
   request_id: ["uuid", (to, { requestId }) => to.uuid(requestId)],
   record_index: ["integer", (to, { index }) => to.integer(index)],
@@ -244,15 +244,15 @@ export async function applyParts(
     for (const became of await applyIsolatingBadRecords(client, some, counters.take, memory))
       applied.push(became);
   }
-  const held: HeldRecord[] = [];
+  const quarantined: QuarantinedRecord[] = [];
   const arrivals = new FeedArrivals();
   let next = 0;
   const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
   for (const { part, records } of parts) {
     const ofPart = records.map((record): RecordOutcome => {
       const { index } = record;
-      const { of } = record.kind === "held" ? record.held : record.record;
-      const became = record.kind === "held" ? record.held : applied[next++];
+      const { of } = record.record;
+      const became = record.kind === "quarantined" ? record.record : applied[next++];
       if (became === undefined) throw new Error("A record was neither applied nor refused.");
       if ("warnings" in became) {
         const { outcome, warnings } = became;
@@ -260,16 +260,16 @@ export async function applyParts(
         return { index, outcome, code: null, message: null, warnings };
       }
       const { code, message } = became;
-      held.push({ of, requestId: part.requestId, index, code, message });
+      quarantined.push({ of, requestId: part.requestId, index, code, message });
       arrivals.add(part, of, "q", false);
       return { index, outcome: "q", code, message, warnings: [] };
     });
     outcomes.push({ part, outcomes: ofPart });
     const [first] = records;
-    arrivals.addRejected(part, first?.kind === "held" ? first.held.of : first?.record.of);
+    arrivals.addRejected(part, first?.record.of);
   }
   await memory.write(client);
-  await writeItems(client, "bellhop.quarantine", QUARANTINE, held);
+  await writeItems(client, "bellhop.quarantine", QUARANTINE, quarantined);
   await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
   return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));
@@ -340,7 +340,7 @@ export async function applyResolution(
   const { target } = resolution;
   if (target === null) throw new Error(`Resolution ${resolution.requestId} names no record.`);
   const { rowCount } = await client.query(
-    `select 1 from bellhop.quarantine where bucket = $1 and request_id = $2 and record_index = $3 and state = 'h' for update`,
+    `select 1 from bellhop.quarantine where bucket = $1 and request_id = $2 and record_index = $3 and state = 'q' for update`,
     [resolution.bucket, target.requestId, target.index],
   );
   let outcome: OutcomeLetter = "d";

@@ -10,7 +10,7 @@ import type { RedactionList } from "../ingest/redact.ts";
 import { ApplyStatements } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { type ApplicableRecord, type HeldRecord, UNREADABLE } from "./state/record.ts";
+import { type ApplicableRecord, type QuarantinedRecord, UNREADABLE } from "./state/record.ts";
 
 /** Bounds the wait on a connection that leads nowhere: the applier then opens another. */
 export const SHORT = { query_timeout: 10_000 } as const;
@@ -213,10 +213,10 @@ export class PropertyDirectory {
 /** Bytes read between two turns of the event loop: about a millisecond's work. */
 const TURN_BYTES = 131_072;
 
-/** A record of a part: to be applied, or to be held. */
+/** A record of a part: to be applied, or to be quarantined. */
 export type PartRecord =
   | { readonly kind: "applicable"; readonly index: number; readonly record: ApplicableRecord }
-  | { readonly kind: "held"; readonly index: number; readonly held: HeldRecord };
+  | { readonly kind: "quarantined"; readonly index: number; readonly record: QuarantinedRecord };
 
 /** What a record's bytes say; undefined where they cannot be read, which is a fault of ours (a rule that changed). */
 function readingOf(reader: RecordReader, start: number, end: number): RecordReading | undefined {
@@ -227,14 +227,14 @@ function readingOf(reader: RecordReader, start: number, end: number): RecordRead
   }
 }
 
-/** Accept checked it, so the record is held, and never the whole bucket. */
+/** The batch was accepted, so only this record is quarantined, never the whole bucket. */
 function unreadable(part: LogPart, index: number): PartRecord {
   const { bucket, resource, requestId } = part;
   const of = { bucket, propertyId: 0, resource, key: "" };
   return {
-    kind: "held",
+    kind: "quarantined",
     index,
-    held: { of, requestId, index, code: "record.unreadable", message: UNREADABLE },
+    record: { of, requestId, index, code: "record.unreadable", message: UNREADABLE },
   };
 }
 
@@ -244,7 +244,7 @@ let lastAhead = { sourceTime: "", receivedAt: 0, message: "" };
 function aheadMessage(sourceTime: string, receivedAt: number): string {
   if (lastAhead.sourceTime !== sourceTime || lastAhead.receivedAt !== receivedAt) {
     const minutes = Math.round((Date.parse(sourceTime) - receivedAt) / 60_000);
-    const message = `The record's source time ${sourceTime} is ${minutes} minutes after its receipt; more than 10 are held until an operator releases it.`;
+    const message = `The record's source time ${sourceTime} is ${minutes} minutes after its receipt (limit 10 minutes): it is quarantined until an operator releases it.`;
     lastAhead = { sourceTime, receivedAt, message };
   }
   return lastAhead.message;
@@ -262,7 +262,7 @@ function recordOf(
   const of = { bucket, propertyId, resource, key };
   if (latest !== null && sourceTime > latest) {
     const message = aheadMessage(sourceTime, receivedAt.getTime());
-    return { kind: "held", index, held: { of, requestId, index, code: "time.future", message } };
+    return { kind: "quarantined", index, record: { of, requestId, index, code: "time.future", message } };
   }
   const incoming = { sourceTime, contentHash, requestId, index, filters: content };
   return { kind: "applicable", index, record: { of, clientCode, incoming, content } };

@@ -212,7 +212,7 @@ const ROUTES: readonly Route[] = [
     operationId: "listBackfillGaps",
     summary: "List what is missing",
     description:
-      "By resource: first what is short of the manifest, then dates without inventory, then records that were rejected, are held, or were discarded.",
+      "By resource: first what is short of the manifest, then dates without inventory, then records that were rejected, quarantined or discarded.",
     parameters: PAGE_PARAMETERS,
     answers: { 200: answerOf("A page of gaps.", "BackfillGapPage", BACKFILL_EXAMPLES.gaps), ...NOT_FOUND },
     work: gaps,

@@ -126,7 +126,7 @@ function gapsInWords(resources: readonly ResourceStatement[]): string {
       const parts = [
         ...((missingRecords ?? 0) > 0 ? [`${missingRecords} records fewer than expected`] : []),
         ...(days > 0 ? [`${days} dates without a record`] : []),
-        ...(openRecords > 0 ? [`${openRecords} records rejected, held or discarded`] : []),
+        ...(openRecords > 0 ? [`${openRecords} records rejected, quarantined or discarded`] : []),
       ];
       return `${resource}: ${parts.join(", ")}`;
     })

@@ -106,7 +106,7 @@ const GAP: Readonly<Record<string, Schema>> = {
     "x-enumDescriptions": {
       "records-short": "Fewer different records were applied than the manifest names.",
       "date-missing": "The property has no inventory of this date of the manifest.",
-      "record-failed": "A record was rejected, is held, or was discarded.",
+      "record-failed": "A record was rejected, quarantined or discarded.",
     },
   },
   resource,
@@ -210,7 +210,7 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     ),
     missingDates: list("Of inventories: dates of the manifest without a record.", 3_700, RANGE),
     openRecords: count(
-      "Rejected, held and discarded records of which no later one of the same key was applied.",
+      "Rejected, quarantined and discarded records of which no later one of the same key was applied.",
     ),
   }),
 };

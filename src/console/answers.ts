@@ -75,7 +75,7 @@ export interface IntakeAnswer {
     readonly waitingMax: number;
   };
   /** Records in quarantine; counted up to 10,000. */
-  readonly held: number;
+  readonly quarantined: number;
   /** The newest 20 batches, newest first. */
   readonly lastBatches: readonly RequestItem[];
 }
@@ -168,7 +168,7 @@ export interface PropertyItem extends PropertyCodes {
   readonly firstSeenAt: string;
   readonly feeds: readonly FeedGlance[];
   /** Records in quarantine; those of one page are counted up to 10,000 in total. */
-  readonly held: number;
+  readonly quarantined: number;
 }
 
 /** Every client code that has a property, in order; at most 1,000. */
@@ -231,7 +231,7 @@ export interface QuarantineItem {
   readonly code: string;
   readonly message: string;
   readonly receivedAt: string;
-  readonly state: "held" | "released" | "discarded";
+  readonly state: "quarantined" | "released" | "discarded";
   readonly resolvedAt: string | null;
 }
 

@@ -142,10 +142,10 @@ export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     const { rows, next } = await listProperties(pool, filter, start, limit);
     const feeds = await glanceAtFeeds(pool, rows);
     return {
-      items: rows.map(({ clientCode, propertyCode, createdAt, held }, at) => ({
+      items: rows.map(({ clientCode, propertyCode, createdAt, quarantined }, at) => ({
         clientCode,
         propertyCode,
-        held,
+        quarantined,
         firstSeenAt: createdAt.toISOString(),
         feeds: feeds[at] ?? [],
       })),

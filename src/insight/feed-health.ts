@@ -191,17 +191,17 @@ const readNights = namedStatement(
 );
 const readWaiting = statement("read-waiting-parts");
 /**
- * Records of the property $2 in the bucket $1 that are held in quarantine now, by resource: at most $3 are counted.
- * An index scan of quarantine_held.
+ * Records of the property $2 in the bucket $1 that are quarantined now, by resource: at most $3 are counted.
+ * An index scan of quarantine_unresolved.
  */
-const readHeld = namedStatement(
-  "read-held-counts",
+const readQuarantined = namedStatement(
+  "read-quarantined-counts",
   `select resource, count(*)::integer as records
   from (
     select resource from bellhop.quarantine
-    where bucket = $1 and property_id = $2 and state = 'h'
+    where bucket = $1 and property_id = $2 and state = 'q'
     limit $3
-  ) as held
+  ) as quarantined
   group by resource`,
 );
 /**
@@ -225,7 +225,7 @@ const READ_LOG_WRITERS = {
 const ARRIVALS_MAX = 2_000;
 const NIGHTS_READ_MAX = 2_000;
 const WAITING_MAX = 1_000;
-const HELD_MAX = 1_000;
+const QUARANTINED_MAX = 1_000;
 /** What one answer may list. */
 const LISTED_NIGHTS_MAX = 400;
 const STATUSES_MAX = 100;
@@ -264,7 +264,7 @@ const FIELDS = {
   warned: field.count("Records with warnings.", 14),
   rejectionRate: field.decimalOrNull("`rejected` of `records`, 0 to 1; null: no records.", "0.0002"),
   warningRate: field.decimalOrNull("`warned` of `records`, 0 to 1.", "0.0027"),
-  quarantined: field.count("Records held now; at most 1,000 are counted.", 0),
+  quarantined: field.count("Records in quarantine now; at most 1,000 are counted.", 0),
   unmappedLabelCount: field.count("Statuses that nobody has mapped and a current record carries.", 1),
   unmappedLabels: field.listField(
     "Those statuses, most records first.",
@@ -319,7 +319,7 @@ interface Observed {
   readonly pulses: Readonly<Record<Resource, FeedPulse>>;
   readonly nights: MissingNights;
   readonly waiting: readonly Waiting[];
-  readonly held: ReadonlyMap<Resource, number>;
+  readonly quarantined: ReadonlyMap<Resource, number>;
   readonly unmapped: readonly {
     readonly resource: Resource;
     readonly status: string;
@@ -328,7 +328,7 @@ interface Observed {
 }
 
 function healthOf(resource: Resource, observed: Observed): FeedHealth {
-  const { property, settings, nowMs, pulses, waiting, held } = observed;
+  const { property, settings, nowMs, pulses, waiting, quarantined } = observed;
   const { lastReceivedMs, cadenceHours, counts, lastPush } = pulses[resource];
   const nights = resource === "inventories" ? observed.nights : NO_NIGHTS;
   const expected = settings.cadence[resource];
@@ -354,7 +354,7 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
     warned: counts.warned,
     rejectionRate: rateOf(counts.rejected, counts),
     warningRate: rateOf(counts.warned, counts),
-    quarantined: held.get(resource) ?? 0,
+    quarantined: quarantined.get(resource) ?? 0,
     unmappedLabelCount: unmapped.length,
     unmappedLabels: unmapped
       .slice(0, STATUSES_MAX)
@@ -417,9 +417,9 @@ async function observe(
     ...readWaiting,
     values: [bucket, logWriterIds, WAITING_MAX, clientCode, propertyCode],
   });
-  const held = await on.query<{ resource: ResourceLetter; records: number }>({
-    ...readHeld,
-    values: [...which, HELD_MAX],
+  const quarantined = await on.query<{ resource: ResourceLetter; records: number }>({
+    ...readQuarantined,
+    values: [...which, QUARANTINED_MAX],
   });
   const pushBegan = pulses.inventories.lastPush?.firstRequestId ?? null;
   return {
@@ -429,7 +429,7 @@ async function observe(
     pulses,
     waiting: waiting.rows,
     nights: missingNights(today, nights.rows, pushBegan, settings.cadence.inventories),
-    held: new Map(held.rows.map(({ resource, records }) => [resourceOf(resource), records])),
+    quarantined: new Map(quarantined.rows.map(({ resource, records }) => [resourceOf(resource), records])),
     unmapped: await readUnmapped(on, property, statuses),
   };
 }

@@ -48,7 +48,7 @@ function evidence(
     reservations: [],
     blocks: [],
     masters: new Map(),
-    held: [],
+    quarantined: [],
     differenceOf: (night, roomType) =>
       roomType !== "DLX" ? 0 : night === NIGHT ? difference : (others[night] ?? 0),
     ...more,

@@ -9,13 +9,13 @@ import type { NightReservation } from "./night-rooms.ts";
 import { addDays, type InsightProperty, type PointInTime } from "./question.ts";
 import type { ReportedNight } from "./reconciliation.ts";
 
-const readHeldRecords = readStatement(new URL("./sql/read-held-records.sql", import.meta.url));
+const readQuarantined = readStatement(new URL("./sql/read-quarantined-records.sql", import.meta.url));
 
-/** Held records that are read for one night: an operator has long looked at them where there are more. */
-const HELD_MAX = 100;
+/** Quarantined records that are read for one night. */
+const QUARANTINED_MAX = 100;
 
-/** A record that is held in quarantine and speaks of a night. */
-interface HeldRecord {
+/** A record that is quarantined and speaks of a night. */
+interface QuarantinedRecord {
   readonly resource: Resource;
   readonly key: string;
   readonly code: string;
@@ -25,7 +25,7 @@ interface HeldRecord {
   readonly rooms: readonly { readonly roomType: string; readonly rooms: number }[];
 }
 
-type HeldRow = Omit<HeldRecord, "resource" | "rooms"> & { readonly resource: ResourceLetter };
+type QuarantinedRow = Omit<QuarantinedRecord, "resource" | "rooms"> & { readonly resource: ResourceLetter };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -52,19 +52,19 @@ function speaksOf(resource: Resource, key: string, record: Json, night: string):
  * The quarantined records of a property that concern a night, as of an instant: received by then, and not released or
  * discarded by then. Reads the first 100 of them.
  */
-export async function readHeldOf(
+export async function readQuarantinedRecords(
   on: Queryable,
   { bucket, propertyId }: InsightProperty,
   night: string,
   { receivedUpTo }: PointInTime,
   deducts: (status: string) => boolean | undefined,
-): Promise<HeldRecord[]> {
-  const { rows } = await on.query<HeldRow>({
-    ...readHeldRecords,
-    values: [bucket, propertyId, receivedUpTo, HELD_MAX],
+): Promise<QuarantinedRecord[]> {
+  const { rows } = await on.query<QuarantinedRow>({
+    ...readQuarantined,
+    values: [bucket, propertyId, receivedUpTo, QUARANTINED_MAX],
   });
   const pointers = rows.map(({ requestId, index }) => ({ bucket, requestId, index }));
-  const held: HeldRecord[] = [];
+  const quarantined: QuarantinedRecord[] = [];
   let at = 0;
   for await (const bytes of loadRecords(on, pointers)) {
     const row = rows[at];
@@ -75,9 +75,9 @@ export async function readHeldOf(
     if (!speaksOf(resource, row.key, record as Json, night)) continue;
     const status = String((record as Json)["status"] ?? "");
     const isCounted = resource === "reservations" && deducts(status) === true;
-    held.push({ ...row, resource, rooms: isCounted ? reservedRooms(record as Json, night) : [] });
+    quarantined.push({ ...row, resource, rooms: isCounted ? reservedRooms(record as Json, night) : [] });
   }
-  return held;
+  return quarantined;
 }
 
 /** Why a hotel's count may differ from its reservations. Findings of equal weight are listed in this order. */
@@ -135,7 +135,7 @@ export interface NightEvidence {
   readonly reservations: readonly NightReservation[];
   readonly blocks: readonly BlockNight[];
   readonly masters: ReadonlyMap<string, GroupMaster>;
-  readonly held: readonly HeldRecord[];
+  readonly quarantined: readonly QuarantinedRecord[];
   /** Reported less rebuilt of a night and room type; undefined where nothing is reported, or the night is too far. */
   differenceOf(night: string, roomType: string | null): number | undefined;
 }
@@ -243,7 +243,7 @@ function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
     const master = masters.get(block.group);
     if (rooms <= 0 || master === undefined) return [];
     const { requestId, index } = master;
-    const held = block.holds === true ? "held" : `asked for under the status ${shown(block.status)}`;
+    const state = block.holds === true ? "held" : `asked for under the status ${shown(block.status)}`;
     return [
       {
         kind: block.holds === true ? "unpicked-block-counted" : "block-without-hold-counted",
@@ -251,17 +251,17 @@ function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
         rooms,
         covers: [night],
         records: [{ resource: "groups", key: block.group, requestId, index }],
-        message: `Rooms of the group ${shown(block.group)} are ${held} and not picked up, and may be counted as sold.`,
+        message: `Rooms of the group ${shown(block.group)} are ${state} and not picked up, and may be counted as sold.`,
       },
     ];
   });
 }
 
 /** Quarantined records that would change the night. */
-function ofHeld({ night, held, reservations }: NightEvidence): Candidate[] {
-  return held.flatMap(({ resource, key, code, requestId, index, rooms }): Candidate[] => {
+function ofQuarantined({ night, quarantined, reservations }: NightEvidence): Candidate[] {
+  return quarantined.flatMap(({ resource, key, code, requestId, index, rooms }): Candidate[] => {
     const records = [{ resource, key, requestId, index }];
-    const message = `A record of ${shown(key)} (${resource}) is held in quarantine: ${code}.`;
+    const message = `A record of ${shown(key)} (${resource}) is quarantined: ${code}.`;
     if (resource !== "reservations") return [];
     const types = new Map<string | null, number>();
     for (const { roomType, rooms: named } of rooms) types.set(roomType, (types.get(roomType) ?? 0) + named);
@@ -335,7 +335,7 @@ const fitOf = ({ nights, nightsExplained }: Finding): number => (nights === 0 ? 
  */
 export function findingsOf(evidence: NightEvidence, roomTypes: readonly (string | null)[]): Finding[] {
   const candidates = [
-    ...[ofShares(evidence), ofReservations(evidence), ofBlocks(evidence), ofHeld(evidence)].flat(),
+    ...[ofShares(evidence), ofReservations(evidence), ofBlocks(evidence), ofQuarantined(evidence)].flat(),
   ];
   const findings = candidates.flatMap((candidate) => found(candidate, evidence) ?? []);
   const days = Array.from({ length: 2 * NIGHTS_AROUND + 1 }, (_, at) => at - NIGHTS_AROUND);

@@ -53,7 +53,7 @@ function roomsOf<Column extends keyof typeof COLUMN>(
 }
 
 const findStock = readStatement(new URL("./sql/find-stock.sql", import.meta.url));
-/** Of each night of $3 the newest version with a source time after $4, up to $5, received before the request $6 and not held then. */
+/** Of each night of $3 the newest version with a source time after $4, up to $5, received before the request $6 and not quarantined then. */
 const findStockBefore = namedStatement(
   "find-stock-before",
   `select distinct on (key)
@@ -85,7 +85,7 @@ interface StockVersion {
 
 const ID_LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const DAY_MS = 86_400_000;
-/** A record whose source time is further ahead of its receipt is held; once released it is current, and found as that. */
+/** A record whose source time is further ahead of its receipt is quarantined; once released it is current, and found as that. */
 const AHEAD_MS_MAX = 3_600_000;
 /** The first step back in time: a feed that pushes all nights every day is found within it. */
 const FIRST_STEP_DAYS = 2;

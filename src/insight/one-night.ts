@@ -1,6 +1,6 @@
 import type { Position } from "../platform/http/position.ts";
 import { count, listField, type ValuesOf } from "./fields.ts";
-import { FINDING, findingsOf, readHeldOf } from "./findings.ts";
+import { FINDING, findingsOf, readQuarantinedRecords } from "./findings.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
 import { laidOutOf } from "./paging.ts";
@@ -26,7 +26,7 @@ export type NightReconciliation = ValuesOf<typeof FIELDS> & {
 
 /**
  * Takes one night apart: what inventory reports and what reservations come to by room type, the reservations and records
- * behind it, and what may explain the difference. By the clock of receipt, records that were held then are those that are held.
+ * behind it, and what may explain the difference. By the clock of receipt, it names the records that were quarantined then.
  */
 async function reconcileNight(
   { client, question, queryContext }: Asked,
@@ -42,7 +42,7 @@ async function reconcileNight(
   const sums = new Map<string, NightSums>();
   for await (const one of nights) sums.set(one.night, one);
   const reservations = await readNightReservations(client, property, stayDate, at, statuses);
-  const held = await readHeldOf(client, property, stayDate, at, (status) =>
+  const quarantined = await readQuarantinedRecords(client, property, stayDate, at, (status) =>
     statuses.deducts("reservations", status),
   );
   const asked = sums.get(stayDate) ?? new NightSums(stayDate);
@@ -51,7 +51,7 @@ async function reconcileNight(
     {
       night: stayDate,
       reservations,
-      held,
+      quarantined,
       blocks: blocks.get(stayDate) ?? [],
       masters,
       report: asked.report,

@@ -10,7 +10,7 @@ import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } fro
 import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 
-/** Where the records lie that were received from $1 to before $2 and are current or held: they outlive the terms. */
+/** Where the records lie that were received from $1 to before $2 and are current or quarantined: they outlive the terms. */
 const noteCurrent = namedStatement(
   "note-current-records",
   `insert into pointed_record (bucket, request_id, record_index)
@@ -18,7 +18,7 @@ const noteCurrent = namedStatement(
   where request_id >= $1::uuid and request_id < $2::uuid
   union
   select bucket, request_id, record_index from bellhop.quarantine
-  where request_id >= $1::uuid and request_id < $2::uuid and state = 'h'`,
+  where request_id >= $1::uuid and request_id < $2::uuid and state = 'q'`,
 );
 /** The next $3 parts of a window after ($1, $2), in the order of receipt, with the indexes of their records that are pointed to. */
 const partsOf = (window: string) => `
@@ -39,7 +39,7 @@ const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 /** Columns that say something of a request, and nothing of where its records lie. */
 const OF_REQUESTS = ["correlation_id", "reply_to", "rejections", "backfill_id", "trace_context"];
 
-/** A part of a window, and the indexes of its records that are current or held. */
+/** A part of a window, and the indexes of its records that are current or quarantined. */
 interface WindowPart {
   readonly bucket: number;
   readonly log_writer_id: string;
@@ -81,7 +81,7 @@ async function isApplied(client: pg.ClientBase, window: string): Promise<boolean
 }
 
 /**
- * Takes out of a window of the log what is past its term: records as they were sent that are neither current nor held, and
+ * Takes out of a window of the log what is past its term: records as they were sent that are neither current nor quarantined, and
  * parts whose outcomes may go. Undefined where not all of it has been applied yet.
  */
 export async function expireLogWindow(
@@ -200,7 +200,7 @@ async function keepOf(
   return { kept, body: rewritten ?? stored };
 }
 
-/** Whose record it is; of one that cannot be read, which is held, the rule for everybody holds. */
+/** Whose record it is; of one that cannot be read, which is quarantined, the rule for everybody holds. */
 function clientCodeOf(resource: ResourceLetter, bytes: Buffer): string {
   try {
     return readRecord(resourceOf(resource), bytes).clientCode;

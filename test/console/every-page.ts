@@ -18,7 +18,7 @@ const PAGE_NAMES = [
   "request",
   "record",
   "quarantine",
-  "held-record",
+  "quarantined-record",
   "backfills",
   "backfill",
   "properties",

@@ -11,9 +11,9 @@ export interface Hotel {
   readonly today: string;
   readonly clientCode: "ACME";
   readonly propertyCode: "PARIS01";
-  /** A request whose record 1 is held, because its source time lies in the future. */
-  readonly heldRequestId: string;
-  readonly heldKey: "R-FUTURE";
+  /** A request whose record 1 is quarantined, because its source time lies in the future. */
+  readonly quarantinedRequestId: string;
+  readonly quarantinedKey: "R-FUTURE";
   /** A lenient request with a record that was rejected and one with a warning. */
   readonly lenientRequestId: string;
   /** A reservation with several versions, one of which came late. */
@@ -63,17 +63,17 @@ export async function fillHotel(
   await send(service, "groups", [group(dateOf, at)]);
   await sendChanged(service, dateOf, at);
   const lenientRequestId = await sendLenient(service, dateOf, at);
-  const heldRequestId = await send(service, "reservations", [
+  const quarantinedRequestId = await send(service, "reservations", [
     reservation("R-WALK", at(-1), { status: "WALK IN" }, dateOf(6), dateOf(8)),
     reservation("R-FUTURE", at(40), { status: "CONFIRMED" }, dateOf(12), dateOf(15)),
   ]);
-  await untilAllApplied(service, heldRequestId);
+  await untilAllApplied(service, quarantinedRequestId);
   return {
     today,
     clientCode: "ACME",
     propertyCode: "PARIS01",
-    heldRequestId,
-    heldKey: "R-FUTURE",
+    quarantinedRequestId,
+    quarantinedKey: "R-FUTURE",
     lenientRequestId,
     changedKey: "R-CHANGED",
     wrongNight: dateOf(wrongDay),

@@ -43,16 +43,16 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       assert.match(marked.join("\n"), /Date|roomStays/);
     });
 
-    inWindow("releases a held record, with a reason that the audit keeps", async (page) => {
+    inWindow("releases a quarantined record, with a reason that the audit keeps", async (page) => {
       await visit(page, "/quarantine");
-      await page.getByRole("link", { name: hotel().heldKey }).click();
+      await page.getByRole("link", { name: hotel().quarantinedKey }).click();
       await page.getByRole("button", { name: "Release …" }).click();
       await page.getByLabel("Reason (optional)").fill("the clock of the sender was wrong");
       await page.getByRole("button", { name: "Release", exact: true }).click();
       await page.getByText("Released: applied verbatim").waitFor();
       await visit(
         page,
-        `/history?clientCode=ACME&propertyCode=PARIS01&resource=reservations&key=${hotel().heldKey}`,
+        `/history?clientCode=ACME&propertyCode=PARIS01&resource=reservations&key=${hotel().quarantinedKey}`,
       );
       await page.getByText("First known version.").waitFor();
       await visit(page, "/audit");

@@ -6,7 +6,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
   const {
     clientCode,
     propertyCode,
-    heldRequestId,
+    quarantinedRequestId,
     lenientRequestId,
     wrongNight,
     changedKey,
@@ -20,7 +20,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["request", `/requests/${lenientRequestId}`],
     ["record", `/requests/${lenientRequestId}/1`],
     ["quarantine", "/quarantine"],
-    ["held-record", `/quarantine/${heldRequestId}/1`],
+    ["quarantined-record", `/quarantine/${quarantinedRequestId}/1`],
     ["backfills", "/backfills"],
     ["backfill", `/backfills/${backfillId}`],
     ["properties", "/properties"],

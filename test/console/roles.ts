@@ -37,7 +37,7 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
 
 /** The buttons and links by which something is changed, on each page where there is one, and who has them. */
 const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[]])[] = [
-  ["held-record", /^(Release|Discard) …$/, "operator", "admin"],
+  ["quarantined-record", /^(Release|Discard) …$/, "operator", "admin"],
   ["backfill", /^Abandon …$/, "operator", "admin"],
   ["settings", /^(Change .*|Reset)$/, "revenue", "operator", "admin"],
   ["client", /^(Edit|Rotate the secret|Revoke|Add grants|End now) …$|^Remove .*$/, "admin"],

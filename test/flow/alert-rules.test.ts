@@ -188,14 +188,14 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     await seen("bellhop_feeds", (value) => value === 0);
   });
 
-  test("records that are held fire as they become many, and as they stay", async () => {
-    const held = Array.from({ length: 120 }, (_, at) =>
+  test("records that are quarantined fire as they become many, and as they stay", async () => {
+    const quarantined = Array.from({ length: 120 }, (_, at) =>
       inventoryRecord({
         createDateTime: "2099-01-01T00:00:00Z",
         occupancyDate: `2026-${String(4 + Math.floor(at / 28)).padStart(2, "0")}-${String(1 + (at % 28)).padStart(2, "0")}`,
       }),
     );
-    assert.equal((await service.post("inventories", held)).status, 202);
+    assert.equal((await service.post("inventories", quarantined)).status, 202);
     await seen("bellhop_quarantine_held_records", (value) => value === 120);
     const first = await scrape();
     const quarantine = (on: readonly Scrape[]) => firing(on).filter((alert) => alert.includes("Quarantine"));

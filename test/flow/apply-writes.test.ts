@@ -66,7 +66,7 @@ describe("what apply writes", () => {
     );
   });
 
-  test("is nothing of a record that cannot be read any more, which is held for that reason", async () => {
+  test("is nothing of a record that cannot be read any more, which is quarantined for that reason", async () => {
     const content = () => {
       throw new UnreadableRecord("planted");
     };

@@ -155,15 +155,17 @@ describe("apply", () => {
       for each row execute function bellhop_state.refuse_bad()`);
     const records = Array.from({ length: 9 }, (_, n) => reservation(n === 5 ? "BAD" : `J${n}`, T1, "x"));
     assert.equal(await bench.acceptAndApply(records), "aaaaaqaaa");
-    const held = await bench.rows<{ key: string; code: string }>("select key, code from bellhop.quarantine");
-    assert.deepEqual(held, [{ key: "BAD", code: "data.unstorable" }]);
+    const quarantined = await bench.rows<{ key: string; code: string }>(
+      "select key, code from bellhop.quarantine",
+    );
+    assert.deepEqual(quarantined, [{ key: "BAD", code: "data.unstorable" }]);
   });
 
-  test("tells each part of its own records, and counts those that are warned, whatever their labels say", async () => {
+  test("tells each part of its own records, and counts those that are warned, whatever their statuses say", async () => {
     const ahead = new Date(Date.now() + 3_600_000).toISOString();
-    const labelled = { status: 'of our own, "warnings":' };
+    const withStatus = { status: 'of our own, "warnings":' };
     const records = Array.from({ length: 12 }, (_, n) => [
-      { ...reservation("TOLD1", T1, "x", `TOLD${n}`), ...(n % 3 === 0 ? labelled : {}) },
+      { ...reservation("TOLD1", T1, "x", `TOLD${n}`), ...(n % 3 === 0 ? withStatus : {}) },
       reservation("TOLD2", n % 2 === 0 ? ahead : T1, "x", `TOLD${n}`),
       reservation("TOLD3", T1, "x", `TOLD${n}`),
     ]).flat();
@@ -195,9 +197,9 @@ describe("apply", () => {
       sorted(told.filter(([, { warnings }]) => warnings !== undefined)),
       indexes((n) => n % 3 === 0, 0),
     );
-    const held = told.filter(([, { code }]) => code === "time.future");
+    const quarantined = told.filter(([, { code }]) => code === "time.future");
     assert.deepEqual(
-      sorted(held),
+      sorted(quarantined),
       indexes((n) => n % 2 === 0, 1),
     );
     for (const { details, warned_count } of parts) {
@@ -211,7 +213,7 @@ describe("apply", () => {
     );
     assert.deepEqual(
       aside,
-      held
+      quarantined
         .toSorted(([left], [right]) => Number(left) - Number(right))
         .map(([index, { code, message }]) => ({
           record_index: Number(index),
@@ -220,7 +222,7 @@ describe("apply", () => {
           key: "TOLD2",
           code,
           message,
-          state: "h",
+          state: "q",
         })),
     );
   });

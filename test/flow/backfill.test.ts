@@ -99,7 +99,7 @@ describe("a cold start of two years", () => {
     );
   });
 
-  test("what was rejected or is held is a gap until a later record of its key is applied", async () => {
+  test("what was rejected or is quarantined is a gap until a later record of its key is applied", async () => {
     const lenient = { ...headers, prefer: "handling=lenient" };
     const broken = { ...reservation("R60", T1, { propertyCode }), roomStays: "none" };
     const future = reservation("R61", new Date(Date.now() + 3_600_000).toISOString(), { propertyCode });
@@ -144,7 +144,7 @@ describe("a cold start of two years", () => {
     assert.match(message, /inventories: 3 records fewer than expected, 3 dates without a record/);
     assert.match(
       message,
-      /reservations: 1 records fewer than expected, 1 records rejected, held or discarded/,
+      /reservations: 1 records fewer than expected, 1 records rejected, quarantined or discarded/,
     );
     assert.equal((await progress(service, backfillId)).state, "open");
   });

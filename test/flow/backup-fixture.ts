@@ -58,7 +58,7 @@ export async function sendOneOfEach(service: TestService): Promise<void> {
   await post("inventories", [inventoryRecord(), inventoryRecord({ occupancyDate: "2026-03-11" })]);
   await post("groups", [groupRecord()], { "idempotency-key": "group-once" });
   await post("reservations", [reservationRecord({ reservationId: "SHARED", status: "WALK IN" })]);
-  // Held aside, as it is of the future.
+  // Quarantined, as it is of the future.
   await post("reservations", [
     reservationRecord({ reservationId: "LATER", lastModifiedDateTime: secondsAgo(-86_400) }),
   ]);

@@ -40,7 +40,7 @@ const LISBON = "clientCode=ACME&propertyCode=LIS01";
 describe("requests", () => {
   test("of every client are found by property, client, resource, outcome, time and the beginning of their id", async () => {
     const good = await apply(service, "reservations", [reservation("q1", "2026-01-01T00:00:00Z")]);
-    const held = await apply(service, "reservations", [
+    const quarantined = await apply(service, "reservations", [
       reservation("q2", "2026-01-01T00:00:00Z"),
       reservation("q3", FUTURE),
     ]);
@@ -50,23 +50,23 @@ describe("requests", () => {
       [{ ...inventory("2026-07-01", "2026-01-01T00:00:00Z"), clientCode: "OTHER", propertyCode: "MAD01" }],
       { as: other },
     );
-    assert.deepEqual(ids(await list("")), [foreign, held, good]);
+    assert.deepEqual(ids(await list("")), [foreign, quarantined, good]);
     assert.deepEqual(ids(await list(`clientId=${other.clientId}`)), [foreign]);
-    assert.deepEqual(ids(await list(LISBON)), [held, good]);
+    assert.deepEqual(ids(await list(LISBON)), [quarantined, good]);
     assert.deepEqual(ids(await list("clientCode=OTHER&propertyCode=MAD01")), [foreign]);
     assert.deepEqual(ids(await list("resource=inventories")), [foreign]);
-    assert.deepEqual(ids(await list("outcome=failed")), [held]);
-    assert.deepEqual(ids(await list("outcome=quarantined")), [held]);
+    assert.deepEqual(ids(await list("outcome=failed")), [quarantined]);
+    assert.deepEqual(ids(await list("outcome=quarantined")), [quarantined]);
     assert.deepEqual(ids(await list("outcome=pending")), []);
-    assert.deepEqual(ids(await list(`id=${held}`)), [held]);
-    assert.deepEqual(ids(await list(`id=${held.slice(0, 20).toUpperCase()}`)), [held]);
+    assert.deepEqual(ids(await list(`id=${quarantined}`)), [quarantined]);
+    assert.deepEqual(ids(await list(`id=${quarantined.slice(0, 20).toUpperCase()}`)), [quarantined]);
     assert.deepEqual(ids(await list("id=0123")), []);
-    const [first] = (await list(`id=${held}`)).items;
+    const [first] = (await list(`id=${quarantined}`)).items;
     assert.equal(first?.clientId, service.client.clientId);
     assert.equal(first?.clientName, "Partner");
-    assert.deepEqual(ids(await list(`from=${first?.receivedAt}&to=${first?.receivedAt}`)), [held]);
+    assert.deepEqual(ids(await list(`from=${first?.receivedAt}&to=${first?.receivedAt}`)), [quarantined]);
     const page = await list("limit=2");
-    assert.deepEqual(ids(page), [foreign, held]);
+    assert.deepEqual(ids(page), [foreign, quarantined]);
     assert.deepEqual(ids(await list(`limit=2&cursor=${page.nextCursor}`)), [good]);
   });
 
@@ -116,9 +116,9 @@ describe("requests", () => {
       rest.records.map(({ index, outcome, key }) => [index, outcome, key]),
       [[3, "applied", "r3"]],
     );
-    const held = await session.read<RequestAnswer>(`requests/${requestId}?outcome=quarantined`);
+    const quarantined = await session.read<RequestAnswer>(`requests/${requestId}?outcome=quarantined`);
     assert.deepEqual(
-      held.records.map(({ index }) => index),
+      quarantined.records.map(({ index }) => index),
       [2],
     );
     const one = await session.read<RecordAnswer>(`requests/${requestId}/records/1`);
@@ -159,7 +159,7 @@ test("the intake counts batches and records by minute, says what waits, and show
   assert.equal(intake.lastBatches[0]?.requestId, requestId);
   assert.equal(intake.lag.oldestReceivedAt, null);
   assert.equal(intake.lag.seconds, 0);
-  assert.ok(intake.held >= 1);
+  assert.ok(intake.quarantined >= 1);
   await until(async () => {
     const later = await session.read<IntakeAnswer>("intake");
     return later.minutes.every(({ resources }) => resources !== null);
@@ -238,7 +238,7 @@ test("properties are listed by codes and found by how either begins; a calendar 
     found.items.map(({ propertyCode }) => propertyCode),
     ["LIS01"],
   );
-  assert.ok((found.items[0]?.held ?? 0) >= 1);
+  assert.ok((found.items[0]?.quarantined ?? 0) >= 1);
   const first = await session.read<Page<PropertyItem>>("properties?limit=1");
   const next = await session.read<Page<PropertyItem>>(`properties?limit=1&cursor=${first.nextCursor}`);
   assert.deepEqual([...first.items, ...next.items], all.items.slice(0, 2));
@@ -291,22 +291,22 @@ test("properties show when each feed came last, and which is silent by the prope
 });
 
 describe("quarantine", () => {
-  const heldOf = async (id: string): Promise<QuarantineItem> => {
+  const quarantinedOf = async (id: string): Promise<QuarantineItem> => {
     const { items } = await session.read<Page<QuarantineItem>>(`quarantine?${LISBON}`);
     const found = items.find(({ key }) => key === id);
-    assert.ok(found, `${id} is held`);
+    assert.ok(found, `${id} is quarantined`);
     return found;
   };
 
-  test("shows what is held, why and as it was sent, page by page", async () => {
+  test("shows what is quarantined, why and as it was sent, page by page", async () => {
     const requestId = await apply(service, "reservations", [
       reservation("h1", FUTURE),
       reservation("h2", FUTURE),
     ]);
-    const held = await heldOf("h2");
-    assert.equal(held.requestId, requestId);
-    assert.equal(held.index, 1);
-    assert.equal(held.code, "time.future");
+    const quarantined = await quarantinedOf("h2");
+    assert.equal(quarantined.requestId, requestId);
+    assert.equal(quarantined.index, 1);
+    assert.equal(quarantined.code, "time.future");
     const one = await session.read<QuarantineAnswer>(`quarantine/${requestId}/1`);
     assert.equal(one.clientId, service.client.clientId);
     assert.equal(one.payload.text, JSON.stringify(reservation("h2", FUTURE)));

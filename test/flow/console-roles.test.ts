@@ -21,7 +21,7 @@ interface Tenant {
   readonly admin: ConsoleSession;
   readonly operator: string;
   readonly requestId: string;
-  readonly heldId: string;
+  readonly quarantinedId: string;
   readonly endpointId: string;
   readonly backfillId: string;
 }
@@ -37,7 +37,7 @@ async function makeTenant(code: string): Promise<Tenant> {
   const of = (id: string, at = PAST) => ({ ...reservation(id, at), clientCode: code });
   const sentBy = { as: client };
   const requestId = await apply(service, "reservations", [of(`${code}-1`)], sentBy);
-  const heldId = await apply(service, "reservations", [of(`${code}-2`, FUTURE)], sentBy);
+  const quarantinedId = await apply(service, "reservations", [of(`${code}-2`, FUTURE)], sentBy);
   const manifest = {
     clientCode: code,
     propertyCode: "LIS01",
@@ -49,7 +49,7 @@ async function makeTenant(code: string): Promise<Tenant> {
   const endpointId = String(webhook.json()["endpointId"]);
   const operator = `admin-${code.toLowerCase()}`;
   const admin = await logInAsNew(service, operator, { role: "admin", grants: [`${code}/*`] });
-  return { code, client, admin, operator, requestId, heldId, endpointId, backfillId };
+  return { code, client, admin, operator, requestId, quarantinedId, endpointId, backfillId };
 }
 
 before(async () => {
@@ -181,7 +181,7 @@ async function routes() {
 
 /** Asks a route about what is of a tenant. */
 function askAbout(session: ConsoleSession, method: string, path: string, tenant: Tenant, ask: Ask = nothing) {
-  const requestId = path.startsWith("quarantine") ? tenant.heldId : tenant.requestId;
+  const requestId = path.startsWith("quarantine") ? tenant.quarantinedId : tenant.requestId;
   const { clientId } = tenant.client;
   const { endpointId, backfillId, operator: name } = tenant;
   const ids: Readonly<Record<string, string>> = {
@@ -296,9 +296,9 @@ describe("two tenants", () => {
         const { status, text } = await askAbout(one.admin, method, path, one, LISTS[name]);
         assert.equal(status, 200, `${name} ${text}`);
         if (name !== "GET intake" && name !== "GET operators") assert.match(text, RegExp(one.code), name);
-        const { code, requestId, heldId, endpointId, backfillId, operator } = other;
+        const { code, requestId, quarantinedId, endpointId, backfillId, operator } = other;
         const { clientId } = other.client;
-        for (const foreign of [code, requestId, heldId, endpointId, backfillId, clientId, operator])
+        for (const foreign of [code, requestId, quarantinedId, endpointId, backfillId, clientId, operator])
           assert.ok(!text.includes(foreign), `${name}: ${foreign} in ${text}`);
       }
     }
@@ -346,7 +346,7 @@ describe("two tenants", () => {
         code,
       );
       const intake = await admin.read<IntakeAnswer>("intake");
-      assert.equal(intake.held, 1 + quarantined);
+      assert.equal(intake.quarantined, 1 + quarantined);
       const total = intake.minutes.reduce(
         (sum, { resources }) => sum + (resources?.reservations.records ?? 0),
         0,

@@ -163,7 +163,7 @@ describe("what a batch weighs in its client's rate", () => {
     assert.ok(Math.abs(after - remainingOf(mixed) - 41) <= 5, `${after - remainingOf(mixed)}`);
   });
 
-  test("a record that will be held aside, as its time is ahead, counts as four, too, whether or not it has to be parsed", async () => {
+  test("a record that will be quarantined, as its time is ahead, counts as four, too, whether or not it has to be parsed", async () => {
     const as = await newClient(100_000);
     const at = (minutes: number, more = {}) =>
       JSON.stringify({

@@ -96,7 +96,7 @@ describe("beside a running service", () => {
       assert.equal(severity !== "ok", means !== undefined && advice !== undefined, id);
   });
 
-  test("a record that is held aside is counted with its reason", async () => {
+  test("a record that is quarantined is counted with its reason", async () => {
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
     assert.equal(
       (await service.post("inventories", [inventoryRecord({ createDateTime: tomorrow })])).status,

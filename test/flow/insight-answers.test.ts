@@ -10,7 +10,7 @@ import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { addProperty, askInsight, insightItems, insightPage } from "./insight-fixture.ts";
-import { apply, inventory, parameterMessage, resolveHeld } from "./read-fixture.ts";
+import { apply, inventory, parameterMessage, resolveQuarantined } from "./read-fixture.ts";
 
 const NIGHT = "2026-07-14";
 const DAY = dayOf(NIGHT);
@@ -397,7 +397,7 @@ describe("capacity", () => {
   });
 });
 
-test("what inventory says counts from its release where it was held, by the clock of receipt", async () => {
+test("what inventory says counts from its release where it was quarantined, by the clock of receipt", async () => {
   const propertyCode = "HELD";
   const pushed = (created: string, capacity: number) =>
     inventory(NIGHT, created, {
@@ -405,15 +405,15 @@ test("what inventory says counts from its release where it was held, by the cloc
       roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: capacity, roomsSold: 1 }],
     });
   await apply(service, "inventories", [pushed("2026-02-01T00:00:00Z", 8)]);
-  const held = await apply(service, "inventories", [pushed("2999-01-01T00:00:00Z", 9)]);
-  const whileHeld = { clock: "receipt", asOf: receiptOf(held) };
-  await resolveHeld(service, "release", held, 0, bucketOf("ACME", propertyCode), "i");
+  const quarantined = await apply(service, "inventories", [pushed("2999-01-01T00:00:00Z", 9)]);
+  const whileQuarantined = { clock: "receipt", asOf: receiptOf(quarantined) };
+  await resolveQuarantined(service, "release", quarantined, 0, bucketOf("ACME", propertyCode), "i");
   const asked = { ...JULY, propertyCode, to: NIGHT };
   const capacities: unknown[] = [];
-  for (const at of [whileHeld, { clock: "receipt", asOf: await databaseTime() }, {}]) {
+  for (const at of [whileQuarantined, { clock: "receipt", asOf: await databaseTime() }, {}]) {
     const [books] = await insightItems(service, "on-the-books", { ...asked, ...at });
     const [night] = await insightItems(service, "reconciliation", { ...asked, ...at });
-    capacities.push([books?.["capacity"], night?.["requestId"] === held]);
+    capacities.push([books?.["capacity"], night?.["requestId"] === quarantined]);
   }
   assert.deepEqual(capacities, [
     [8, false],

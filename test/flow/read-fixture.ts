@@ -92,8 +92,8 @@ export async function untilApplied(
   await until(async () => (await readRequest(service, requestId, "", options)).status === "applied", 20_000);
 }
 
-/** Carries out what an operator decides about a held record. */
-export async function resolveHeld(
+/** Carries out what an operator decides about a quarantined record. */
+export async function resolveQuarantined(
   service: TestService,
   kind: "release" | "discard",
   requestId: string,

@@ -11,7 +11,7 @@ import {
   readPage,
   readRequest,
   reservation,
-  resolveHeld,
+  resolveQuarantined,
   untilApplied,
 } from "./read-fixture.ts";
 
@@ -120,8 +120,8 @@ describe("one request", () => {
     const before = (await readRequest(service, requestId)).counts;
     assert.deepEqual([before["quarantined"], before["applied"]], [3, 0]);
     const bucket = bucketOf("ACME", "LIS01");
-    await resolveHeld(service, "release", requestId, 0, bucket);
-    await resolveHeld(service, "discard", requestId, 2, bucket);
+    await resolveQuarantined(service, "release", requestId, 0, bucket);
+    await resolveQuarantined(service, "discard", requestId, 2, bucket);
     const { counts, records } = await readRequest(service, requestId);
     assert.deepEqual(
       [counts["applied"], counts["quarantined"], counts["discarded"], counts["pending"]],

@@ -214,7 +214,7 @@ test("reservations that are not on the books for another reason are candidates",
   const { book, count, night } = hotel("OTHER");
   await book("o1", stay(0, 1), { status: "ON HOLD" });
   const future = new Date(Date.now() + 3_600_000).toISOString();
-  const held = await accept(service, "reservations", [
+  const quarantined = await accept(service, "reservations", [
     reservation("o2", future, { propertyCode: "OTHER", ...stay(1, 2) }),
   ]);
   await book("o3", stay(2, 3, "STD", { bookedRoomTypeCode: "DLX" }));
@@ -228,7 +228,7 @@ test("reservations that are not on the books for another reason are candidates",
   };
   assert.deepEqual(await firstOf(0), ["unmapped-label", 1, "o1"]);
   assert.deepEqual(await firstOf(1), ["quarantined", 1, "o2"]);
-  assert.equal((await night(1)).findings[0]?.records[0]?.requestId, held);
+  assert.equal((await night(1)).findings[0]?.records[0]?.requestId, quarantined);
   assert.deepEqual(await firstOf(2), ["other-room-type-booked", 1, "o3"]);
   assert.deepEqual(await firstOf(3), ["changed-since-count", -1, "o4"]);
   const stale = (await night(5)).findings.find(({ kind }) => kind === "stale");

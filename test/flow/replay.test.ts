@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { listHeld } from "../../src/apply/cli/quarantine.ts";
+import { listQuarantined } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
@@ -19,11 +19,11 @@ describe("quarantine and replay", () => {
     replay({ clientConfig: bench.database.clientConfig, pool: bench.database.pool, swap });
 
   const resolve = async (kind: "release" | "discard", requestId: string): Promise<string> => {
-    const [held] = await listHeld(bench.database.pool, { requestId: requestId, index: 0 });
+    const [quarantined] = await listQuarantined(bench.database.pool, { requestId: requestId, index: 0 });
     const entry = await bench.log.appendResolution({
       kind,
       operator: "tester",
-      bucket: held?.bucket ?? 37,
+      bucket: quarantined?.bucket ?? 37,
       resource: "r",
       requestId,
       index: 0,
@@ -55,17 +55,17 @@ describe("quarantine and replay", () => {
     assert.equal(await bench.acceptAndApply([ahead]), "a");
   });
 
-  test("discards a held record for good, and a second word on it changes nothing", async () => {
+  test("discards a quarantined record for good, and a second word on it changes nothing", async () => {
     const requestId = await bench.accept([
       reservation("DIS", new Date(Date.now() + 3_600_000).toISOString(), "x"),
     ]);
     assert.equal(await bench.outcomesOf(requestId), "q");
-    const [held] = await listHeld(bench.database.pool, { requestId: requestId, index: 0 });
+    const [quarantined] = await listQuarantined(bench.database.pool, { requestId: requestId, index: 0 });
     assert.equal(await resolve("discard", requestId), "x");
     const again = await bench.log.appendResolution({
       kind: "release",
       operator: "tester",
-      bucket: held?.bucket ?? -1,
+      bucket: quarantined?.bucket ?? -1,
       resource: "r",
       requestId,
       index: 0,
@@ -181,7 +181,7 @@ describe("quarantine and replay", () => {
     const requestId = await bench.accept([reservation("GONE", at(2), "y"), ...later]);
     assert.equal(await bench.outcomesOf(requestId), "qaa");
     assert.equal(
-      (await listHeld(bench.database.pool, { requestId: requestId, index: 0 }))[0]?.code,
+      (await listQuarantined(bench.database.pool, { requestId: requestId, index: 0 }))[0]?.code,
       "state.incomplete",
     );
     assert.equal(await resolve("release", requestId), "q");

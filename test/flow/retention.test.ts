@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { listHeld } from "../../src/apply/cli/quarantine.ts";
+import { listQuarantined } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { createSealer } from "../../src/identity/seal.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
@@ -120,7 +120,7 @@ describe("retention", () => {
   let digestBefore: unknown;
 
   test("keeps everything where no term is set", async () => {
-    const future = reservation("FUT", new Date(Date.now() + 24 * HOUR_MS).toISOString(), "held");
+    const future = reservation("FUT", new Date(Date.now() + 24 * HOUR_MS).toISOString(), "quarantined");
     const first = [
       reservation("R1", at(1), "old"),
       reservation("R2", at(1), "stays"),
@@ -166,7 +166,7 @@ describe("retention", () => {
     ]);
   });
 
-  test("takes out what is past its term, and leaves what is current, held, or another's", async () => {
+  test("takes out what is past its term, and leaves what is current, quarantined, or another's", async () => {
     for (const kind of ["payloads", "outcomes"] as const)
       await setTerm(bench.database.pool, { clientCode: "ACME", kind, resource: undefined }, HOUR_MS);
     const { state, due, expired } = await run();
@@ -177,14 +177,14 @@ describe("retention", () => {
       JSON.stringify(expired),
     );
     assert.deepEqual(await currentPayloads(), currentBefore);
-    const [r1, r2, o1, o2, held] = await payloadsOf(
+    const [r1, r2, o1, o2, quarantined] = await payloadsOf(
       [0, 1, 2, 3, 4].map((index) => ({ requestId: idOf("first"), index })),
     );
     assert.equal(r1, "null");
     assert.match(r2 ?? "", /stays/);
     assert.match(o1 ?? "", /old/);
     assert.match(o2 ?? "", /stays/);
-    assert.match(held ?? "", /held/);
+    assert.match(quarantined ?? "", /quarantined/);
     // All of it was ACME's, whose outcomes' term is OTHER's too in a bucket that they share.
     assert.deepEqual(await payloadsOf([{ requestId: idOf("gone"), index: 0 }]), ["null"]);
     assert.equal(await isKnown("gone"), true);
@@ -234,12 +234,12 @@ describe("retention", () => {
     assert.equal(found?.request_id, idOf("second"));
   });
 
-  test("a held record is released from what was kept of its batch", async () => {
-    const [held] = await listHeld(bench.database.pool, { requestId: idOf("first"), index: 4 });
+  test("a quarantined record is released from what was kept of its batch", async () => {
+    const [quarantined] = await listQuarantined(bench.database.pool, { requestId: idOf("first"), index: 4 });
     const entry = await bench.log.appendResolution({
       kind: "release",
       operator: "tester",
-      bucket: held?.bucket ?? -1,
+      bucket: quarantined?.bucket ?? -1,
       resource: "r",
       requestId: idOf("first"),
       index: 4,

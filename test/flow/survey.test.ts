@@ -103,7 +103,7 @@ describe("what the installation is like as a whole", () => {
     assert.equal(await seen('bellhop_feeds{resource="inventories"}', () => true), 0);
   });
 
-  test("what nobody applies is seen, with its age, and what is held", async () => {
+  test("what nobody applies is seen, with its age, and what is quarantined", async () => {
     const holder = await service.pool.connect();
     try {
       await holder.query(

@@ -10,7 +10,7 @@ const CURRENT = "/api/public/v1/inventories?clientCode=ACME&propertyCode=LON01";
 const tomorrow = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, "Z");
 
 /**
- * Page 8. A record that was accepted and must not be applied as it is, is held aside: quarantined. The rest of its batch goes
+ * Page 8. A record that was accepted and must not be applied as it is, is quarantined. The rest of its batch goes
  * its way. An operator looks at it and releases or discards it; both are entries of the log, like batches.
  */
 describe("08 quarantine", () => {
@@ -27,7 +27,7 @@ describe("08 quarantine", () => {
   });
   after(() => service.stop());
 
-  test("a record from the future is held, and the others of its batch are applied", async () => {
+  test("a record from the future is quarantined, and the others of its batch are applied", async () => {
     const batch = [
       inventory("2025-06-01T02:00:00Z", 31, "2025-07-14"),
       inventory(tomorrow, 28, "2025-07-15"),
@@ -43,12 +43,12 @@ describe("08 quarantine", () => {
     assert.equal((await itemsOf(service, CURRENT)).length, 1);
   });
 
-  test("the operator sees what is held and why", async () => {
+  test("the operator sees what is quarantined and why", async () => {
     const { code, out } = await bellhop(service, "quarantine", "list", "--json");
     assert.equal(code, 0);
     const { items } = JSON.parse(out) as { items: { requestId: string; index: number; code: string }[] };
     assert.deepEqual(
-      items.map((held) => [held.requestId, held.index, held.code]),
+      items.map((quarantined) => [quarantined.requestId, quarantined.index, quarantined.code]),
       [
         [requestId, 1, "time.future"],
         [requestId, 2, "time.future"],
@@ -72,13 +72,13 @@ describe("08 quarantine", () => {
     assert.equal((await itemsOf(service, CURRENT)).length, 2);
   });
 
-  test("a second word on a record is refused: it is held no more", async () => {
+  test("a second word on a record is refused: it is quarantined no more", async () => {
     const { code, out } = await bellhop(service, "quarantine", "release", requestId, "2");
     assert.equal(code, 1);
     assert.match(out, /No record of that request and index is quarantined/);
   });
 
-  test("a partner whose clock is wrong sends many: every held record of a request is discarded at once", async () => {
+  test("a partner whose clock is wrong sends many: every quarantined record of a request is discarded at once", async () => {
     const days = ["17", "18", "19"].map((day) => inventory(tomorrow, 27, `2025-07-${day}`));
     requestId = requestIdOf(await service.post("inventories", days));
     await statusWith("quarantined", 3);

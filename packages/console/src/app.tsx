@@ -17,7 +17,7 @@ import { OnTheBooksPage } from "./pages/property/on-the-books.tsx";
 import { PacePage } from "./pages/property/pace.tsx";
 import { PickupPage } from "./pages/property/pickup.tsx";
 import { ReconciliationPage } from "./pages/property/reconciliation.tsx";
-import { HeldRecordPage, QuarantinePage } from "./pages/quarantine.tsx";
+import { QuarantinedRecordPage, QuarantinePage } from "./pages/quarantine.tsx";
 import { RecordPage, RequestPage } from "./pages/request.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
 import { SettingsPage } from "./pages/settings.tsx";
@@ -70,7 +70,7 @@ function Pages() {
       <Route path="/requests/:requestId" component={RequestPage} />
       <Route path="/requests/:requestId/:index" component={RecordPage} />
       <Route path="/quarantine" component={QuarantinePage} />
-      <Route path="/quarantine/:requestId/:index" component={HeldRecordPage} />
+      <Route path="/quarantine/:requestId/:index" component={QuarantinedRecordPage} />
       <Route path="/backfills" component={BackfillsPage} />
       <Route path="/backfills/:backfillId" component={BackfillPage} />
       <Route path="/properties" component={PropertiesPage} />

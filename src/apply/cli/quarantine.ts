@@ -8,7 +8,7 @@ import { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 
 /** A quarantined record, as an operator sees it. */
-interface HeldEntry {
+interface QuarantineEntry {
   readonly requestId: string;
   readonly index: number;
   readonly clientCode: string | null;
@@ -22,7 +22,7 @@ interface HeldEntry {
 }
 
 /** The records quarantined now, the oldest first: of a property, a request or one record of it, where these are given. */
-export async function listHeld(
+export async function listQuarantined(
   pool: pg.Pool,
   of: {
     readonly client?: string | undefined;
@@ -31,17 +31,17 @@ export async function listHeld(
     readonly index?: number | undefined;
   },
   limit: number | null = null,
-): Promise<HeldEntry[]> {
-  const { rows } = await pool.query<HeldEntry>(
-    `select held.request_id as "requestId", held.record_index as "index", property.client_code as "clientCode",
-      property.property_code as "propertyCode", held.bucket, held.resource as "resourceLetter",
-      case held.resource when 'i' then 'inventories' when 'r' then 'reservations' else 'groups' end as resource,
-      held.key, held.code, held.message
-    from bellhop.quarantine as held left join bellhop.property using (property_id)
-    where held.state = 'h' and ($1::text is null or property.client_code = $1)
-      and ($2::text is null or property.property_code = $2) and ($3::uuid is null or held.request_id = $3)
-      and ($4::integer is null or held.record_index = $4)
-    order by held.request_id, held.record_index limit $5`,
+): Promise<QuarantineEntry[]> {
+  const { rows } = await pool.query<QuarantineEntry>(
+    `select quarantine.request_id as "requestId", quarantine.record_index as "index", property.client_code as "clientCode",
+      property.property_code as "propertyCode", quarantine.bucket, quarantine.resource as "resourceLetter",
+      case quarantine.resource when 'i' then 'inventories' when 'r' then 'reservations' else 'groups' end as resource,
+      quarantine.key, quarantine.code, quarantine.message
+    from bellhop.quarantine left join bellhop.property using (property_id)
+    where quarantine.state = 'q' and ($1::text is null or property.client_code = $1)
+      and ($2::text is null or property.property_code = $2) and ($3::uuid is null or quarantine.request_id = $3)
+      and ($4::integer is null or quarantine.record_index = $4)
+    order by quarantine.request_id, quarantine.record_index limit $5`,
     [of.client ?? null, of.property ?? null, of.requestId ?? null, of.index ?? null, limit],
   );
   return rows;
@@ -60,7 +60,7 @@ const list = verb({
   json: '{"items": [{"requestId", "index", "clientCode", "propertyCode", "resource", "key", "code", "message"}], "more"}',
   run: ({ client, property, limit }, { output, session }) =>
     session.database(async ({ pool }) => {
-      const found = await listHeld(pool, { client, property }, limit + 1);
+      const found = await listQuarantined(pool, { client, property }, limit + 1);
       const items = found.slice(0, limit);
       const more = found.length > limit;
       const rows = items.map(
@@ -109,7 +109,7 @@ function decision(kind: "release" | "discard", summary: string): Verb {
     run: ({ requestId, which }, { output, session }) =>
       session.database(async ({ database, pool, who }) => {
         const index = which === "all" ? undefined : Number(which);
-        const found = await listHeld(pool, { requestId, index });
+        const found = await listQuarantined(pool, { requestId, index });
         if (found.length === 0)
           return output.failure(
             `No record of that request${which === "all" ? "" : " and index"} is quarantined (see bellhop quarantine list).`,

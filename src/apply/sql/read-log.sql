@@ -6,8 +6,8 @@ select
   log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource, log.received_at,
   log.target_request_id, log.target_index, log.rejections, log.layout, log.body,
   array(
-    select held.record_index from bellhop.quarantine as held
-    where held.bucket = $1 and held.request_id = log.request_id
+    select quarantine.record_index from bellhop.quarantine
+    where quarantine.bucket = $1 and quarantine.request_id = log.request_id
   ) as quarantined
 from (
   select

@@ -230,7 +230,7 @@ export interface ApplicableRecord {
 }
 
 /** A record that must not be applied now, and why, in words for its sender. */
-export interface HeldRecord {
+export interface QuarantinedRecord {
   readonly of: RecordKey;
   readonly requestId: string;
   readonly index: number;

@@ -1,12 +1,12 @@
 -- How many different records the backfill $2 in the bucket $1 has brought to the versions of the property $3, of the resource $5, with
 -- requests up to $4. A version is of the first of its copies; `incomplete` are the requests with more records applied than they
--- have versions: the keys of the others, looked up in the log, are $6. What is held in quarantine as of $4 is not applied yet.
+-- have versions: the keys of the others, looked up in the log, are $6. What is quarantined as of $4 is not applied yet.
 -- Written for reservations; the table of the other resources is put in its place.
 with batch as materialized (
   select log.request_id, length(outcome.outcomes) - (
-      select count(*) from bellhop.quarantine as held
-      where held.bucket = $1::smallint and held.request_id = log.request_id
-        and (held.state <> 'r' or held.resolved_by > $4::uuid)
+      select count(*) from bellhop.quarantine
+      where quarantine.bucket = $1::smallint and quarantine.request_id = log.request_id
+        and (quarantine.state <> 'r' or quarantine.resolved_by > $4::uuid)
     ) as applied
   from bellhop.accept_log as log
   join bellhop.request_outcome as outcome on outcome.bucket = $1::smallint and outcome.request_id = log.request_id
@@ -18,9 +18,9 @@ brought as materialized (
   join batch on batch.request_id = version.request_id
   where version.bucket = $1::smallint and version.property_id = $3
     and not exists (
-      select from bellhop.quarantine as held
-      where held.bucket = $1::smallint and held.request_id = version.request_id and held.record_index = version.record_index
-        and (held.state <> 'r' or held.resolved_by > $4::uuid)
+      select from bellhop.quarantine
+      where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
+        and (quarantine.state <> 'r' or quarantine.resolved_by > $4::uuid)
     )
 )
 select

@@ -5,9 +5,9 @@ select
   log.request_id as "requestId", log.layout,
   array(select (rejection ->> 'index')::integer from json_array_elements(log.rejections) as rejection)
     || array(
-      select held.record_index from bellhop.quarantine as held
-      where held.bucket = $1::smallint and held.request_id = log.request_id
-        and (held.state <> 'r' or held.resolved_by > $3::uuid)
+      select quarantine.record_index from bellhop.quarantine
+      where quarantine.bucket = $1::smallint and quarantine.request_id = log.request_id
+        and (quarantine.state <> 'r' or quarantine.resolved_by > $3::uuid)
     )
     || coalesce(version.indexes, '{}') as known
 from bellhop.accept_log as log

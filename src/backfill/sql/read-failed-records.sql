@@ -10,12 +10,12 @@ from (
   where log.bucket = $1::smallint and log.request_id = any ($2::uuid[]) and log.kind = 'b'
   union all
   select
-    held.request_id, held.record_index,
-    case when held.state = 'd' and held.resolved_by <= $3::uuid then 'discarded' else 'quarantined' end,
-    held.key, held.code, held.message
-  from bellhop.quarantine as held
-  where held.bucket = $1::smallint and held.request_id = any ($2::uuid[])
-    and (held.state <> 'r' or held.resolved_by > $3::uuid)
+    quarantine.request_id, quarantine.record_index,
+    case when quarantine.state = 'd' and quarantine.resolved_by <= $3::uuid then 'discarded' else 'quarantined' end,
+    quarantine.key, quarantine.code, quarantine.message
+  from bellhop.quarantine
+  where quarantine.bucket = $1::smallint and quarantine.request_id = any ($2::uuid[])
+    and (quarantine.state <> 'r' or quarantine.resolved_by > $3::uuid)
 ) as failed
 where (failed.request_id, failed.record_index) > ($4::uuid, $5::integer)
 order by failed.request_id, failed.record_index

@@ -1,4 +1,4 @@
--- As read-missing-dates, all of them, as of the request $5: by versions that were received up to it, and are not held as of then.
+-- As read-missing-dates, all of them, as of the request $5: by versions that were received up to it, and are not quarantined as of then.
 select day.date::date::text as date
 from generate_series($3::date, $4::date, interval '1 day') as day (date)
 where to_char(day.date, 'YYYY-MM-DD') not in (
@@ -6,9 +6,9 @@ where to_char(day.date, 'YYYY-MM-DD') not in (
   from bellhop_state.inventory_version as version
   where version.bucket = $1::smallint and version.property_id = $2 and version.request_id <= $5::uuid
     and not exists (
-      select from bellhop.quarantine as held
-      where held.bucket = $1::smallint and held.request_id = version.request_id and held.record_index = version.record_index
-        and (held.state <> 'r' or held.resolved_by > $5::uuid)
+      select from bellhop.quarantine
+      where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
+        and (quarantine.state <> 'r' or quarantine.resolved_by > $5::uuid)
     )
 )
 order by day.date

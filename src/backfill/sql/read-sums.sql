@@ -36,14 +36,14 @@ left join lateral (
 left join lateral (
   select
     count(*) as all,
-    count(*) filter (where held.outcome = 'a') as applied,
-    count(*) filter (where held.outcome = 'u') as unchanged,
-    count(*) filter (where held.outcome = 's') as stale,
-    count(*) filter (where held.outcome = 'd') as duplicate,
-    count(*) filter (where held.outcome = 'x') as discarded
-  from bellhop.quarantine as held
-  where held.bucket = $1::smallint and held.request_id = batch.request_id
-    and held.state <> 'h' and held.resolved_by <= $3::uuid
+    count(*) filter (where quarantine.outcome = 'a') as applied,
+    count(*) filter (where quarantine.outcome = 'u') as unchanged,
+    count(*) filter (where quarantine.outcome = 's') as stale,
+    count(*) filter (where quarantine.outcome = 'd') as duplicate,
+    count(*) filter (where quarantine.outcome = 'x') as discarded
+  from bellhop.quarantine
+  where quarantine.bucket = $1::smallint and quarantine.request_id = batch.request_id
+    and quarantine.state <> 'q' and quarantine.resolved_by <= $3::uuid
 ) as resolved on outcome.quarantined > 0
 where batch.bucket = $1::smallint and batch.backfill_id = $2::uuid and batch.request_id <= $3::uuid
 group by batch.resource

@@ -88,19 +88,19 @@ const countIntakeWithin = namedStatement(
     and (property.client_code || E'\\n*' = any ($3) or property.client_code || E'\\n' || property.property_code = any ($3))
   group by 1, 2`,
 );
-const countHeldWithin = namedStatement(
-  "count-held-within",
-  `select count(*)::integer as held from (
-    select 1 from bellhop.quarantine as held join bellhop.property as property using (property_id)
-    where held.state = 'h'
+const countWithin = namedStatement(
+  "count-quarantined-within",
+  `select count(*)::integer as records from (
+    select 1 from bellhop.quarantine join bellhop.property as property using (property_id)
+    where quarantine.state = 'q'
       and (property.client_code || E'\\n*' = any ($2) or property.client_code || E'\\n' || property.property_code = any ($2))
     limit $1
   ) as counted`,
 );
-/** How many records are held, $1 at most. An index-only scan of quarantine_held_order. (Citus gathers no rows without a column.) */
-const countHeld = namedStatement(
-  "count-held",
-  `select count(*)::integer as held from (select 1 from bellhop.quarantine where state = 'h' limit $1) as counted`,
+/** How many records are quarantined, $1 at most. An index-only scan of quarantine_unresolved_order. (Citus gathers no rows without a column.) */
+const countQuarantined = namedStatement(
+  "count-quarantined",
+  `select count(*)::integer as records from (select 1 from bellhop.quarantine where state = 'q' limit $1) as counted`,
 );
 
 const MINUTE_MS = 60_000;
@@ -111,7 +111,7 @@ const SETTLED_AFTER_MS = 2 * MINUTE_MS;
 const MINUTES_AT_ONCE = 5;
 /** A look that has taken so long leaves the older minutes to the next one. */
 const LOOK_MS_MAX = 300;
-const HELD_COUNTED_MAX = 10_000;
+const COUNTED_MAX = 10_000;
 
 type MinuteRates = Readonly<Record<Resource, Rates>>;
 
@@ -121,7 +121,7 @@ interface Intake {
   /** The last hour, oldest first; the last one is still growing. */
   readonly minutes: readonly IntakeMinute[];
   readonly lag: ApplyLag;
-  readonly held: number;
+  readonly quarantined: number;
 }
 
 interface CountRow extends Rates {
@@ -159,12 +159,12 @@ export async function lookWithin(
     values: [lowestIdAt(oldest), lowestIdAt(newest + MINUTE_MS), keys],
   });
   const counted = ratesByMinute(rows);
-  const held = await pool.query<{ held: number }>({ ...countHeldWithin, values: [HELD_COUNTED_MAX, keys] });
+  const found = await pool.query<{ records: number }>({ ...countWithin, values: [COUNTED_MAX, keys] });
   const minutes = Array.from({ length: MINUTES }, (_, at) => oldest + at * MINUTE_MS).map((minute) => ({
     minute: new Date(minute).toISOString(),
     resources: counted.get(minute) ?? nothing(),
   }));
-  return { now: now.toISOString(), minutes, lag: await read(), held: held.rows[0]?.held ?? 0 };
+  return { now: now.toISOString(), minutes, lag: await read(), quarantined: found.rows[0]?.records ?? 0 };
 }
 
 /**
@@ -195,12 +195,12 @@ export class IntakeMeter {
     const oldest = newest - (MINUTES - 1) * MINUTE_MS;
     await this.#fill(oldest, newest, now.getTime());
     const lag = await read();
-    const held = await this.#pool.query<{ held: number }>({ ...countHeld, values: [HELD_COUNTED_MAX] });
+    const found = await this.#pool.query<{ records: number }>({ ...countQuarantined, values: [COUNTED_MAX] });
     return {
       now: now.toISOString(),
       minutes: Array.from({ length: MINUTES }, (_, at) => this.#minuteAt(oldest + at * MINUTE_MS)),
       lag,
-      held: held.rows[0]?.held ?? 0,
+      quarantined: found.rows[0]?.records ?? 0,
     };
   }
 

@@ -79,14 +79,14 @@ const listStatement = namedStatement(
   limit $5`,
 );
 /**
- * Records held of the properties $2 in the buckets $1: one row each, $3 at most of all of them together. Property numbers are
- * those of one bucket each. An index-only scan of quarantine_held.
+ * Quarantined records of the properties $2 in the buckets $1: one row each, $3 at most of all of them together. Property numbers are
+ * those of one bucket each. An index-only scan of quarantine_unresolved.
  */
-const findHeldStatement = namedStatement(
-  "find-held-of-properties",
+const findQuarantined = namedStatement(
+  "find-quarantined-of-properties",
   `select property_id as "propertyId"
   from bellhop.quarantine
-  where state = 'h' and bucket = any ($1::smallint[]) and property_id = any ($2::integer[])
+  where state = 'q' and bucket = any ($1::smallint[]) and property_id = any ($2::integer[])
   limit $3`,
 );
 const listCodesStatement = namedStatement(
@@ -99,12 +99,12 @@ const listCodesStatement = namedStatement(
   limit $1`,
 );
 
-/** A property that a batch has named, and how many of its records are held; those of a page are counted to 10,000 in all. */
+/** A property that a batch has named, and how many of its records are quarantined; those of a page are counted to 10,000 in all. */
 interface PropertyRow extends Property {
   readonly clientCode: string;
   readonly propertyCode: string;
   readonly createdAt: Date;
-  readonly held: number;
+  readonly quarantined: number;
 }
 
 /** Which properties are wanted. */
@@ -119,17 +119,20 @@ interface PropertyFilter {
 export const PROPERTY_POSITION: PositionShape = [isKey, isKey];
 
 const CLIENT_CODES_MAX = 1_000;
-const HELD_COUNTED_MAX = 10_000;
+const COUNTED_MAX = 10_000;
 
-async function withHeld(pool: pg.Pool, page: readonly Omit<PropertyRow, "held">[]): Promise<PropertyRow[]> {
+async function withQuarantined(
+  pool: pg.Pool,
+  page: readonly Omit<PropertyRow, "quarantined">[],
+): Promise<PropertyRow[]> {
   const buckets = [...new Set(page.map(({ bucket }) => bucket))];
   const { rows } = await pool.query<{ propertyId: number }>({
-    ...findHeldStatement,
-    values: [buckets, page.map(({ propertyId }) => propertyId), HELD_COUNTED_MAX],
+    ...findQuarantined,
+    values: [buckets, page.map(({ propertyId }) => propertyId), COUNTED_MAX],
   });
-  const held = new Map<number, number>();
-  for (const { propertyId } of rows) held.set(propertyId, (held.get(propertyId) ?? 0) + 1);
-  return page.map((property) => ({ ...property, held: held.get(property.propertyId) ?? 0 }));
+  const quarantined = new Map<number, number>();
+  for (const { propertyId } of rows) quarantined.set(propertyId, (quarantined.get(propertyId) ?? 0) + 1);
+  return page.map((property) => ({ ...property, quarantined: quarantined.get(property.propertyId) ?? 0 }));
 }
 
 /** One page of properties, by their codes. */
@@ -139,7 +142,7 @@ export async function listProperties(
   start: Position | null,
   limit: number,
 ): Promise<{ rows: PropertyRow[]; next: Position | null }> {
-  const { rows } = await pool.query<Omit<PropertyRow, "held">>({
+  const { rows } = await pool.query<Omit<PropertyRow, "quarantined">>({
     ...listStatement,
     values: [
       clientCode ?? null,
@@ -152,7 +155,7 @@ export async function listProperties(
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    rows: await withHeld(pool, page),
+    rows: await withQuarantined(pool, page),
     next: rows.length > limit && last !== undefined ? [last.clientCode, last.propertyCode] : null,
   };
 }

@@ -352,7 +352,7 @@ const READ_QUARANTINED = namedStatement(
   "read-quarantined",
   `select code, count(*)::integer as count, min(request_id::text) as oldest
   from (
-    select code, request_id from bellhop.quarantine where state = 'h' order by request_id limit $1
+    select code, request_id from bellhop.quarantine where state = 'q' order by request_id limit $1
   ) as quarantined
   group by code
   order by 2 desc, code`,

@@ -41,7 +41,7 @@ const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
 const NO_FEEDS = { feeds: 0, feeds_silent: 0, feed_silence_longest_seconds: 0 };
 
 /** More than that is a fault of a feed, and counting on would cost the database more each time. */
-const HELD_MAX = 100_000;
+const QUARANTINED_MAX = 100_000;
 
 /** What may change within seconds, and costs some milliseconds to see. */
 const OFTEN: readonly Look[] = [
@@ -98,8 +98,8 @@ const SELDOM: readonly Look[] = [
     see: asks(
       "survey-quarantine",
       `select count(*)::integer as quarantine_held_records
-      from (select 1 from bellhop.quarantine where state = 'h' limit $1) as record`,
-      HELD_MAX,
+      from (select 1 from bellhop.quarantine where state = 'q' limit $1) as record`,
+      QUARANTINED_MAX,
     ),
   },
   {

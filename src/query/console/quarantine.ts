@@ -20,42 +20,42 @@ import {
 import { findRequest, readPayload } from "./requests.ts";
 
 /**
- * The next $5 held records after ($3, $4), oldest first; of one client code ($1) and property code ($2) where given,
+ * The next $5 quarantined records after ($3, $4), oldest first; of one client code ($1) and property code ($2) where given,
  * within $6 (`Scope.keys`).
- * Plan: an index scan of quarantine_held_order, or of one property quarantine_held and a sort.
+ * Plan: an index scan of quarantine_unresolved_order, or of one property quarantine_unresolved and a sort.
  */
 const listStatement = namedStatement(
-  "list-held-page",
-  `select held.request_id as "requestId", held.record_index as "index", property.client_code as "clientCode",
-    property.property_code as "propertyCode", held.resource, held.key, held.code, held.message, held.state,
-    held.resolved_at as "resolvedAt"
-  from bellhop.quarantine as held left join bellhop.property using (property_id)
-  where held.state = 'h' and (held.request_id, held.record_index) > ($3::uuid, $4::integer)
+  "list-quarantined-page",
+  `select quarantine.request_id as "requestId", quarantine.record_index as "index", property.client_code as "clientCode",
+    property.property_code as "propertyCode", quarantine.resource, quarantine.key, quarantine.code, quarantine.message, quarantine.state,
+    quarantine.resolved_at as "resolvedAt"
+  from bellhop.quarantine left join bellhop.property using (property_id)
+  where quarantine.state = 'q' and (quarantine.request_id, quarantine.record_index) > ($3::uuid, $4::integer)
     and ($1::text is null or property.client_code = $1)
     and ($2::text is null or property.property_code = $2)
     and ($6::text[] is null or property.client_code || E'\\n*' = any ($6)
       or property.client_code || E'\\n' || property.property_code = any ($6))
-  order by held.request_id, held.record_index
+  order by quarantine.request_id, quarantine.record_index
   limit $5`,
 );
-/** One record that is or was held, by request and index, whichever bucket it lies in. */
+/** One record that is or was quarantined, by request and index, whichever bucket it lies in. */
 const readOneStatement = namedStatement(
   "read-quarantined",
-  `select held.bucket, held.request_id as "requestId", held.record_index as "index", property.client_code as "clientCode",
-    property.property_code as "propertyCode", held.resource, held.key, held.code, held.message, held.state,
-    held.resolved_at as "resolvedAt"
-  from bellhop.quarantine as held left join bellhop.property using (property_id)
-  where held.request_id = $1 and held.record_index = $2`,
+  `select quarantine.bucket, quarantine.request_id as "requestId", quarantine.record_index as "index", property.client_code as "clientCode",
+    property.property_code as "propertyCode", quarantine.resource, quarantine.key, quarantine.code, quarantine.message, quarantine.state,
+    quarantine.resolved_at as "resolvedAt"
+  from bellhop.quarantine left join bellhop.property using (property_id)
+  where quarantine.request_id = $1 and quarantine.record_index = $2`,
 );
 
 interface Row extends Omit<QuarantineItem, "resource" | "receivedAt" | "state" | "resolvedAt"> {
   readonly bucket?: number;
   readonly resource: ResourceLetter;
-  readonly state: "h" | "r" | "d";
+  readonly state: "q" | "r" | "d";
   readonly resolvedAt: Date | null;
 }
 
-const STATES = { h: "held", r: "released", d: "discarded" } as const;
+const STATES = { q: "quarantined", r: "released", d: "discarded" } as const;
 
 function itemOf(row: Row): QuarantineItem {
   const { bucket: _, resource, state, resolvedAt, ...own } = row;
@@ -73,7 +73,7 @@ const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 
 const BEGINNING: Position = ["00000000-0000-0000-0000-000000000000", -1];
 
-/** One page of the records held now, oldest first; of one client code and property code where given. */
+/** One page of the records quarantined now, oldest first; of one client code and property code where given. */
 async function listQuarantine(
   pool: pg.Pool,
   codes: { readonly clientCode: string | undefined; readonly propertyCode: string | undefined },
@@ -87,7 +87,7 @@ async function listQuarantine(
   return firstOf(rows.map(itemOf), limit, ({ requestId, index }) => [requestId, index]);
 }
 
-/** A record that is or was held, where it lies and what it is; undefined when it never was. */
+/** A record that is or was quarantined, where it lies and what it is; undefined when it never was. */
 async function findQuarantined(
   pool: pg.Pool,
   requestId: string,
@@ -121,7 +121,7 @@ async function requireQuarantined(
   const isPlace = isUuid(requestId) && /^\d{1,6}$/.test(text);
   const found = isPlace ? await findQuarantined(context.pool, requestId, Number(text)) : undefined;
   if (found !== undefined && isWithin(operator.scope, found.item)) return found;
-  throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was held." });
+  throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was quarantined." });
 }
 
 async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: Told): Promise<ResolveAnswer> {
@@ -130,7 +130,7 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
     throw new ConsoleError("bellhop.console.InvalidInput", { message: "A discard needs a reason." });
   }
   const { item, bucket, resourceLetter } = await requireQuarantined(parts, told);
-  if (item.state !== "held") {
+  if (item.state !== "quarantined") {
     const message = `This record was ${item.state} already.`;
     throw new ConsoleError("bellhop.console.Conflict", { message });
   }

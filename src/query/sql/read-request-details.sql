@@ -2,7 +2,7 @@
 -- Plan: for each of its parts (64 at most) one scan of its details and rejections, and quarantine's primary key.
 select
   detail.record_index as "index", detail.code, detail.message, detail.warnings, detail.violations,
-  detail.violation_total as "violationTotal", held.outcome, held.resolved_at as "resolvedAt"
+  detail.violation_total as "violationTotal", quarantine.outcome, quarantine.resolved_at as "resolvedAt"
 from bellhop.accept_log as t
 left join bellhop.request_outcome as outcome on outcome.bucket = t.bucket and outcome.request_id = t.request_id
 cross join lateral (
@@ -18,6 +18,6 @@ cross join lateral (
   from json_array_elements(t.rejections) as rejection
   where (rejection ->> 'index')::integer = any ($4::integer[])
 ) as detail
-left join bellhop.quarantine as held
-  on held.bucket = t.bucket and held.request_id = t.request_id and held.record_index = detail.record_index
+left join bellhop.quarantine
+  on quarantine.bucket = t.bucket and quarantine.request_id = t.request_id and quarantine.record_index = detail.record_index
 where t.request_id = $2 and t.client_id = $1 and t.kind = 'b' and t.bucket = any ($3::smallint[]) /* and its bucket */

@@ -37,13 +37,13 @@ cross join lateral (
   left join lateral (
     select
       count(*) as all,
-      count(*) filter (where held.outcome = 'a') as applied,
-      count(*) filter (where held.outcome = 'u') as unchanged,
-      count(*) filter (where held.outcome = 's') as stale,
-      count(*) filter (where held.outcome = 'd') as duplicate,
-      count(*) filter (where held.outcome = 'x') as discarded
-    from bellhop.quarantine as held
-    where held.bucket = log.bucket and held.request_id = log.request_id and held.state <> 'h'
+      count(*) filter (where quarantine.outcome = 'a') as applied,
+      count(*) filter (where quarantine.outcome = 'u') as unchanged,
+      count(*) filter (where quarantine.outcome = 's') as stale,
+      count(*) filter (where quarantine.outcome = 'd') as duplicate,
+      count(*) filter (where quarantine.outcome = 'x') as discarded
+    from bellhop.quarantine
+    where quarantine.bucket = log.bucket and quarantine.request_id = log.request_id and quarantine.state <> 'q'
   ) as resolved on letters.quarantined > 0
   where log.request_id = wanted.request_id and log.client_id = wanted.client_id and log.kind = 'b'
   having count(*) > 0

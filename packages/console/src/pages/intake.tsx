@@ -32,7 +32,7 @@ export function IntakePage() {
 }
 
 function Intake({ answer }: { answer: IntakeAnswer }) {
-  const { lag, held, minutes, lastBatches } = answer;
+  const { lag, quarantined, minutes, lastBatches } = answer;
   const may = useMay();
   const counted = minutes.filter(({ resources }) => resources !== null);
   // The newest minute is still growing.
@@ -67,13 +67,13 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           },
           {
             name: "In quarantine",
-            value: writeCount(held),
+            value: writeCount(quarantined),
             note:
-              held === 0 ? (
+              quarantined === 0 ? (
                 "none"
               ) : (
                 <Link to="/quarantine">
-                  {may("resolve-quarantine") ? "decide on" : "see"} {held === 1 ? "it" : "them"}
+                  {may("resolve-quarantine") ? "decide on" : "see"} {quarantined === 1 ? "it" : "them"}
                 </Link>
               ),
           },

@@ -27,10 +27,10 @@ const COLUMNS: readonly Column<PropertyItem>[] = [
     head: "Quarantined",
     end: true,
     cell: (property) =>
-      property.held === 0 ? (
+      property.quarantined === 0 ? (
         <span className="muted">0</span>
       ) : (
-        <Link to={propertyPath("/quarantine", property)}>{writeCount(property.held)}</Link>
+        <Link to={propertyPath("/quarantine", property)}>{writeCount(property.quarantined)}</Link>
       ),
   },
   {
@@ -68,7 +68,7 @@ export function PropertiesPage() {
         )
       }
       lines={10}
-      csv="clientCode propertyCode inventoriesState inventoriesLast reservationsState reservationsLast groupsState groupsLast held"
+      csv="clientCode propertyCode inventoriesState inventoriesLast reservationsState reservationsLast groupsState groupsLast quarantined"
       csvRow={(item) =>
         Object.assign(
           { ...item },

@@ -68,14 +68,14 @@ export function QuarantinePage() {
 type Decision = "release" | "discard";
 const RENEWED_MS = 500;
 
-export function HeldRecordPage({ params }: { params: { requestId: string; index: string } }) {
+export function QuarantinedRecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
   // A decision takes effect within moments.
   const [decided, setDecided] = useState(false);
   const may = useMay();
   const path = `quarantine/${requestId}/${index}`;
   const asked = useAnswer<QuarantineAnswer>(path, {
-    againMs: (answer) => (decided && answer?.state === "held" ? RENEWED_MS : undefined),
+    againMs: (answer) => (decided && answer?.state === "quarantined" ? RENEWED_MS : undefined),
   });
   const button = (decision: Decision, text: string) => (
     <DialogButton text={text} kind={decision === "release" ? "main" : "danger"}>
@@ -90,7 +90,7 @@ export function HeldRecordPage({ params }: { params: { requestId: string; index:
       crumbs={[{ to: "/quarantine", text: "Quarantine" }]}
       asked={asked}
       actions={({ state }) =>
-        state === "held" &&
+        state === "quarantined" &&
         !decided &&
         may("resolve-quarantine") && (
           <>
@@ -100,15 +100,15 @@ export function HeldRecordPage({ params }: { params: { requestId: string; index:
         )
       }
     >
-      {(answer) => <HeldRecord answer={answer} />}
+      {(answer) => <QuarantinedRecord answer={answer} />}
     </DetailPage>
   );
 }
 
-function HeldRecord({ answer }: { answer: QuarantineAnswer }) {
+function QuarantinedRecord({ answer }: { answer: QuarantineAnswer }) {
   return (
     <>
-      {answer.state === "held" ? (
+      {answer.state === "quarantined" ? (
         <Notice tone="warn" title={answer.message}>
           <code className="small">{answer.code}</code>
         </Notice>
@@ -125,7 +125,7 @@ function HeldRecord({ answer }: { answer: QuarantineAnswer }) {
       )}
       <Facts
         facts={{
-          State: <Badge tone={answer.state === "held" ? "warn" : "plain"}>{answer.state}</Badge>,
+          State: <Badge tone={answer.state === "quarantined" ? "warn" : "plain"}>{answer.state}</Badge>,
           Received: <Instant at={answer.receivedAt} />,
           Decided: answer.resolvedAt && <Instant at={answer.resolvedAt} />,
           Resource: answer.resource,

@@ -41,7 +41,7 @@ left join (
     count(*) filter (where outcome = 'd') as duplicate,
     count(*) filter (where outcome = 'x') as discarded
   from bellhop.quarantine
-  where state <> 'h' and request_id = any ($2::uuid[])
+  where state <> 'q' and request_id = any ($2::uuid[])
   group by bucket, request_id
 ) as resolved on resolved.bucket = log.bucket and resolved.request_id = log.request_id
 where log.request_id = any ($2::uuid[]) and log.client_id = any ($1::text[]) and log.kind = 'b'
