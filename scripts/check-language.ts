@@ -25,7 +25,14 @@ const BANNED: readonly (readonly [RegExp, string])[] = [
   [/\bhow far it goes\b/, "capacity"],
   [/\bgiven back\b/, "released, returned"],
   [/\bpass(?:ed|es)? over\b/, "drain, skip"],
-  [/\bheld aside\b/, "quarantined"],
+  [
+    /\bheld[ _-]?(?:aside|in quarantine|records?|entry|rows?)\b|\b(?:list|count|resolve)[ _-]?held\b|\bquarantine_held(?!_records)/,
+    "quarantined",
+  ],
+  [
+    /\b(?:known|canonical|status|map|unmap)[ _-]?labels?\b|\blabel(?:led)?[ _-]?(?:resource|mapping|meaning)s?\b/,
+    "status, status mapping",
+  ],
   [/\bexchanges? of nights\b/, "ledger delta"],
   [/\bwhat became of\b/, "outcome"],
 ];

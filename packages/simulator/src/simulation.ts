@@ -29,7 +29,7 @@ const INVALID = [
   },
 ] as const;
 
-interface Held {
+interface Delayed {
   readonly fault: SendingFault;
   readonly record: SimulatedRecord;
   readonly reservation: Reservation;
@@ -39,22 +39,22 @@ interface Held {
 
 const secondsOf = ({ day, second }: SimulatedRecord): number => day * DAY_SECONDS + second;
 
-/** Holds records back, sends them again or breaks them. */
+/** Delays records, sends them again or breaks them. */
 class FaultySending {
   readonly #faults: HotelFaults;
-  #held: Held[] = [];
+  #delayed: Delayed[] = [];
 
   constructor(faults: HotelFaults) {
     this.#faults = faults;
   }
 
-  /** Held records that are due, before the day's own; all at the end. */
+  /** Delayed records that are due, before the day's own; all at the end. */
   release(today: number, isEnd: boolean): SimulatedRecord[] {
-    const isDue = ({ until, record, reservation }: Held) =>
+    const isDue = ({ until, record, reservation }: Delayed) =>
       isEnd || (until === undefined ? reservation.sentAt > secondsOf(record) : until <= today);
-    const due = this.#held.filter(isDue);
-    this.#held = this.#held.filter((held) => !isDue(held));
-    for (const held of due) this.#account(held, today);
+    const due = this.#delayed.filter(isDue);
+    this.#delayed = this.#delayed.filter((delayed) => !isDue(delayed));
+    for (const delayed of due) this.#account(delayed, today);
     return due.map(({ record }) => record);
   }
 
@@ -91,10 +91,10 @@ class FaultySending {
     today: number,
   ): readonly SimulatedRecord[] {
     const { random } = this.#faults;
-    const hold = (until: number | undefined) => this.#held.push({ fault, record, reservation, until });
-    if (fault === "out-of-order") hold(undefined);
-    else if (fault === "late") hold(today + random.between(1, LATE_DAYS_MAX));
-    else hold(today + 1);
+    const delay = (until: number | undefined) => this.#delayed.push({ fault, record, reservation, until });
+    if (fault === "out-of-order") delay(undefined);
+    else if (fault === "late") delay(today + random.between(1, LATE_DAYS_MAX));
+    else delay(today + 1);
     if (fault === "duplicate") {
       reservation.sentAt = secondsOf(record);
       return [record];
@@ -105,8 +105,8 @@ class FaultySending {
     return [{ ...record, json: Buffer.from(record.json.toString().replace(from, to)) }];
   }
 
-  /** Only now is it known whether the held record is stale. */
-  #account({ fault, record, reservation }: Held, today: number): void {
+  /** Only now is it known whether the delayed record is stale. */
+  #account({ fault, record, reservation }: Delayed, today: number): void {
     const isStale = reservation.sentAt > secondsOf(record);
     if (!isStale) reservation.sentAt = secondsOf(record);
     if (fault === "duplicate") this.#plant(fault, record, today, { outcome: "duplicate" });
