@@ -749,6 +749,11 @@ AS $function$
       ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
         net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
     $function$;
+CREATE OR REPLACE FUNCTION analytics.facts_of(facts text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$select facts::text[]$function$;
 CREATE OR REPLACE FUNCTION analytics.first_request_id_after(instant timestamp with time zone)
  RETURNS uuid
  LANGUAGE sql
@@ -1271,28 +1276,28 @@ create view analytics.stored_group_version as
     group_version.status,
     group_version.from_date,
     group_version.to_date,
-    (typed.facts).name AS name,
-    (typed.facts).master_group_code AS master_group_code,
-    (typed.facts).booking_date AS booking_date,
-    (typed.facts).start_date AS start_date,
-    (typed.facts).end_date AS end_date,
-    (typed.facts).cutoff_days AS cutoff_days,
-    (typed.facts).cutoff_date AS cutoff_date,
-    (typed.facts).group_type_code AS group_type_code,
-    (typed.facts).pickup_type_code AS pickup_type_code,
-    (typed.facts).market_segment_code AS market_segment_code,
-    (typed.facts).rate_code AS rate_code,
-    (typed.facts).occupancy_date AS occupancy_date,
-    (typed.facts).room_type_code AS room_type_code,
-    (typed.facts).blocks AS blocks,
-    (typed.facts).pickup AS pickup,
-    (typed.facts).original_blocks AS original_blocks,
-    (typed.facts).single_person_rate AS single_person_rate,
-    (typed.facts).two_person_rate AS two_person_rate,
-    (typed.facts).currency_code AS currency_code
+    given.fact[1] AS name,
+    given.fact[2] AS master_group_code,
+    given.fact[3]::date AS booking_date,
+    given.fact[4]::date AS start_date,
+    given.fact[5]::date AS end_date,
+    given.fact[6]::integer AS cutoff_days,
+    given.fact[7]::date AS cutoff_date,
+    given.fact[8] AS group_type_code,
+    given.fact[9] AS pickup_type_code,
+    given.fact[10] AS market_segment_code,
+    given.fact[11] AS rate_code,
+    (('{'::text || given.fact[12]) || '}'::text)::date[] AS occupancy_date,
+    (('{'::text || given.fact[13]) || '}'::text)::text[] AS room_type_code,
+    (('{'::text || given.fact[14]) || '}'::text)::integer[] AS blocks,
+    (('{'::text || given.fact[15]) || '}'::text)::integer[] AS pickup,
+    (('{'::text || given.fact[16]) || '}'::text)::integer[] AS original_blocks,
+    (('{'::text || given.fact[17]) || '}'::text)::numeric[] AS single_person_rate,
+    (('{'::text || given.fact[18]) || '}'::text)::numeric[] AS two_person_rate,
+    (('{'::text || given.fact[19]) || '}'::text)::text[] AS currency_code
    FROM bellhop_state.group_version
-     CROSS JOIN LATERAL ( SELECT group_version.facts::bellhop.group_facts AS facts
-         OFFSET 0) typed;
+     CROSS JOIN LATERAL ( SELECT analytics.facts_of(group_version.facts) AS fact
+         OFFSET 0) given;
 create view analytics.stored_inventory_version as
  SELECT inventory_version.bucket,
     inventory_version.property_id,
@@ -1307,18 +1312,18 @@ create view analytics.stored_inventory_version as
     inventory_version.status,
     inventory_version.from_date,
     inventory_version.to_date,
-    (typed.facts).occupancy_date AS occupancy_date,
-    (typed.facts).room_type_code AS room_type_code,
-    (typed.facts).is_virtual AS is_virtual,
-    (typed.facts).room_type_capacity AS room_type_capacity,
-    (typed.facts).rooms_not_available_maintenance AS rooms_not_available_maintenance,
-    (typed.facts).rooms_not_available_other AS rooms_not_available_other,
-    (typed.facts).rooms_sold AS rooms_sold,
-    (typed.facts).transient_sold AS transient_sold,
-    (typed.facts).group_sold AS group_sold
+    given.fact[1]::date AS occupancy_date,
+    (('{'::text || given.fact[2]) || '}'::text)::text[] AS room_type_code,
+    (('{'::text || given.fact[3]) || '}'::text)::boolean[] AS is_virtual,
+    (('{'::text || given.fact[4]) || '}'::text)::integer[] AS room_type_capacity,
+    (('{'::text || given.fact[5]) || '}'::text)::integer[] AS rooms_not_available_maintenance,
+    (('{'::text || given.fact[6]) || '}'::text)::integer[] AS rooms_not_available_other,
+    (('{'::text || given.fact[7]) || '}'::text)::integer[] AS rooms_sold,
+    (('{'::text || given.fact[8]) || '}'::text)::integer[] AS transient_sold,
+    (('{'::text || given.fact[9]) || '}'::text)::integer[] AS group_sold
    FROM bellhop_state.inventory_version
-     CROSS JOIN LATERAL ( SELECT inventory_version.facts::bellhop.inventory_facts AS facts
-         OFFSET 0) typed;
+     CROSS JOIN LATERAL ( SELECT analytics.facts_of(inventory_version.facts) AS fact
+         OFFSET 0) given;
 create view analytics.stored_property as
  SELECT property_id,
     bucket,
@@ -1339,42 +1344,42 @@ create view analytics.stored_reservation_version as
     reservation_version.status,
     reservation_version.from_date,
     reservation_version.to_date,
-    (typed.facts).confirmation_number AS confirmation_number,
-    (typed.facts).booking_time AS booking_time,
-    (typed.facts).cancellation_time AS cancellation_time,
-    (typed.facts).number_of_rooms AS number_of_rooms,
-    (typed.facts).multi_reservation_id AS multi_reservation_id,
-    (typed.facts).share_id AS share_id,
-    (typed.facts).channel AS channel,
-    (typed.facts).nationality AS nationality,
-    (typed.facts).arrival_date AS arrival_date,
-    (typed.facts).departure_date AS departure_date,
-    (typed.facts).room_type_code AS room_type_code,
-    (typed.facts).booked_room_type_code AS booked_room_type_code,
-    (typed.facts).market_segment_code AS market_segment_code,
-    (typed.facts).group_block_code AS group_block_code,
-    (typed.facts).source_booking_code AS source_booking_code,
-    (typed.facts).rate_code AS rate_code,
-    (typed.facts).currency_code AS currency_code,
-    (typed.facts).number_of_adults AS number_of_adults,
-    (typed.facts).number_of_children AS number_of_children,
-    (typed.facts).rate_stay_index AS rate_stay_index,
-    (typed.facts).rate_start_date AS rate_start_date,
-    (typed.facts).rate_end_date AS rate_end_date,
-    (typed.facts).rate_value AS rate_value,
-    (typed.facts).gross_rate_value AS gross_rate_value,
-    (typed.facts).revenue_date AS revenue_date,
-    (typed.facts).net_room_revenue AS net_room_revenue,
-    (typed.facts).net_food_revenue AS net_food_revenue,
-    (typed.facts).net_beverage_revenue AS net_beverage_revenue,
-    (typed.facts).net_other_revenue AS net_other_revenue,
-    (typed.facts).net_ticket_price AS net_ticket_price,
-    (typed.facts).ticket_price AS ticket_price,
-    (typed.facts).net_total_revenue AS net_total_revenue,
-    (typed.facts).gross_total_revenue AS gross_total_revenue
+    given.fact[1] AS confirmation_number,
+    given.fact[2]::timestamp with time zone AS booking_time,
+    given.fact[30]::timestamp with time zone AS cancellation_time,
+    given.fact[3]::integer AS number_of_rooms,
+    given.fact[32] AS multi_reservation_id,
+    given.fact[33] AS share_id,
+    given.fact[4] AS channel,
+    given.fact[5] AS nationality,
+    (('{'::text || given.fact[6]) || '}'::text)::date[] AS arrival_date,
+    (('{'::text || given.fact[7]) || '}'::text)::date[] AS departure_date,
+    (('{'::text || given.fact[8]) || '}'::text)::text[] AS room_type_code,
+    (('{'::text || given.fact[9]) || '}'::text)::text[] AS booked_room_type_code,
+    (('{'::text || given.fact[10]) || '}'::text)::text[] AS market_segment_code,
+    (('{'::text || given.fact[31]) || '}'::text)::text[] AS group_block_code,
+    (('{'::text || given.fact[11]) || '}'::text)::text[] AS source_booking_code,
+    (('{'::text || given.fact[12]) || '}'::text)::text[] AS rate_code,
+    (('{'::text || given.fact[13]) || '}'::text)::text[] AS currency_code,
+    (('{'::text || given.fact[14]) || '}'::text)::integer[] AS number_of_adults,
+    (('{'::text || given.fact[15]) || '}'::text)::integer[] AS number_of_children,
+    (('{'::text || given.fact[16]) || '}'::text)::integer[] AS rate_stay_index,
+    (('{'::text || given.fact[17]) || '}'::text)::date[] AS rate_start_date,
+    (('{'::text || given.fact[18]) || '}'::text)::date[] AS rate_end_date,
+    (('{'::text || given.fact[19]) || '}'::text)::numeric[] AS rate_value,
+    (('{'::text || given.fact[20]) || '}'::text)::numeric[] AS gross_rate_value,
+    (('{'::text || given.fact[21]) || '}'::text)::date[] AS revenue_date,
+    (('{'::text || given.fact[22]) || '}'::text)::numeric[] AS net_room_revenue,
+    (('{'::text || given.fact[23]) || '}'::text)::numeric[] AS net_food_revenue,
+    (('{'::text || given.fact[24]) || '}'::text)::numeric[] AS net_beverage_revenue,
+    (('{'::text || given.fact[25]) || '}'::text)::numeric[] AS net_other_revenue,
+    (('{'::text || given.fact[26]) || '}'::text)::numeric[] AS net_ticket_price,
+    (('{'::text || given.fact[27]) || '}'::text)::numeric[] AS ticket_price,
+    (('{'::text || given.fact[28]) || '}'::text)::numeric[] AS net_total_revenue,
+    (('{'::text || given.fact[29]) || '}'::text)::numeric[] AS gross_total_revenue
    FROM bellhop_state.reservation_version
-     CROSS JOIN LATERAL ( SELECT reservation_version.facts::bellhop.reservation_facts AS facts
-         OFFSET 0) typed;
+     CROSS JOIN LATERAL ( SELECT analytics.facts_of(reservation_version.facts) AS fact
+         OFFSET 0) given;
 
 comment on view analytics.daily_revenue is 'Revenue of reservations by date, one row each, also of dates that are no night of a stay. Current state.';
 comment on view analytics.group_block_master is 'Group block masters, one row each. Current state.';

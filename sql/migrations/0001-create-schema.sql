@@ -577,83 +577,6 @@ insert into bellhop.instance (name, value)
 select name, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 from (values ('privacy.list'), ('privacy.names')) as key (name);
 
--- Typed facts as one text a version: the text form of a row of one composite type a resource, cast where it is read
--- (docs/decisions/0006). Written so, a version costs a quarter of what it does with a column a fact, and is half as large.
--- An array in which every element is null, or that has none, is null.
--- The types lie in the schema that a replay does not replace.
-
-create type bellhop.inventory_facts as (
-  occupancy_date date,
-  room_type_code text[],
-  is_virtual boolean[],
-  room_type_capacity integer[],
-  rooms_not_available_maintenance integer[],
-  rooms_not_available_other integer[],
-  rooms_sold integer[],
-  transient_sold integer[],
-  group_sold integer[]
-);
-create type bellhop.reservation_facts as (
-  confirmation_number text,
-  booking_time timestamptz,
-  cancellation_time timestamptz,
-  number_of_rooms integer,
-  multi_reservation_id text,
-  share_id text,
-  channel text,
-  nationality text,
-  -- one entry a room stay
-  arrival_date date[],
-  departure_date date[],
-  room_type_code text[],
-  booked_room_type_code text[],
-  market_segment_code text[],
-  group_block_code text[],
-  source_booking_code text[],
-  rate_code text[],
-  currency_code text[],
-  number_of_adults integer[],
-  number_of_children integer[],
-  -- one entry a rate: stay_index says whose
-  rate_stay_index integer[],
-  rate_start_date date[],
-  rate_end_date date[],
-  rate_value numeric[],
-  gross_rate_value numeric[],
-  -- one entry a daily revenue
-  revenue_date date[],
-  net_room_revenue numeric[],
-  net_food_revenue numeric[],
-  net_beverage_revenue numeric[],
-  net_other_revenue numeric[],
-  net_ticket_price numeric[],
-  ticket_price numeric[],
-  net_total_revenue numeric[],
-  gross_total_revenue numeric[]
-);
-create type bellhop.group_facts as (
-  name text,
-  master_group_code text,
-  booking_date date,
-  start_date date,
-  end_date date,
-  cutoff_days integer,
-  cutoff_date date,
-  group_type_code text,
-  pickup_type_code text,
-  market_segment_code text,
-  rate_code text,
-  -- one entry a group block
-  occupancy_date date[],
-  room_type_code text[],
-  blocks integer[],
-  pickup integer[],
-  original_blocks integer[],
-  single_person_rate numeric[],
-  two_person_rate numeric[],
-  currency_code text[]
-);
-
 -- The schema that a replay can rebuild from the log: positions, current records, versions.
 create schema bellhop_state;
 set local search_path = bellhop_state;
@@ -924,6 +847,12 @@ create function analytics.first_request_id_after(instant timestamptz) returns uu
     ) as after
   );
 
+-- The facts of a version are one text (docs/decisions/0006): that of an array, in which each fact has a place of its own (`columns` in
+-- packages/contract/src/record-plan.ts), and of a list what stands within the braces of its array. A fact beyond the end of the text is null, so
+-- that a release can add one. Immutable, as Citus asks of what it sends to workers.
+create function analytics.facts_of(facts text) returns text[]
+  language sql immutable strict parallel safe as 'select facts::text[]';
+
 -- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
 -- the state binds these five anew, and only these (src/apply/state/state-schema.ts).
 create view analytics.stored_property as
@@ -935,39 +864,46 @@ create view analytics.stored_current as
 create view analytics.stored_inventory_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
-    (typed.facts).occupancy_date, (typed.facts).room_type_code, (typed.facts).is_virtual,
-    (typed.facts).room_type_capacity, (typed.facts).rooms_not_available_maintenance,
-    (typed.facts).rooms_not_available_other, (typed.facts).rooms_sold, (typed.facts).transient_sold,
-    (typed.facts).group_sold
+    fact[1]::date as occupancy_date, ('{' || fact[2] || '}')::text[] as room_type_code,
+    ('{' || fact[3] || '}')::boolean[] as is_virtual, ('{' || fact[4] || '}')::integer[] as room_type_capacity,
+    ('{' || fact[5] || '}')::integer[] as rooms_not_available_maintenance,
+    ('{' || fact[6] || '}')::integer[] as rooms_not_available_other, ('{' || fact[7] || '}')::integer[] as rooms_sold,
+    ('{' || fact[8] || '}')::integer[] as transient_sold, ('{' || fact[9] || '}')::integer[] as group_sold
   from bellhop_state.inventory_version
-  cross join lateral (select inventory_version.facts::bellhop.inventory_facts as facts offset 0) as typed;
+  cross join lateral (select analytics.facts_of(inventory_version.facts) as fact offset 0) as given;
 create view analytics.stored_reservation_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
-    (typed.facts).confirmation_number, (typed.facts).booking_time, (typed.facts).cancellation_time,
-    (typed.facts).number_of_rooms, (typed.facts).multi_reservation_id, (typed.facts).share_id, (typed.facts).channel,
-    (typed.facts).nationality, (typed.facts).arrival_date, (typed.facts).departure_date, (typed.facts).room_type_code,
-    (typed.facts).booked_room_type_code, (typed.facts).market_segment_code, (typed.facts).group_block_code,
-    (typed.facts).source_booking_code, (typed.facts).rate_code, (typed.facts).currency_code,
-    (typed.facts).number_of_adults, (typed.facts).number_of_children, (typed.facts).rate_stay_index,
-    (typed.facts).rate_start_date, (typed.facts).rate_end_date, (typed.facts).rate_value,
-    (typed.facts).gross_rate_value, (typed.facts).revenue_date, (typed.facts).net_room_revenue,
-    (typed.facts).net_food_revenue, (typed.facts).net_beverage_revenue, (typed.facts).net_other_revenue,
-    (typed.facts).net_ticket_price, (typed.facts).ticket_price, (typed.facts).net_total_revenue,
-    (typed.facts).gross_total_revenue
+    fact[1] as confirmation_number, fact[2]::timestamptz as booking_time, fact[30]::timestamptz as cancellation_time,
+    fact[3]::integer as number_of_rooms, fact[32] as multi_reservation_id, fact[33] as share_id, fact[4] as channel,
+    fact[5] as nationality, ('{' || fact[6] || '}')::date[] as arrival_date,
+    ('{' || fact[7] || '}')::date[] as departure_date, ('{' || fact[8] || '}')::text[] as room_type_code,
+    ('{' || fact[9] || '}')::text[] as booked_room_type_code, ('{' || fact[10] || '}')::text[] as market_segment_code,
+    ('{' || fact[31] || '}')::text[] as group_block_code, ('{' || fact[11] || '}')::text[] as source_booking_code,
+    ('{' || fact[12] || '}')::text[] as rate_code, ('{' || fact[13] || '}')::text[] as currency_code,
+    ('{' || fact[14] || '}')::integer[] as number_of_adults, ('{' || fact[15] || '}')::integer[] as number_of_children,
+    ('{' || fact[16] || '}')::integer[] as rate_stay_index, ('{' || fact[17] || '}')::date[] as rate_start_date,
+    ('{' || fact[18] || '}')::date[] as rate_end_date, ('{' || fact[19] || '}')::numeric[] as rate_value,
+    ('{' || fact[20] || '}')::numeric[] as gross_rate_value, ('{' || fact[21] || '}')::date[] as revenue_date,
+    ('{' || fact[22] || '}')::numeric[] as net_room_revenue, ('{' || fact[23] || '}')::numeric[] as net_food_revenue,
+    ('{' || fact[24] || '}')::numeric[] as net_beverage_revenue,
+    ('{' || fact[25] || '}')::numeric[] as net_other_revenue, ('{' || fact[26] || '}')::numeric[] as net_ticket_price,
+    ('{' || fact[27] || '}')::numeric[] as ticket_price, ('{' || fact[28] || '}')::numeric[] as net_total_revenue,
+    ('{' || fact[29] || '}')::numeric[] as gross_total_revenue
   from bellhop_state.reservation_version
-  cross join lateral (select reservation_version.facts::bellhop.reservation_facts as facts offset 0) as typed;
+  cross join lateral (select analytics.facts_of(reservation_version.facts) as fact offset 0) as given;
 create view analytics.stored_group_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
-    (typed.facts).name, (typed.facts).master_group_code, (typed.facts).booking_date, (typed.facts).start_date,
-    (typed.facts).end_date, (typed.facts).cutoff_days, (typed.facts).cutoff_date, (typed.facts).group_type_code,
-    (typed.facts).pickup_type_code, (typed.facts).market_segment_code, (typed.facts).rate_code,
-    (typed.facts).occupancy_date, (typed.facts).room_type_code, (typed.facts).blocks, (typed.facts).pickup,
-    (typed.facts).original_blocks, (typed.facts).single_person_rate, (typed.facts).two_person_rate,
-    (typed.facts).currency_code
+    fact[1] as name, fact[2] as master_group_code, fact[3]::date as booking_date, fact[4]::date as start_date,
+    fact[5]::date as end_date, fact[6]::integer as cutoff_days, fact[7]::date as cutoff_date,
+    fact[8] as group_type_code, fact[9] as pickup_type_code, fact[10] as market_segment_code, fact[11] as rate_code,
+    ('{' || fact[12] || '}')::date[] as occupancy_date, ('{' || fact[13] || '}')::text[] as room_type_code,
+    ('{' || fact[14] || '}')::integer[] as blocks, ('{' || fact[15] || '}')::integer[] as pickup,
+    ('{' || fact[16] || '}')::integer[] as original_blocks, ('{' || fact[17] || '}')::numeric[] as single_person_rate,
+    ('{' || fact[18] || '}')::numeric[] as two_person_rate, ('{' || fact[19] || '}')::text[] as currency_code
   from bellhop_state.group_version
-  cross join lateral (select group_version.facts::bellhop.group_facts as facts offset 0) as typed;
+  cross join lateral (select analytics.facts_of(group_version.facts) as fact offset 0) as given;
 
 -- Each relation is written once, as a select over `property`, `record` (the version that counts, the current one or the
 -- one of an instant) and `facts` (the version of the same content that holds the typed facts), and made twice: as a view

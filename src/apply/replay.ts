@@ -58,7 +58,7 @@ export async function readReplayHorizon(client: pg.ClientBase): Promise<ReplayHo
  */
 async function copyBase(client: pg.ClientBase, schema: string, firstId: string | null): Promise<void> {
   if (firstId === null) return;
-  for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
+  for (const [resource, table] of Object.entries(VERSION_TABLES)) {
     await client.query(
       `insert into ${schema}.${table} select * from ${STATE_SCHEMA}.${table} where request_id < $1`,
       [firstId],

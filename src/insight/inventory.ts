@@ -1,14 +1,21 @@
+import { COLUMNS } from "#contract/record-plan.ts";
 import { ROOM_TYPES_MAX } from "#contract/warnings.ts";
-import { elementsOf, fieldsOfRow } from "../apply/ledger/reservation-nights.ts";
+import { elementsOf, factsOfText } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
 import { compareCodes, type NightWindow } from "./paging.ts";
 import type { StayQuestion } from "./question.ts";
 
-/** Where each column stands in a `bellhop.inventory_facts` (migration 0005). */
-const COLUMN = { capacity: 3, maintenance: 4, other: 5, sold: 6, transient: 7, grouped: 8 } as const;
-const [ROOM_TYPE, IS_VIRTUAL] = [1, 2];
+const { room: ROOM, roomIsVirtual: IS_VIRTUAL } = COLUMNS;
+const COLUMN = {
+  capacity: ROOM.roomTypeCapacity,
+  maintenance: ROOM.roomsNotAvailableMaintenance,
+  other: ROOM.roomsNotAvailableOther,
+  sold: ROOM.roomsSold,
+  transient: ROOM.transientSold,
+  grouped: ROOM.groupSold,
+} as const;
 
 /** Rooms of one room type, or of all together where `unit` is null; a count is null where no record tells it. */
 export interface InventoryRooms<Column extends keyof typeof COLUMN> {
@@ -28,11 +35,11 @@ function roomsOf<Column extends keyof typeof COLUMN>(
   columns: readonly Column[],
   isByRoomType: boolean,
 ): InventoryRooms<Column>[] {
-  const fields = fieldsOfRow(facts);
-  const roomTypes = elementsOf(fields[ROOM_TYPE]);
+  const given = factsOfText(facts);
+  const roomTypes = elementsOf(given[ROOM.roomTypeCode]);
   if (roomTypes.length > ROOM_TYPES_MAX) return [];
-  const isVirtual = elementsOf(fields[IS_VIRTUAL]);
-  const told = columns.map((column) => [column, elementsOf(fields[COLUMN[column]])] as const);
+  const isVirtual = elementsOf(given[IS_VIRTUAL]);
+  const told = columns.map((column) => [column, elementsOf(given[COLUMN[column]])] as const);
   const byUnit = new Map<string | null, Record<Column, number | null>>();
   for (const [at, roomType] of roomTypes.entries()) {
     if (isVirtual[at] === "t") continue;

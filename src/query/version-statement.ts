@@ -7,8 +7,8 @@ export function forEachResource(statement: Statement): Readonly<Record<ResourceL
   const of = (resource: ResourceLetter): Statement => ({
     name: `${statement.name}-${resource}`,
     text: statement.text.replaceAll(
-      `bellhop_state.${VERSION_TABLES.r.table}`,
-      `bellhop_state.${VERSION_TABLES[resource].table}`,
+      `bellhop_state.${VERSION_TABLES.r}`,
+      `bellhop_state.${VERSION_TABLES[resource]}`,
     ),
   });
   return { i: of("i"), r: of("r"), g: of("g") };

@@ -11,7 +11,7 @@ const TRIGGER = "note_late_version";
 
 /** Of which resource the versions are that a table holds. */
 export function resourceOfVersions({ table }: WindowedTable): ResourceLetter {
-  const found = RESOURCE_LETTERS.find((letter) => VERSION_TABLES[letter].table === table);
+  const found = RESOURCE_LETTERS.find((letter) => VERSION_TABLES[letter] === table);
   if (found === undefined) throw new Error(`${table} holds no versions.`);
   return found;
 }

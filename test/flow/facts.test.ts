@@ -3,9 +3,9 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { checkRecord } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
-import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
-import { VERSION_TABLES } from "../../src/apply/state/record.ts";
-import { factColumns, factsText, readFacts } from "../contract/facts.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { groupNights } from "../../src/apply/ledger/content-nights.ts";
+import { factColumns, factsText, parsedFacts, readFacts } from "../contract/facts.ts";
 import { recordsOf } from "../contract/records.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { validRecords } from "../support/valid-records.ts";
@@ -22,13 +22,13 @@ describe("facts as text", () => {
 
   /** The facts of a text as PostgreSQL reads them: every value, or element of an array, cast to text by itself. */
   async function castFacts(resource: Resource, texts: readonly string[]): Promise<unknown[]> {
-    const { factsType } = VERSION_TABLES[letterOf(resource)];
-    const columns = [...factColumns(resource)].map(
-      ([name, type]) => `(typed.facts).${name}::${type.endsWith("[]") ? "text[]" : "text"}`,
+    const columns = factColumns(resource).map(
+      ({ name, type, expression }) =>
+        `(${expression})::${type.endsWith("[]") ? "text[]" : "text"} as ${name}`,
     );
     const { rows } = await database.pool.query<Record<string, unknown>>({
       text: `select ${columns.join(", ")} from unnest($1::text[]) with ordinality as sent (facts, at)
-        cross join lateral (select sent.facts::${factsType} as facts offset 0) as typed order by sent.at`,
+        cross join lateral (select analytics.facts_of(sent.facts) as fact offset 0) as given order by sent.at`,
       values: [texts],
     });
     return rows.map((row) => ({ ...row }));
@@ -36,9 +36,9 @@ describe("facts as text", () => {
 
   /** What was written, each value by itself through the type of its column. */
   async function expectedFacts(resource: Resource, texts: readonly string[]): Promise<unknown[]> {
-    const columns = [...factColumns(resource)];
-    const types = columns.map(([name, type]) => `${name} ${type.endsWith("[]") ? "text[]" : "text"}`);
-    const values = columns.map(([name, type]) =>
+    const columns = factColumns(resource);
+    const types = columns.map(({ name, type }) => `${name} ${type.endsWith("[]") ? "text[]" : "text"}`);
+    const values = columns.map(({ name, type }) =>
       type.endsWith("[]")
         ? `(select array_agg(element::${type.slice(0, -2)}::text order by place)
             from unnest(${name}) with ordinality as one (element, place)) as ${name}`
@@ -51,6 +51,41 @@ describe("facts as text", () => {
     );
     return rows.map((row) => ({ ...row }));
   }
+
+  test("a release that adds a fact reads what was stored before it, and the one before reads what it stores", async () => {
+    const groupBlocks = [{ occupancyDate: "2026-07-14", roomTypeCode: "DLX", blocks: 3 }];
+    const before = parsedFacts("groups", { name: "Wedding", groupBlocks });
+    const given = before.slice(1, -1).split(",");
+    const places = factColumns("groups").length;
+    assert.ok(given.length < places, "nothing is written beyond the last fact that is given");
+    const after = `{${[...given, ...new Array(places - given.length).fill("NULL"), "Ann"].join(",")}}`;
+    await database.pool.query(
+      `insert into bellhop_state.group_version (source_time, facts_source_time, property_id, record_index, from_date, to_date,
+        bucket, outcome, request_id, content_hash, key, facts)
+      select now(), now(), 1, 0, '2026-07-14', '2026-07-14', 0, 'a', gen_random_uuid(), '\\x00', key, facts
+      from unnest($1::text[], $2::text[]) as stored (key, facts)`,
+      [
+        ["before", "after"],
+        [before, after],
+      ],
+    );
+    const { rows } = await database.pool.query<{ text: string }>(
+      "select pg_get_viewdef('analytics.stored_group_version'::regclass) as text",
+    );
+    const grown = (rows[0]?.text ?? "").replace("\n   FROM", `, fact[${places + 1}] as salesperson\n   FROM`);
+    await database.pool.query(`create or replace view analytics.stored_group_version as ${grown}`);
+    const stored = await database.pool.query(
+      `select key, name, blocks, currency_code, salesperson from analytics.stored_group_version order by key desc`,
+    );
+    const told = { name: "Wedding", blocks: [3], currency_code: null };
+    assert.deepEqual(stored.rows, [
+      { key: "before", ...told, salesperson: null },
+      { key: "after", ...told, salesperson: "Ann" },
+    ]);
+    const nights = groupNights(before, "DEFINITE", "G1");
+    assert.equal(nights[0]?.blocks, 3);
+    assert.deepEqual(groupNights(after, "DEFINITE", "G1"), nights);
+  });
 
   for (const resource of RESOURCES) {
     test(`whatever the contract accepts of ${resource} is read again as what was written`, async () => {

@@ -98,7 +98,7 @@ export async function readStateLines(
 
 async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number]): Promise<VersionRow[]> {
   const letter = resource[0] as ResourceLetter;
-  const { table } = VERSION_TABLES[letter];
+  const table = VERSION_TABLES[letter];
   const { rows } = await pool.query<VersionRow>(
     `select property.client_code, property.property_code, version.key,
       to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time,
@@ -120,7 +120,7 @@ async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number])
 /** Records whose last numbered change is not what is current: a feed that followed the changes would end elsewhere. */
 export async function countChangesThatEndElsewhere(pool: pg.Pool): Promise<number> {
   let count = 0;
-  for (const [letter, { table }] of Object.entries(VERSION_TABLES)) {
+  for (const [letter, table] of Object.entries(VERSION_TABLES)) {
     const { rows } = await pool.query<{ count: number }>(
       `with last as (
         select distinct on (bucket, property_id, key) bucket, property_id, key, content_hash

@@ -4,6 +4,7 @@ import {
   HEAD,
   HEAD_NUMBERS,
   ITEM_NUMBERS,
+  keptOf,
   LIST,
   LISTS,
   NOTED,
@@ -29,9 +30,9 @@ type Value = Readonly<Record<string, unknown>>;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-/** Texts that mean themselves in rows and arrays: ASCII, without the marks that have a meaning there. */
+/** Texts that mean themselves in arrays: ASCII, without the marks that have a meaning there. */
 const PLAIN = /^[!#-'*+\-.-[\]-z|~]+$/;
-/** A byte of a text takes as many in an element of an array in a row. */
+/** A byte of a text takes as many in an element of a list. */
 const ESCAPED_BYTES_MAX = 4;
 
 /** The spans of a record that was parsed, over a text of their own: what `walkSpans` gives of a usual one. */
@@ -58,7 +59,7 @@ class ParsedSpans {
   }
 
   #object(noted: NotedObject, schema: FieldSchema, value: Value, item: number, front: number): void {
-    const { columns = [], checked = [], sought = [], head = {}, inner = {} } = noted;
+    const { sought = [], head = {}, inner = {} } = noted;
     const fields = schema.properties ?? {};
     const note = (name: string, place: number) => {
       const fact = value[name];
@@ -68,7 +69,7 @@ class ParsedSpans {
       if (text === undefined) throw new UnstorableFact(`A fact is no ${fieldKind}.`);
       this.#note(place, text);
     };
-    for (const [at, name] of [...columns, ...checked, ...sought].entries()) note(name, item + front + 2 * at);
+    for (const [at, name] of [...keptOf(noted), ...sought].entries()) note(name, item + front + 2 * at);
     for (const [name, place] of Object.entries(head)) note(name, place);
     for (const [name, within] of Object.entries(inner)) {
       const member = value[name] ?? [];
@@ -101,8 +102,8 @@ class ParsedSpans {
   }
 }
 
-function numbersOf({ columns = [], checked = [], sought = [] }: NotedObject, front: number): number {
-  return front + 2 * (columns.length + checked.length + sought.length);
+function numbersOf(noted: NotedObject, front: number): number {
+  return front + 2 * (keptOf(noted).length + (noted.sought?.length ?? 0));
 }
 
 /** Where what is noted of a parsed record stands. Throws UnstorableFact, and UnreadableRecord for one that is not valid. */

@@ -5,6 +5,7 @@ import { changed, fullRecord, leastRecord, recordOf, recordsOf } from "../../../
 import { UnstorableFact } from "./parsed-spans.ts";
 import { checkRecord } from "./read-batch.ts";
 import { readRecord } from "./read-record.ts";
+import { COLUMNS, FACT_SOURCES } from "./record-plan.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { WARNING_CODES } from "./warnings.ts";
 
@@ -32,11 +33,11 @@ const IS_OF_TYPE: Record<string, (value: unknown) => boolean> = {
     typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(value),
 };
 
-test("the facts are the columns of the composite type in their order, and of their types", () => {
+test("the facts are those of the views, each at its place and of its type", () => {
   for (const resource of RESOURCES) {
     for (const record of [fullRecord(resource), leastRecord(resource)]) {
       const facts = factsOf(resource, record);
-      for (const [name, type] of factColumns(resource)) {
+      for (const { name, type } of factColumns(resource)) {
         const value = facts[name];
         assert.ok(value === null || Array.isArray(value) === type.endsWith("[]"), name);
         for (const one of [value].flat())
@@ -45,6 +46,49 @@ test("the facts are the columns of the composite type in their order, and of the
     }
     for (const [name, value] of Object.entries(factsOf(resource, fullRecord(resource))))
       assert.ok(![value].flat().includes(null) && [value].flat().length > 0, `${name} of a full record`);
+  }
+});
+
+/** Facts that views and records name otherwise. */
+const NAMED_OTHERWISE: Readonly<Record<string, string>> = {
+  bookingDateTime: "booking_time",
+  cancellationDateTime: "cancellation_time",
+  "rate.startDate": "rate_start_date",
+  "rate.endDate": "rate_end_date",
+  "day.occupancyDate": "revenue_date",
+};
+
+test("each fact has one place, the same to views as to their writer", () => {
+  const ofResource: Readonly<Record<Resource, Readonly<Record<string, Readonly<Record<string, number>>>>>> = {
+    inventories: { room: COLUMNS.room },
+    reservations: { record: COLUMNS.reservation, stay: COLUMNS.stay, rate: COLUMNS.rate, day: COLUMNS.day },
+    groups: { record: COLUMNS.group, block: COLUMNS.block },
+  };
+  const alone = {
+    inventories: { occupancy_date: 1, is_virtual: COLUMNS.roomIsVirtual },
+    reservations: { rate_stay_index: COLUMNS.rateStay },
+    groups: {},
+  };
+  for (const resource of RESOURCES) {
+    const views = factColumns(resource);
+    const written = Object.entries(ofResource[resource]).flatMap(([object, columns]) =>
+      Object.entries(columns).map(([member, place]): [string, number] => [
+        NAMED_OTHERWISE[`${object}.${member}`] ??
+          NAMED_OTHERWISE[member] ??
+          member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        place,
+      ]),
+    );
+    assert.deepEqual(
+      Object.fromEntries(views.map(({ name, place }) => [name, place])),
+      Object.fromEntries([...written, ...Object.entries(alone[resource])]),
+    );
+    const places = views.map(({ place }) => place).sort((one, other) => one - other);
+    assert.deepEqual(places, [...Object.keys(FACT_SOURCES[resource])].map(Number));
+    assert.deepEqual(
+      places,
+      Array.from(places, (_, at) => at + 1),
+    );
   }
 });
 

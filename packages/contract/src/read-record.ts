@@ -1,6 +1,18 @@
 import { hash } from "node:crypto";
 import { parseRecord } from "./parsed-spans.ts";
-import { HEAD, HEAD_NUMBERS, ITEM_NUMBERS, LIST, NOTED, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
+import {
+  FACT_SOURCES,
+  type FactSource,
+  HEAD,
+  HEAD_NUMBERS,
+  IS_VIRTUAL,
+  LIST,
+  OF_RECORD,
+  PLACES,
+  SOUGHT,
+  SOUGHT_FROM,
+  STAY_PLACE,
+} from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
 import { RecordBytes, type RecordSpans, runsFound, walkHead, walkSpans } from "./walk-record.ts";
 import { microsecondTimestamp, TextMemory } from "./walk-value.ts";
@@ -29,7 +41,7 @@ export interface FactsText {
 export interface RecordContent extends RecordFilters {
   /** The room types that it names, each once, in order of appearance. */
   readonly roomTypeCodes: readonly string[];
-  /** Its facts as the text of a `bellhop.reservation_facts` and so on. */
+  /** Its facts as the text of a PostgreSQL array (docs/decisions/0006). */
   readonly facts: FactsText;
   readonly warnings: readonly Warning[];
 }
@@ -145,8 +157,6 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const ZERO = 0x30;
-const OPEN_ROW = 0x28;
-const CLOSE_ROW = 0x29;
 const OPEN_ARRAY = 0x7b;
 const CLOSE_ARRAY = 0x7d;
 const LETTER_F = 0x66;
@@ -155,46 +165,10 @@ const NULL = Buffer.from("NULL");
 /** The bit by which ASCII's small letters differ from its large ones. */
 const SMALL = 0x20;
 
-/** A column that is no member of an item: the place of its stay, or whether a room type is virtual. */
-const STAY_PLACE = -1;
-const IS_VIRTUAL = -2;
-
-/** Columns with an entry an item of one list. */
-interface ListColumns {
-  readonly list: number;
-  /** The place of each column's span within an item, or STAY_PLACE, or IS_VIRTUAL. */
-  readonly columns: readonly number[];
-}
-
-/** The columns of facts: first those of the record itself, then those of its lists. */
-interface FactsLayout {
-  readonly fields: number;
-  readonly lists: readonly ListColumns[];
-}
-
-function listOf(list: number, names: readonly string[] = []): ListColumns {
-  return { list, columns: names.map((_, at) => ITEM_NUMBERS + 2 * at) };
-}
-
-function layoutOf(resource: Resource): FactsLayout {
-  const { columns = [], inner = {} } = NOTED[resource];
-  const fields = columns.length;
-  if (resource === "inventories") {
-    const { list, columns: places } = listOf(LIST.rooms, inner["roomTypeInventories"]?.columns);
-    const [code = 0, ...counts] = places;
-    return { fields, lists: [{ list, columns: [code, IS_VIRTUAL, ...counts] }] };
-  }
-  if (resource === "groups") return { fields, lists: [listOf(LIST.blocks, inner["groupBlocks"]?.columns)] };
-  const stays = listOf(LIST.stays, inner["roomStays"]?.columns);
-  const rates = listOf(LIST.rates, inner["roomStays"]?.inner?.["rates"]?.columns);
-  const days = listOf(LIST.days, inner["stayRevenue"]?.inner?.["daily"]?.columns);
-  return { fields, lists: [stays, { ...rates, columns: [STAY_PLACE, ...rates.columns] }, days] };
-}
-
-const LAYOUTS: Readonly<Record<Resource, FactsLayout>> = {
-  inventories: layoutOf("inventories"),
-  reservations: layoutOf("reservations"),
-  groups: layoutOf("groups"),
+const COLUMNS: Readonly<Record<Resource, readonly FactSource[]>> = {
+  inventories: FACT_SOURCES.inventories.slice(1),
+  reservations: FACT_SOURCES.reservations.slice(1),
+  groups: FACT_SOURCES.groups.slice(1),
 };
 
 /** Most bytes that `writeFacts` writes. */
@@ -202,34 +176,72 @@ function factsBytesMax({ slab, base }: RecordSpans): number {
   return slab[base + HEAD.factsBytesMax] as number;
 }
 
-/** Writes the facts of a record as the text of a row. Answers its end. */
+/**
+ * Writes the facts of a record as the text of an array; those after the last that is given are left out. Of a list it holds what
+ * stands within the braces of an array. Answers its end.
+ */
 function writeFacts(resource: Resource, spans: RecordSpans, to: Buffer, from: number): number {
-  const { fields, lists } = LAYOUTS[resource];
   let at = from;
-  to[at++] = OPEN_ROW;
-  for (let field = 0; field < fields; field += 1) {
-    if (field > 0) to[at++] = COMMA;
-    at = writeField(spans, HEAD_NUMBERS + 2 * field, to, at);
-  }
-  for (const { list, columns } of lists) {
-    for (const column of columns) {
-      to[at++] = COMMA;
-      at = writeArray(spans, list, column, to, at);
+  to[at++] = OPEN_ARRAY;
+  let end = at;
+  for (const { list, place } of COLUMNS[resource]) {
+    const next =
+      list === OF_RECORD
+        ? writeText(spans, spans.base + place, FIELD_BACKSLASHES, to, at)
+        : writeList(spans, list, place, to, at);
+    if (next === NOT_GIVEN) at = copy(NULL, 0, NULL.length, to, at);
+    else {
+      at = next;
+      end = next;
     }
+    to[at++] = COMMA;
   }
-  to[at++] = CLOSE_ROW;
-  return at;
+  to[end] = CLOSE_ARRAY;
+  return end + 1;
 }
 
-function writeField({ bytes, slab, base }: RecordSpans, column: number, to: Buffer, from: number): number {
-  const mark = slab[base + column] as number;
-  if (mark === 0) return from;
-  const end = slab[base + column + 1] as number;
-  if ((mark & 1) === 0) return copy(bytes, mark >>> 1, end, to, from);
-  to[from] = QUOTE;
-  const at = copyEscaped(bytes, mark >>> 1, end, to, from + 1, 1);
-  to[at] = QUOTE;
-  return at + 1;
+const NOT_GIVEN = -1;
+/** Of each quote and backslash in a fact, and in an element of one. */
+const FIELD_BACKSLASHES = 1;
+const ELEMENT_BACKSLASHES = 3;
+
+/** Writes the text of a span; NOT_GIVEN where the record leaves it out. */
+function writeText(
+  { bytes, slab }: RecordSpans,
+  place: number,
+  backslashes: number,
+  to: Buffer,
+  from: number,
+): number {
+  const mark = slab[place] as number;
+  if (mark === 0) return NOT_GIVEN;
+  const start = mark >>> 1;
+  const end = slab[place + 1] as number;
+  if ((mark & 1) === 0 && !isNullWord(bytes, start, end)) return copy(bytes, start, end, to, from);
+  return copyQuoted(bytes, start, end, backslashes, to, from);
+}
+
+function copyQuoted(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  backslashes: number,
+  to: Uint8Array,
+  from: number,
+): number {
+  const isElement = backslashes === ELEMENT_BACKSLASHES;
+  let at = from;
+  if (isElement) to[at++] = BACKSLASH;
+  to[at++] = QUOTE;
+  for (let byte = start; byte < end; byte += 1) {
+    const one = bytes[byte] as number;
+    if (one === QUOTE || one === BACKSLASH)
+      for (let count = 0; count < backslashes; count += 1) to[at++] = BACKSLASH;
+    to[at++] = one;
+  }
+  if (isElement) to[at++] = BACKSLASH;
+  to[at++] = QUOTE;
+  return at;
 }
 
 /** A loop, since most are ten bytes and a call would cost more. */
@@ -242,70 +254,36 @@ function copy(bytes: Uint8Array, start: number, end: number, to: Uint8Array, fro
   return at;
 }
 
-/** As `copy`, with so many backslashes before each quote and backslash: one in a field, three in an element. */
-function copyEscaped(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  to: Uint8Array,
-  from: number,
-  backslashes: number,
-): number {
-  let at = from;
-  for (let byte = start; byte < end; byte += 1) {
-    const one = bytes[byte] as number;
-    if (one === QUOTE || one === BACKSLASH)
-      for (let count = 0; count < backslashes; count += 1) to[at++] = BACKSLASH;
-    to[at++] = one;
-  }
-  return at;
-}
-
-/** An array of several elements is quoted, one of one only where the element is. */
-function writeArray(spans: RecordSpans, list: number, column: number, to: Buffer, from: number): number {
+/** Several elements are quoted, one only where it must be. */
+function writeList(spans: RecordSpans, list: number, place: number, to: Buffer, from: number): number {
   const { slab, base } = spans;
   const first = slab[base + HEAD.firstOfList + list] as number;
-  if (first === 0) return from;
-  if (slab[base + first] === 0 && !isQuoted(spans, first, column)) {
-    to[from] = OPEN_ARRAY;
-    const at = writeElement(spans, first, column, to, from + 1);
-    if (at === NOT_GIVEN) return from;
-    to[at] = CLOSE_ARRAY;
-    return at + 1;
-  }
+  if (first === 0) return NOT_GIVEN;
+  if (slab[base + first] === 0 && !isQuoted(spans, first, place))
+    return writeElement(spans, first, 0, place, to, from);
   to[from] = QUOTE;
-  to[from + 1] = OPEN_ARRAY;
-  let at = from + 2;
+  let at = from + 1;
   let isGiven = false;
-  let place = 0;
+  let number = 0;
   for (let item = first; item !== 0; item = slab[base + item] as number) {
     if (item !== first) to[at++] = COMMA;
-    const end =
-      column === IS_VIRTUAL ? writeVirtual(spans, place, to, at) : writeElement(spans, item, column, to, at);
+    const end = writeElement(spans, item, number, place, to, at);
     if (end === NOT_GIVEN) at = copy(NULL, 0, NULL.length, to, at);
     else {
       isGiven = true;
       at = end;
     }
-    place += 1;
+    number += 1;
   }
-  if (!isGiven) return from;
-  to[at] = CLOSE_ARRAY;
-  to[at + 1] = QUOTE;
-  return at + 2;
-}
-
-const NOT_GIVEN = -1;
-
-function writeVirtual({ slab, base }: RecordSpans, place: number, to: Buffer, at: number): number {
-  to[at] = place < (slab[base + HEAD.regularRooms] as number) ? LETTER_F : LETTER_T;
+  if (!isGiven) return NOT_GIVEN;
+  to[at] = QUOTE;
   return at + 1;
 }
 
-function isQuoted({ bytes, slab, base }: RecordSpans, item: number, column: number): boolean {
-  if (column < 0) return false;
-  const mark = slab[base + item + column] as number;
-  return (mark & 1) === 1 || isNullWord(bytes, mark >>> 1, slab[base + item + column + 1] as number);
+function isQuoted({ bytes, slab, base }: RecordSpans, item: number, place: number): boolean {
+  if (place < 0) return false;
+  const mark = slab[base + item + place] as number;
+  return (mark & 1) === 1 || isNullWord(bytes, mark >>> 1, slab[base + item + place + 1] as number);
 }
 
 /** Whether a text is the word that arrays have for what is not given, in any case. */
@@ -316,22 +294,22 @@ function isNullWord(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Writes an element within the quotes of its array; NOT_GIVEN where its item leaves it out. */
-function writeElement(spans: RecordSpans, item: number, column: number, to: Buffer, from: number): number {
-  const { bytes, slab, base } = spans;
-  if (column === STAY_PLACE) return writeCount(slab[base + item + 1] as number, to, from);
-  if (column === IS_VIRTUAL) return writeVirtual(spans, 0, to, from);
-  const mark = slab[base + item + column] as number;
-  if (mark === 0) return NOT_GIVEN;
-  const start = mark >>> 1;
-  const end = slab[base + item + column + 1] as number;
-  if ((mark & 1) === 0 && !isNullWord(bytes, start, end)) return copy(bytes, start, end, to, from);
-  to[from] = BACKSLASH;
-  to[from + 1] = QUOTE;
-  const at = copyEscaped(bytes, start, end, to, from + 2, 3);
-  to[at] = BACKSLASH;
-  to[at + 1] = QUOTE;
-  return at + 2;
+/** Writes an element, the nth of its list from 0; NOT_GIVEN where its item leaves it out. */
+function writeElement(
+  spans: RecordSpans,
+  item: number,
+  number: number,
+  place: number,
+  to: Buffer,
+  from: number,
+): number {
+  const { slab, base } = spans;
+  if (place === STAY_PLACE) return writeCount(slab[base + item + 1] as number, to, from);
+  if (place === IS_VIRTUAL) {
+    to[from] = number < (slab[base + HEAD.regularRooms] as number) ? LETTER_F : LETTER_T;
+    return from + 1;
+  }
+  return writeText(spans, base + item + place, ELEMENT_BACKSLASHES, to, from);
 }
 
 function writeCount(count: number, to: Buffer, from: number): number {

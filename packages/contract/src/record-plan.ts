@@ -8,8 +8,14 @@ import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
  * that alone.
  */
 export interface NotedObject {
-  /** The columns of facts, in their order. */
-  readonly columns?: readonly string[];
+  /**
+   * The facts, each by its column: where it stands among all facts of the record, counted from 1, as the views of migration 0001 count.
+   * A release that adds a fact gives it the next free number, whatever object it is of.
+   */
+  readonly columns?: Readonly<Record<string, number>>;
+  /** Of items: the column that says of each which stay it belongs to, or whether its room type is virtual. */
+  readonly stayColumn?: number;
+  readonly virtualColumn?: number;
   /** Members that only warnings look at. */
   readonly checked?: readonly string[];
   /** Of the record itself: what it is known by, in the order of SOUGHT. */
@@ -54,74 +60,79 @@ export const HEAD_NUMBERS = LISTS + 6;
 /** The numbers at the front of an item: the next of its list, and the place of the stay that it belongs to. */
 export const ITEM_NUMBERS = 2;
 
-const ROOM_COUNTS = [
-  "roomTypeCapacity",
-  "roomsNotAvailableMaintenance",
-  "roomsNotAvailableOther",
-  "roomsSold",
-  "transientSold",
-  "groupSold",
-] as const;
-const ROOM = { list: LIST.rooms, columns: ["roomTypeCode", ...ROOM_COUNTS] } as const satisfies NotedObject;
+const ROOM = {
+  list: LIST.rooms,
+  columns: {
+    roomTypeCode: 2,
+    roomTypeCapacity: 4,
+    roomsNotAvailableMaintenance: 5,
+    roomsNotAvailableOther: 6,
+    roomsSold: 7,
+    transientSold: 8,
+    groupSold: 9,
+  },
+  virtualColumn: 3,
+} as const satisfies NotedObject;
 
 const RATE = {
   list: LIST.rates,
-  columns: ["startDate", "endDate", "rateValue", "grossRateValue"],
+  columns: { startDate: 17, endDate: 18, rateValue: 19, grossRateValue: 20 },
+  stayColumn: 16,
 } as const satisfies NotedObject;
 const SERVICE = { list: LIST.services, checked: ["startDate", "endDate"] } as const satisfies NotedObject;
 const BUCKET = { list: LIST.childAgeBuckets, checked: ["numberOfChildren"] } as const satisfies NotedObject;
 
 const STAY = {
   list: LIST.stays,
-  columns: [
-    "arrivalDate",
-    "departureDate",
-    "roomTypeCode",
-    "bookedRoomTypeCode",
-    "marketSegmentCode",
-    "groupBlockCode",
-    "sourceBookingCode",
-    "rateCode",
-    "currencyCode",
-    "numberOfAdults",
-    "numberOfChildren",
-  ],
+  columns: {
+    arrivalDate: 6,
+    departureDate: 7,
+    roomTypeCode: 8,
+    bookedRoomTypeCode: 9,
+    marketSegmentCode: 10,
+    groupBlockCode: 31,
+    sourceBookingCode: 11,
+    rateCode: 12,
+    currencyCode: 13,
+    numberOfAdults: 14,
+    numberOfChildren: 15,
+  },
   checked: ["numberOfInfants"],
   inner: { rates: RATE, services: SERVICE, childAgeBuckets: BUCKET },
 } as const satisfies NotedObject;
 
 const DAY = {
   list: LIST.days,
-  columns: [
-    "occupancyDate",
-    "netRoomRevenue",
-    "netFoodRevenue",
-    "netBeverageRevenue",
-    "netOtherRevenue",
-    "netTicketPrice",
-    "ticketPrice",
-    "netTotalRevenue",
-    "grossTotalRevenue",
-  ],
+  columns: {
+    occupancyDate: 21,
+    netRoomRevenue: 22,
+    netFoodRevenue: 23,
+    netBeverageRevenue: 24,
+    netOtherRevenue: 25,
+    netTicketPrice: 26,
+    ticketPrice: 27,
+    netTotalRevenue: 28,
+    grossTotalRevenue: 29,
+  },
 } as const satisfies NotedObject;
 
 const BLOCK = {
   list: LIST.blocks,
-  columns: [
-    "occupancyDate",
-    "roomTypeCode",
-    "blocks",
-    "pickup",
-    "originalBlocks",
-    "singlePersonRate",
-    "twoPersonRate",
-    "currencyCode",
-  ],
+  columns: {
+    occupancyDate: 12,
+    roomTypeCode: 13,
+    blocks: 14,
+    pickup: 15,
+    originalBlocks: 16,
+    singlePersonRate: 17,
+    twoPersonRate: 18,
+    currencyCode: 19,
+  },
   checked: ["singlePersonOccupancy", "twoPersonOccupancy", "threePersonOccupancy", "fourPersonOccupancy"],
 } as const satisfies NotedObject;
 
 const INVENTORY = {
-  columns: ["occupancyDate"],
+  columns: { occupancyDate: 1 },
   sought: ["clientCode", "propertyCode", "occupancyDate", "createDateTime"],
   notContent: ["createDateTime", "correlationId"],
   inner: { roomTypeInventories: ROOM, virtualRoomTypeInventories: ROOM },
@@ -132,73 +143,123 @@ const SUMMARY = {
 } as const satisfies NotedObject;
 
 const RESERVATION = {
-  columns: [
-    "confirmationNumber",
-    "bookingDateTime",
-    "cancellationDateTime",
-    "numberOfRooms",
-    "multiReservationId",
-    "shareId",
-    "channel",
-    "nationality",
-  ],
+  columns: {
+    confirmationNumber: 1,
+    bookingDateTime: 2,
+    cancellationDateTime: 30,
+    numberOfRooms: 3,
+    multiReservationId: 32,
+    shareId: 33,
+    channel: 4,
+    nationality: 5,
+  },
   sought: ["clientCode", "propertyCode", "reservationId", "lastModifiedDateTime", "status"],
   notContent: ["lastModifiedDateTime", "correlationId"],
   inner: { roomStays: STAY, stayRevenue: { inner: { daily: DAY, summary: SUMMARY } } },
 } as const satisfies NotedObject;
 
 const GROUP = {
-  columns: [
-    "name",
-    "masterGroupCode",
-    "bookingDate",
-    "startDate",
-    "endDate",
-    "cutoffDays",
-    "cutoffDate",
-    "groupTypeCode",
-    "pickupTypeCode",
-    "marketSegmentCode",
-    "rateCode",
-  ],
+  columns: {
+    name: 1,
+    masterGroupCode: 2,
+    bookingDate: 3,
+    startDate: 4,
+    endDate: 5,
+    cutoffDays: 6,
+    cutoffDate: 7,
+    groupTypeCode: 8,
+    pickupTypeCode: 9,
+    marketSegmentCode: 10,
+    rateCode: 11,
+  },
   sought: ["clientCode", "propertyCode", "groupCode", "lastModifiedDateTime", "groupStatusCode"],
   notContent: ["lastModifiedDateTime", "correlationId"],
   inner: { groupBlocks: BLOCK },
 } as const satisfies NotedObject;
 
-/** By resource; the columns are those of `bellhop.inventory_facts` and so on. */
 export const NOTED: Readonly<Record<Resource, NotedObject>> = {
   inventories: INVENTORY,
   reservations: RESERVATION,
   groups: GROUP,
 };
 
-/** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
-export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
-  inventories: HEAD_NUMBERS + 2 * INVENTORY.columns.length,
-  reservations: HEAD_NUMBERS + 2 * RESERVATION.columns.length,
-  groups: HEAD_NUMBERS + 2 * GROUP.columns.length,
+/** The columns of facts by the members of each object. */
+export const COLUMNS = {
+  room: ROOM.columns,
+  roomIsVirtual: ROOM.virtualColumn,
+  reservation: RESERVATION.columns,
+  stay: STAY.columns,
+  rate: RATE.columns,
+  rateStay: RATE.stayColumn,
+  day: DAY.columns,
+  group: GROUP.columns,
+  block: BLOCK.columns,
+} as const;
+
+/** In the place of a list: a fact of the record itself. */
+export const OF_RECORD = -1;
+/** In the place of a span: the place of the item's stay, or whether its room type is virtual. */
+export const STAY_PLACE = -1;
+export const IS_VIRTUAL = -2;
+
+/** Where the values of a fact are found: the list that has one an item, and where the span stands within an item, or the record. */
+export interface FactSource {
+  readonly list: number;
+  readonly place: number;
+}
+
+function addSources(noted: NotedObject, front: number, to: FactSource[]): FactSource[] {
+  const { columns = {}, list = OF_RECORD, stayColumn, virtualColumn, inner = {} } = noted;
+  for (const [at, column] of Object.values(columns).entries()) to[column] = { list, place: front + 2 * at };
+  if (stayColumn !== undefined) to[stayColumn] = { list, place: STAY_PLACE };
+  if (virtualColumn !== undefined) to[virtualColumn] = { list, place: IS_VIRTUAL };
+  for (const within of Object.values(inner)) addSources(within, ITEM_NUMBERS, to);
+  return to;
+}
+
+/** Of each resource, by column; there is no column 0. */
+export const FACT_SOURCES: Readonly<Record<Resource, readonly FactSource[]>> = {
+  inventories: addSources(INVENTORY, HEAD_NUMBERS, []),
+  reservations: addSources(RESERVATION, HEAD_NUMBERS, []),
+  groups: addSources(GROUP, HEAD_NUMBERS, []),
 };
 
+/** The members of an object whose spans are kept, in the order of their places; those of SOUGHT follow. */
+export function keptOf({ columns = {}, checked = [] }: NotedObject): readonly string[] {
+  return [...Object.keys(columns), ...checked];
+}
+
+/** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
+export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
+  inventories: HEAD_NUMBERS + 2 * keptOf(INVENTORY).length,
+  reservations: HEAD_NUMBERS + 2 * keptOf(RESERVATION).length,
+  groups: HEAD_NUMBERS + 2 * keptOf(GROUP).length,
+};
+
+type KeptName<Noted extends NotedObject> =
+  | keyof Noted["columns"]
+  | (Noted["checked"] extends readonly (infer Name)[] ? Name : never);
+
 /** Where the span of each member stands among the numbers of its object. */
-function placesOf<const Name extends string>(
+function placesOf<Noted extends NotedObject>(
   front: number,
-  names: readonly Name[],
-): Readonly<Record<Name, number>> {
-  return Object.fromEntries(names.map((name, at) => [name, front + 2 * at])) as Record<Name, number>;
+  noted: Noted,
+): Readonly<Record<KeptName<Noted> & string, number>> {
+  const places = keptOf(noted).map((name, at) => [name, front + 2 * at]);
+  return Object.fromEntries(places) as Record<KeptName<Noted> & string, number>;
 }
 
 export const PLACES = {
-  inventory: placesOf(HEAD_NUMBERS, INVENTORY.columns),
-  room: placesOf(ITEM_NUMBERS, ROOM.columns),
-  reservation: placesOf(HEAD_NUMBERS, RESERVATION.columns),
-  stay: placesOf(ITEM_NUMBERS, [...STAY.columns, ...STAY.checked]),
-  rate: placesOf(ITEM_NUMBERS, RATE.columns),
-  service: placesOf(ITEM_NUMBERS, SERVICE.checked),
-  bucket: placesOf(ITEM_NUMBERS, BUCKET.checked),
-  day: placesOf(ITEM_NUMBERS, DAY.columns),
-  group: placesOf(HEAD_NUMBERS, GROUP.columns),
-  block: placesOf(ITEM_NUMBERS, [...BLOCK.columns, ...BLOCK.checked]),
+  inventory: placesOf(HEAD_NUMBERS, INVENTORY),
+  room: placesOf(ITEM_NUMBERS, ROOM),
+  reservation: placesOf(HEAD_NUMBERS, RESERVATION),
+  stay: placesOf(ITEM_NUMBERS, STAY),
+  rate: placesOf(ITEM_NUMBERS, RATE),
+  service: placesOf(ITEM_NUMBERS, SERVICE),
+  bucket: placesOf(ITEM_NUMBERS, BUCKET),
+  day: placesOf(ITEM_NUMBERS, DAY),
+  group: placesOf(HEAD_NUMBERS, GROUP),
+  block: placesOf(ITEM_NUMBERS, BLOCK),
 } as const;
 
 /** One member of an object or, without a name, the items of an array that are no objects. */
@@ -246,7 +307,7 @@ export interface SpanPlan {
   readonly requiredBits: number;
   /** Of a head: those after which nothing else is sought. */
   readonly enoughBits: number;
-  /** The list that it is an item of; -1 for none. */
+  /** The list that it is an item of, or OF_RECORD. */
   readonly list: number;
   /** How many numbers are kept of one. */
   readonly numbers: number;
@@ -259,8 +320,8 @@ const MEMBERS_MAX = 30;
 const NEVER_ENOUGH = 1 << MEMBERS_MAX;
 
 function planOf(schema: FieldSchema, mode: WalkMode, noted: NotedObject, front: number): SpanPlan {
-  const { columns = [], checked = [], sought = [], head = {} } = noted;
-  const kept = [...columns, ...checked];
+  const { sought = [], head = {} } = noted;
+  const kept = keptOf(noted);
   const placeIn = (names: readonly string[], name: string, from: number) =>
     names.includes(name) ? from + 2 * names.indexOf(name) : 0;
   const members = Object.entries(schema.properties ?? {}).map(([name, field], at) =>
@@ -282,7 +343,7 @@ function planOf(schema: FieldSchema, mode: WalkMode, noted: NotedObject, front: 
     members,
     requiredBits: bitsOf(mode === "head" ? sought : schema.required),
     enoughBits: mode === "head" ? bitsOf([...sought, ...(noted.notContent ?? [])]) : NEVER_ENOUGH,
-    list: noted.list ?? -1,
+    list: noted.list ?? OF_RECORD,
     numbers: front + 2 * (kept.length + sought.length),
     first: members[0],
   };

@@ -58,7 +58,7 @@ const NO_VIEW = new DataView(new ArrayBuffer(0));
 /**
  * Where the noted members of a record stand in its bytes: numbers in a slab that many records share, from `base` on. First HEAD, then
  * the spans of the record itself, then items as they came: the place of the next of their list, the place of their stay, and their
- * spans. A span is two numbers: where it begins, doubled, with 1 for a text that rows and arrays must quote; and where it ends. 0, 0 for
+ * spans. A span is two numbers: where it begins, doubled, with 1 for a text that arrays must quote; and where it ends. 0, 0 for
  * none. Places count from `base`.
  */
 export interface RecordSpans {
@@ -79,7 +79,7 @@ const SLAB_NUMBERS = 262_144;
 /** Facts of a column of an item that are not in its record's bytes: `NULL,` or `,\"\"`, or the place of a stay. */
 export const COLUMN_BYTES = 8;
 
-/** Classes of a text's bytes: plain in rows and arrays, to be quoted there, or beyond what the walk can decide. */
+/** Classes of a text's bytes: plain in arrays, to be quoted there, or beyond what the walk can decide. */
 const PLAIN = 0;
 const TO_QUOTE = 1;
 const STOP = 2;

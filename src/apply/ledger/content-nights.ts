@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { FactsText, RecordContent } from "#contract/read-record.ts";
+import { COLUMNS } from "#contract/record-plan.ts";
 import { dayOfText } from "#contract/walk-value.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/warnings.ts";
 import { column } from "../../platform/db/copy.ts";
@@ -12,7 +13,7 @@ import {
   type Dimension,
   type DimensionCodes,
   elementsOf,
-  fieldsOfRow,
+  factsOfText,
   type Money,
   type NightRun,
   type ReservationNights,
@@ -47,7 +48,7 @@ function factsStatement(resource: NightResource): Asked {
     from unnest((select $1::smallint[]), (select $2::integer[]), (select $3::text[]), (select $4::timestamptz[]),
         (select $5::bytea[]))
       with ordinality as wanted (bucket, property_id, key, source_time, content_hash, at)
-    join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key, source_time, content_hash)
+    join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key, source_time, content_hash)
     where true ${BUCKET_TERM}`,
   };
 }
@@ -251,17 +252,7 @@ export function compactOfText(text: string): CompactNights | null {
   return { dimension, rooms, adults, children, firstNight, runs };
 }
 
-/** Where each column stands in a `bellhop.group_facts` (migration 0005). */
-const COLUMN = {
-  segment: 9,
-  rateCode: 10,
-  date: 11,
-  roomType: 12,
-  blocks: 13,
-  pickup: 14,
-  originalBlocks: 15,
-  currency: 18,
-} as const;
+const COLUMN = { ...COLUMNS.group, ...COLUMNS.block };
 
 const countOf = (text: string | null | undefined): number | null =>
   text == null ? null : boundedCount(Number(text));
@@ -284,19 +275,18 @@ function goesOn(run: BlockRun, night: Night): boolean {
  * a master with more blocks than insight counts has none (`contract/insight-bounds.ts`).
  */
 export function groupNights(facts: string, status: string | null, groupCode: string): BlockRun[] {
-  const fields = fieldsOfRow(facts);
-  const column = (name: keyof typeof COLUMN) => elementsOf(fields[COLUMN[name]]);
-  const dates = column("date");
+  const columns = factsOfText(facts);
+  const listOf = (name: keyof typeof COLUMN) => elementsOf(columns[COLUMN[name]]);
+  const dates = listOf("occupancyDate");
   if (dates.length > GROUP_BLOCKS_MAX) return [];
-  const types = { roomType: column("roomType"), currency: column("currency") };
-  const counts = {
-    blocks: column("blocks"),
-    pickup: column("pickup"),
-    originalBlocks: column("originalBlocks"),
-  };
+  const roomTypes = listOf("roomTypeCode");
+  const currencies = listOf("currencyCode");
+  const blocks = listOf("blocks");
+  const pickups = listOf("pickup");
+  const originalBlocks = listOf("originalBlocks");
   const kinds = new Map<string, { readonly codes: DimensionCodes; readonly nights: Night[] }>();
   dates.forEach((date, at) => {
-    const [roomTypeCode, currencyCode] = [types.roomType[at] ?? null, types.currency[at] ?? null];
+    const [roomTypeCode, currencyCode] = [roomTypes[at] ?? null, currencies[at] ?? null];
     const kind = JSON.stringify([roomTypeCode, currencyCode]);
     let known = kinds.get(kind);
     if (known === undefined) {
@@ -304,9 +294,9 @@ export function groupNights(facts: string, status: string | null, groupCode: str
         status,
         roomTypeCode,
         bookedRoomTypeCode: null,
-        marketSegmentCode: fields[COLUMN.segment] ?? null,
+        marketSegmentCode: columns[COLUMN.marketSegmentCode] ?? null,
         groupBlockCode: groupCode,
-        rateCode: fields[COLUMN.rateCode] ?? null,
+        rateCode: columns[COLUMN.rateCode] ?? null,
         channel: null,
         currencyCode,
       };
@@ -315,9 +305,9 @@ export function groupNights(facts: string, status: string | null, groupCode: str
     }
     known.nights.push({
       firstNight: dayOfText(date as string),
-      blocks: countOf(counts.blocks[at]),
-      pickedUp: countOf(counts.pickup[at]),
-      originalBlocks: countOf(counts.originalBlocks[at]),
+      blocks: countOf(blocks[at]),
+      pickedUp: countOf(pickups[at]),
+      originalBlocks: countOf(originalBlocks[at]),
       codes: known.codes,
     });
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { arrayFields, rowText, textElement, textField } from "../../../test/contract/facts.ts";
-import { elementsOf, fieldsOfRow } from "./reservation-nights.ts";
+import { listText } from "../../../test/contract/facts.ts";
+import { elementsOf, factsOfText, reservationNights } from "./reservation-nights.ts";
 
 const text = fc.option(
   fc.oneof(
@@ -11,22 +11,33 @@ const text = fc.option(
   ),
 );
 
-test("fields and arrays of texts are read as they were written", () => {
+test("facts and lists of texts are read as they were written", () => {
   fc.assert(
     fc.property(text, fc.array(text), text, (first, items, last) => {
-      const row = rowText([textField(first), ...arrayFields(items, [textElement]), textField(last)]);
-      const [firstRead, array, lastRead, ...more] = fieldsOfRow(row);
+      // A list without any element that is given is none.
+      const given = items.every((item) => item === null) ? [] : items;
+      const list = given.length === 0 ? null : listText(given);
+      const [, firstRead, listRead, lastRead, ...more] = factsOfText(`{${listText([first, list, last])}}`);
       assert.deepEqual([firstRead, lastRead, more], [first, last, []]);
-      // An array without any element that is given is none.
-      assert.deepEqual(elementsOf(array), items.every((item) => item === null) ? [] : items);
+      assert.deepEqual(elementsOf(listRead), given);
     }),
     { numRuns: 2_000 },
   );
 });
 
-test("fields and arrays are read as PostgreSQL writes them, with marks that are doubled", () => {
-  const row = String.raw`(,"{""Familie groß"",""a,b"",NULL,""\\""c\\\\""}",1,"say ""yes"" \\ no","")`;
-  const [first, array, one, text, last] = fieldsOfRow(row);
-  assert.deepEqual([first, one, text, last], [null, "1", String.raw`say "yes" \ no`, ""]);
-  assert.deepEqual(elementsOf(array), ["Familie groß", "a,b", null, '"c\\']);
+test("facts are read as PostgreSQL writes an array", () => {
+  const text = String.raw`{NULL,"\"Familie groß\",\"a,b\",NULL,\"\\\"c\\\\\"",1,"say \"yes\" \\ no",""}`;
+  const [, first, list, one, said, last] = factsOfText(text);
+  assert.deepEqual([first, one, said, last], [null, "1", String.raw`say "yes" \ no`, ""]);
+  assert.deepEqual(elementsOf(list), ["Familie groß", "a,b", null, '"c\\']);
+});
+
+test("a text that ends before a fact does not give it, and facts after the last are let be", () => {
+  assert.deepEqual(factsOfText("{}"), [null]);
+  const nights = (text: string) => reservationNights(text, "RESERVED");
+  const whole = `{C1,NULL,2,NULL,NULL,2026-07-14,2026-07-16,DLX}`;
+  assert.equal(nights(whole).runs[0]?.nights, 2);
+  assert.equal(nights(whole).runs[0]?.codes.currencyCode, null);
+  const places = new Array(33 - 8).fill("NULL").join(",");
+  assert.deepEqual(nights(whole.replace("}", `,${places},"a later release",""}`)), nights(whole));
 });

@@ -1,4 +1,4 @@
-import { HEAD, HEAD_NUMBERS, ITEM_NUMBERS, LIST, NOTED } from "#contract/record-plan.ts";
+import { COLUMNS, FACT_SOURCES, HEAD, LIST } from "#contract/record-plan.ts";
 import type { RecordSpans } from "#contract/walk-record.ts";
 import { dayAt, dayOfText, TextMemory } from "#contract/walk-value.ts";
 import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
@@ -152,88 +152,48 @@ export function boundedCount(count: number): number {
   return Math.max(-COUNT_MAX, Math.min(COUNT_MAX, count)) + 0;
 }
 
-/**
- * Reads the stored text of facts (`contract/write-facts.ts`), also as PostgreSQL writes a row, which
- * doubles marks that we escape.
- */
-
 const BACKSLASH = 0x5c;
 const QUOTE = '"';
-const TO_UNQUOTE = /["\\]/;
+const ESCAPED = /\\(.)/gsu;
 
 /** The end of a quoted text that begins at `start`, after its closing quote. */
 function endOfQuoted(text: string, start: number): number {
   let at = start + 1;
-  for (;;) {
-    if (text.charCodeAt(at) === BACKSLASH) at += 2;
-    else if (text[at] !== QUOTE) at += 1;
-    else if (text[at + 1] === QUOTE) at += 2;
-    else return at + 1;
-  }
+  for (; text[at] !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
+  return at + 1;
 }
 
-/** What a quoted text means. */
-function unquoted(text: string, start: number, end: number): string {
-  const inner = text.slice(start + 1, end - 1);
-  return TO_UNQUOTE.test(inner) ? inner.replace(/\\(.)|"(")/gsu, (_, one, other) => one ?? other) : inner;
-}
-
-/** The parts of a list that are parted by commas, from `start` up to the mark that ends it; nothing at all is null. */
-function partsOf(text: string, start: number, isNull: (bare: string) => boolean): (string | null)[] {
-  const end = text.length - 1;
-  const parts: (string | null)[] = [];
-  for (let at = start; ; ) {
-    let next: number;
+/** What stands within the braces of a PostgreSQL array from `start` to `end`, element by element, after what is in `parts`. */
+function partsOf(text: string, start: number, end: number, parts: (string | null)[]): (string | null)[] {
+  for (let at = start; at < end; at += 1) {
+    const from = at;
     if (text[at] === QUOTE) {
-      next = endOfQuoted(text, at);
-      parts.push(unquoted(text, at, next));
+      at = endOfQuoted(text, at);
+      const inner = text.slice(from + 1, at - 1);
+      parts.push(inner.includes("\\") ? inner.replace(ESCAPED, "$1") : inner);
     } else {
-      next = text.indexOf(",", at);
-      if (next === -1) next = end;
-      const bare = text.slice(at, next);
-      parts.push(isNull(bare) ? null : bare);
+      at = text.indexOf(",", at);
+      if (at === -1) at = end;
+      const bare = text.slice(from, at);
+      parts.push(bare === "NULL" ? null : bare);
     }
-    if (next >= end) return parts;
-    at = next + 1;
   }
+  return parts;
 }
 
-/** The fields of a row, null where there is none. */
-export function fieldsOfRow(text: string): (string | null)[] {
-  return partsOf(text, 1, (bare) => bare === "");
+/** The facts of a stored text by their columns; nothing, or null, where one is not given. */
+export function factsOfText(text: string): (string | null | undefined)[] {
+  return partsOf(text, 1, text.length - 1, [null]);
 }
 
-/** The elements of an array that is a field of a row; of one that is null, none. */
-export function elementsOf(field: string | null | undefined): (string | null)[] {
-  if (field === null || field === undefined || field === "{}") return [];
-  if (field[1] !== QUOTE && !field.includes(",")) return [field.slice(1, -1)];
-  return partsOf(field, 1, (bare) => bare === "NULL");
+/** The elements of a fact that is a list; of one that is not given, none. */
+export function elementsOf(list: string | null | undefined): (string | null)[] {
+  if (list === null || list === undefined) return [];
+  if (list[0] !== QUOTE && !list.includes(",")) return [list];
+  return partsOf(list, 0, list.length, []);
 }
 
-/** Where each column stands in the text of a reservation's facts (`bellhop.reservation_facts`). */
-const COLUMN = {
-  numberOfRooms: 3,
-  shareId: 5,
-  channel: 6,
-  arrivalDate: 8,
-  departureDate: 9,
-  roomTypeCode: 10,
-  bookedRoomTypeCode: 11,
-  marketSegmentCode: 12,
-  groupBlockCode: 13,
-  rateCode: 15,
-  currencyCode: 16,
-  numberOfAdults: 17,
-  numberOfChildren: 18,
-  rateStay: 19,
-  startDate: 20,
-  endDate: 21,
-  rateValue: 22,
-  grossRateValue: 23,
-  occupancyDate: 24,
-  netRoomRevenue: 25,
-} as const;
-const COLUMNS = COLUMN.netRoomRevenue + 1;
+const COLUMN = { ...COLUMNS.reservation, ...COLUMNS.stay, ...COLUMNS.rate, ...COLUMNS.day };
 
 /**
  * The facts of a reservation. Item 0 is none in a list, and the record itself for a field. Rates come in
@@ -254,19 +214,7 @@ interface ReservationFacts {
 const texts = new TextMemory();
 
 /** Where each column stands in an item of a record's spans. */
-const PLACES = new Int32Array(COLUMNS);
-const { columns: ofRecord = [], inner } = NOTED.reservations;
-const ofStays = inner?.["roomStays"];
-const spanColumns = [
-  [HEAD_NUMBERS, ofRecord],
-  [ITEM_NUMBERS, ofStays?.columns ?? []],
-  [ITEM_NUMBERS, ofStays?.inner?.["rates"]?.columns ?? []],
-  [ITEM_NUMBERS, inner?.["stayRevenue"]?.inner?.["daily"]?.columns ?? []],
-] as const;
-for (const [front, names] of spanColumns)
-  names.forEach((name, at) => {
-    if (Object.hasOwn(COLUMN, name)) PLACES[COLUMN[name as keyof typeof COLUMN]] = front + 2 * at;
-  });
+const PLACES = Int32Array.from(FACT_SOURCES.reservations, (source) => source?.place ?? 0);
 
 /** Facts where they stand in the bytes of a record that was walked. */
 class SpanFacts implements ReservationFacts {
@@ -323,15 +271,15 @@ class SpanFacts implements ReservationFacts {
 }
 
 /** The column by which the items of each list are counted. */
-const COUNTED_BY = [COLUMN.arrivalDate, COLUMN.rateStay, COLUMN.occupancyDate] as const;
+const COUNTED_BY = [COLUMN.arrivalDate, COLUMNS.rateStay, COLUMN.occupancyDate] as const;
 
 /** Facts as their stored text tells them. */
 class TextFacts implements ReservationFacts {
-  readonly #fields: readonly (string | null)[];
-  readonly #lists: (readonly (string | null)[] | undefined)[] = new Array(COLUMNS);
+  readonly #facts: readonly (string | null | undefined)[];
+  readonly #lists: (readonly (string | null)[] | undefined)[] = new Array(PLACES.length);
 
   constructor(facts: string) {
-    this.#fields = fieldsOfRow(facts);
+    this.#facts = factsOfText(facts);
   }
 
   first(list: number): number {
@@ -343,11 +291,11 @@ class TextFacts implements ReservationFacts {
   }
 
   stayOf(rate: number): number {
-    return Number(this.text(rate, COLUMN.rateStay));
+    return Number(this.text(rate, COLUMNS.rateStay));
   }
 
   text(item: number, column: number): string | null {
-    return (item === 0 ? this.#fields[column] : this.#listOf(column)[item - 1]) ?? null;
+    return (item === 0 ? this.#facts[column] : this.#listOf(column)[item - 1]) ?? null;
   }
 
   whole(item: number, column: number): number | null {
@@ -368,7 +316,7 @@ class TextFacts implements ReservationFacts {
   #listOf(column: number): readonly (string | null)[] {
     let list = this.#lists[column];
     if (list === undefined) {
-      list = elementsOf(this.#fields[column]);
+      list = elementsOf(this.#facts[column]);
       this.#lists[column] = list;
     }
     return list;

@@ -151,7 +151,7 @@ const TEXTS =
 
 // Index scans of the primary key from the place on, backward and forward.
 function aroundStatement(resource: NightResource): Asked {
-  const { table } = VERSION_TABLES[resource];
+  const table = VERSION_TABLES[resource];
   const side = (comparison: string, direction: string) => `select * from (
         select ${COLUMNS} from ${table} as t
         where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.key = wanted.key
@@ -179,7 +179,7 @@ function allStatement(resource: NightResource): Asked {
     rowMode: "array",
     text: `select wanted.at::integer, false, ${TEXTS.replaceAll("near.", "t.")}
     from unnest($1::smallint[], $2::integer[], $3::text[]) with ordinality as wanted (bucket, property_id, key, at)
-    join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key)
+    join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key)
     where true ${BUCKET_TERM}`,
   };
 }

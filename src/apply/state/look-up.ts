@@ -150,7 +150,7 @@ function versionsAt(resource: ResourceLetter): Asked {
       from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
         as sent (bucket, property_id, key, source_time)
     ) as wanted
-    join ${VERSION_TABLES[resource].table} as t using (bucket, property_id, key, source_time)
+    join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key, source_time)
     where true ${BUCKET_TERM}`,
   };
 }
@@ -286,7 +286,7 @@ function nightsOfReplaced(resource: ResourceLetter): { readonly columns: string;
   return {
     columns: nested("null, replaced.facts", KEPT_NIGHTS),
     join: nested(`
-    left join ${VERSION_TABLES[resource].table} as replaced
+    left join ${VERSION_TABLES[resource]} as replaced
       on replaced.bucket = t.bucket and replaced.property_id = t.property_id and replaced.key = t.key
         and replaced.source_time = case when t.new_hash <> t.content_hash and t.new_time >= t.source_time
           then t.facts_source_time end
@@ -300,7 +300,7 @@ const VERSION_COLUMNS = `bucket, property_id, key, source_time, content_hash, re
 function writeVersions(resource: ResourceLetter): string {
   return `,
     versions as (
-      insert into ${VERSION_TABLES[resource].table} (${VERSION_COLUMNS}, outcome)
+      insert into ${VERSION_TABLES[resource]} (${VERSION_COLUMNS}, outcome)
       select advanced.*, 'u' from advanced
     )`;
 }
@@ -315,7 +315,7 @@ const STATEMENTS: Readonly<Record<ResourceLetter, Asked>> = {
 function versionsOfAdvanced(resource: ResourceLetter): Asked {
   return {
     name: `versions-of-advanced-${resource}`,
-    text: `insert into ${VERSION_TABLES[resource].table} (${VERSION_COLUMNS}, outcome)
+    text: `insert into ${VERSION_TABLES[resource]} (${VERSION_COLUMNS}, outcome)
       select t.${VERSION_COLUMNS.replaceAll(/,\s+/g, ", t.")}, 'u'
       from current_record as t
       join unnest($1::integer[], $2::text[]) as advanced (property_id, key)

@@ -4,16 +4,10 @@ import type { Warning } from "#contract/warnings.ts";
 
 export const RESOURCE_LETTERS = ["i", "r", "g"] as const satisfies readonly ResourceLetter[];
 
-/**
- * The version table of each resource, and the composite type that its text of facts is cast to where it is
- * read.
- */
-export const VERSION_TABLES: Readonly<
-  Record<ResourceLetter, { readonly table: string; readonly factsType: string }>
-> = {
-  i: { table: "inventory_version", factsType: "bellhop.inventory_facts" },
-  r: { table: "reservation_version", factsType: "bellhop.reservation_facts" },
-  g: { table: "group_version", factsType: "bellhop.group_facts" },
+export const VERSION_TABLES: Readonly<Record<ResourceLetter, string>> = {
+  i: "inventory_version",
+  r: "reservation_version",
+  g: "group_version",
 };
 
 /** Identity of a record within the whole service. */

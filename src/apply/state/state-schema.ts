@@ -93,7 +93,7 @@ const LEDGER_TABLES: readonly string[] = [
 const STATE_TABLES: readonly string[] = [
   "apply_cursor",
   "current_record",
-  ...Object.values(VERSION_TABLES).map(({ table }) => table),
+  ...Object.values(VERSION_TABLES),
   "known_room_type",
   ...LEDGER_TABLES,
 ];
@@ -230,10 +230,10 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
   );
   let versions = 0;
   const hashes: string[] = [];
-  for (const [resource, { table, factsType }] of Object.entries(VERSION_TABLES)) {
+  for (const [resource, table] of Object.entries(VERSION_TABLES)) {
     const { rows } = await client.query<RowSum>(
       `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
-        version.request_id, version.record_index, version.status, facts.facts::${factsType})::text`)}
+        version.request_id, version.record_index, version.status, facts.facts::text[])::text`)}
       from ${schema}.${table} as version
       join ${schema}.${table} as facts
         on facts.bucket = version.bucket and facts.property_id = version.property_id and facts.key = version.key
@@ -266,7 +266,7 @@ const VERSION_KEY = ["bucket", "property_id", "key", "source_time", "content_has
 export async function carryOutcomes(client: pg.ClientBase, schema: string): Promise<void> {
   checked(schema);
   const sameVersion = VERSION_KEY.map((column) => `live.${column} = rebuilt.${column}`).join(" and ");
-  for (const { table } of Object.values(VERSION_TABLES)) {
+  for (const table of Object.values(VERSION_TABLES)) {
     await client.query(
       `update ${schema}.${table} as rebuilt set outcome = live.outcome, change_no = live.change_no,
         is_update = live.is_update
@@ -291,7 +291,7 @@ export async function numberCorrections(
   let corrected = 0;
   // One bucket at a time, so that on Citus each takes place on the worker that has it.
   for (let bucket = 0; bucket < bucketCount; bucket += 1) {
-    for (const [resource, { table }] of Object.entries(VERSION_TABLES)) {
+    for (const [resource, table] of Object.entries(VERSION_TABLES)) {
       const { rowCount } = await client.query(
         `with corrected as (
         select rebuilt.bucket, rebuilt.property_id, rebuilt.key, rebuilt.source_time, rebuilt.content_hash,

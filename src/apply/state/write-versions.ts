@@ -31,7 +31,7 @@ function timeOf(bound: string): number {
 /** The tables of versions in a state schema, in windows of their source times where they have any. */
 function versionWindowsOf(schema: string): readonly WindowedTable[] {
   const boundOf = (ms: number) => new Date(ms).toISOString();
-  return Object.values(VERSION_TABLES).map(({ table }) => {
+  return Object.values(VERSION_TABLES).map((table) => {
     return { schema, table, column: "source_time", boundOf, timeOf };
   });
 }
@@ -140,7 +140,7 @@ const VERSION: Columns<NewVersion> = {
 export async function insertVersions(client: pg.ClientBase, versions: readonly NewVersion[]): Promise<void> {
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = versions.filter(({ of }) => of.resource === resource);
-    await writeItems(client, VERSION_TABLES[resource].table, VERSION, ofResource);
+    await writeItems(client, VERSION_TABLES[resource], VERSION, ofResource);
   }
 }
 
@@ -158,7 +158,7 @@ export async function writeReceipts(
 ): Promise<void> {
   for (const { of, version, changeNumber } of received) {
     await client.query(
-      `update ${VERSION_TABLES[of.resource].table}
+      `update ${VERSION_TABLES[of.resource]}
        set request_id = $6, record_index = $7, change_no = coalesce($8::bigint, change_no),
          is_update = $8::bigint is not null or is_update
        where bucket = $1 and property_id = $2 and key = $3 and source_time = $4 and content_hash = decode($5, 'hex')`,

@@ -3,16 +3,6 @@ import { OperatorError } from "../errors/operator-error.ts";
 import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
-const FACTS = ["reservation", "inventory", "group"] as const;
-
-/**
- * The views that read facts cast the text in which they are stored. Citus sends a subquery without a table to workers only
- * where it is immutable, as this cast is (dates and times in it are ISO 8601 with an offset) without PostgreSQL knowing it.
- */
-const castOf = (resource: string) => `
-  create or replace function bellhop.as_${resource}_facts(facts text) returns bellhop.${resource}_facts
-    language sql immutable strict parallel safe as 'select facts::bellhop.${resource}_facts'`;
-
 /**
  * SQL functions over distributed tables take no parameters in Citus; those of PL/pgSQL do, but nothing is pushed into them.
  * The clock goes to the workers as text, as they do not have its type.
@@ -27,23 +17,9 @@ const READ_FUNCTIONS = `
   where function.pronamespace = 'analytics'::regnamespace and function.proretset and language.lanname = 'sql'
   order by function.proname`;
 
-const READ_VIEWS = `
-  select relname as name, pg_get_viewdef(oid) as text from pg_class
-  where relnamespace = 'analytics'::regnamespace and relkind = 'v' and relname like 'stored\\_%\\_version'`;
-
 /** Has what analysts ask (docs/analytics.md) be understood by Citus; done again, it finds nothing to do. */
 async function adaptAnalytics(client: pg.ClientBase): Promise<void> {
-  const views = await client.query<{ name: string; text: string }>(READ_VIEWS);
-  for (const resource of FACTS) {
-    const name = `stored_${resource}_version`;
-    const text = views.rows.find((view) => view.name === name)?.text ?? "";
-    const cast = `(${resource}_version.facts)::bellhop.${resource}_facts`;
-    if (!text.includes(cast)) continue;
-    await client.query(castOf(resource));
-    const adapted = text.replace(cast, `bellhop.as_${resource}_facts(${resource}_version.facts)`);
-    await client.query(`create or replace view analytics.${name} as ${adapted}`);
-  }
-  // What the functions call on the workers.
+  // What views and functions call on the workers.
   await client.query(
     `select create_distributed_function(oid::regprocedure) from pg_proc
     where pronamespace = 'analytics'::regnamespace and not proretset`,

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { COLUMNS } from "#contract/record-plan.ts";
 import { ERASED, redactRecord } from "#contract/redact-record.ts";
 import { letterOf, type ResourceLetter } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../apply/state/record.ts";
@@ -25,9 +26,9 @@ const findFormer = namedStatement(
 );
 
 /** Facts that are made of what is personal (PERSONAL_FIELDS), by the resource that has any. */
-const PERSONAL_FACT: Readonly<Partial<Record<ResourceLetter, string>>> = {
-  r: "confirmation_number",
-  g: "name",
+const PERSONAL_FACT: Readonly<Partial<Record<ResourceLetter, number>>> = {
+  r: COLUMNS.reservation.confirmationNumber,
+  g: COLUMNS.group.name,
 };
 
 /** The live state, and those that swaps of a replay have put aside. */
@@ -42,11 +43,11 @@ const SAME_CONTENT = `of.bucket = $1 and of.property_id = renamed.property_id an
 
 /** Facts without what is personal; an empty or absent one stays what it is. */
 function redactedFacts(resource: ResourceLetter): string {
-  const fact = PERSONAL_FACT[resource];
-  if (fact === undefined) return "of.facts";
-  const type = VERSION_TABLES[resource].factsType;
-  return `case when (of.facts::${type}).${fact} <> ''
-    then jsonb_populate_record(of.facts::${type}, '${JSON.stringify({ [fact]: ERASED })}')::text else of.facts end`;
+  const column = PERSONAL_FACT[resource];
+  if (column === undefined) return "of.facts";
+  const facts = "of.facts::text[]";
+  return `case when (${facts})[${column}] <> ''
+    then ((${facts})[:${column - 1}] || '${ERASED}'::text || (${facts})[${column + 1}:])::text else of.facts end`;
 }
 
 /**
@@ -200,7 +201,7 @@ async function findUnlogged(
   for (const { identity, propertyId } of records) {
     const { rows } = await client.query<{ hash: string }>(
       `select distinct encode(content_hash, 'hex') as hash
-      from ${STATE_SCHEMA}.${VERSION_TABLES[letterOf(identity.resource)].table}
+      from ${STATE_SCHEMA}.${VERSION_TABLES[letterOf(identity.resource)]}
       where bucket = $1 and property_id = $2 and key = $3`,
       [bucket, propertyId, identity.key],
     );
@@ -312,7 +313,7 @@ async function renameContents(
       contents.map(({ after }) => after),
     ];
     for (const schema of schemas) {
-      const table = `${schema}.${VERSION_TABLES[resource].table}`;
+      const table = `${schema}.${VERSION_TABLES[resource]}`;
       const count = await redactVersions(client, table, resource, values);
       if (schema === STATE_SCHEMA) versions += count;
       // What a current row keeps of its nights begins with digits of the hash: they are read from the facts again.

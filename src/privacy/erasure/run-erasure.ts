@@ -265,7 +265,7 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
 }
 
 /** Short facts of versions, in each schema of a state, and bodies of messages are noted as values of columns are. */
-const VERSIONS_WITH_FACTS = [VERSION_TABLES.r.table, VERSION_TABLES.g.table];
+const VERSIONS_WITH_FACTS = [VERSION_TABLES.r, VERSION_TABLES.g];
 const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"];
 
 /**
