@@ -1,12 +1,10 @@
-import type pg from "pg";
 import { choice, count, type Noun, required, text, verb, withDefault } from "../cli/command.ts";
-import { type Field, fields, moment, table } from "../cli/output.ts";
-import type { Session } from "../cli/session.ts";
+import { type Columns, type Field, fields, itemTable, moment, table } from "../cli/output.ts";
+import type { Opened } from "../cli/session.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
-import { ServiceError } from "../platform/errors/registry.ts";
 import type { Position } from "../platform/http/position.ts";
-import { type Backfill, listBackfills, requireBackfill } from "./backfill.ts";
+import { type Backfill, findBackfill, listBackfills } from "./backfill.ts";
 import { abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
 import { readGaps } from "./gaps.ts";
 import { onBackfill, type Progress, progressOf, type ResourceProgress } from "./progress.ts";
@@ -15,24 +13,11 @@ const GAPS_AT_ONCE = 500;
 const ID = { id: required(text("ID", "the backfill's id (bellhop backfill list)")) };
 const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
-interface Opened {
-  readonly pool: pg.Pool;
-  readonly who: string;
-  readonly backfill: Backfill;
-}
-
-/** Opens the database and finds the backfill; a ServiceError is a failure of the command. */
-async function withBackfill<Result>(session: Session, id: string, work: (opened: Opened) => Promise<Result>) {
-  try {
-    return await session.database(async ({ pool, who }) =>
-      work({ pool, who, backfill: await requireBackfill(pool, id, null) }),
-    );
-  } catch (cause) {
-    if (!(cause instanceof ServiceError)) throw cause;
-    const isUnknown = cause.code === "bellhop.backfill.NotFound";
-    const message = isUnknown ? `No backfill has the id ${JSON.stringify(id)}.` : cause.message;
-    throw new OperatorError(message, { cause });
-  }
+/** Throws OperatorError where there is none of this id. */
+async function findOne({ pool }: Opened, id: string): Promise<Backfill> {
+  const found = await findBackfill(pool, id.toLowerCase(), null);
+  if (found === undefined) throw new OperatorError(`No backfill has the id ${JSON.stringify(id)}.`);
+  return found;
 }
 
 const list = verb({
@@ -44,24 +29,22 @@ const list = verb({
   },
   examples: ["backfill list --state open"],
   json: '{"items": [{"backfillId", "state", "clientId", "manifest", "openedAt", "endedAt", "signatures", ...}]}',
-  run: ({ state, client, limit }, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const filter = { clientId: client ?? null, state: state ?? null };
-      const { items, next } = await listBackfills(pool, filter, null, limit);
-      const rows = items.map((one) => [
-        one.backfillId,
-        one.state,
-        `${one.manifest.clientCode}/${one.manifest.propertyCode}`,
-        one.clientId,
-        moment(one.openedAt),
-        moment(one.endedAt),
-        one.signatures.map(({ side }) => side).join("+") || "-",
-      ]);
-      const heads = ["BACKFILL", "STATE", "PROPERTY", "CLIENT", "OPENED", "ENDED", "SIGNED"];
-      const rest = next === null ? [] : [`There are more than ${limit}: raise --limit.`];
-      const lines = [...table(heads, rows, "No backfills."), ...rest];
-      output.result({ items: items.map(({ statement: _, ...own }) => own) }, lines);
-    }),
+  async database({ state, client, limit }, { pool }, { output }) {
+    const filter = { clientId: client ?? null, state: state ?? null };
+    const { items, next } = await listBackfills(pool, filter, null, limit);
+    const columns: Columns<Backfill> = {
+      BACKFILL: "backfillId",
+      STATE: "state",
+      PROPERTY: ({ manifest }) => `${manifest.clientCode}/${manifest.propertyCode}`,
+      CLIENT: "clientId",
+      OPENED: ({ openedAt }) => moment(openedAt),
+      ENDED: ({ endedAt }) => moment(endedAt),
+      SIGNED: ({ signatures }) => signatures.map(({ side }) => side).join("+") || "-",
+    };
+    const rest = next === null ? [] : [`There are more than ${limit}: raise --limit.`];
+    const lines = [...itemTable(columns, items, "No backfills."), ...rest];
+    output.result({ items: items.map(({ statement: _, ...own }) => own) }, lines);
+  },
 });
 
 /** The columns of counts, by their names. */
@@ -121,16 +104,16 @@ const show = verb({
   examples: [`backfill show ${EXAMPLE_ID}`],
   json: '{"backfillId", "state", "manifest", "signatures", "resources", "statement", "reproduced", ...}',
   exitCodes: "0, or 1 if the log no longer gives the signed statement.",
-  run: ({ id }, { output, session }) =>
-    withBackfill(session, id, async ({ pool, backfill }) => {
-      const progress = await progressOf(pool, backfill);
-      const reproduced = backfill.state === "closed" ? await isReproduced(pool, backfill) : null;
-      const { statement, ...own } = backfill;
-      const { backfill: _, recordsRead: __, ...sums } = progress;
-      const data = { ...own, ...sums, statement: JSON.parse(statement ?? "null"), reproduced };
-      output.result(data, progressLines(progress, reproduced));
-      return reproduced === false ? 1 : 0;
-    }),
+  async database({ id }, opened, { output }) {
+    const backfill = await findOne(opened, id);
+    const progress = await progressOf(opened.pool, backfill);
+    const reproduced = backfill.state === "closed" ? await isReproduced(opened.pool, backfill) : null;
+    const { statement, ...own } = backfill;
+    const { backfill: _, recordsRead: __, ...sums } = progress;
+    const data = { ...own, ...sums, statement: JSON.parse(statement ?? "null"), reproduced };
+    output.result(data, progressLines(progress, reproduced));
+    return reproduced === false ? 1 : 0;
+  },
 });
 
 function gapRow(gap: BackfillGap): string[] {
@@ -146,21 +129,19 @@ const gaps = verb({
   args: ID,
   examples: [`backfill gaps ${EXAMPLE_ID}`],
   json: "one JSON object per line for each gap",
-  run: ({ id }, { output, session, json }) =>
-    withBackfill(session, id, ({ pool, backfill }) =>
-      onBackfill(pool, backfill, async ({ client, asked, tally }) => {
-        const found: BackfillGap[] = [];
-        for (let position: Position | null | undefined; position !== null; ) {
-          const page = await readGaps(client, asked, tally, position ?? null, GAPS_AT_ONCE);
-          if (json) for (const gap of page.items) output.line(JSON.stringify(gap));
-          else found.push(...page.items);
-          position = page.next;
-        }
-        const heads = ["RESOURCE", "GAP", "KEY", "REQUEST AND INDEX", "REASON"];
-        if (!json)
-          for (const line of table(heads, found.map(gapRow), "Nothing is missing.")) output.line(line);
-      }),
-    ),
+  async database({ id }, opened, { output, json }) {
+    await onBackfill(opened.pool, await findOne(opened, id), async ({ client, asked, tally }) => {
+      const found: BackfillGap[] = [];
+      for (let position: Position | null | undefined; position !== null; ) {
+        const page = await readGaps(client, asked, tally, position ?? null, GAPS_AT_ONCE);
+        if (json) for (const gap of page.items) output.line(JSON.stringify(gap));
+        else found.push(...page.items);
+        position = page.next;
+      }
+      const heads = ["RESOURCE", "GAP", "KEY", "REQUEST AND INDEX", "REASON"];
+      if (!json) for (const line of table(heads, found.map(gapRow), "Nothing is missing.")) output.line(line);
+    });
+  },
 });
 
 const sign = verb({
@@ -169,11 +150,11 @@ const sign = verb({
   options: { hash: required(text("SHA256", "hash of the statement that you have read (backfill show)")) },
   examples: [`backfill sign ${EXAMPLE_ID} --hash 9f86d081884c7d65...`],
   json: '{"signatures"}',
-  run: ({ id, hash }, { output, session }) =>
-    withBackfill(session, id, async ({ pool, backfill, who }) => {
-      const { signatures } = await countersignBackfill(pool, backfill, hash, who);
-      output.result({ signatures }, "Signed: both sides have signed this statement.");
-    }),
+  async database({ id, hash }, opened, { output }) {
+    const backfill = await findOne(opened, id);
+    const { signatures } = await countersignBackfill(opened.pool, backfill, hash, opened.who);
+    output.result({ signatures }, "Signed: both sides have signed this statement.");
+  },
 });
 
 const abandon = verb({
@@ -182,11 +163,11 @@ const abandon = verb({
   options: { why: text("TEXT", "the reason") },
   examples: [`backfill abandon ${EXAMPLE_ID} --why "wrong property"`],
   json: '{"state", "endedAt"}',
-  run: ({ id, why }, { output, session }) =>
-    withBackfill(session, id, async ({ pool, backfill, who }) => {
-      const { state, endedAt } = await abandonBackfill(pool, backfill, why ?? null, who);
-      output.result({ state, endedAt }, "Abandoned; its records are kept.");
-    }),
+  async database({ id, why }, opened, { output }) {
+    const backfill = await findOne(opened, id);
+    const { state, endedAt } = await abandonBackfill(opened.pool, backfill, why ?? null, opened.who);
+    output.result({ state, endedAt }, "Abandoned; its records are kept.");
+  },
 });
 
 export const command: Noun = { verbs: { list, show, gaps, sign, abandon } };

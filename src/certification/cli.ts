@@ -1,9 +1,9 @@
 import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 import { count, flag, type Noun, parsed, required, text, verb, withDefault } from "../cli/command.ts";
-import { fields, itemTable, table } from "../cli/output.ts";
-import type { Session } from "../cli/session.ts";
+import { type Columns, fields, itemTable, table } from "../cli/output.ts";
+import type { AuthAdmin } from "../identity/admin.ts";
 import { parseGrant } from "../identity/permissions.ts";
-import { UsageError } from "../platform/errors/operator-error.ts";
+import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 import {
   type Certification,
   DEFAULT_TERMS,
@@ -39,24 +39,23 @@ const start = verb({
   },
   examples: ["certify start --client bhc_4Zt1 --property ACME/LON01"],
   json: '{"certificationId", "clientId", "clientCode", "propertyCode", "openedAt", "endsAt", "steps", ...}',
-  run: ({ client, property, rate, burst, tokenSeconds, days }, { output, session }) =>
-    session.admin(async (admin) => {
-      const terms = { requestRate: rate, requestBurst: burst, tokenSeconds, days };
-      const certification = await openCertification(admin, client, {
-        ...terms,
-        ...(property && { property }),
-      });
-      const steps = instructionsOf(certification);
-      output.result({ ...certification, steps }, [
-        ...certificationFields(certification),
-        "\nThe integration completes these steps against the API, in any order:\n",
-        ...steps.map(
-          ({ title, instruction }, at) => `${String(at + 1).padStart(3)}. ${title}\n     ${instruction}\n`,
-        ),
-        "Progress: GET /api/public/v1/certification with the client's token, or",
-        `bellhop certify show ${certification.certificationId}`,
-      ]);
-    }),
+  async admin({ client, property, rate, burst, tokenSeconds, days }, admin, { output }) {
+    const terms = { requestRate: rate, requestBurst: burst, tokenSeconds, days };
+    const certification = await openCertification(admin, client, {
+      ...terms,
+      property,
+    });
+    const steps = instructionsOf(certification);
+    output.result({ ...certification, steps }, [
+      ...certificationFields(certification),
+      "\nThe integration completes these steps against the API, in any order:\n",
+      ...steps.map(
+        ({ title, instruction }, at) => `${String(at + 1).padStart(3)}. ${title}\n     ${instruction}\n`,
+      ),
+      "Progress: GET /api/public/v1/certification with the client's token, or",
+      `bellhop certify show ${certification.certificationId}`,
+    ]);
+  },
 });
 
 function certificationFields(certification: Certification): string[] {
@@ -108,23 +107,20 @@ interface Span {
   readonly until: string | undefined;
 }
 
-const reportOf = (session: Session, id: string, span: Span): Promise<Report | undefined> =>
-  session.admin(async ({ internals: { pool } }) => {
-    const certification = await findCertification(pool, id);
-    return certification === undefined ? undefined : readReport(pool, certification, span);
-  });
-
-const unknown = (id: string) =>
-  `No certification has the id ${JSON.stringify(id)} (see bellhop certify list).`;
+/** Throws OperatorError where there is no such certification. */
+async function reportOf({ internals: { pool } }: AuthAdmin, id: string, span: Span): Promise<Report> {
+  const certification = await findCertification(pool, id);
+  if (certification !== undefined) return readReport(pool, certification, span);
+  throw new OperatorError(`No certification has the id ${JSON.stringify(id)} (see bellhop certify list).`);
+}
 
 const show = verb({
   ...REPORTED,
   summary: "show which steps are passed",
   examples: ["certify show bhc_4Zt1"],
   json: REPORT_JSON,
-  run: async ({ id, since, until }, { output, session }) => {
-    const report = await reportOf(session, id, { since, until });
-    if (report === undefined) return output.failure(unknown(id));
+  async admin({ id, since, until }, admin, { output }) {
+    const report = await reportOf(admin, id, { since, until });
     output.result(report, reportLines(report));
     return report.verdict === "certified" ? 0 : 1;
   },
@@ -140,11 +136,10 @@ const report = verb({
   },
   examples: ["certify report bhc_4Zt1 --html > report.html"],
   json: REPORT_JSON,
-  run: async ({ id, since, until, html, markdown }, { output, session, json }) => {
+  async admin({ id, since, until, html, markdown }, admin, { output, json }) {
     if ([html, markdown, json].filter(Boolean).length > 1)
       throw new UsageError("Only one of --json, --html and --markdown can be given.");
-    const made = await reportOf(session, id, { since, until });
-    if (made === undefined) return output.failure(unknown(id));
+    const made = await reportOf(admin, id, { since, until });
     output.line(json ? JSON.stringify(made, null, 2) : html ? htmlOf(made) : markdownOf(made));
     return made.verdict === "certified" ? 0 : 1;
   },
@@ -155,15 +150,18 @@ const list = verb({
   options: { client: text("CLIENT_ID", "only of this client") },
   examples: ["certify list"],
   json: '{"certifications": [{"certificationId", "clientId", "isOpen", "openedAt", "endsAt", ...}]}',
-  run: ({ client }, { output, session }) =>
-    session.admin(async ({ internals }) => {
-      const certifications = await listCertifications(internals.pool, client ?? null);
-      const shown = certifications.map((one) => ({ ...one, state: one.isOpen ? "open" : "ended" }));
-      const keys = ["certificationId", "clientId", "state", "openedAt", "endsAt"] as const;
-      const heads = ["CERTIFICATION", "CLIENT", "STATE", "OPENED", "ENDS"];
-      const empty = "No certifications. Open one: bellhop certify start --help";
-      output.result({ certifications }, itemTable(heads, keys, shown, empty));
-    }),
+  async admin({ client }, { internals }, { output }) {
+    const certifications = await listCertifications(internals.pool, client ?? null);
+    const columns: Columns<Certification> = {
+      CERTIFICATION: "certificationId",
+      CLIENT: "clientId",
+      STATE: ({ isOpen }) => (isOpen ? "open" : "ended"),
+      OPENED: "openedAt",
+      ENDS: "endsAt",
+    };
+    const empty = "No certifications. Open one: bellhop certify start --help";
+    output.result({ certifications }, itemTable(columns, certifications, empty));
+  },
 });
 
 const end = verb({
@@ -171,14 +169,13 @@ const end = verb({
   args: { clientId: required(text("CLIENT_ID", "the client")) },
   examples: ["certify end bhc_4Zt1"],
   json: '{"client_id", "ended"}',
-  run: ({ clientId }, { output, session, json }) =>
-    session.admin(async (admin) => {
-      const ended = await endCertification(admin, clientId);
-      if (!ended && !json) return output.failure(`Client ${clientId} has no open certification.`);
-      const text = `Certification ended: ${clientId} has its own limits again. The report is kept.`;
-      output.result({ client_id: clientId, ended }, text);
-      return ended ? 0 : 1;
-    }),
+  async admin({ clientId }, admin, { output, json }) {
+    const ended = await endCertification(admin, clientId);
+    if (!ended && !json) return output.failure(`Client ${clientId} has no open certification.`);
+    const text = `Certification ended: ${clientId} has its own limits again. The report is kept.`;
+    output.result({ client_id: clientId, ended }, text);
+    return ended ? 0 : 1;
+  },
 });
 
 const reference = verb({

@@ -85,15 +85,20 @@ export function table(
   );
 }
 
-/** A table of the fields of items, in the order of the headings. */
+/** By its heading each column's field of an item, or what it shows of one. */
+export type Columns<Item> = Readonly<Record<string, keyof Item | ((item: Item) => unknown)>>;
+
+/** A table of items. */
 export function itemTable<Item extends object>(
-  headings: readonly string[],
-  keys: readonly (keyof Item)[],
+  columns: Columns<Item>,
   items: readonly Item[],
   empty?: string,
 ): string[] {
-  const rows = items.map((item) => keys.map((key) => cellOf(item[key])));
-  return table(headings, rows, empty);
+  const shown = Object.values(columns);
+  const rows = items.map((item) =>
+    shown.map((column) => cellOf(typeof column === "function" ? column(item) : item[column])),
+  );
+  return table(Object.keys(columns), rows, empty);
 }
 
 function cellOf(value: unknown): string {

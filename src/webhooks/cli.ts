@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { count, duration, type Noun, required, text, texts, verb, withDefault } from "../cli/command.ts";
 import { type Field, fields, itemTable, moment } from "../cli/output.ts";
-import type { Session } from "../cli/session.ts";
+import type { Opened } from "../cli/session.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { AddressRules } from "./address-rules.ts";
 import {
@@ -27,11 +27,8 @@ const ENDPOINT = { endpointId: required(text("ENDPOINT_ID", "the endpoint's id (
 const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
 /** An operator administers the endpoints of all clients. */
-function withWebhooks<Result>(session: Session, work: (admin: WebhookAdmin) => Promise<Result>) {
-  return session.database(({ config, pool, sealer, who }) => {
-    const rules = new AddressRules(config.webhookAllowedNetworks);
-    return work({ pool, who, clientId: null, sealer, rules });
-  });
+function adminOf({ config, pool, sealer, who }: Opened): WebhookAdmin {
+  return { pool, who, clientId: null, sealer, rules: new AddressRules(config.webhookAllowedNetworks) };
 }
 
 function endpointFields(endpoint: EndpointSummary): Field[] {
@@ -72,15 +69,14 @@ const create = verb({
     "webhook create --client-id bhc_4Zt1 --url https://pms.example/hooks --event request.applied --client ACME --property PAR01",
   ],
   json: ENDPOINT_JSON.replace("...", '..., "secret"'),
-  run: ({ clientId, url, event, resource, client, property, description }, { output, session }) =>
-    withWebhooks(session, async (admin) => {
-      const asked = { url, events: event, resource, clientCode: client, propertyCode: property, description };
-      const { endpoint, secret } = await addWebhook(admin, clientId, asked);
-      output.result({ ...endpoint, secret }, [
-        "Endpoint created. The secret is shown once. Store it, and send it over a secure channel.\n",
-        ...fields([["secret", secret], ...endpointFields(endpoint)]),
-      ]);
-    }),
+  async database({ clientId, url, event, resource, client, property, description }, opened, { output }) {
+    const asked = { url, events: event, resource, clientCode: client, propertyCode: property, description };
+    const { endpoint, secret } = await addWebhook(adminOf(opened), clientId, asked);
+    output.result({ ...endpoint, secret }, [
+      "Endpoint created. The secret is shown once. Store it, and send it over a secure channel.\n",
+      ...fields([["secret", secret], ...endpointFields(endpoint)]),
+    ]);
+  },
 });
 
 const list = verb({
@@ -88,21 +84,19 @@ const list = verb({
   options: { clientId: text("CLIENT_ID", "only of this client") },
   examples: ["webhook list", "webhook list --client-id bhc_4Zt1 --json"],
   json: `{"items": [${ENDPOINT_JSON}]}`,
-  run: ({ clientId }, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const items = await listEndpoints(pool, clientId ?? null);
-      const heads = ["ENDPOINT ID", "STATE", "WAITING", "DEAD", "LAST ATTEMPT", "CLIENT", "URL"];
-      const keys = [
-        "endpointId",
-        "state",
-        "waiting",
-        "deadLetters",
-        "lastTryAt",
-        "clientName",
-        "url",
-      ] as const;
-      output.result({ items }, itemTable(heads, keys, items, "No webhook endpoints."));
-    }),
+  async database({ clientId }, { pool }, { output }) {
+    const items = await listEndpoints(pool, clientId ?? null);
+    const columns = {
+      "ENDPOINT ID": "endpointId",
+      STATE: "state",
+      WAITING: "waiting",
+      DEAD: "deadLetters",
+      "LAST ATTEMPT": "lastTryAt",
+      CLIENT: "clientName",
+      URL: "url",
+    } as const;
+    output.result({ items }, itemTable(columns, items, "No webhook endpoints."));
+  },
 });
 
 const show = verb({
@@ -110,23 +104,21 @@ const show = verb({
   args: ENDPOINT,
   examples: [`webhook show ${EXAMPLE_ID}`],
   json: ENDPOINT_JSON.replace("...", '..., "attempts"'),
-  run: ({ endpointId }, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const endpoint = await findEndpoint(pool, null, endpointId);
-      const attempts = await listAttempts(pool, endpointId, ATTEMPTS_SHOWN);
-      const heads = ["TIME", "EVENT", "MESSAGE", "ATTEMPT", "MS", "STATUS", "FAILURE"];
-      const keys = [
-        "attemptedAt",
-        "event",
-        "messageId",
-        "attempt",
-        "durationMs",
-        "status",
-        "failure",
-      ] as const;
-      const log = attempts.length === 0 ? [] : ["", ...itemTable(heads, keys, attempts)];
-      output.result({ ...endpoint, attempts }, [...fields(endpointFields(endpoint)), ...log]);
-    }),
+  async database({ endpointId }, { pool }, { output }) {
+    const endpoint = await findEndpoint(pool, null, endpointId);
+    const attempts = await listAttempts(pool, endpointId, ATTEMPTS_SHOWN);
+    const columns = {
+      TIME: "attemptedAt",
+      EVENT: "event",
+      MESSAGE: "messageId",
+      ATTEMPT: "attempt",
+      MS: "durationMs",
+      STATUS: "status",
+      FAILURE: "failure",
+    } as const;
+    const log = attempts.length === 0 ? [] : ["", ...itemTable(columns, attempts)];
+    output.result({ ...endpoint, attempts }, [...fields(endpointFields(endpoint)), ...log]);
+  },
 });
 
 /** The first attempt of a message; undefined where none came in time. */
@@ -145,20 +137,19 @@ const test = verb({
   examples: [`webhook test ${EXAMPLE_ID}`],
   json: '{"attemptedAt", "event", "messageId", "attempt", "durationMs", "status", "failure"}',
   exitCodes: "0 delivered, 1 not delivered.",
-  run: ({ endpointId }, { output, session, json }) =>
-    withWebhooks(session, async (admin) => {
-      const messageId = await testWebhook(admin, endpointId);
-      const attempt = await firstAttempt(admin.pool, endpointId, messageId);
-      if (attempt === undefined)
-        return output.failure(
-          `The message is queued and was not sent within ${WAIT_MS_MAX / 1000} s. Is a node with the role apply running?`,
-        );
-      const { failure, status, durationMs } = attempt;
-      if (failure !== null && !json)
-        return output.failure(`Not delivered: ${failure}, status ${status ?? "none"}.`);
-      output.result(attempt, `Delivered in ${durationMs} ms (status ${status}).`);
-      return failure === null ? 0 : 1;
-    }),
+  async database({ endpointId }, opened, { output, json }) {
+    const messageId = await testWebhook(adminOf(opened), endpointId);
+    const attempt = await firstAttempt(opened.pool, endpointId, messageId);
+    if (attempt === undefined)
+      return output.failure(
+        `The message is queued and was not sent within ${WAIT_MS_MAX / 1000} s. Is a node with the role apply running?`,
+      );
+    const { failure, status, durationMs } = attempt;
+    if (failure !== null && !json)
+      return output.failure(`Not delivered: ${failure}, status ${status ?? "none"}.`);
+    output.result(attempt, `Delivered in ${durationMs} ms (status ${status}).`);
+    return failure === null ? 0 : 1;
+  },
 });
 
 const pause = verb({
@@ -167,11 +158,10 @@ const pause = verb({
   options: { reason: withDefault(text("TEXT", "why, for people"), "", "none") },
   examples: [`webhook pause ${EXAMPLE_ID} --reason "maintenance until 18:00"`],
   json: ENDPOINT_JSON,
-  run: ({ endpointId, reason }, { output, session }) =>
-    withWebhooks(session, async (admin) => {
-      const endpoint = await pauseWebhook(admin, endpointId, reason);
-      output.result(endpoint, "Paused: messages for this endpoint wait until it is resumed.");
-    }),
+  async database({ endpointId, reason }, opened, { output }) {
+    const endpoint = await pauseWebhook(adminOf(opened), endpointId, reason);
+    output.result(endpoint, "Paused: messages for this endpoint wait until it is resumed.");
+  },
 });
 
 const resume = verb({
@@ -179,11 +169,10 @@ const resume = verb({
   args: ENDPOINT,
   examples: [`webhook resume ${EXAMPLE_ID}`],
   json: ENDPOINT_JSON,
-  run: ({ endpointId }, { output, session }) =>
-    withWebhooks(session, async (admin) => {
-      const endpoint = await resumeWebhook(admin, endpointId);
-      output.result(endpoint, `Resumed: ${endpoint.waiting} messages are due now.`);
-    }),
+  async database({ endpointId }, opened, { output }) {
+    const endpoint = await resumeWebhook(adminOf(opened), endpointId);
+    output.result(endpoint, `Resumed: ${endpoint.waiting} messages are due now.`);
+  },
 });
 
 const rotateSecret = verb({
@@ -192,17 +181,16 @@ const rotateSecret = verb({
   options: { overlap: duration("how long messages are also signed with the previous secret") },
   examples: [`webhook rotate-secret ${EXAMPLE_ID} --overlap 24h`],
   json: '{"endpointId", "secret", "previousExpiresAt"}',
-  run: ({ endpointId, overlap }, { output, session }) =>
-    withWebhooks(session, async (admin) => {
-      const { secret, previousExpiresAt } = await rotateWebhook(admin, endpointId, overlap);
-      output.result({ endpointId, secret, previousExpiresAt }, [
-        "Secret created. It is shown once. Store it, and send it over a secure channel.\n",
-        ...fields([
-          ["secret", secret],
-          ["also signed with the previous one until", moment(previousExpiresAt)],
-        ]),
-      ]);
-    }),
+  async database({ endpointId, overlap }, opened, { output }) {
+    const { secret, previousExpiresAt } = await rotateWebhook(adminOf(opened), endpointId, overlap);
+    output.result({ endpointId, secret, previousExpiresAt }, [
+      "Secret created. It is shown once. Store it, and send it over a secure channel.\n",
+      ...fields([
+        ["secret", secret],
+        ["also signed with the previous one until", moment(previousExpiresAt)],
+      ]),
+    ]);
+  },
 });
 
 const deadLetters = verb({
@@ -211,17 +199,22 @@ const deadLetters = verb({
   options: { limit: withDefault(count("messages listed"), ATTEMPTS_SHOWN) },
   examples: [`webhook dead-letters ${EXAMPLE_ID} --limit 200`],
   json: '{"items": [{"messageId", "event", "cause", "createdAt", "deadAt", "lastFailure"}]}',
-  run: ({ endpointId, limit }, { output, session }) =>
-    session.database(async ({ pool }) => {
-      await findEndpoint(pool, null, endpointId);
-      const all = await listDeadLetters(pool, endpointId);
-      const items = all.slice(0, limit);
-      const heads = ["MESSAGE", "EVENT", "CREATED", "GIVEN UP", "LAST FAILURE", "CAUSE"];
-      const keys = ["messageId", "event", "createdAt", "deadAt", "lastFailure", "cause"] as const;
-      const rest = all.length > limit ? [`${all.length - limit} more: raise --limit.`] : [];
-      const lines = itemTable(heads, keys, items, "This endpoint has no dead letters.");
-      output.result({ items }, [...lines, ...rest]);
-    }),
+  async database({ endpointId, limit }, { pool }, { output }) {
+    await findEndpoint(pool, null, endpointId);
+    const all = await listDeadLetters(pool, endpointId);
+    const items = all.slice(0, limit);
+    const columns = {
+      MESSAGE: "messageId",
+      EVENT: "event",
+      CREATED: "createdAt",
+      "GIVEN UP": "deadAt",
+      "LAST FAILURE": "lastFailure",
+      CAUSE: "cause",
+    } as const;
+    const rest = all.length > limit ? [`${all.length - limit} more: raise --limit.`] : [];
+    const lines = itemTable(columns, items, "This endpoint has no dead letters.");
+    output.result({ items }, [...lines, ...rest]);
+  },
 });
 
 const redrive = verb({
@@ -230,11 +223,10 @@ const redrive = verb({
   options: { message: text("MESSAGE_ID", "only this one") },
   examples: [`webhook redrive ${EXAMPLE_ID}`],
   json: '{"endpointId", "redriven"}',
-  run: ({ endpointId, message }, { output, session }) =>
-    withWebhooks(session, async (admin) => {
-      const redriven = await redriveWebhook(admin, endpointId, message ?? null);
-      output.result({ endpointId, redriven }, `Queued again: ${redriven}.`);
-    }),
+  async database({ endpointId, message }, opened, { output }) {
+    const redriven = await redriveWebhook(adminOf(opened), endpointId, message ?? null);
+    output.result({ endpointId, redriven }, `Queued again: ${redriven}.`);
+  },
 });
 
 const remove = verb({
@@ -242,11 +234,10 @@ const remove = verb({
   args: ENDPOINT,
   examples: [`webhook remove ${EXAMPLE_ID}`],
   json: '{"endpointId", "removed"}',
-  run: ({ endpointId }, { output, session }) =>
-    withWebhooks(session, async (admin) => {
-      await removeWebhook(admin, endpointId);
-      output.result({ endpointId, removed: true }, "Removed, with its waiting messages.");
-    }),
+  async database({ endpointId }, opened, { output }) {
+    await removeWebhook(adminOf(opened), endpointId);
+    output.result({ endpointId, removed: true }, "Removed, with its waiting messages.");
+  },
 });
 
 export const command: Noun = {

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { countText } from "../../cli/amounts.ts";
 import { count, type Noun, parsed, required, text, type Verb, verb, withDefault } from "../../cli/command.ts";
-import { table } from "../../cli/output.ts";
+import { type Columns, itemTable } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
@@ -58,27 +58,23 @@ const list = verb({
   },
   examples: ["quarantine list --client ACME"],
   json: '{"items": [{"requestId", "index", "clientCode", "propertyCode", "resource", "key", "code", "message"}], "more"}',
-  run: ({ client, property, limit }, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const found = await listQuarantined(pool, { client, property }, limit + 1);
-      const items = found.slice(0, limit);
-      const more = found.length > limit;
-      const rows = items.map(
-        ({ requestId, index, clientCode, propertyCode, resource, key, code, message }) => [
-          requestId,
-          String(index),
-          // A record that cannot be read has no property.
-          `${clientCode ?? "-"}/${propertyCode ?? "-"}`,
-          resource,
-          key,
-          code,
-          message,
-        ],
-      );
-      const heads = ["REQUEST", "INDEX", "PROPERTY", "RESOURCE", "KEY", "CODE", "REASON"];
-      const rest = more ? [`More than ${limit} records are quarantined: raise --limit.`] : [];
-      output.result({ items, more }, [...table(heads, rows, "No record is quarantined."), ...rest]);
-    }),
+  async database({ client, property, limit }, { pool }, { output }) {
+    const found = await listQuarantined(pool, { client, property }, limit + 1);
+    const items = found.slice(0, limit);
+    const more = found.length > limit;
+    const columns: Columns<QuarantineEntry> = {
+      REQUEST: "requestId",
+      INDEX: "index",
+      // A record that cannot be read has no property.
+      PROPERTY: ({ clientCode, propertyCode }) => `${clientCode ?? "-"}/${propertyCode ?? "-"}`,
+      RESOURCE: "resource",
+      KEY: "key",
+      CODE: "code",
+      REASON: "message",
+    };
+    const rest = more ? [`More than ${limit} records are quarantined: raise --limit.`] : [];
+    output.result({ items, more }, [...itemTable(columns, items, "No record is quarantined."), ...rest]);
+  },
 });
 
 const REQUEST_ID = parsed("REQUEST_ID", "the id of the request", (given, name) => {
@@ -106,46 +102,45 @@ function decision(kind: "release" | "discard", summary: string): Verb {
       `quarantine ${kind} 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 all`,
     ],
     json: '{"entryId", "requestId", "index", "kind"}; with all {"requestId", "kind", "entries": [{"index", "entryId"}]}',
-    run: ({ requestId, which }, { output, session }) =>
-      session.database(async ({ database, pool, who }) => {
-        const index = which === "all" ? undefined : Number(which);
-        const found = await listQuarantined(pool, { requestId, index });
-        if (found.length === 0)
-          return output.failure(
-            `No record of that request${which === "all" ? "" : " and index"} is quarantined (see bellhop quarantine list).`,
-          );
-        const log = await AcceptLog.open(database.clientConfig, 1, {});
-        try {
-          const entries: { index: number; entryId: string }[] = [];
-          for (const { index, bucket, resourceLetter: resource } of found) {
-            const entryId = await log.appendResolution({
-              kind,
-              operator: who,
-              bucket,
-              resource,
-              requestId,
-              index,
-            });
-            const detail = { requestId, index, entryId };
-            await recordAudit(pool, { who, what: `${kind}-quarantined-record`, detail });
-            entries.push({ index, entryId });
-          }
-          if (which === "all")
-            output.result(
-              { requestId, kind, entries },
-              `${countText(entries.length, "record")} will be ${done}.`,
-            );
-          else
-            for (const entry of entries)
-              output.result(
-                { entryId: entry.entryId, requestId, index: entry.index, kind },
-                `The record will be ${done} (log entry ${entry.entryId}).`,
-              );
-          return 0;
-        } finally {
-          await log.close();
+    async database({ requestId, which }, { database, pool, who }, { output }) {
+      const index = which === "all" ? undefined : Number(which);
+      const found = await listQuarantined(pool, { requestId, index });
+      if (found.length === 0)
+        return output.failure(
+          `No record of that request${which === "all" ? "" : " and index"} is quarantined (see bellhop quarantine list).`,
+        );
+      const log = await AcceptLog.open(database.clientConfig, 1, {});
+      try {
+        const entries: { index: number; entryId: string }[] = [];
+        for (const { index, bucket, resourceLetter: resource } of found) {
+          const entryId = await log.appendResolution({
+            kind,
+            operator: who,
+            bucket,
+            resource,
+            requestId,
+            index,
+          });
+          const detail = { requestId, index, entryId };
+          await recordAudit(pool, { who, what: `${kind}-quarantined-record`, detail });
+          entries.push({ index, entryId });
         }
-      }),
+        if (which === "all")
+          output.result(
+            { requestId, kind, entries },
+            `${countText(entries.length, "record")} will be ${done}.`,
+          );
+        else
+          for (const entry of entries)
+            output.result(
+              { entryId: entry.entryId, requestId, index: entry.index, kind },
+              `The record will be ${done} (log entry ${entry.entryId}).`,
+            );
+        return 0;
+      } finally {
+        await log.close();
+      }
+    },
   });
 }
 

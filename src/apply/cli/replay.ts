@@ -53,27 +53,26 @@ const own = verb({
   examples: ["replay", "replay --swap"],
   json: '{"parts", "live", "rebuilt", "equal", "swapped", "corrected", "formerSchema", ...}',
   exitCodes: "0 equal, 1 different (also after a swap, which corrects it).",
-  run: ({ swap }, { output, session }) =>
-    session.database(async ({ database: { clientConfig }, pool, log, sealer, who }) => {
-      openEachPayloadKey(await readStoredPayloadKeys(pool), sealer, (keyId) =>
-        log.warn(
-          { keyId },
-          "a retired payload key cannot be decrypted: payloads encrypted with it cannot be replayed",
-        ),
-      );
-      const progress = output.progress();
-      const report = await replay({
-        clientConfig,
-        pool,
-        swap,
-        progress: (buckets, parts) => progress.show(`${buckets}/${BUCKET_COUNT} buckets, ${parts} parts`),
-      });
-      progress.end();
-      const { equal, swapped, corrected } = report;
-      await recordAudit(pool, { who, what: "replay", detail: { equal, swapped, corrected } });
-      output.result(report, reportLines(report));
-      return equal ? 0 : 1;
-    }),
+  async database({ swap }, { database: { clientConfig }, pool, log, sealer, who }, { output }) {
+    openEachPayloadKey(await readStoredPayloadKeys(pool), sealer, (keyId) =>
+      log.warn(
+        { keyId },
+        "a retired payload key cannot be decrypted: payloads encrypted with it cannot be replayed",
+      ),
+    );
+    const progress = output.progress();
+    const report = await replay({
+      clientConfig,
+      pool,
+      swap,
+      progress: (buckets, parts) => progress.show(`${buckets}/${BUCKET_COUNT} buckets, ${parts} parts`),
+    });
+    progress.end();
+    const { equal, swapped, corrected } = report;
+    await recordAudit(pool, { who, what: "replay", detail: { equal, swapped, corrected } });
+    output.result(report, reportLines(report));
+    return equal ? 0 : 1;
+  },
 });
 
 export const command: Noun = { own };

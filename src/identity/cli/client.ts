@@ -10,7 +10,7 @@ import {
   texts,
   verb,
 } from "../../cli/command.ts";
-import { type Field, fields, moment, snakeCase, table } from "../../cli/output.ts";
+import { type Columns, type Field, fields, itemTable, moment, snakeCase } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
   type ClientSettings,
@@ -90,13 +90,13 @@ function clientFields(client: ClientSummary, secret?: string): string[] {
 }
 
 function secretLines(secrets: readonly SecretSummary[]): string[] {
-  const rows = secrets.map(({ createdAt, lastUsedAt, expiresAt, live }) => [
-    moment(createdAt),
-    moment(lastUsedAt),
-    expiresAt === null ? "never" : moment(expiresAt),
-    live ? "live" : "ended",
-  ]);
-  return ["", ...table(["SECRET CREATED", "LAST USED", "EXPIRES", "STATE"], rows, "No secrets.")];
+  const columns: Columns<SecretSummary> = {
+    "SECRET CREATED": "createdAt",
+    "LAST USED": "lastUsedAt",
+    EXPIRES: ({ expiresAt }) => expiresAt ?? "never",
+    STATE: ({ live }) => (live ? "live" : "ended"),
+  };
+  return ["", ...itemTable(columns, secrets, "No secrets.")];
 }
 
 const create = verb({
@@ -141,16 +141,15 @@ const list = verb({
   json: `{"clients": [${CLIENT_JSON}]}`,
   async admin(_, admin, { output }) {
     const clients = await listClients(admin);
-    const rows = clients.map(({ clientId, revokedAt, lastUsedAt, name, grants: own }) => [
-      clientId,
-      revokedAt === null ? "active" : "revoked",
-      moment(lastUsedAt),
-      name,
-      own.length > 3 ? `${own.length} grants` : own.map(grantText).join(" "),
-    ]);
-    const heads = ["CLIENT ID", "STATE", "LAST USED", "NAME", "GRANTS"];
+    const columns: Columns<ClientSummary> = {
+      "CLIENT ID": "clientId",
+      STATE: ({ revokedAt }) => (revokedAt === null ? "active" : "revoked"),
+      "LAST USED": "lastUsedAt",
+      NAME: "name",
+      GRANTS: ({ grants: own }) => (own.length > 3 ? `${own.length} grants` : own.map(grantText).join(" ")),
+    };
     const empty = "No clients. Create one: bellhop client create --help";
-    output.result({ clients: clients.map(clientJson) }, table(heads, rows, empty));
+    output.result({ clients: clients.map(clientJson) }, itemTable(columns, clients, empty));
   },
 });
 

@@ -10,9 +10,14 @@ const list = verb({
   json: '{"keys": [{"kid", "state", "created_at", "activate_at", "remove_at", "private_part"}]}',
   async admin(_, admin, { output }) {
     const keys = await listKeys(admin);
-    const heads = ["KEY", "STATE", "SIGNS FROM", "REFUSED FROM", "PRIVATE KEY"];
-    const columns = ["kid", "state", "activateAt", "removeAt", "privatePart"] as const;
-    output.result({ keys: keys.map(snakeCase) }, itemTable(heads, columns, keys));
+    const columns = {
+      KEY: "kid",
+      STATE: "state",
+      "SIGNS FROM": "activateAt",
+      "REFUSED FROM": "removeAt",
+      "PRIVATE KEY": "privatePart",
+    } as const;
+    output.result({ keys: keys.map(snakeCase) }, itemTable(columns, keys));
   },
 });
 

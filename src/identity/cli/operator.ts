@@ -10,7 +10,7 @@ import {
   type Verb,
   verb,
 } from "../../cli/command.ts";
-import { moment, table } from "../../cli/output.ts";
+import { type Columns, itemTable } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
   createOperator,
@@ -18,6 +18,7 @@ import {
   listOperators,
   newPassword,
   type OperatorAdmin,
+  type OperatorSummary,
   removeOperator,
   setOperatorAccount,
   setOperatorPassword,
@@ -142,17 +143,16 @@ const list = verb({
   json: '{"operators": [{"name", "role", "grants", "email", "isBound", "hasPassword", "hasTotp", "createdAt", "passwordChangedAt", "lastLoginAt", "disabledAt"}]}',
   async database(_, { pool }, { output }) {
     const operators = await listOperators(pool);
-    const rows = operators.map(({ name, role, grants, disabledAt, lastLoginAt, passwordChangedAt }) => [
-      name,
-      role,
-      grants.length > 3 ? `${grants.length} grants` : grants.join(" "),
-      disabledAt === null ? "active" : "disabled",
-      moment(lastLoginAt),
-      moment(passwordChangedAt),
-    ]);
-    const heads = ["NAME", "ROLE", "GRANTS", "STATE", "LAST LOGIN", "PASSWORD SINCE"];
+    const columns: Columns<OperatorSummary> = {
+      NAME: "name",
+      ROLE: "role",
+      GRANTS: ({ grants }) => (grants.length > 3 ? `${grants.length} grants` : grants.join(" ")),
+      STATE: ({ disabledAt }) => (disabledAt === null ? "active" : "disabled"),
+      "LAST LOGIN": "lastLoginAt",
+      "PASSWORD SINCE": "passwordChangedAt",
+    };
     const empty = "No operators. Create one to log in to the console: bellhop operator create NAME";
-    output.result({ operators }, table(heads, rows, empty));
+    output.result({ operators }, itemTable(columns, operators, empty));
   },
 });
 

@@ -1,6 +1,6 @@
 import { flag, type Noun, verb } from "../../cli/command.ts";
-import { itemTable, snakeCase } from "../../cli/output.ts";
-import { listPeppers, retirePepper, rotatePepper } from "../pepper-admin.ts";
+import { type Columns, itemTable, snakeCase } from "../../cli/output.ts";
+import { listPeppers, type PepperSummary, retirePepper, rotatePepper } from "../pepper-admin.ts";
 
 const status = verb({
   summary: "list peppers and the live secrets hashed with each",
@@ -11,10 +11,13 @@ const status = verb({
     const data = peppers.map(({ number, isCurrent: current, ...use }) =>
       snakeCase({ number, current, ...use }),
     );
-    const shown = peppers.map((one) => ({ ...one, state: one.isCurrent ? "current" : "previous" }));
-    const heads = ["PEPPER", "STATE", "LIVE SECRETS", "LAST USED"];
-    const columns = ["number", "state", "secrets", "lastUsedAt"] as const;
-    output.result({ peppers: data }, itemTable(heads, columns, shown));
+    const columns: Columns<PepperSummary> = {
+      PEPPER: "number",
+      STATE: ({ isCurrent }) => (isCurrent ? "current" : "previous"),
+      "LIVE SECRETS": "secrets",
+      "LAST USED": "lastUsedAt",
+    };
+    output.result({ peppers: data }, itemTable(columns, peppers));
   },
 });
 

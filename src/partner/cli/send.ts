@@ -11,7 +11,7 @@ import {
 } from "#client";
 import { RESOURCES } from "#contract/resource.ts";
 import { choice, count, flag, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
-import { figure, itemTable, printable } from "../../cli/output.ts";
+import { type Columns, figure, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { checkOffline, type FileRecord, openFile } from "../file-records.ts";
@@ -80,15 +80,19 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   const quarantined = (outcomes?.quarantined ?? 0) + (outcomes?.discarded ?? 0);
   const name = file === "-" ? "standard input" : printable(file);
   const { listed } = refusals;
-  const shown = listed.map((one) => ({ ...one, pointer: one.violations[0]?.pointer || "-" }));
-  const heads = ["RECORD", "OUTCOME", "POINTER", "CODE", "REASON"];
-  const rows = itemTable(heads, ["index", "outcome", "pointer", "code", "message"], shown);
+  const columns: Columns<RefusedRecord> = {
+    RECORD: "index",
+    OUTCOME: "outcome",
+    POINTER: ({ violations }) => violations[0]?.pointer || "-",
+    CODE: "code",
+    REASON: "message",
+  };
   const more = rejected + quarantined - listed.length;
   const unlisted = unconfirmed.length - UNCONFIRMED_LISTED_MAX;
   return [
     `${figure(records + refusals.keptBack)} ${resource} of ${name}: ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`,
     ...(outcomes === undefined ? [] : [outcomesLine(outcomes)]),
-    ...(listed.length === 0 ? [] : ["", ...rows]),
+    ...(listed.length === 0 ? [] : ["", ...itemTable(columns, listed)]),
     ...(listed.length > 0 && more > 0 ? [`${figure(more)} more: --rejected FILE writes all of them.`] : []),
     ...unconfirmed.slice(0, UNCONFIRMED_LISTED_MAX).map(unconfirmedLine),
     ...(unlisted > 0 ? [`${figure(unlisted)} more batches: --json lists them.`] : []),

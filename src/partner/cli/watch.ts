@@ -11,7 +11,7 @@ import {
   verb,
   withDefault,
 } from "../../cli/command.ts";
-import { fields, itemTable, printable } from "../../cli/output.ts";
+import { type Columns, fields, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { CREDENTIALS_DETAILS, openPartnerClient, PARTNER_OPTIONS } from "../partner-client.ts";
@@ -23,9 +23,13 @@ function statusLines({ requestId, status, resource, counts, records }: RequestSt
   const { records: all, warned, ...outcomes } = counts;
   const counted = Object.entries({ ...outcomes, "with warnings": warned }).filter(([, number]) => number > 0);
   const refused = records.filter(({ outcome }) => outcome !== "applied");
-  const shown = refused.map(({ message, ...own }) => ({ ...own, message: message ?? "" }));
-  const heads = ["POINTER", "OUTCOME", "KEY", "CODE", "REASON"];
-  const rows = itemTable(heads, ["pointer", "outcome", "key", "code", "message"], shown);
+  const columns: Columns<(typeof refused)[number]> = {
+    POINTER: "pointer",
+    OUTCOME: "outcome",
+    KEY: "key",
+    CODE: "code",
+    REASON: ({ message }) => message ?? "",
+  };
   return [
     ...fields([
       ["request", requestId],
@@ -33,7 +37,7 @@ function statusLines({ requestId, status, resource, counts, records }: RequestSt
       ["records", `${all} ${resource}`],
       ...counted.map(([name, number]) => [name, String(number)] as const),
     ]),
-    ...(refused.length === 0 ? [] : ["", ...rows]),
+    ...(refused.length === 0 ? [] : ["", ...itemTable(columns, refused)]),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { type Noun, parsed, required, text, verb } from "../../cli/command.ts";
-import { type Field, table } from "../../cli/output.ts";
+import { type Columns, type Field, itemTable } from "../../cli/output.ts";
 import type { Opened } from "../../cli/session.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { changeSetting, listSettings, type SettingOf } from "../change-setting.ts";
+import { changeSetting, listSettings, type SettingOf, type StoredSetting } from "../change-setting.ts";
 import { settingsOfClient } from "../property-settings.ts";
 import { checkCode, readSettingValue, SETTINGS, settingNamed } from "../setting-values.ts";
 
@@ -36,36 +36,29 @@ const list = verb({
   options: { client: code("CLIENTCODE", "client code", "the client code"), ...PROPERTY },
   examples: ["setting list", "setting list --client ACME --property PAR01"],
   json: '{"items": [{"clientCode", "propertyCode", "name", "value", "changedAt"}]}; with --client {"clientCode", "propertyCode", "settingsVersion", "items": [{"name", "value", "by"}]}',
-  run: ({ client, property = null }, { output, session }) => {
-    if (property !== null && client === undefined) throw new UsageError("--property needs --client.");
-    return session.database(async ({ pool }) => {
-      if (client === undefined) {
-        const items = await listSettings(pool, null);
-        const rows = items.map(({ clientCode, propertyCode, name, value, changedAt }) => [
-          clientCode,
-          propertyCode ?? "(all)",
-          name,
-          value,
-          changedAt.toISOString(),
-        ]);
-        const heads = ["CLIENT CODE", "PROPERTY", "SETTING", "VALUE", "SINCE"];
-        output.result(
-          { items },
-          table(heads, rows, "Nothing is set: defaults apply (bellhop setting set --help)."),
-        );
-        return;
-      }
-      const settings = await settingsOfClient(pool, client);
-      const items = settings.effectiveOf(property);
-      const rows = items.map(({ name, value, by }) => [name, value ?? "-", by]);
-      output.result(
-        { clientCode: client, propertyCode: property, settingsVersion: settings.version, items },
-        [
-          ...table(["SETTING", "VALUE", "SET BY"], rows),
-          `Settings version ${settings.version} of ${client}.`,
-        ],
-      );
-    });
+  check: ({ client, property }) => {
+    if (property !== undefined && client === undefined) throw new UsageError("--property needs --client.");
+  },
+  async database({ client, property = null }, { pool }, { output }) {
+    if (client === undefined) {
+      const items = await listSettings(pool, null);
+      const columns: Columns<StoredSetting> = {
+        "CLIENT CODE": "clientCode",
+        PROPERTY: ({ propertyCode }) => propertyCode ?? "(all)",
+        SETTING: "name",
+        VALUE: "value",
+        SINCE: ({ changedAt }) => changedAt.toISOString(),
+      };
+      const empty = "Nothing is set: defaults apply (bellhop setting set --help).";
+      output.result({ items }, itemTable(columns, items, empty));
+      return;
+    }
+    const { version, effectiveOf } = await settingsOfClient(pool, client);
+    const items = effectiveOf(property);
+    output.result({ clientCode: client, propertyCode: property, settingsVersion: version, items }, [
+      ...itemTable({ SETTING: "name", VALUE: "value", "SET BY": "by" }, items),
+      `Settings version ${version} of ${client}.`,
+    ]);
   },
 });
 
@@ -85,19 +78,18 @@ const set = verb({
   options: PROPERTY,
   examples: ["setting set ACME timeZone Europe/Paris", "setting set ACME currency GBP --property LON01"],
   json: '{"clientCode", "propertyCode", "name", "value", "changed"}; "changed" is null where the value was set already',
-  run: ({ clientCode, name, value, property = null }, { output, session }) => {
+  check: ({ name, value }) => void readSettingValue(settingNamed(name), value),
+  async database({ clientCode, name, value, property = null }, opened, { output }) {
     const of: SettingOf = { clientCode, propertyCode: property, name };
     const kept = readSettingValue(settingNamed(name), value);
-    return session.database(async (opened) => {
-      const changed = await changeSetting(opened.pool, opened.who, of, kept);
-      const text =
-        changed === undefined
-          ? `${name} of ${whose(of)} was ${kept} already.`
-          : `${name} of ${whose(of)} is ${kept} (settings version ${changed.settingsVersion}).`;
-      output.result({ ...of, value: kept, changed: changed ?? null }, text);
-      if (!(await isKnown(opened, of)))
-        output.message(`bellhop: no batch has named ${whose(of)} yet; if the code is misspelt, unset it.`);
-    });
+    const changed = await changeSetting(opened.pool, opened.who, of, kept);
+    const text =
+      changed === undefined
+        ? `${name} of ${whose(of)} was ${kept} already.`
+        : `${name} of ${whose(of)} is ${kept} (settings version ${changed.settingsVersion}).`;
+    output.result({ ...of, value: kept, changed: changed ?? null }, text);
+    if (!(await isKnown(opened, of)))
+      output.message(`bellhop: no batch has named ${whose(of)} yet; if the code is misspelt, unset it.`);
   },
 });
 
@@ -107,20 +99,18 @@ const unset = verb({
   options: PROPERTY,
   examples: ["setting unset ACME currency --property LON01"],
   json: '{"clientCode", "propertyCode", "name", "changed", "now"}',
-  run: ({ clientCode, name, property = null }, { output, session }) => {
+  async database({ clientCode, name, property = null }, { pool, who }, { output }) {
     const of: SettingOf = { clientCode, propertyCode: property, name };
-    return session.database(async (opened) => {
-      const changed = await changeSetting(opened.pool, opened.who, of, undefined);
-      if (changed === undefined)
-        return output.failure(`${name} is not set for ${whose(of)} (see bellhop setting list).`);
-      const settings = await settingsOfClient(opened.pool, clientCode);
-      const now = settings.effectiveOf(property).find((one) => one.name === name);
-      output.result(
-        { ...of, changed, now },
-        `${name} of ${whose(of)} is ${now?.value ?? "none"} (source: ${now?.by}, settings version ${changed.settingsVersion}).`,
-      );
-      return 0;
-    });
+    const changed = await changeSetting(pool, who, of, undefined);
+    if (changed === undefined)
+      return output.failure(`${name} is not set for ${whose(of)} (see bellhop setting list).`);
+    const settings = await settingsOfClient(pool, clientCode);
+    const now = settings.effectiveOf(property).find((one) => one.name === name);
+    output.result(
+      { ...of, changed, now },
+      `${name} of ${whose(of)} is ${now?.value ?? "none"} (source: ${now?.by}, settings version ${changed.settingsVersion}).`,
+    );
+    return 0;
   },
 });
 

@@ -1,7 +1,7 @@
 import { choice, flag, type Noun, parsed, required, text, verb } from "../../cli/command.ts";
-import { table } from "../../cli/output.ts";
+import { type Columns, itemTable } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { changeMapping, listStatuses } from "../status-mapping.ts";
+import { changeMapping, listStatuses, type StatusMapping } from "../status-mapping.ts";
 
 const CHARACTERS_MAX = 128;
 
@@ -27,35 +27,26 @@ const list = verb({
   },
   examples: ["label list --client ACME --unmapped"],
   json: '{"items": [{"clientCode", "resource", "label", "records", "canonical", "deducts", "by"}]}',
-  run: ({ client, unmapped }, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const all = await listStatuses(pool, client ?? null);
-      const items = unmapped ? all.filter(({ by }) => by === "unmapped") : all;
-      const rows = items.map(({ clientCode, resource, status, records, canonical, deducts, by }) => [
-        clientCode,
-        resource,
-        status,
-        String(records),
-        deducts ? "yes" : "no",
-        by === "unmapped" ? "not mapped" : `${canonical ?? "-"} (${by})`,
-      ]);
-      const heads = [
-        "CLIENT CODE",
-        "RESOURCE",
-        "STATUS",
-        "CURRENT RECORDS",
-        "COUNTS ON THE BOOKS",
-        "MAPPING",
-      ];
-      const empty = unmapped ? "Every status is mapped." : "No record carries a status yet.";
-      const answered = items.map(({ clientCode, resource, status: label, ...rest }) => ({
-        clientCode,
-        resource,
-        label,
-        ...rest,
-      }));
-      output.result({ items: answered }, table(heads, rows, empty));
-    }),
+  async database({ client, unmapped }, { pool }, { output }) {
+    const all = await listStatuses(pool, client ?? null);
+    const items = unmapped ? all.filter(({ by }) => by === "unmapped") : all;
+    const columns: Columns<StatusMapping> = {
+      "CLIENT CODE": "clientCode",
+      RESOURCE: "resource",
+      STATUS: "status",
+      "CURRENT RECORDS": "records",
+      "COUNTS ON THE BOOKS": ({ deducts }) => (deducts ? "yes" : "no"),
+      MAPPING: ({ by, canonical }) => (by === "unmapped" ? "not mapped" : `${canonical ?? "-"} (${by})`),
+    };
+    const empty = unmapped ? "Every status is mapped." : "No record carries a status yet.";
+    const answered = items.map(({ clientCode, resource, status: label, ...rest }) => ({
+      clientCode,
+      resource,
+      label,
+      ...rest,
+    }));
+    output.result({ items: answered }, itemTable(columns, items, empty));
+  },
 });
 
 const map = verb({
@@ -66,10 +57,9 @@ const map = verb({
   },
   examples: ['label map ACME reservations "WALK IN" --deducts yes'],
   json: '{"clientCode", "resource", "label", "deducts"}',
-  run: async ({ clientCode, resource, status, deducts: given }, { output, session }) => {
-    const of = { clientCode, resource, status };
+  async database({ clientCode, resource, status, deducts: given }, { pool, who }, { output }) {
     const deducts = given === "yes";
-    await session.database(({ pool, who }) => changeMapping(pool, who, of, deducts));
+    await changeMapping(pool, who, { clientCode, resource, status }, deducts);
     const meaning = deducts ? "counts on the books" : "does not count on the books";
     output.result(
       { clientCode, resource, label: status, deducts },
@@ -82,9 +72,8 @@ const unmap = verb({
   summary: "remove a mapping: the default applies again",
   args: STATUS,
   examples: ['label unmap ACME reservations "WALK IN"'],
-  run: async (of, { output, session }) => {
-    const removed = await session.database(({ pool, who }) => changeMapping(pool, who, of, undefined));
-    if (!removed)
+  async database(of, { pool, who }, { output }) {
+    if (!(await changeMapping(pool, who, of, undefined)))
       return output.failure(
         `${of.clientCode} has no mapping for status ${of.status} (see bellhop label list).`,
       );
