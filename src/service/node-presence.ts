@@ -19,64 +19,54 @@ export interface NodePresenceOptions {
   failed(error: unknown): void;
 }
 
-/**
- * The node's own session: by it the others know that the node is there, and it counts them. A lost one is opened again;
- * until then the counts stay as they were.
- */
-export class NodePresence {
-  readonly #options: NodePresenceOptions;
-  #client: pg.Client | undefined;
-  #repeat: Repeat | undefined;
-
-  private constructor(options: NodePresenceOptions) {
-    this.#options = options;
-  }
-
-  /** Enters the node, and counts for the first time: who serves after that knows its share. */
-  static async enter(options: NodePresenceOptions): Promise<NodePresence> {
-    const presence = new NodePresence(options);
-    await presence.#connect();
-    await presence.#count();
-    presence.#repeat = new Repeat(() => presence.#look(), COUNT_MS, options.failed);
-    return presence;
-  }
-
+/** The node's own session, as the rest of the node sees it. */
+export interface NodePresence {
   /** Why nothing that needs the database can be done now. */
-  blockedReason(): string | undefined {
-    return this.#client === undefined ? "The database does not answer." : undefined;
-  }
+  blockedReason(): string | undefined;
+  stop(): Promise<void>;
+}
 
-  async stop(): Promise<void> {
-    await this.#repeat?.stop();
-    await this.#client?.end().catch(() => undefined);
-  }
-
-  async #connect(): Promise<void> {
-    const { clientConfig, roles, owner, knowledge, failed } = this.#options;
-    const config = { ...clientConfig, query_timeout: ANSWER_MS_MAX };
-    this.#client = await openSession(config, "node", async (client) => {
-      client.on("error", failed);
-      client.on("end", () => {
-        if (this.#client === client) this.#client = undefined;
+/**
+ * Enters the node in a session of its own: by it the others know that the node is there, and it counts them, for the first time
+ * before this returns. A lost session is opened again; until then the counts stay as they were.
+ */
+export async function enterNode({
+  clientConfig,
+  owner,
+  roles,
+  knowledge,
+  counted,
+  failed,
+}: NodePresenceOptions): Promise<NodePresence> {
+  let client: pg.Client | undefined;
+  const config = { ...clientConfig, query_timeout: ANSWER_MS_MAX };
+  const connect = () =>
+    openSession(config, "node", async (opened) => {
+      opened.on("error", failed);
+      opened.on("end", () => {
+        if (client === opened) client = undefined;
       });
-      await enterPresence(client, roles, owner);
-      await tellKnowledge(client, knowledge);
+      await enterPresence(opened, roles, owner);
+      await tellKnowledge(opened, knowledge);
     });
-  }
-
-  async #count(): Promise<void> {
-    if (this.#client !== undefined) this.#options.counted(await countPresent(this.#client));
-  }
-
-  async #look(): Promise<void> {
+  const look = async () => {
     try {
-      if (this.#client === undefined) await this.#connect();
-      await this.#count();
+      client ??= await connect();
+      counted(await countPresent(client));
     } catch (error) {
-      const lost = this.#client;
-      this.#client = undefined;
+      const lost = client;
+      client = undefined;
       await lost?.end().catch(() => undefined);
       throw error;
     }
-  }
+  };
+  await look();
+  const repeat = new Repeat(look, COUNT_MS, failed);
+  return {
+    blockedReason: () => (client === undefined ? "The database does not answer." : undefined),
+    stop: async () => {
+      await repeat.stop();
+      await client?.end().catch(() => undefined);
+    },
+  };
 }

@@ -23,7 +23,7 @@ import { registerAuthRoutes } from "../identity/routes.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { SealingKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
-import { openSealedPayloads, PayloadSealing } from "../ingest/log/payload-keys.ts";
+import { followPayloadKey, openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { RedactionListWatch } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
@@ -383,9 +383,9 @@ async function followSealing(
   stops.push(openSealedPayloads(pool, sealer));
   if (!config.encryptPayloads) return () => undefined;
   const failed = (error: unknown) => log.warn({ err: error }, "the payload key could not be read again");
-  const sealing = await PayloadSealing.follow(pool, sealer, failed);
+  const sealing = await followPayloadKey(pool, sealer, failed);
   stops.push(() => sealing.stop());
-  return () => sealing.key;
+  return sealing.key;
 }
 
 /** `backfillWriters`: so many log writers for batches of backfills instead of the others. */

@@ -22,7 +22,7 @@ import { startDeliverer } from "../webhooks/deliver-webhooks.ts";
 import type { ApplyCalls } from "./apply-thread.ts";
 import { ANSWER_MS_MAX, canSharePort, HttpThreads, requireFreePorts, WholeProcess } from "./http-threads.ts";
 import { KeyKeeper, knowledgeOf } from "./keep-keys.ts";
-import { NodePresence } from "./node-presence.ts";
+import { enterNode } from "./node-presence.ts";
 import { ListeningAddresses, type Ports } from "./serve-http.ts";
 import { allocateSharedState, type SharedState } from "./shared-state.ts";
 
@@ -108,7 +108,7 @@ async function startInOrder(
     // Without HTTP threads, this thread's HTTP server already reports this registry.
     metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
   });
-  await enterNode(config, log, database, shared, threads.whole, stops);
+  await showNode(config, log, database, shared, threads.whole, stops);
   const authenticator = createAuthenticator({
     pool,
     config,
@@ -210,7 +210,7 @@ async function startUpkeep(
 }
 
 /** Shows the other nodes that this one is there and what it knows, and counts them. */
-async function enterNode(
+async function showNode(
   config: Config,
   log: Logger,
   { clientConfig }: Database,
@@ -218,7 +218,7 @@ async function enterNode(
   whole: WholeProcess,
   stops: Stops,
 ): Promise<void> {
-  const presence = await NodePresence.enter({
+  const presence = await enterNode({
     clientConfig,
     owner: `${hostname()}/${process.pid}`,
     // Appliers enter by themselves.

@@ -7,6 +7,7 @@ import {
   logWriterStatements,
 } from "../../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import type { ErrorDetail } from "../../platform/errors/registry.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { type PayloadKey, packBody, type RecordSlice, sealBody } from "./stored-body.ts";
@@ -25,11 +26,7 @@ export interface RejectedRecord {
   readonly index: number;
   readonly start: number;
   readonly end: number;
-  readonly violations: readonly {
-    readonly pointer: string;
-    readonly code: string;
-    readonly message: string;
-  }[];
+  readonly violations: readonly ErrorDetail[];
   readonly violationTotal: number;
 }
 
@@ -318,59 +315,6 @@ export interface LogWriterSettings {
   readonly watch?: StatementWatch;
 }
 
-class PostgresLogWriterSession implements LogWriterSession {
-  readonly #client: pg.Client;
-  readonly #statements: LogWriterStatements<StampedAppend>;
-  readonly #isBackfill: boolean;
-  readonly #sealingKey: SealingKey;
-
-  constructor(
-    client: pg.Client,
-    statements: LogWriterStatements<StampedAppend>,
-    { isBackfill, sealingKey }: LogWriterSettings,
-  ) {
-    this.#client = client;
-    this.#statements = statements;
-    this.#isBackfill = isBackfill ?? false;
-    this.#sealingKey = sealingKey ?? (() => undefined);
-  }
-
-  async beginBirth(): Promise<void> {
-    await this.#client.query("begin");
-    await this.#client.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
-  }
-
-  register(): Promise<LogWriterBirth | undefined> {
-    return this.#statements.register(this.#isBackfill);
-  }
-
-  commit(): Promise<unknown> {
-    return this.#client.query("commit");
-  }
-
-  makePartitions(atMs: number): Promise<void> {
-    return ensurePartitions(this.#client, atMs);
-  }
-
-  append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<FlushAnswer> {
-    return this.#statements.append(stamped, (items, keysOnly) =>
-      flushParameters(logWriterId, items, keysOnly === true ? undefined : this.#sealingKey()),
-    );
-  }
-
-  async readPromise(): Promise<string | undefined> {
-    return (await this.#client.query<{ promised: string }>(readPromise)).rows[0]?.promised;
-  }
-
-  readHeldKeys(wanted: readonly object[]): Promise<{ readonly rows: HeldKey[] }> {
-    return this.#client.query({ ...readIdempotencyKeys, values: [JSON.stringify(wanted)] });
-  }
-
-  close(): Promise<void> {
-    return this.#client.end();
-  }
-}
-
 /** The statements of a log writer on plain PostgreSQL. */
 const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => ({
   register: async (isBackfill) =>
@@ -381,7 +325,7 @@ const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => 
 /** Sessions of log writers on PostgreSQL. */
 export function logWriterSessions(
   clientConfig: pg.ClientConfig,
-  settings: LogWriterSettings = {},
+  { isBackfill = false, sealingKey = () => undefined, watch }: LogWriterSettings = {},
 ): OpenLogWriterSession {
   return async (lost) => {
     const client = new pg.Client({
@@ -392,15 +336,28 @@ export function logWriterSessions(
     });
     client.on("error", lost);
     client.on("end", () => lost(new Error("The log writer's connection ended.")));
-    if (settings.watch !== undefined) watchStatements(client, settings.watch);
+    if (watch !== undefined) watchStatements(client, watch);
     await client.connect();
     try {
       await endWithClient(client);
-      return new PostgresLogWriterSession(
-        client,
-        await logWriterStatements(client, statementsOf(client)),
-        settings,
-      );
+      const statements = await logWriterStatements(client, statementsOf(client));
+      return {
+        beginBirth: async () => {
+          await client.query("begin");
+          await client.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
+        },
+        register: () => statements.register(isBackfill),
+        commit: () => client.query("commit"),
+        makePartitions: (atMs) => ensurePartitions(client, atMs),
+        append: (logWriterId, stamped) =>
+          statements.append(stamped, (items, keysOnly) =>
+            flushParameters(logWriterId, items, keysOnly === true ? undefined : sealingKey()),
+          ),
+        readPromise: async () => (await client.query<{ promised: string }>(readPromise)).rows[0]?.promised,
+        readHeldKeys: (wanted) =>
+          client.query<HeldKey>({ ...readIdempotencyKeys, values: [JSON.stringify(wanted)] }),
+        close: () => client.end(),
+      };
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

@@ -130,43 +130,20 @@ export async function listPayloadKeys(on: Queryable): Promise<PayloadKeySummary[
 const RENEW_MS = 5_000;
 
 /**
- * The data key that this thread seals parts with, followed as it changes. Undefined while there is none: ENCRYPT_PAYLOADS is
- * off, or a node is present that could not open it (keep-keys.ts makes the first one).
+ * The data key that this thread seals parts with, followed as it changes until it is stopped. Undefined while there is none:
+ * ENCRYPT_PAYLOADS is off, or a node is present that could not open it (keep-keys.ts makes the first one). Throws where it does not open.
  */
-export class PayloadSealing {
-  readonly #pool: pg.Pool;
-  readonly #sealer: KeySealer;
-  #key: PayloadKey | undefined;
-  #repeat: Repeat | undefined;
-
-  private constructor(pool: pg.Pool, sealer: KeySealer) {
-    this.#pool = pool;
-    this.#sealer = sealer;
-  }
-
-  /** Reads the key that is current now, and follows it from then on. Throws where it does not open. */
-  static async follow(
-    pool: pg.Pool,
-    sealer: KeySealer,
-    failed: (error: unknown) => void,
-  ): Promise<PayloadSealing> {
-    const sealing = new PayloadSealing(pool, sealer);
-    await sealing.#renew();
-    sealing.#repeat = new Repeat(() => sealing.#renew(), RENEW_MS, failed);
-    return sealing;
-  }
-
-  get key(): PayloadKey | undefined {
-    return this.#key;
-  }
-
-  async stop(): Promise<void> {
-    await this.#repeat?.stop();
-  }
-
-  async #renew(): Promise<void> {
-    this.#key = await readPayloadKey(this.#pool, this.#sealer);
-  }
+export async function followPayloadKey(
+  pool: pg.Pool,
+  sealer: KeySealer,
+  failed: (error: unknown) => void,
+): Promise<{ key(): PayloadKey | undefined; stop(): Promise<void> }> {
+  let key = await readPayloadKey(pool, sealer);
+  const renew = async () => {
+    key = await readPayloadKey(pool, sealer);
+  };
+  const repeat = new Repeat(renew, RENEW_MS, failed);
+  return { key: () => key, stop: () => repeat.stop() };
 }
 
 /** Has the records of sealed parts open on this thread; until the answered function is called. */

@@ -202,43 +202,39 @@ export class Tracer {
 }
 
 /** Sends the metrics of a process to the collector at an interval, and once more as it stops. */
-export class MetricSending {
-  readonly #reader: PeriodicExportingMetricReader;
-
-  constructor(telemetry: Telemetry, reporter: Reporter, read: () => Promise<MetricValues>) {
-    const log = logFailures(reporter, "metrics");
-    const failed = (error: unknown) => {
-      reporter.metrics.telemetryLost.inc({ signal: "metrics" });
-      log(error);
-    };
-    const exporter = new OTLPMetricExporter({
-      url: `${telemetry.endpoint}/v1/metrics`,
-      headers: { ...telemetry.headers },
-    });
-    watchExports(exporter, failed);
-    this.#reader = new PeriodicExportingMetricReader({
-      exporter,
-      exportIntervalMillis: telemetry.metricIntervalMs,
-    });
-    const resource = resourceOf(telemetry);
-    const scope = { name: "bellhop", version: VERSION };
-    this.#reader.setMetricProducer({
-      async collect() {
-        try {
-          const metrics = metricDataOf(await read(), performance.timeOrigin, Date.now());
-          return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
-        } catch (error) {
-          failed(error);
-          throw error;
-        }
-      },
-    });
-  }
-
-  /** Sends the last values, for a second at most. */
-  async stop(): Promise<void> {
-    await waitToStop(this.#reader.shutdown());
-  }
+export function sendMetrics(
+  telemetry: Telemetry,
+  reporter: Reporter,
+  read: () => Promise<MetricValues>,
+): { stop(): Promise<void> } {
+  const log = logFailures(reporter, "metrics");
+  const failed = (error: unknown) => {
+    reporter.metrics.telemetryLost.inc({ signal: "metrics" });
+    log(error);
+  };
+  const exporter = new OTLPMetricExporter({
+    url: `${telemetry.endpoint}/v1/metrics`,
+    headers: { ...telemetry.headers },
+  });
+  watchExports(exporter, failed);
+  const reader = new PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: telemetry.metricIntervalMs,
+  });
+  const resource = resourceOf(telemetry);
+  const scope = { name: "bellhop", version: VERSION };
+  reader.setMetricProducer({
+    async collect() {
+      try {
+        const metrics = metricDataOf(await read(), performance.timeOrigin, Date.now());
+        return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics }] }, errors: [] };
+      } catch (error) {
+        failed(error);
+        throw error;
+      }
+    },
+  });
+  return { stop: () => waitToStop(reader.shutdown()) };
 }
 
 /** What prom-client has of a histogram beside its values. */

@@ -1,6 +1,6 @@
 import { type SpanContext, TraceFlags } from "@opentelemetry/api";
 import type { MetricValues } from "./metrics.ts";
-import type { MetricSending, Reporter, Tracer } from "./opentelemetry.ts";
+import type { Reporter, Tracer } from "./opentelemetry.ts";
 import type { Telemetry } from "./telemetry-settings.ts";
 
 /** Starts tracing on this thread. Without a collector the answer is undefined and nothing is loaded. The caller stops it. */
@@ -18,10 +18,10 @@ export async function startMetricSending(
   telemetry: Telemetry | undefined,
   reporter: Reporter,
   read: () => Promise<MetricValues>,
-): Promise<MetricSending | undefined> {
+): Promise<{ stop(): Promise<void> } | undefined> {
   if (telemetry === undefined || telemetry.metricIntervalMs === 0) return undefined;
-  const { MetricSending } = await import("./opentelemetry.ts");
-  return new MetricSending(telemetry, reporter, read);
+  const { sendMetrics } = await import("./opentelemetry.ts");
+  return sendMetrics(telemetry, reporter, read);
 }
 
 const TRACE_ID_DIGITS = 32;
