@@ -7,7 +7,7 @@ import { readBatchInTurns } from "#contract/read-batch.ts";
 import { readOptions } from "../scripts/read-options.ts";
 import type { Principal } from "../src/identity/permissions.ts";
 import { arrangeGrants } from "../src/identity/permissions.ts";
-import { BatchValidator, weightOf } from "../src/ingest/steps.ts";
+import { BatchValidator, weightOf } from "../src/ingest/pipeline.ts";
 import { recordTemplates } from "./record-templates.ts";
 
 const USAGE = `npm run token-cost [-- --walk] [--rounds N]

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { preferenceOf } from "./steps.ts";
+import { preferenceOf } from "./pipeline.ts";
 
 /** A drain takes up to 6 s of waiting; a request takes milliseconds to apply unless there is a backlog. */
 const WAIT_SECONDS_MAX = 10;

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { prefersText } from "../ingest/steps.ts";
+import { prefersText } from "../ingest/pipeline.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 import type { Fields } from "./fields.ts";
 import type { Insight } from "./insight.ts";

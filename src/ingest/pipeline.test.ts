@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { createLoggerTo } from "../platform/telemetry/log.ts";
 import type { HttpContext } from "../service-context.ts";
-import { checkReady } from "./steps.ts";
+import { checkReady } from "./pipeline.ts";
 
 test("what is refused for want of room takes little room in the log, which may lie on the same disk", () => {
   let error: ServiceError | undefined;
