@@ -223,39 +223,34 @@ export async function loadRedactionList(on: Queryable): Promise<RedactionList> {
 const RENEW_AFTER_MS = 500;
 
 /** A thread's copy of what is redacted on arrival: about half a second old under steady traffic, asked for only while it is used. */
-export class RedactionListWatch {
-  readonly #pool: Queryable;
-  readonly #failed: (error: unknown) => void;
-  #list: RedactionList | undefined;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
-  #looking: Promise<RedactionList> | undefined;
-
-  constructor(pool: Queryable, failed: (error: unknown) => void) {
-    this.#pool = pool;
-    this.#failed = failed;
-  }
-
+export interface RedactionListWatch {
   /** The list; a promise only where there is none yet, which rejects when the database cannot be asked. */
-  current(): RedactionList | Promise<RedactionList> {
-    if (this.#list === undefined) return this.#look();
-    if (performance.now() - this.#lookedAtMs >= RENEW_AFTER_MS) this.#look().catch(this.#failed);
-    return this.#list;
-  }
+  current(): RedactionList | Promise<RedactionList>;
+}
 
-  #look(): Promise<RedactionList> {
-    this.#looking ??= this.#read().finally(() => {
-      this.#looking = undefined;
+export function watchRedactionList(pool: Queryable, failed: (error: unknown) => void): RedactionListWatch {
+  let list: RedactionList | undefined;
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let looking: Promise<RedactionList> | undefined;
+  const read = async () => {
+    lookedAtMs = performance.now();
+    if (list === undefined || (await readPrivacyVersion(pool)) !== list.version)
+      list = await loadRedactionList(pool);
+    return list;
+  };
+  const look = () => {
+    looking ??= read().finally(() => {
+      looking = undefined;
     });
-    return this.#looking;
-  }
-
-  async #read(): Promise<RedactionList> {
-    this.#lookedAtMs = performance.now();
-    const known = this.#list;
-    if (known !== undefined && (await readPrivacyVersion(this.#pool)) === known.version) return known;
-    this.#list = await loadRedactionList(this.#pool);
-    return this.#list;
-  }
+    return looking;
+  };
+  return {
+    current() {
+      if (list === undefined) return look();
+      if (performance.now() - lookedAtMs >= RENEW_AFTER_MS) look().catch(failed);
+      return list;
+    },
+  };
 }
 
 /** Bytes redacted between two turns of the event loop: about a millisecond's work. */

@@ -25,7 +25,7 @@ import type { SealingKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { followPayloadKey, openSealedPayloads } from "../ingest/log/payload-keys.ts";
 import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
-import { RedactionListWatch } from "../ingest/redact.ts";
+import { watchRedactionList } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
 import { createQuestionPool, tellSlowStatements } from "../platform/db/connection.ts";
@@ -460,7 +460,7 @@ function createContext(
     backfillLog: () => backfillLog.open(),
     backfills: new BackfillAdmission(pool),
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
-    redactions: new RedactionListWatch(pool, (error) =>
+    redactions: watchRedactionList(pool, (error) =>
       log.warn({ err: error }, "the erasure list could not be read"),
     ),
     wireNotes: openWireNotes(parts),

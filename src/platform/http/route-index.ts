@@ -5,31 +5,25 @@ export function pathOf(target: string): string {
 
 /** Which methods an address takes: for 405 with Allow, which must tell a known address from an unknown one. */
 export class RouteIndex {
-  readonly #routes: { readonly segments: readonly string[]; readonly methods: Set<string> }[] = [];
+  readonly #methods = new Map<string, Set<string>>();
 
   /** Notes a route as it is registered; `:name` stands for any segment that is not empty. */
   add(method: string | readonly string[], url: string): void {
-    const segments = url.split("/");
-    let route = this.#routes.find((known) => known.segments.join("/") === url);
-    if (route === undefined) {
-      route = { segments, methods: new Set() };
-      this.#routes.push(route);
-    }
-    for (const name of typeof method === "string" ? [method] : method) route.methods.add(name);
+    const methods = this.#methods.get(url) ?? new Set();
+    this.#methods.set(url, methods.union(new Set([method].flat())));
   }
 
   /** The methods of an address, in alphabetical order; empty when there is nothing there. */
   methodsOf(address: string): string[] {
     const segments = pathOf(address).split("/");
-    const methods = new Set<string>();
-    for (const route of this.#routes) {
-      const matches =
-        route.segments.length === segments.length &&
-        route.segments.every(
-          (segment, at) => segment === segments[at] || (segment.startsWith(":") && segments[at] !== ""),
-        );
-      if (matches) for (const method of route.methods) methods.add(method);
-    }
-    return [...methods].sort();
+    const matches = (url: string) => {
+      const wanted = url.split("/");
+      return (
+        wanted.length === segments.length &&
+        wanted.every((name, at) => name === segments[at] || (name.startsWith(":") && segments[at] !== ""))
+      );
+    };
+    const found = [...this.#methods].flatMap(([url, methods]) => (matches(url) ? [...methods] : []));
+    return [...new Set(found)].sort();
   }
 }

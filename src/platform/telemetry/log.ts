@@ -76,8 +76,8 @@ export function createLogger(options: LoggerOptions): Logger {
         singleLine: true,
       })
     : file;
-  const inTurn = options.turns === undefined ? destination : new TurnTaking(destination, options.turns);
-  return createLoggerTo(options.pretty ? inTurn : new GatheredLines(inTurn), options.level);
+  const inTurn = options.turns === undefined ? destination : takeTurns(destination, options.turns);
+  return createLoggerTo(options.pretty ? inTurn : gatherLines(inTurn), options.level);
 }
 
 /** More than this is not kept waiting for the end of the turn. */
@@ -87,36 +87,29 @@ const CHARACTERS_MAX = 65_536;
  * Gathers the lines of one turn of the event loop and writes them in one system call. A regular exit, an error or a
  * fatal line (pino calls `flushSync`) writes the remaining lines; only a kill loses those of its turn.
  */
-class GatheredLines implements DestinationStream {
-  readonly #destination: DestinationStream;
-  #lines = "";
-  #scheduled = false;
-
-  constructor(destination: DestinationStream) {
-    this.#destination = destination;
-    process.on("exit", () => this.flushSync());
-  }
-
-  /** Takes one line. */
-  write(line: string): void {
-    this.#lines += line;
-    if (this.#lines.length > CHARACTERS_MAX) this.flushSync();
-    else if (!this.#scheduled) {
-      this.#scheduled = true;
-      setImmediate(() => {
-        this.#scheduled = false;
-        this.flushSync();
-      });
-    }
-  }
-
-  /** Writes what was gathered. */
-  flushSync(): void {
-    const lines = this.#lines;
-    if (lines === "") return;
-    this.#lines = "";
-    this.#destination.write(lines);
-  }
+function gatherLines(destination: DestinationStream) {
+  let gathered = "";
+  let isScheduled = false;
+  const flushSync = () => {
+    const lines = gathered;
+    gathered = "";
+    if (lines !== "") destination.write(lines);
+  };
+  process.on("exit", flushSync);
+  return {
+    flushSync,
+    write(line: string) {
+      gathered += line;
+      if (gathered.length > CHARACTERS_MAX) flushSync();
+      else if (!isScheduled) {
+        isScheduled = true;
+        setImmediate(() => {
+          isScheduled = false;
+          flushSync();
+        });
+      }
+    },
+  };
 }
 
 /** Memory for the lock under which the threads of a process write to one place. */
@@ -126,21 +119,11 @@ export function allocateTurns(): SharedArrayBuffer {
 
 /**
  * Writes while no other thread does, so that lines stay whole: a pipe with a slow reader takes a write in pieces, and
- * those of several threads would mix. A thread that waits for a slow reader blocks the others.
+ * those of several threads would mix. A thread that waits for a slow reader blocks the others. `destination` writes at once and whole.
  */
-class TurnTaking implements DestinationStream {
-  readonly #destination: DestinationStream;
-  readonly #lock: SharedLock;
-
-  /** `destination` writes at once and whole. */
-  constructor(destination: DestinationStream, turns: SharedArrayBuffer) {
-    this.#destination = destination;
-    this.#lock = new SharedLock(new Int32Array(turns), 0, Number.POSITIVE_INFINITY);
-  }
-
-  write(lines: string): void {
-    this.#lock.run(() => this.#destination.write(lines));
-  }
+function takeTurns(destination: DestinationStream, turns: SharedArrayBuffer): DestinationStream {
+  const lock = new SharedLock(new Int32Array(turns), 0, Number.POSITIVE_INFINITY);
+  return { write: (lines) => lock.run(() => destination.write(lines)) };
 }
 
 /** So much of what cannot be written is kept; what comes after it is lost. */
