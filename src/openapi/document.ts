@@ -13,8 +13,8 @@ import { HEADER_PARAMETERS, HEADERS } from "../platform/http/openapi/headers.ts"
 import type { OpenApiDocument, PathItem, SecurityScheme, Server } from "../platform/http/openapi/model.ts";
 import type { DocumentOptions } from "../platform/http/openapi/options.ts";
 import { CHANGE_SCHEMAS, changeOperations } from "../query/openapi/change-operations.ts";
-import { readOperations } from "../query/openapi/read-operations.ts";
 import { READ_SCHEMAS } from "../query/openapi/read-schemas.ts";
+import { readOperations } from "../query/read-routes.ts";
 import { WEBHOOK_SCHEMAS } from "../webhooks/openapi.ts";
 import { webhookOperations } from "../webhooks/webhook-routes.ts";
 import { introduction, TAGS } from "./guide.ts";

@@ -3,8 +3,12 @@ import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contra
 import { authorize, refuseForbidden } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
+import { EXAMPLE_RECORDS } from "../ingest/openapi/record-examples.ts";
 import { createWait, type WaitAsked } from "../ingest/wait-until-applied.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { jsonAnswer, tokenOperation } from "../platform/http/openapi/errors.ts";
+import { type HeaderName, ratedHeadersOf } from "../platform/http/openapi/headers.ts";
+import type { Answer, Operation, PathItem } from "../platform/http/openapi/model.ts";
 import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
@@ -23,9 +27,18 @@ import {
   historyParameters,
   KEY_OF,
   PAGE_PARAMETERS,
+  REQUEST_ID_PARAMETER,
   REQUEST_LIST_PARAMETERS,
   recordListParameters,
+  WAIT_PARAMETER,
 } from "./openapi/read-parameters.ts";
+import {
+  EXAMPLE_OUTCOMES,
+  EXAMPLE_SUMMARY,
+  exampleVersion,
+  historyPageName,
+  recordPageName,
+} from "./openapi/read-schemas.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Paging, readPaging } from "./page-cursors.ts";
 import {
@@ -38,6 +51,16 @@ import {
 } from "./property.ts";
 import { type Items, sendPage } from "./read-page.ts";
 import { readSummariesOf } from "./request-summary.ts";
+
+const SCOPE = "read";
+
+/** A call of one of the routes. */
+interface Call {
+  readonly context: HttpContext;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly wait: WaitAsked;
+}
 
 /** A request for a list of a property's records. */
 interface Asked {
@@ -98,8 +121,7 @@ async function* nothing(): AsyncGenerator<Buffer, Position | null> {
   return null;
 }
 
-async function answer(context: HttpContext, asked: Asked, request: FastifyRequest, reply: FastifyReply) {
-  const { codes, paging, list, past } = asked;
+async function answer({ context, request, reply }: Call, { codes, paging, list, past }: Asked) {
   const principal = request.principal as Principal;
   if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
   const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
@@ -115,20 +137,7 @@ function tailOf({ cursorOf }: Paging, beside = "") {
   return (next: Position | null) => `],"nextCursor":${JSON.stringify(cursorOf(next))}${beside}}`;
 }
 
-/** `GET` of each resource: its current records or those of an instant, and the history of one. */
-function registerRecordRoutes(app: FastifyInstance, context: HttpContext): void {
-  const options = { onRequest: authorize(context, "read") };
-  for (const resource of RESOURCES) {
-    app.get(`/api/public/v1/${resource}`, options, async (request, reply) =>
-      answer(context, readListQuestion(context, resource, request), request, reply),
-    );
-    app.get(`/api/public/v1/${resource}/history`, options, async (request, reply) =>
-      answer(context, readHistoryQuestion(context, resource, request), request, reply),
-    );
-  }
-}
-
-async function answerList(context: HttpContext, request: FastifyRequest, reply: FastifyReply) {
+async function answerList({ context, request, reply }: Call) {
   const principal = request.principal as Principal;
   const parameters = new DefinedParameters(request, REQUEST_LIST_PARAMETERS);
   const codes = bothCodes(parameters.textOf("clientCode"), parameters.textOf("propertyCode"));
@@ -151,12 +160,7 @@ async function answerList(context: HttpContext, request: FastifyRequest, reply: 
   });
 }
 
-async function answerOne(
-  context: HttpContext,
-  wait: WaitAsked,
-  request: FastifyRequest,
-  reply: FastifyReply,
-) {
+async function answerOne({ context, wait, request, reply }: Call) {
   const { clientId } = request.principal as Principal;
   const requestId = (request.params as { requestId: string }).requestId.toLowerCase();
   const parameters = new DefinedParameters(request, PAGE_PARAMETERS);
@@ -181,19 +185,111 @@ async function answerOne(
   });
 }
 
-/** `GET` of a client's requests: the list, newest first, and one request with its outcomes. */
-function registerRequestRoutes(app: FastifyInstance, context: HttpContext): void {
-  const options = { onRequest: authorize(context, "read") };
-  const wait = createWait(app);
-  app.get("/api/public/v1/requests", options, (request, reply) => answerList(context, request, reply));
-  app.get("/api/public/v1/requests/:requestId", options, (request, reply) =>
-    answerOne(context, wait, request, reply),
-  );
+function answersOf(answer: Answer) {
+  return { 200: answer, 400: "InvalidParameter" } as const;
+}
+
+function pageAnswer(description: string, schemaName: string, value: unknown, ...headers: HeaderName[]) {
+  return jsonAnswer(description, schemaName, { page: value }, ratedHeadersOf("Cache-Control", ...headers));
+}
+
+const REQUEST_PAGE = pageAnswer("A page of requests.", "RequestPage", {
+  items: [EXAMPLE_SUMMARY],
+  nextCursor: null,
+});
+
+const REQUEST_STATUS = pageAnswer(
+  "The request and the outcomes of its records.",
+  "RequestStatus",
+  { ...EXAMPLE_SUMMARY, records: EXAMPLE_OUTCOMES, nextCursor: null },
+  "Preference-Applied",
+);
+
+interface Route {
+  readonly path: string;
+  readonly operation: Operation;
+  work(call: Call): Promise<FastifyReply>;
+}
+
+const NAMES: Readonly<Record<Resource, { one: string; many: string; id: string }>> = {
+  inventories: { one: "inventory record", many: "inventory records", id: "Inventories" },
+  reservations: { one: "reservation", many: "reservations", id: "Reservations" },
+  groups: { one: "group block master", many: "group block masters", id: "Groups" },
+};
+
+function routesOf(resource: Resource): Route[] {
+  const { one, many, id } = NAMES[resource];
+  const [items, versions] = [[EXAMPLE_RECORDS[resource]], [exampleVersion(resource)]];
+  const records = pageAnswer(`A page of ${many}.`, recordPageName(resource), { items, nextCursor: null });
+  const history = { items: versions, nextCursor: null };
+  const pageOfHistory = pageAnswer("A page of versions.", historyPageName(resource), history);
+  return [
+    {
+      path: `/api/public/v1/${resource}`,
+      operation: tokenOperation("Records", [SCOPE], answersOf(records), {
+        operationId: `list${id}`,
+        summary: `List current ${many}`,
+        description: `The current ${many} of one property, verbatim; with \`asOf\`, those of an earlier moment. Paging does not miss a record that is modified meanwhile.`,
+        parameters: recordListParameters(resource),
+      }),
+      work: async (call) => answer(call, readListQuestion(call.context, resource, call.request)),
+    },
+    {
+      path: `/api/public/v1/${resource}/history`,
+      operation: tokenOperation("Records", [SCOPE], answersOf(pageOfHistory), {
+        operationId: `list${id}History`,
+        summary: `Read the history of one ${one}`,
+        description: `Every version of one ${one} that was accepted, oldest source time first, also those that came too late or changed nothing. Empty when there never was one.`,
+        parameters: historyParameters(resource),
+      }),
+      work: async (call) => answer(call, readHistoryQuestion(call.context, resource, call.request)),
+    },
+  ];
+}
+
+const ROUTES: readonly Route[] = [
+  {
+    path: "/api/public/v1/requests",
+    operation: tokenOperation("Requests", [SCOPE], answersOf(REQUEST_PAGE), {
+      operationId: "listRequests",
+      summary: "List your requests",
+      description:
+        "Every batch that was accepted from this client, newest first. Another client's are never listed.",
+      parameters: REQUEST_LIST_PARAMETERS,
+    }),
+    work: answerList,
+  },
+  {
+    path: "/api/public/v1/requests/{requestId}",
+    operation: tokenOperation(
+      "Requests",
+      [SCOPE],
+      { ...answersOf(REQUEST_STATUS), 404: "RequestNotFound" },
+      {
+        operationId: "getRequest",
+        summary: "Get the outcome of a request",
+        description:
+          "How many records have each outcome, and for every record that is more than plainly applied its outcome, the reason and its warnings. `status` is `applied` once all have been decided: usually within a second of the 202.",
+        parameters: [REQUEST_ID_PARAMETER, WAIT_PARAMETER, ...PAGE_PARAMETERS],
+      },
+    ),
+    work: answerOne,
+  },
+  ...RESOURCES.flatMap(routesOf),
+];
+
+/** The operations of reading back, for the OpenAPI document: requests, current records and histories. */
+export function readOperations(): Record<string, PathItem> {
+  return Object.fromEntries(ROUTES.map(({ path, operation }) => [path, { get: operation }]));
 }
 
 /** What a partner can read, with the scope `read`: its requests, its records and the change feed. */
 export function registerReadRoutes(app: FastifyInstance, context: HttpContext): void {
-  registerRequestRoutes(app, context);
-  registerRecordRoutes(app, context);
+  const onRequest = authorize(context, SCOPE);
+  const wait = createWait(app);
+  for (const { path, work } of ROUTES)
+    app.get(path.replace("{requestId}", ":requestId"), { onRequest }, (request, reply) =>
+      work({ context, request, reply, wait }),
+    );
   registerChangeRoutes(app, context);
 }
