@@ -5,67 +5,18 @@ const DIGITS_A_GROUP = 4;
 const NEGATIVE = 0x4000;
 const HEAD_BYTES = 8;
 
-/** Most groups of a whole number that a double holds exactly, and the one behind its point. */
-const GROUPS = new Uint16Array(5);
-
 /** Most bytes that `writeNumeric` takes for a text. */
 function numericBytesMax(text: string): number {
   return HEAD_BYTES + 2 * (Math.ceil(text.length / DIGITS_A_GROUP) + 2);
 }
 
-/** Writes a number of two bytes; a call of Buffer's own costs more than they do. */
-function writeTwo(value: number, to: Buffer, at: number): void {
-  to[at] = value >>> 8;
-  to[at + 1] = value;
-}
-
-function writeHead(
-  to: Buffer,
-  at: number,
-  groups: number,
-  weight: number,
-  sign: number,
-  scale: number,
-): void {
-  writeTwo(groups, to, at);
-  writeTwo(weight, to, at + 2);
-  writeTwo(sign, to, at + 4);
-  writeTwo(scale, to, at + 6);
-}
-
-/** How many decimals ten-thousandths need to be shown. */
-function scaleOf(fraction: number): number {
-  if (fraction === 0) return 0;
-  if (fraction % 1_000 === 0) return 1;
-  if (fraction % 100 === 0) return 2;
-  return fraction % 10 === 0 ? 3 : 4;
-}
-
-/** Writes a whole number of ten-thousandths that a double holds exactly as a numeric; answers its end. Takes 18 bytes at most. */
-function writeTenThousandths(units: number, to: Buffer, from: number): number {
-  let left = Math.abs(units);
-  const fraction = left % BASE;
-  let first = 0;
-  let last = -1;
-  // Group 0 stands behind the point.
-  for (let group = 0; left > 0; group += 1) {
-    const digits = left % BASE;
-    if (digits !== 0) {
-      if (last === -1) first = group;
-      last = group;
-    }
-    GROUPS[group] = digits;
-    left = (left - digits) / BASE;
-  }
-  const groups = last === -1 ? 0 : last - first + 1;
-  const weight = last === -1 ? 0 : last - 1;
-  writeHead(to, from, groups, weight, units < 0 ? NEGATIVE : 0, scaleOf(fraction));
-  let at = from + HEAD_BYTES;
-  for (let group = last; group >= first; group -= 1) {
-    writeTwo(GROUPS[group] as number, to, at);
-    at += 2;
-  }
-  return at;
+/** A whole number of ten-thousandths as a plain decimal text, as short as it can be written. */
+function textOfUnits(units: number): string {
+  const left = Math.abs(units);
+  const fraction = String(left % BASE)
+    .padStart(DIGITS_A_GROUP, "0")
+    .replace(/0+$/, "");
+  return `${units < 0 ? "-" : ""}${(left - (left % BASE)) / BASE}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
 /** Writes a plain decimal text (an optional minus, digits, an optional fraction) as a numeric; answers its end. */
@@ -85,10 +36,10 @@ function writeNumeric(text: string, to: Buffer, from: number): number {
   while (groups.at(-1) === 0) groups.pop();
   const isZero = groups.length === 0;
   const sign = isNegative && !isZero ? NEGATIVE : 0;
-  writeHead(to, from, groups.length, isZero ? 0 : weight, sign, fraction.length);
-  let at = from + HEAD_BYTES;
-  for (const group of groups) {
-    writeTwo(group, to, at);
+  let at = from;
+  for (const number of [groups.length, isZero ? 0 : weight, sign, fraction.length, ...groups]) {
+    to[at] = number >>> 8;
+    to[at + 1] = number;
     at += 2;
   }
   return at;
@@ -101,7 +52,6 @@ const MICROSECONDS_A_SECOND = 1_000_000;
 const SECONDS_A_DAY = 86_400;
 const DAYS_BEFORE_2000 = 10_957;
 const MICROSECONDS_BEFORE_2000 = DAYS_BEFORE_2000 * SECONDS_A_DAY * MICROSECONDS_A_SECOND;
-const TEN_THOUSANDTHS_BYTES_MAX = 18;
 /** Of an array of one dimension: dimensions, whether there are nulls, the type of elements, how many, the first one's number. */
 const ARRAY_HEAD_BYTES = 20;
 const BIGINT_ELEMENT_BYTES = 12;
@@ -247,12 +197,10 @@ export class BinaryFields {
 
   /** A numeric: a plain decimal text, or a whole number of ten-thousandths that a double holds exactly. */
   numeric(value: string | number): void {
-    this.#room(4 + (typeof value === "number" ? TEN_THOUSANDTHS_BYTES_MAX : numericBytesMax(value)));
+    const text = typeof value === "number" ? textOfUnits(value) : value;
+    this.#room(4 + numericBytesMax(text));
     const start = this.#size + 4;
-    const end =
-      typeof value === "number"
-        ? writeTenThousandths(value, this.#bytes, start)
-        : writeNumeric(value, this.#bytes, start);
+    const end = writeNumeric(text, this.#bytes, start);
     this.#bytes.writeInt32BE(end - start, this.#size);
     this.#size = end;
   }
