@@ -3,9 +3,9 @@ import { ERRORS, type ErrorCode, type ErrorEntry } from "../../src/platform/erro
 import { type Answer, type OpenApiDocument, resolved } from "../../src/platform/http/openapi/model.ts";
 
 /** The errors by what may be sent again, in the order of their statuses, then of the registry. */
-function codesTo(again: ErrorEntry["again"]): ErrorCode[] {
+function codesTo(again: "same" | "fixed"): ErrorCode[] {
   return (Object.keys(ERRORS) as ErrorCode[])
-    .filter((code) => ERRORS[code].again === again)
+    .filter((code) => ((ERRORS[code] as ErrorEntry).again ?? "fixed") === again)
     .sort((left, right) => ERRORS[left].status - ERRORS[right].status);
 }
 
@@ -46,7 +46,7 @@ function sectionOf(code: ErrorCode, places: ReadonlySet<string>): string {
 /** The parts of docs/errors.md and docs/contract.md that are made from the registry, by their markers. */
 export function errorSections(document: OpenApiDocument): Readonly<Record<string, string>> {
   const places = answeredBy(document);
-  const sections = (again: ErrorEntry["again"]) =>
+  const sections = (again: "same" | "fixed") =>
     codesTo(again)
       .map((code) => sectionOf(code, places.get(code) ?? new Set()))
       .join("\n\n");

@@ -6,8 +6,8 @@ export interface ErrorEntry {
   readonly cause: string;
   /** What to do, as the middle of a sentence. */
   readonly remedy: string;
-  /** Whether to send the same request again, or a fixed one. */
-  readonly again: "same" | "fixed";
+  /** The same request may be sent again; without it only a fixed one. */
+  readonly again?: "same";
   /** In whole sentences. */
   readonly more?: string;
 }
@@ -23,7 +23,6 @@ export const ERRORS = {
     cause:
       "the body is not JSON in UTF-8, nested too deep, or has a record that is too large; the message says where",
     remedy: "fix the sender",
-    again: "fixed",
     more: "The message tells the record and the byte of the (decompressed) body. Common causes: a body that was cut off, a comma behind the last item, a byte order mark, `NaN`, another character set than UTF-8, a field that stands twice.",
   },
   "bellhop.contract.NotAnArray": {
@@ -31,7 +30,6 @@ export const ERRORS = {
     text: "The body must be a JSON array of records.",
     cause: "JSON, but not an array",
     remedy: "wrap the record in `[` `]`",
-    again: "fixed",
     more: "A batch is always an array, of one record too.",
   },
   "bellhop.contract.EmptyBatch": {
@@ -39,7 +37,6 @@ export const ERRORS = {
     text: "The batch is empty: send at least one record.",
     cause: "`[]`",
     remedy: "send nothing when there is nothing",
-    again: "fixed",
     more: "An empty batch is more often a fault of the sender than a message: a query that found nothing, a filter that is wrong.",
   },
   "bellhop.contract.TooManyRecords": {
@@ -47,7 +44,6 @@ export const ERRORS = {
     text: "The batch has more records than are allowed in one request.",
     cause: "more records than a batch may have",
     remedy: "send it in parts",
-    again: "fixed",
     more: "10,000 unless your operator says otherwise. Some hundreds a batch are best for both sides.",
   },
   "bellhop.contract.InvalidRecords": {
@@ -55,7 +51,6 @@ export const ERRORS = {
     text: "The batch has invalid records; violations lists them.",
     cause: "records that cannot be stored and understood; lenient: not one valid record",
     remedy: "fix what `violations` names; the rest of the batch was not kept either",
-    again: "fixed",
     more: "Each violation has a `pointer` into the batch as sent, a stable `code` ([the list](records.md#violations-why-a-record-is-refused)) and a `message`. To have the valid records accepted all the same, send `Prefer: handling=lenient`.",
   },
   "bellhop.http.BadRequest": {
@@ -63,7 +58,6 @@ export const ERRORS = {
     text: "The request could not be understood.",
     cause: "not HTTP/1.1, a repeated header, data that does not decompress, a body that ends early",
     remedy: "fix the sender",
-    again: "fixed",
     more: "Bellhop closes the connection if it cannot tell where the request's body ends.",
   },
   "bellhop.http.InvalidParameter": {
@@ -71,7 +65,6 @@ export const ERRORS = {
     text: "A parameter of the request is not valid.",
     cause: "reading: a parameter is unknown, repeated or not valid",
     remedy: "the message says what it takes",
-    again: "fixed",
     more: "A cursor belongs to the query it came from: with other parameters it is no longer valid.",
   },
   "bellhop.http.NotFound": {
@@ -79,7 +72,6 @@ export const ERRORS = {
     text: "There is nothing at this address.",
     cause: "there is nothing at this address",
     remedy: "see the address",
-    again: "fixed",
     more: "Also where this node does not serve that kind of request: one that only accepts has no addresses to read from.",
   },
   "bellhop.http.MethodNotAllowed": {
@@ -87,7 +79,6 @@ export const ERRORS = {
     text: "This address does not take that method.",
     cause: "`Allow` names the methods",
     remedy: "see the method",
-    again: "fixed",
   },
   "bellhop.http.RequestTimeout": {
     status: 408,
@@ -102,7 +93,6 @@ export const ERRORS = {
     text: "The body is larger than is allowed.",
     cause: "too large on the wire or decompressed",
     remedy: "send it in parts",
-    again: "fixed",
     more: "16 MiB on the wire and 64 MiB decompressed, unless your operator says otherwise. Bytes are counted as they come, so the answer may come before the end of the body. A chunked body whose chunks average less than 64 bytes over a thousand in a row is refused too, and its connection closed: buffer what you write.",
   },
   "bellhop.http.UnsupportedMediaType": {
@@ -110,14 +100,12 @@ export const ERRORS = {
     text: "Send the body as application/json in UTF-8.",
     cause: "not `application/json` in UTF-8",
     remedy: "set `Content-Type`",
-    again: "fixed",
   },
   "bellhop.http.UnsupportedEncoding": {
     status: 415,
     text: "Content-Encoding must be gzip, br, zstd or identity.",
     cause: "a `Content-Encoding` that is not known",
     remedy: "gzip, br, zstd or none",
-    again: "fixed",
     more: "One encoding, not several on top of each other.",
   },
   "bellhop.http.InvalidHeader": {
@@ -125,14 +113,12 @@ export const ERRORS = {
     text: "A header of the request is not valid.",
     cause: "an optional header that cannot be used; the message names it",
     remedy: "fix it or leave it out",
-    again: "fixed",
   },
   "bellhop.http.HeadersTooLarge": {
     status: 431,
     text: "The request's headers are too large.",
     cause: "more than 16 kB of headers, or more than 100",
     remedy: "send fewer",
-    again: "fixed",
   },
   "bellhop.http.RateLimitExceeded": {
     status: 429,
@@ -155,7 +141,6 @@ export const ERRORS = {
     text: "This Idempotency-Key was used within 24 hours with another body, path, Prefer or Backfill-Id header.",
     cause: "the key stands for another body, path, handling or backfill within 24 hours",
     remedy: "a new key for a new batch",
-    again: "fixed",
     more: "Usually a body that was put together anew for a retry, with another source time or another order of fields: keep the bytes, and send those. See [retries](guides/retries.md).",
   },
   "bellhop.accept.TooManyNewProperties": {
@@ -180,7 +165,6 @@ export const ERRORS = {
     text: "The manifest cannot be used; violations lists why.",
     cause: "a [manifest](backfill.md#the-manifest) that cannot be used",
     remedy: "fix what `violations` names",
-    again: "fixed",
     more: "Pointers are into the manifest. Each resource stands once, with dates in order and at most 3,700 days apart.",
   },
   "bellhop.backfill.NotFound": {
@@ -188,14 +172,12 @@ export const ERRORS = {
     text: "No backfill of yours has this id.",
     cause: "no backfill of yours has this id, or it has no statement yet",
     remedy: "another client's looks the same",
-    again: "fixed",
   },
   "bellhop.backfill.NotOpen": {
     status: 409,
     text: "This backfill is not open any more.",
     cause: "the backfill is closed or abandoned; a batch that names it was not kept",
     remedy: "send the batch without `Backfill-Id`, or open another",
-    again: "fixed",
   },
   "bellhop.backfill.NotReady": {
     status: 409,
@@ -209,7 +191,6 @@ export const ERRORS = {
     text: "Something that the manifest names is missing: send it, or close with acceptGaps.",
     cause: "closing: something that the manifest names is missing; the message says what",
     remedy: "send it, or close with `acceptGaps`",
-    again: "fixed",
     more: "Each gap is listed at `/api/public/v1/backfills/{id}/gaps`. See [backfills](backfill.md#the-closing-statement).",
   },
   "bellhop.backfill.UnknownBackfill": {
@@ -217,7 +198,6 @@ export const ERRORS = {
     text: "Backfill-Id names no backfill of yours; nothing was accepted.",
     cause: "`Backfill-Id` names no backfill of yours; nothing was kept",
     remedy: "open one, or leave the header out",
-    again: "fixed",
   },
   "bellhop.backfill.NotInManifest": {
     status: 422,
@@ -225,7 +205,6 @@ export const ERRORS = {
     cause:
       "a resource, or a record of a property, that the backfill's manifest does not name; nothing was kept",
     remedy: "send it without `Backfill-Id`, or by another backfill",
-    again: "fixed",
   },
   "bellhop.backfill.Ahead": {
     status: 429,
@@ -247,7 +226,6 @@ export const ERRORS = {
     text: "No request of yours has this id.",
     cause: "no request of yours has this UUID",
     remedy: "another client's request looks the same",
-    again: "fixed",
     more: "A request is seen by the client that sent it and by nobody else, also not by another client of the same partner.",
   },
   "bellhop.insight.TooLarge": {
@@ -255,7 +233,6 @@ export const ERRORS = {
     text: "The question needs more rows than one answer may read: ask for fewer nights.",
     cause: "an insight question needs more rows than one answer may read; the message says of which nights",
     remedy: "ask for fewer nights (`from`, `to`), or with `by=none`",
-    again: "fixed",
     more: "How much is read is estimated before it is read. A hotel's own records do not come near the bound; records of very many rooms or room types on the same night do.",
   },
   "bellhop.insight.TimedOut": {
@@ -271,21 +248,18 @@ export const ERRORS = {
     text: "What followed this cursor is not kept any more: read the records anew, then begin the feed again.",
     cause: "the change feed does not go back to this cursor, or the database was restored to before it",
     remedy: "read the records anew, then [begin the feed again](changes.md#when-a-cursor-is-gone)",
-    again: "fixed",
   },
   "bellhop.webhook.InvalidWebhook": {
     status: 422,
     text: "The webhook endpoint cannot be as it was asked for.",
     cause: "a webhook endpoint cannot be as it was asked for",
     remedy: "the message says what it takes: [webhooks](webhooks.md#registering-an-endpoint)",
-    again: "fixed",
   },
   "bellhop.webhook.NotFound": {
     status: 404,
     text: "No webhook endpoint of yours has this id.",
     cause: "no webhook endpoint (or dead letter) of yours has this id",
     remedy: "another client's looks the same",
-    again: "fixed",
   },
 } as const satisfies Record<string, ErrorEntry>;
 
