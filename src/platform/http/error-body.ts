@@ -7,17 +7,6 @@ import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
 /** When a client may try again after the database was away: about as long as a log writer takes to open again. */
 const OUTAGE_RETRY_AFTER_SECONDS = 2;
 
-/** The error object of every error that has a body: the five fields of spec section 7, and violations where there are any. */
-export interface ErrorBody {
-  readonly timestamp: string;
-  readonly status: number;
-  readonly error: string;
-  readonly exception: string;
-  readonly message: string;
-  readonly violations?: readonly ErrorDetail[];
-  readonly violationTotal?: number;
-}
-
 /** The public part of an error; ServiceError has it. */
 export interface PublicError {
   readonly code: string;
@@ -28,8 +17,8 @@ export interface PublicError {
   readonly violationTotal?: number | undefined;
 }
 
-/** The body of an error, its timestamp being now. */
-export function errorBody(error: PublicError): ErrorBody {
+/** The body of every error that has one, its timestamp being now: the five fields of spec section 7, and violations where there are any. */
+export function errorBody(error: PublicError) {
   return {
     timestamp: new Date().toISOString(),
     status: error.status,

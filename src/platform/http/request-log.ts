@@ -10,6 +10,7 @@ import {
   shownWaits,
   sumOfWaits,
 } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/opentelemetry.ts";
 
 /** The span of a request, and when parts of it began, in milliseconds of `performance.now`; not a number for those that did not. */
@@ -135,9 +136,11 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
 
 /** Where requests are counted that were asked and answered alike. */
-interface Meters {
-  count(): void;
-  time(seconds: number): void;
+function metersOf({ requests, requestSeconds }: Metrics, method: string, route: string, status: number) {
+  return {
+    requests: requests.labels({ method, route, status }),
+    seconds: requestSeconds.labels({ route }),
+  };
 }
 
 /**
@@ -147,7 +150,7 @@ interface Meters {
 export class RequestLog {
   readonly #context: LogContext;
   /** By method, route and status, of which there are so many. */
-  readonly #meters = new Map<string, Meters>();
+  readonly #meters = new Map<string, ReturnType<typeof metersOf>>();
 
   constructor(context: LogContext) {
     this.#context = context;
@@ -179,8 +182,8 @@ export class RequestLog {
     const { statusCode } = response;
     const elapsedMs = overAtMs - request.startedAtMs;
     const meters = this.#metersOf(method, route, statusCode);
-    meters.count();
-    meters.time(elapsedMs / 1000);
+    meters.requests.inc();
+    meters.seconds.observe(elapsedMs / 1000);
     const traceId = this.#trace(response, request, overAtMs);
     const level = statusCode >= 500 ? "error" : route.startsWith("/api/") ? "info" : "debug";
     this.#context.log[level](
@@ -236,16 +239,11 @@ export class RequestLog {
     );
   }
 
-  #metersOf(method: string, route: string, status: number): Meters {
+  #metersOf(method: string, route: string, status: number) {
     const key = `${method} ${status} ${route}`;
     let meters = this.#meters.get(key);
     if (meters === undefined) {
-      const requests = this.#context.metrics.requests.labels({ method, route, status });
-      const seconds = this.#context.metrics.requestSeconds.labels({ route });
-      meters = {
-        count: () => requests.inc(),
-        time: (taken) => seconds.observe(taken),
-      };
+      meters = metersOf(this.#context.metrics, method, route, status);
       this.#meters.set(key, meters);
     }
     return meters;
