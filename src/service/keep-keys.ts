@@ -38,7 +38,6 @@ export interface KeyKeeping {
  */
 export class KeyKeeper {
   readonly #parts: KeyKeeping;
-  #repeat: Repeat | undefined;
   #isResealed = false;
   /** Names of the nodes last logged as waited for. */
   #waitedFor = "";
@@ -50,19 +49,11 @@ export class KeyKeeper {
   }
 
   /** Looks once, before anything is served, and from then on every ten seconds. */
-  static async start(parts: KeyKeeping): Promise<KeyKeeper> {
+  static async start(parts: KeyKeeping): Promise<Repeat> {
     const keeper = new KeyKeeper(parts);
     await keeper.#look();
-    keeper.#repeat = new Repeat(
-      () => keeper.#look(),
-      LOOK_MS,
-      (error) => parts.log.warn({ err: error }, "the upkeep of keys failed"),
-    );
-    return keeper;
-  }
-
-  async stop(): Promise<void> {
-    await this.#repeat?.stop();
+    const failed = (error: unknown) => parts.log.warn({ err: error }, "the upkeep of keys failed");
+    return new Repeat(() => keeper.#look(), LOOK_MS, failed);
   }
 
   async #look(): Promise<void> {

@@ -2,9 +2,9 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import type { Logger } from "../telemetry/log.ts";
-import { clientConfig, type ServerAddress } from "./connection.ts";
+import { clientConfig, openSession, type ServerAddress } from "./connection.ts";
 import { type Binaries, findBinaries } from "./embedded/binaries.ts";
 import { ensureCluster, ensureServiceRole, serviceAddress } from "./embedded/cluster.ts";
 import { type FileLock, tryLock, waitForLock } from "./embedded/file-lock.ts";
@@ -56,7 +56,7 @@ export async function startEmbeddedPostgres(
   try {
     await first?.();
     const binaries = await findBinaries(home.user, home.copiesDirectory);
-    const server = new SupervisedServer(home, binaries, log);
+    const server = new SupervisedServer({ home, binaries, log });
     await server.start();
     if (role === "service") await server.watch();
     return {
@@ -120,36 +120,30 @@ async function leave(home: ServerHome, locks: Locks, log: Logger): Promise<void>
 }
 
 class SupervisedServer {
-  readonly #home: ServerHome;
-  readonly #binaries: Binaries;
-  readonly #log: Logger;
+  readonly #closing = new AbortController();
+  readonly #parts: ServerParts;
   #listen: ListenAddress | undefined;
   #sentinel: pg.Client | undefined;
-  readonly #closing = new AbortController();
   #restarting: Promise<void> | undefined;
 
-  constructor(home: ServerHome, binaries: Binaries, log: Logger) {
-    this.#home = home;
-    this.#binaries = binaries;
-    this.#log = log;
+  constructor(parts: Omit<ServerParts, "signal">) {
+    this.#parts = { ...parts, signal: this.#closing.signal };
   }
 
   get address(): ServerAddress {
     if (this.#listen === undefined) throw new Error("The embedded server has not been started.");
-    return serviceAddress(this.#home, this.#listen);
+    return serviceAddress(this.#parts.home, this.#listen);
   }
 
   /** Brings the server to where it takes connections, one starter at a time. */
   async start(): Promise<void> {
-    const lock = await waitForLock(lockPath(this.#home, "start"), "exclusive", START_TIMEOUT_MS);
+    const { home, binaries } = this.#parts;
+    const lock = await waitForLock(lockPath(home, "start"), "exclusive", START_TIMEOUT_MS);
     if (lock === undefined)
-      throw new EmbeddedPostgresError(`Another start on ${this.#home.dataDir} takes too long.`);
+      throw new EmbeddedPostgresError(`Another start on ${home.dataDir} takes too long.`);
     try {
-      await ensureCluster(this.#home, this.#binaries);
-      this.#listen = await bringUp(
-        { home: this.#home, binaries: this.#binaries, log: this.#log, signal: this.#closing.signal },
-        this.#listen,
-      );
+      await ensureCluster(home, binaries);
+      this.#listen = await bringUp(this.#parts, this.#listen);
     } finally {
       lock.release();
     }
@@ -157,13 +151,10 @@ class SupervisedServer {
 
   /** An idle connection ends the moment its server dies, whichever process started it; the server is then restarted. */
   async watch(): Promise<void> {
-    const sentinel = new pg.Client({ ...clientConfig(this.address), application_name: "bellhop sentinel" });
-    sentinel.on("error", () => undefined);
-    await sentinel.connect();
-    sentinel.once("end", () => {
+    this.#sentinel = await openSession(clientConfig(this.address), "sentinel");
+    this.#sentinel.once("end", () => {
       if (!this.#closing.signal.aborted) this.#restarting = this.#restart();
     });
-    this.#sentinel = sentinel;
   }
 
   async unwatch(): Promise<void> {
@@ -173,26 +164,23 @@ class SupervisedServer {
   }
 
   async #restart(): Promise<void> {
-    this.#log.warn("embedded PostgreSQL went away; starting it again");
-    for (
-      let waitMs = 100;
-      !this.#closing.signal.aborted;
-      waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS_MAX)
-    ) {
+    const { log, signal } = this.#parts;
+    log.warn("embedded PostgreSQL went away; starting it again");
+    for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS_MAX)) {
       try {
         await this.start();
         await this.watch();
-        this.#log.info("embedded PostgreSQL is back");
+        log.info("embedded PostgreSQL is back");
         return;
       } catch (error) {
-        this.#log.error({ err: error }, "embedded PostgreSQL could not be started again; trying on");
+        log.error({ err: error }, "embedded PostgreSQL could not be started again; trying on");
         await delay(waitMs);
       }
     }
   }
 }
 
-interface BringUp {
+interface ServerParts {
   readonly home: ServerHome;
   readonly binaries: Binaries;
   readonly log: Logger;
@@ -200,7 +188,7 @@ interface BringUp {
 }
 
 /** Takes over the server that runs, or starts one; returns where it listens once it takes connections. */
-async function bringUp(context: BringUp, before: ListenAddress | undefined): Promise<ListenAddress> {
+async function bringUp(context: ServerParts, before: ListenAddress | undefined): Promise<ListenAddress> {
   const { home, log, signal } = context;
   const deadline = performance.now() + START_TIMEOUT_MS;
   let announceAt = performance.now() + 3_000;
@@ -236,7 +224,7 @@ interface StartedServer {
 }
 
 async function startServer(
-  context: BringUp,
+  context: ServerParts,
   before: ListenAddress | undefined,
   deadline: number,
 ): Promise<StartedServer> {
