@@ -6,6 +6,7 @@ import { ALL_BUCKETS } from "../../ingest/log/part-name.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
+import { Repeat } from "../../platform/runtime/repeat.ts";
 import { currentWaits } from "../../platform/telemetry/log.ts";
 import type { HttpContext } from "../../service-context.ts";
 import { DefinedParameters } from "../defined-parameters.ts";
@@ -49,12 +50,16 @@ export class ChangeWatch {
   readonly #on: Queryable;
   readonly #waiters = new Set<Waiter>();
   readonly #waitingOf = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  readonly #looks: Repeat;
   #isOver = false;
 
   constructor(on: Queryable) {
     this.#on = on;
+    this.#looks = new Repeat(
+      () => this.#look(),
+      LOOK_MS,
+      () => this.#wakeAll(),
+    );
   }
 
   /** True when there may be changes, the time is over, or the database fails; false when too many wait, `signal` aborts, or the watch ends. */
@@ -68,7 +73,6 @@ export class ChangeWatch {
     const timeout = setTimeout(waiter.wake, waitMsMax);
     signal?.addEventListener("abort", waiter.wake);
     this.#waiters.add(waiter);
-    this.#lookLater();
     const waits = currentWaits();
     const beganAt = performance.now();
     await promise;
@@ -87,33 +91,22 @@ export class ChangeWatch {
   }
 
   /** Wakes all readers; none waits from now on. */
-  end(): void {
+  end(): Promise<void> {
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#wakeAll();
+    return this.#looks.stop();
+  }
+
+  #wakeAll(): void {
     for (const { wake } of this.#waiters) wake();
   }
 
-  #lookLater(): void {
-    if (this.#timer !== undefined || this.#isLooking || this.#isOver || this.#waiters.size === 0) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.#look();
-    }, LOOK_MS);
-  }
-
   async #look(): Promise<void> {
-    this.#isLooking = true;
-    try {
-      const ends = await readChangeEnds(this.#on, ALL_BUCKETS);
-      const now = performance.now();
-      for (const { positions, notBefore, wake } of this.#waiters)
-        if (notBefore <= now && isBehind(positions, ends)) wake();
-    } catch {
-      for (const { wake } of this.#waiters) wake();
-    } finally {
-      this.#isLooking = false;
-      this.#lookLater();
-    }
+    if (this.#waiters.size === 0) return;
+    const ends = await readChangeEnds(this.#on, ALL_BUCKETS);
+    const now = performance.now();
+    for (const { positions, notBefore, wake } of this.#waiters)
+      if (notBefore <= now && isBehind(positions, ends)) wake();
   }
 }
 
