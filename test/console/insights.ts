@@ -103,7 +103,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
         total,
       );
       assert.deepEqual(await violationsOf(page, "colours"), []);
-      await page.getByText("The figures as a table").click();
+      await page.getByText("View as table").click();
       const figures = page.getByRole("table", { name: "Pickup by day, night and currency" });
       const exact = await figures.locator("tbody td:nth-child(6)").allInnerTexts();
       assert.equal(

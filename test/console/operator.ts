@@ -63,7 +63,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const { clientId } = await service().newClient({ name: "Rotated" });
       await visit(page, `/clients/${clientId}`);
       await page.getByRole("button", { name: "Rotate the secret …" }).click();
-      await page.getByRole("button", { name: "Make a new secret" }).click();
+      await page.getByRole("button", { name: "Create a new secret" }).click();
       const secret = await page.getByTestId("secret").innerText();
       const answer = await fetch(new URL("/api/oauth2/token", service().address), {
         method: "POST",

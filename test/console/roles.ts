@@ -40,7 +40,7 @@ const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[
   ["quarantined-record", /^(Release|Discard) …$/, "operator", "admin"],
   ["backfill", /^Abandon …$/, "operator", "admin"],
   ["settings", /^(Change .*|Reset)$/, "revenue", "operator", "admin"],
-  ["client", /^(Edit|Rotate the secret|Revoke|Add grants|End now) …$|^Remove .*$/, "admin"],
+  ["client", /^(Edit|Rotate the secret|Revoke|Revoke now|Add grants) …$|^Remove .*$/, "admin"],
   ["clients", /^New client$/, "admin"],
 ];
 

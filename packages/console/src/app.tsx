@@ -97,9 +97,9 @@ function Pages() {
 
 function NotFoundPage() {
   return (
-    <Page title="No such page">
-      <Empty title="There is nothing at this address" actions={<LinkButton to="/">Live intake</LinkButton>}>
-        The link may be cut short or of another version of the console.
+    <Page title="Page not found">
+      <Empty title="There is no page at this address" actions={<LinkButton to="/">Live intake</LinkButton>}>
+        The link may be incomplete or from another version of the console.
       </Empty>
     </Page>
   );

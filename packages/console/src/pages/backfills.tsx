@@ -176,7 +176,7 @@ function Told({ told }: { told: BackfillAnswer }) {
           Ended: told.endedAt && <Instant at={told.endedAt} />,
           Client: <ClientLink clientId={told.clientId} />,
           Note: told.note,
-          "Waiting to be applied": writeMany(told.waitingBatches, "batch", "batches"),
+          Backlog: writeMany(told.waitingBatches, "batch", "batches"),
           "Received too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
           Abandoned: told.abandonedBy && `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`,
           "Statement (SHA-256)": statementHash && <Copyable text={statementHash} what="statement’s hash" />,

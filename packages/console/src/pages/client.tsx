@@ -245,7 +245,7 @@ function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
     <FormDialog
       title="Rotate the secret"
       text="The client gets a new secret. Tokens already issued stay valid."
-      button="Make a new secret"
+      button="Create a new secret"
       onSubmit={submit}
       onClose={onClose}
     >
@@ -259,7 +259,7 @@ function Secrets({ client }: { client: ClientAnswer }) {
   const [ending, setEnding] = useState<SecretItem>();
   const endButton = (secret: SecretItem) => (
     <Button kind="quiet" onClick={() => setEnding(secret)}>
-      End now …
+      Revoke now …
     </Button>
   );
   const mayChange = useMay()("manage-clients") && client.revokedAt === null;
@@ -267,7 +267,7 @@ function Secrets({ client }: { client: ClientAnswer }) {
   return (
     <Section
       title="Secrets"
-      aside={<p>At most two. When the old one is unused, the partner has changed over.</p>}
+      aside={<p>A client has at most two. Revoke the previous one when it is no longer used.</p>}
     >
       <Table
         caption="Secrets of this client"
@@ -287,7 +287,7 @@ function Secrets({ client }: { client: ClientAnswer }) {
       />
       {ending !== undefined && (
         <FormDialog
-          title="End this secret now?"
+          title="Revoke this secret now?"
           text={
             <>
               The secret of <Instant at={ending.createdAt} /> is refused from now on. Tokens already issued

@@ -59,7 +59,7 @@ export function ClientsPage() {
       noun={["client"]}
       empty={
         filters.size > 0 ? (
-          <Empty title="No client has this in its name or id" />
+          <Empty title="No client matches" />
         ) : (
           <Empty title="No clients yet" actions={newClient}>
             A partner needs a client id and a secret to send batches.
@@ -102,7 +102,7 @@ function NewClientForm({ options }: { options: ClientOptionsAnswer }) {
         onSubmit={submit}
         actions={() => <LinkButton to="/clients">Cancel</LinkButton>}
       >
-        <NameField hint="The name you know the partner by." />
+        <NameField hint="How you refer to the partner." />
         <GrantsField
           label="Hotels it may push and read"
           text={grantText}

@@ -101,7 +101,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
         </span>
       </div>
       {isFirst && <p className="muted">First known version.</p>}
-      {isQuiet && <p className="muted">Nothing changed but the source time.</p>}
+      {isQuiet && <p className="muted">Only the source time changed.</p>}
       {changes.length !== 0 && (
         <dl className="changes">
           {changes.map(({ pointer, before, after }) => (

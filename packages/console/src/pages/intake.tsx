@@ -22,7 +22,7 @@ export function IntakePage() {
   return (
     <Page
       title="Live intake"
-      lead="What partners send, and how far it has been applied. Renewed every three seconds."
+      lead="What partners send, and how far it has been applied. Updated every three seconds."
     >
       <Answered asked={asked} lines={9}>
         {(answer) => <Intake answer={answer} />}
@@ -61,9 +61,9 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
             note: lag.waiting === 0 ? "all is applied" : "oldest waiting",
           },
           {
-            name: "Waiting to be applied",
+            name: "Backlog",
             value: `${writeCount(lag.waiting)}${lag.waiting >= lag.waitingMax ? "+" : ""}`,
-            note: "parts of batches",
+            note: "batch parts to be applied",
           },
           {
             name: "In quarantine",
@@ -79,7 +79,7 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           },
         ]}
       />
-      <Section title="Records a minute" aside={<p>{hourInWords(counted)}</p>}>
+      <Section title="Records per minute" aside={<p>{hourInWords(counted)}</p>}>
         <MinutesChart minutes={minutes} />
       </Section>
       <Section title="Newest batches" aside={<Link to="/requests">All requests</Link>}>
@@ -88,7 +88,7 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           columns={REQUEST_COLUMNS}
           rows={lastBatches}
           empty={
-            <Empty title="Nothing has come in yet">
+            <Empty title="No batches yet">
               The first batch shows here as soon as a partner sends it. A partner needs a client
               {may("manage-clients") && (
                 <>

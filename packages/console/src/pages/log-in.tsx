@@ -40,13 +40,13 @@ export function LogInPage() {
         </p>
         <h1>Log in to the console</h1>
         {data?.hasOperators === false && (
-          <Notice tone="warn" title="Nobody can log in yet">
-            <p>Create the first operator on the machine of the service:</p>
+          <Notice tone="warn" title="No operator exists yet">
+            <p>Create the first operator on the server:</p>
             <Copyable text="npm run bellhop -- operator create NAME" what="command" />
           </Notice>
         )}
         {refused !== null && deed.error === null ? (
-          <Notice tone="bad" title="Single sign-on did not let you in">
+          <Notice tone="bad" title="Single sign-on was refused">
             {REFUSALS[refused] ?? "Try again, or log in with a password."}
           </Notice>
         ) : null}

@@ -59,7 +59,7 @@ export function PropertiesPage() {
       noun={["property", "properties"]}
       empty={
         filters.size > 0 ? (
-          <Empty title="No property has such a code">Codes are compared from their beginning.</Empty>
+          <Empty title="No property matches">A search matches the beginning of a code.</Empty>
         ) : (
           <Empty title="No properties yet">
             A property appears with the first accepted record that names it. The partner's client needs a

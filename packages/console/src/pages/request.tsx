@@ -59,7 +59,7 @@ function Request({ answer, asked }: { answer: RequestAnswer; asked: Asked<Reques
           Handling: answer.handling,
           Outcome: <RequestOutcome request={answer} />,
           "Correlation id": answer.correlationId ?? "none",
-          "Reply to": answer.replyTo ?? "nowhere",
+          "Reply to": answer.replyTo ?? "–",
         }}
       />
       <Section title="Request id">
@@ -132,7 +132,7 @@ function columnsOf(requestId: string): readonly Column<RecordItem>[] {
         </Link>
       ),
     },
-    { head: "Place", end: true, cell: ({ index }) => index },
+    { head: "Index", end: true, cell: ({ index }) => index },
     { head: "Property", cell: (record) => <PropertyLink of={record} /> },
     { head: "Outcome", cell: (record) => <RecordOutcome record={record} /> },
     { head: "Why", prose: true, cell: whyOf },

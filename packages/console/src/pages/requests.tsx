@@ -107,8 +107,8 @@ function ClearFilters() {
 function NoRequests({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
   if (hasMore)
     return (
-      <Empty title="No request of this page matches">
-        One page reads a limited number of requests. The next page reads older ones.
+      <Empty title="No request on this page matches">
+        A page searches a limited number of requests. The next page searches older ones.
       </Empty>
     );
   return isFiltered ? (

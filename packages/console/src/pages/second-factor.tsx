@@ -19,7 +19,7 @@ export function SecondFactor() {
       {recoveryCodes !== undefined ? (
         <div className="stack narrow">
           <Notice tone="warn" title="The recovery codes are shown this once">
-            Each lets you in once without the app. Keep them where the device is not.
+            Each replaces one code of the app, once. Keep them apart from the device.
           </Notice>
           <Copyable text={recoveryCodes.join("\n")} what="recovery codes" />
           <div className="form-actions">
@@ -39,7 +39,7 @@ export function SecondFactor() {
             await renewAccount();
           }}
         >
-          <p>A code is asked for at every login with your password.</p>
+          <p>Each login with your password requires a code.</p>
           <InputField label="Code, or a recovery code" name="code" autoComplete="one-time-code" required />
         </Form>
       ) : begun !== undefined ? (
@@ -53,7 +53,10 @@ export function SecondFactor() {
             await renewAccount();
           }}
         >
-          <p>Scan this with an authenticator app, or type the key, then enter the code that it shows.</p>
+          <p>
+            Scan the QR code with an authenticator app, or enter the key; then enter the code that the app
+            shows.
+          </p>
           <QrCode text={begun.uri} />
           <Copyable text={begun.secret} what="key" />
           <InputField label="Code" name="code" autoComplete="one-time-code" inputMode="numeric" required />
@@ -66,7 +69,7 @@ export function SecondFactor() {
             setBegun(await tell<TotpAnswer>("totp/begin", { current: String(form.get("current") ?? "") }))
           }
         >
-          <p>With codes of an app on your phone, your password alone lets nobody in.</p>
+          <p>With an authenticator app, your password alone is not enough to log in.</p>
           <InputField
             label="Your password"
             name="current"

@@ -22,7 +22,7 @@ export function SettingsPage() {
   return (
     <Page
       title="Settings"
-      lead="What insights go by. A property's own value comes before its client code's, and that before the default. It holds at once for all nights, past ones too."
+      lead="How reports are calculated. A property's value overrides its client code's. Changes apply immediately, including to past dates."
     >
       <Answered asked={codes}>
         {({ items }) =>
@@ -61,7 +61,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
         <TextFilter
           label="Property code"
           first
-          placeholder="all of them"
+          placeholder="all"
           value={propertyCode}
           onChange={(next) => change({ clientCode, propertyCode: next }, "replace")}
         />
@@ -144,11 +144,11 @@ interface SettingWords {
 }
 
 const WORDS: Readonly<Record<SettingName, SettingWords>> = {
-  occupancyBase: { title: "Occupancy base", hint: "What occupancy and RevPAR are a share of." },
+  occupancyBase: { title: "Occupancy base", hint: "The rooms that occupancy and RevPAR are divided by." },
   timeZone: { title: "Time zone", hint: "IANA name, such as Europe/Lisbon." },
   businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },
   currency: { title: "Currency", hint: "ISO 4217; shown where records name none." },
-  personalData: { title: "Names of guests", hint: "keep, or strip: hashed on arrival." },
+  personalData: { title: "Guest names", hint: "keep, or strip: hashed when received." },
   "cadence.inventories": { title: "Inventories expected every", hint: "Hours between batches." },
   "cadence.reservations": { title: "Reservations expected every", hint: "Hours between batches." },
   "cadence.groups": { title: "Groups expected every", hint: "Hours between batches." },
@@ -212,7 +212,7 @@ function StatusMappings({ clientCode }: { clientCode: string }) {
   return (
     <Section
       title={`Status mappings of ${clientCode}`}
-      aside={<p>Rooms under a status that deducts count on the books.</p>}
+      aside={<p>A mapping decides whether reservations with a status count on the books.</p>}
     >
       <Failure error={deed.error} />
       {asked.data !== undefined && <UnmappedNotice {...asked.data.unmapped} />}
@@ -255,10 +255,10 @@ function columnsOf(
     { head: "Status", lead: true, cell: ({ status }) => <span className="break">{status}</span> },
     { head: "Resource", cell: ({ resource }) => resource },
     { head: "Current records", end: true, cell: ({ records }) => writeCount(records) },
-    { head: "Known as", cell: ({ canonical }) => orDash(canonical) },
+    { head: "Standard status", cell: ({ canonical }) => orDash(canonical) },
     { head: "Set by", cell: ({ by }) => <SetBy by={by} /> },
     {
-      head: "Deducts",
+      head: "Counts on the books",
       cell: (item) => {
         const value = item.by === "unmapped" ? "" : item.deducts ? "yes" : "no";
         if (!mayChange) return value;

@@ -90,7 +90,7 @@ const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
   { head: "Attempted", lead: true, cell: ({ attemptedAt }) => <Instant at={attemptedAt} /> },
   { head: "Event", cell: ({ event }) => event },
   { head: "Attempt", end: true, cell: ({ attempt }) => writeCount(attempt) },
-  { head: "Took", end: true, cell: ({ durationMs }) => `${writeCount(durationMs)} ms` },
+  { head: "Duration", end: true, cell: ({ durationMs }) => `${writeCount(durationMs)} ms` },
   { head: "Status", end: true, cell: ({ status }) => (status === null ? "" : String(status)) },
   {
     head: "Result",
@@ -163,7 +163,7 @@ function Webhook({ webhook }: { webhook: WebhookAnswer }) {
           caption="Attempts, newest first"
           columns={ATTEMPTS}
           rows={webhook.attempts}
-          empty={<Empty title="No messages yet">Send a test to see whether it arrives.</Empty>}
+          empty={<Empty title="No messages yet">Send a test event to verify delivery.</Empty>}
           keyOf={({ attemptId }) => String(attemptId)}
         />
       </Section>
@@ -284,9 +284,9 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
       <DialogButton text="New secret …">
         {(close) => (
           <FormDialog
-            title="Make a new secret?"
+            title="Rotate the secret?"
             text="For a day, messages are signed with both secrets, so that the partner can change over."
-            button="Make a new secret"
+            button="Create a new secret"
             onSubmit={rotate}
             onClose={close}
           />

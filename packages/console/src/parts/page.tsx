@@ -35,7 +35,7 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
       <header className="page-head">
         <div className="titles">
           {crumbs.length !== 0 && (
-            <nav aria-label="Where this is">
+            <nav aria-label="Breadcrumb">
               <ol className="crumbs">
                 {crumbs.map(({ to, text }) => (
                   <li key={to}>

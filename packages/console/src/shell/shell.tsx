@@ -95,7 +95,7 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    title: "What comes in",
+    title: "Ingestion",
     places: [
       { to: "/", text: "Live intake", key: "i", paths: [] },
       { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
@@ -194,7 +194,7 @@ function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) =>
         </dl>
         <label className="check">
           <input type="checkbox" checked={on} onChange={(event) => put(event.target.checked)} />
-          Single keys do this
+          Enable keyboard shortcuts
         </label>
         <div className="form-actions">
           <Button kind="main" onClick={() => onOpen(false)}>
@@ -207,12 +207,12 @@ function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) =>
 }
 
 const keysFor = (places: readonly Place[]): readonly (readonly [keys: readonly string[], what: string])[] => [
-  [["?"], "this list"],
-  [["/"], "to the first filter of the page"],
-  [["j"], "to the next row"],
-  [["k"], "to the row before"],
-  [["n"], "to the next page of a list"],
-  [["p"], "to the page before"],
+  [["?"], "Show this list"],
+  [["/"], "Go to the first filter of the page"],
+  [["j"], "Next row"],
+  [["k"], "Previous row"],
+  [["n"], "Next page of a list"],
+  [["p"], "Previous page of a list"],
   [["Enter"], "open the row"],
   ...places.map(({ key, text }) => [["g", key], text] as const),
   [["←", "→"], "along a chart, once it has the focus"],

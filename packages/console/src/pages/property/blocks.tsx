@@ -16,7 +16,7 @@ export const BlocksPage = ofProperty(function Blocks({ codes }) {
     <InsightPage
       codes={codes}
       title="Blocks"
-      lead="Rooms held for groups: picked up, left, and released."
+      lead="Rooms blocked for groups: picked up, remaining and released."
       insight={insight}
       filters={
         <>
@@ -66,10 +66,14 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<B
     },
     ...(byRoomType ? [roomType] : []),
     { head: "Status", cell: ({ label, holds }) => <GroupStatus status={label} holds={holds} /> },
-    { head: "Held", end: true, cell: ({ blocks }) => writeCount(blocks) },
+    { head: "Blocked", end: true, cell: ({ blocks }) => writeCount(blocks) },
     { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
-    { head: "By reservations", end: true, cell: ({ pickedUpRebuilt }) => writeCount(pickedUpRebuilt) },
-    { head: "Left", end: true, cell: ({ remaining }) => writeCount(remaining) },
+    {
+      head: "Picked up (reservations)",
+      end: true,
+      cell: ({ pickedUpRebuilt }) => writeCount(pickedUpRebuilt),
+    },
+    { head: "Remaining", end: true, cell: ({ remaining }) => writeCount(remaining) },
     { head: "Wash", end: true, cell: ({ wash }) => orDash(wash, writeCount) },
     { head: "Cutoff", cell: ({ cutoffDate }) => orDash(cutoffDate) },
   ];

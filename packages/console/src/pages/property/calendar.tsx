@@ -34,8 +34,8 @@ export const CalendarPage = ofProperty(function Calendar({ codes }) {
   return (
     <PropertyPage
       codes={codes}
-      title="Feeds and nights"
-      lead="The state of the feeds, and the nights without inventory."
+      title="Data health"
+      lead="Feed status and missing stay dates."
       actions={
         <ExportButton
           name={`nights-${range.from}`}
@@ -185,7 +185,7 @@ function Legend() {
 function FeedHealth({ codes }: { codes: PropertyCodes }) {
   const asked = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
   return (
-    <Section title="Feeds" aside={<p>Rates are of the last seven days.</p>}>
+    <Section title="Feeds" aside={<p>Rates cover the last seven days.</p>}>
       <Answered asked={asked} lines={4}>
         {({ items }) => (
           <>

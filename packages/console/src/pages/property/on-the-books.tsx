@@ -66,7 +66,7 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
     <InsightPage
       codes={codes}
       title="On the books"
-      lead="What is reserved for each night, as known now or at any instant of either clock."
+      lead="Rooms, revenue and occupancy by stay date, now or as of an earlier time."
       insight={insight}
       filters={
         <>
@@ -265,7 +265,7 @@ function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Col
     { head: "ADR", end: true, cell: ({ adr }) => orDash(adr, writeMoney) },
     { head: "RevPAR", end: true, cell: ({ revpar }) => orDash(revpar, writeMoney) },
     { head: "Currency", cell: ({ currency }) => orDash(currency) },
-    { head: "Blocks left", end: true, cell: ({ blocksRemaining }) => writeCount(blocksRemaining) },
+    { head: "Blocks remaining", end: true, cell: ({ blocksRemaining }) => writeCount(blocksRemaining) },
     { head: "Unmapped", end: true, cell: ({ unmappedRooms }) => writeCount(unmappedRooms) },
     { head: "Guests", end: true, cell: ({ adults, children }) => writeCount(adults + children) },
   ];

@@ -41,7 +41,7 @@ export const PacePage = ofProperty(function Pace({ codes }) {
     <InsightPage
       codes={codes}
       title="Pace"
-      lead="How on the books grew as these nights came nearer, against the same weekdays a year before."
+      lead="Booking curve against the same weekdays last year."
       insight={insight}
       filters={
         <>
@@ -54,7 +54,7 @@ export const PacePage = ofProperty(function Pace({ codes }) {
       {() =>
         items.length === 0 ? (
           <Empty title="No reservation for these nights yet">
-            There is none for the same weekdays a year before, either.
+            Last year has none for the same weekdays, either.
           </Empty>
         ) : (
           <Curve items={items} range={insight.range} measure={measure} />
@@ -129,7 +129,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
           ),
         ]}
       />
-      <Disclosure summary="The figures as a table">
+      <Disclosure summary="View as table">
         <PaceTable items={items} />
       </Disclosure>
     </>
@@ -162,9 +162,9 @@ function Standing({ points, nights, measure, write }: StandingProps) {
           value: write(now?.lastYear),
           note: now === undefined ? "" : beforeArrival(now.daysBefore),
         },
-        { name: "Against last year", value: lead === undefined ? "–" : signed(lead), note: unit },
+        { name: "vs. last year", value: lead === undefined ? "–" : signed(lead), note: unit },
         {
-          name: "Last year in the end",
+          name: "Last year final",
           value: write(end?.lastYear),
           note: end === undefined ? "" : beforeArrival(end.daysBefore),
         },

@@ -138,7 +138,7 @@ function PickupFilters({ range, movements }: { range: Range; movements: readonly
 
 function Movements({ movements }: { movements: readonly Movement[] }) {
   return (
-    <Disclosure summary="The figures as a table">
+    <Disclosure summary="View as table">
       <Table
         caption="Pickup by day, night and currency"
         narrow="scroll"
@@ -308,7 +308,7 @@ function Legend({ total, measure }: { total: string; measure: Measure }) {
       <span>
         {isRooms ? roomsInAll(Number(total)) : `${writeMoney(total, true)} ${measure.currency} in all`}
       </span>
-      {isRooms ? null : <span>Cells are shortened; the table below is exact.</span>}
+      {isRooms ? null : <span>Cells are rounded; the table below is exact.</span>}
     </p>
   );
 }

@@ -26,7 +26,7 @@ const TABS: readonly (readonly [path: string, text: string])[] = [
   ["/property/pickup", "Pickup"],
   ["/property/blocks", "Blocks"],
   ["/property/reconciliation", "Reconciliation"],
-  ["/property/calendar", "Feeds and nights"],
+  ["/property/calendar", "Data health"],
 ];
 
 /** A page of the property that the address names. */
@@ -39,7 +39,7 @@ export function ofProperty(Tab: ComponentType<{ codes: PropertyCodes }>) {
     return (
       <Page title="Property" crumbs={[{ to: "/properties", text: "Properties" }]}>
         <Empty title="Which property?" actions={<LinkButton to="/properties">Properties</LinkButton>}>
-          The address names no client code and property code.
+          The address has no client code and property code.
         </Empty>
       </Page>
     );

@@ -73,14 +73,14 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
           {
             name: "Compared",
             value: writeCount(items.length - unreported.length),
-            note: "rows with a report",
+            note: "stay dates compared",
           },
           {
             name: "Differ",
             value: writeCount(differing.length),
             note: differing.length === 0 ? "all agree" : "open one to see why",
           },
-          { name: "Rooms apart", value: writeCount(sum), note: "in all of them" },
+          { name: "Total room variance", value: writeCount(sum), note: "over all of them" },
           { name: "Not reported", value: writeCount(unreported.length), note: "no inventory for the night" },
         ]}
       />
@@ -104,7 +104,7 @@ function NothingDiffers({ hasReports }: { hasReports: boolean }) {
   if (!hasReports) return <Empty title="Nothing to compare">No inventory was sent for these nights.</Empty>;
   return (
     <Empty title="Every reported night agrees">
-      Rooms sold equal the rooms of the reservations on the books, night by night.
+      Rooms sold equal the rooms on the books for every night.
     </Empty>
   );
 }
@@ -131,7 +131,7 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<R
     { head: "Difference", end: true, cell: ({ difference }) => <Difference rooms={difference} /> },
     { head: "Transient", end: true, cell: (item) => pair(item.reportedTransient, item.rebuiltTransient) },
     { head: "Group", end: true, cell: (item) => pair(item.reportedGroup, item.rebuiltGroup) },
-    { head: "Blocks left", end: true, cell: ({ unpickedBlocks }) => writeCount(unpickedBlocks) },
+    { head: "Blocks remaining", end: true, cell: ({ unpickedBlocks }) => writeCount(unpickedBlocks) },
     {
       head: "Reported in",
       cell: ({ requestId, index }) =>
