@@ -4,6 +4,7 @@ import type { ResourceLetter } from "#contract/resource.ts";
 import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "../platform/db/time-windows.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import type { Retained, Terms } from "./terms.ts";
 
 /** A client code and the buckets that its properties lie in. */
@@ -13,7 +14,7 @@ interface KnownClient {
 }
 
 /** Every client code of which there is a property. */
-export async function readClients(client: pg.ClientBase): Promise<KnownClient[]> {
+export async function readClients(client: Queryable): Promise<KnownClient[]> {
   const { rows } = await client.query<{ client_code: string; buckets: number[] }>(
     "select client_code, array_agg(distinct bucket) as buckets from bellhop.property group by client_code order by client_code",
   );
@@ -100,7 +101,7 @@ export interface ExpiringWindow {
  * through last; and, for what has been replaced since, again when they are twice, four times … as old as the term was. `resource`: of which alone the table holds anything.
  */
 export async function findExpiring(
-  client: pg.ClientBase,
+  client: Queryable,
   of: WindowedTable,
   kinds: readonly Retained[],
   { terms, clients, nowMs }: RetentionRules,
@@ -126,7 +127,7 @@ export async function findExpiring(
   return expiring;
 }
 
-async function readMarks(client: pg.ClientBase, of: WindowedTable): Promise<Map<string, string | null>> {
+async function readMarks(client: Queryable, of: WindowedTable): Promise<Map<string, string | null>> {
   const { rows } = await client.query<{ name: string; mark: string | null }>(
     `select partition.relname as name, obj_description(partition.oid, 'pg_class') as mark
     from pg_inherits as child join pg_class as partition on partition.oid = child.inhrelid

@@ -8,6 +8,7 @@ import { WorkUnderWay, withExclusiveWork } from "../platform/db/coordination.ts"
 import { limitationOf } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isWindowed, type WindowedTable } from "../platform/db/time-windows.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { expireLogWindow } from "./expire-log.ts";
 import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";
@@ -146,7 +147,7 @@ async function runOn(copying: pg.ClientBase, options: RetentionOptions): Promise
 }
 
 /** What is set, and for whom, now or at another time. */
-async function readRules(client: pg.ClientBase, nowMs: number | undefined): Promise<RetentionRules> {
+async function readRules(client: Queryable, nowMs: number | undefined): Promise<RetentionRules> {
   const { rows } = await client.query<{ now_ms: number }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
   );
@@ -188,7 +189,7 @@ const TABLES: readonly ExpiringTable[] = [
 ];
 
 /** The windows of which something is past its term, and has not been taken out. */
-async function listDue(client: pg.ClientBase, rules: RetentionRules): Promise<RetentionRun["due"]> {
+async function listDue(client: Queryable, rules: RetentionRules): Promise<RetentionRun["due"]> {
   const due: RetentionRun["due"][number][] = [];
   for (const { of, kinds, resource } of TABLES)
     for (const { window } of await findExpiring(client, of, kinds, rules, resource))
@@ -264,7 +265,7 @@ const LAST_CHANGE = `
  * What has been due for longer than `graceMs`, which is what a run may take to come by; nothing where terms were changed since.
  * Only looks, and keeps nobody from running.
  */
-export async function findOverdue(client: pg.ClientBase, graceMs: number): Promise<Overdue> {
+export async function findOverdue(client: Queryable, graceMs: number): Promise<Overdue> {
   const rules = await readRules(client, undefined);
   const isSet = (kind: (typeof RETAINED)[number]) => rules.terms.shortest(kind) < Number.POSITIVE_INFINITY;
   const isAnyTerm = RETAINED.some(isSet);

@@ -105,30 +105,24 @@ async function runAll<Subject>(
   checks: readonly Check<Subject>[],
   subject: Subject,
   explain: Examined["explain"],
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  for (const check of checks) findings.push(...(await runOne(check, subject, explain)));
-  return findings;
-}
-
-async function runOne<Subject>(
-  check: Check<Subject>,
-  subject: Subject,
-  explain: Examined["explain"],
 ): Promise<readonly Finding[]> {
-  try {
-    return await check.run(subject);
-  } catch (cause) {
-    const isForbidden = sqlState(cause) === INSUFFICIENT_PRIVILEGE;
-    return [
-      (isForbidden ? warning : error)(
-        `${check.name}.look`,
-        `This could not be checked: ${explain(cause)}`,
-        "Its state is unknown.",
-        isForbidden
-          ? "Make the service's role a member of pg_monitor."
-          : "Fix what the line says, or what the other findings say; if the database is behind, start the service first.",
-      ),
-    ];
-  }
+  const findings: Finding[] = [];
+  for (const { name, run } of checks)
+    try {
+      const found = await run(subject);
+      findings.push(...("id" in found ? [found] : found));
+    } catch (cause) {
+      const isForbidden = sqlState(cause) === INSUFFICIENT_PRIVILEGE;
+      findings.push(
+        (isForbidden ? warning : error)(
+          `${name}.look`,
+          `This could not be checked: ${explain(cause)}`,
+          "Its state is unknown.",
+          isForbidden
+            ? "Make the service's role a member of pg_monitor."
+            : "Fix what the line says, or what the other findings say; if the database is behind, start the service first.",
+        ),
+      );
+    }
+  return findings;
 }

@@ -29,6 +29,12 @@ export function error(id: string, says: string, means: string, advice: string): 
   return { id, severity: "error", says, means, advice };
 }
 
+/** What is wrong, or that nothing is. */
+export function troublesOr(fine: Finding, troubles: Iterable<Finding>): readonly Finding[] {
+  const found = [...troubles];
+  return found.length > 0 ? found : [fine];
+}
+
 export function worstOf(findings: readonly Finding[]): Severity {
   const has = (severity: Severity) => findings.some((finding) => finding.severity === severity);
   return has("error") ? "error" : has("warning") ? "warning" : "ok";
@@ -40,18 +46,20 @@ export interface DatabaseSubject {
   readonly database: Database;
 }
 
+type Findings = Finding | Iterable<Finding>;
+
 /** A check changes nothing; an error that it throws becomes a finding of its own (examine.ts). */
 export interface Check<Subject = DatabaseSubject> {
   /** The area of its findings' ids. */
   readonly name: string;
-  run(subject: Subject): Promise<readonly Finding[]> | readonly Finding[];
+  run(subject: Subject): Promise<Findings> | Findings;
 }
 
 /** A check that judges the one row of a statement. */
 export function rowCheck<Row extends object>(
   name: string,
   statement: Statement & { readonly values?: unknown[] },
-  judge: (row: Row, subject: DatabaseSubject) => readonly Finding[],
+  judge: (row: Row, subject: DatabaseSubject) => Findings,
 ): Check {
   return {
     name,

@@ -9,25 +9,13 @@ import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payloa
 import { lookForLag } from "../../insight/console/intake.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
-import { findOverdue, type Overdue } from "../../retention/run-retention.ts";
-import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
+import { findOverdue } from "../../retention/run-retention.ts";
+import { type Check, error, type Finding, ok, rowCheck, troublesOr, warning } from "./finding.ts";
 
 const READ_WEBHOOKS = readStatement(new URL("./sql/read-webhooks.sql", import.meta.url));
 const READ_LEFTOVERS = readStatement(new URL("./sql/read-leftovers.sql", import.meta.url));
 const READ_TABLES = readStatement(new URL("./sql/read-tables.sql", import.meta.url));
 const DAY_MS = 86_400_000;
-
-async function withClient<Result>(
-  pool: pg.Pool,
-  work: (client: pg.ClientBase) => Promise<Result>,
-): Promise<Result> {
-  const client = await pool.connect();
-  try {
-    return await work(client);
-  } finally {
-    client.release();
-  }
-}
 
 interface Tables {
   readonly dead: readonly { table: string; dead: number; live: number; cleaned: string }[];
@@ -61,8 +49,7 @@ const tables = rowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_ROWS_M
       `See the finding database.transactions, then vacuum (analyze) ${of.table}.`,
     ),
   );
-  if (dead.length === 0) dead.push(ok("tables.dead-rows", "Dead rows are cleaned up."));
-  return [...dead, ageFinding(found)];
+  return [...troublesOr(ok("tables.dead-rows", "Dead rows are cleaned up."), dead), ageFinding(found)];
 });
 
 /** The partitions of the service's tables, each with its bounds as PostgreSQL writes them. */
@@ -316,7 +303,7 @@ async function lagFinding(pool: pg.Pool, appliers: number): Promise<Finding> {
 const appliers: Check = {
   name: "appliers",
   run: async ({ database: { pool } }) => {
-    const present = await withClient(pool, countPresent);
+    const present = await countPresent(pool);
     const applying = present.get("apply") ?? 0;
     return [
       nodeFinding(present),
@@ -335,15 +322,13 @@ const logWriters = rowCheck<{ readonly read: number; readonly abandoned: number 
   readStatement(new URL("./sql/count-log-writers.sql", import.meta.url)),
   ({ read, abandoned }) => {
     const says = `${countText(read, "log writer is", "log writers are")} read, ${abandoned} of sessions that are gone.`;
-    if (read <= LOG_WRITERS_MAX) return [ok("log-writers.read", says)];
-    return [
-      warning(
-        "log-writers.read",
-        says,
-        "Each makes every read of an applier longer. Those that ended are removed once all of them is applied.",
-        "See why nodes lose their connections (bellhop_log_writer_failures_total, their logs), and the finding apply.lag.",
-      ),
-    ];
+    if (read <= LOG_WRITERS_MAX) return ok("log-writers.read", says);
+    return warning(
+      "log-writers.read",
+      says,
+      "Each makes every read of an applier longer. Those that ended are removed once all of them is applied.",
+      "See why nodes lose their connections (bellhop_log_writer_failures_total, their logs), and the finding apply.lag.",
+    );
   },
 );
 
@@ -369,19 +354,17 @@ const quarantine: Check = {
       values: [COUNTED_MAX],
     });
     const total = rows.reduce((sum, { count }) => sum + count, 0);
-    if (total === 0) return [ok(id, "No record is quarantined.")];
+    if (total === 0) return ok(id, "No record is quarantined.");
     const oldest = Math.min(...rows.map((row) => microsecondsOf(row.oldest)));
     const reasons = rows.map(({ code, count }) => `${count} ${code}`).join(", ");
     const counted =
       total === COUNTED_MAX ? `At least ${total} records are` : countText(total, "record is", "records are");
-    return [
-      warning(
-        id,
-        `${counted} quarantined (${reasons}), the oldest for ${spanText(Date.now() / 1000 - oldest / 1e6)}.`,
-        "They are in no figure until an operator releases them; their partners were notified.",
-        "bellhop quarantine list, then release or discard each; docs/operations.md says which when.",
-      ),
-    ];
+    return warning(
+      id,
+      `${counted} quarantined (${reasons}), the oldest for ${spanText(Date.now() / 1000 - oldest / 1e6)}.`,
+      "They are in no figure until an operator releases them; their partners were notified.",
+      "bellhop quarantine list, then release or discard each; docs/operations.md says which when.",
+    );
   },
 };
 
@@ -424,38 +407,35 @@ const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; r
 /** A service runs retention once an hour at least (keep-retention.ts), and waits where other work has the log. */
 const RETENTION_GRACE_MS = 3 * 3_600_000;
 
-function overdueFinding({ isAnyTerm, limitation, windows, unopened }: Overdue): Finding {
-  const id = "retention.expired";
-  if (!isAnyTerm) return ok(id, "No term is set: everything is kept for ever.");
-  if (limitation !== undefined)
-    return warning(
-      id,
-      `Terms are set. ${limitation}.`,
-      "Nothing expires, whatever its term.",
-      "Remove the terms (bellhop retention unset), so that nobody relies on them.",
-    );
-  const [oldest] = windows.toSorted((left, right) => left.until.localeCompare(right.until));
-  const parts =
-    oldest === undefined
-      ? []
-      : [
-          `${countText(windows.length, "window has", "windows have")} something in ${windows.length === 1 ? "it" : "them"} that was to be gone, the oldest (${oldest.window}) ends at ${oldest.until}`,
-        ];
-  if (unopened.length > 0) parts.push(`${unopened.join(", ")} has no windows yet`);
-  if (parts.length === 0) return ok(id, "What is past its term is gone.");
-  return warning(
-    id,
-    `${parts.join("; ")}.`,
-    "Data past its term is still stored, and the disk fills.",
-    "bellhop retention run, and look why no service does it: none that applies, batches of that time that are not applied, a backup, replay or erasure that never ends.",
-  );
-}
-
 const retention: Check = {
   name: "retention",
-  run: async ({ database: { pool } }) => [
-    overdueFinding(await withClient(pool, (client) => findOverdue(client, RETENTION_GRACE_MS))),
-  ],
+  run: async ({ database: { pool } }) => {
+    const { isAnyTerm, limitation, windows, unopened } = await findOverdue(pool, RETENTION_GRACE_MS);
+    const id = "retention.expired";
+    if (!isAnyTerm) return ok(id, "No term is set: everything is kept for ever.");
+    if (limitation !== undefined)
+      return warning(
+        id,
+        `Terms are set. ${limitation}.`,
+        "Nothing expires, whatever its term.",
+        "Remove the terms (bellhop retention unset), so that nobody relies on them.",
+      );
+    const [oldest] = windows.toSorted((left, right) => left.until.localeCompare(right.until));
+    const parts =
+      oldest === undefined
+        ? []
+        : [
+            `${countText(windows.length, "window has", "windows have")} something in ${windows.length === 1 ? "it" : "them"} that was to be gone, the oldest (${oldest.window}) ends at ${oldest.until}`,
+          ];
+    if (unopened.length > 0) parts.push(`${unopened.join(", ")} has no windows yet`);
+    if (parts.length === 0) return ok(id, "What is past its term is gone.");
+    return warning(
+      id,
+      `${parts.join("; ")}.`,
+      "Data past its term is still stored, and the disk fills.",
+      "bellhop retention run, and look why no service does it: none that applies, batches of that time that are not applied, a backup, replay or erasure that never ends.",
+    );
+  },
 };
 
 /** A week of batches is about what partners' senders can be asked to send again. */
@@ -490,16 +470,18 @@ const backups = rowCheck<Backups>(
   ({ takenSeconds, madeSeconds, archivedSeconds }) => {
     const id = "backups.taken";
     if (archivedSeconds !== null && archivedSeconds < BACKUP_SECONDS_MAX)
-      return [ok(id, `The server archives its write-ahead log, last ${spanText(archivedSeconds)} ago.`)];
+      return ok(id, `The server archives its write-ahead log, last ${spanText(archivedSeconds)} ago.`);
     const says =
       takenSeconds === null
         ? `No backup of this database has been taken since it was made, ${spanText(madeSeconds ?? 0)} ago.`
         : `The last backup was taken ${spanText(takenSeconds)} ago.`;
-    if ((takenSeconds ?? madeSeconds ?? 0) < BACKUP_SECONDS_MAX) return [ok(id, says)];
-    const means = "If the database is lost, everything accepted since is lost.";
-    const advice =
-      "bellhop backup each night to another machine, and a drill each month (docs/backup.md). Backups by other tools are not known here.";
-    return [warning(id, says, means, advice)];
+    if ((takenSeconds ?? madeSeconds ?? 0) < BACKUP_SECONDS_MAX) return ok(id, says);
+    return warning(
+      id,
+      says,
+      "If the database is lost, everything accepted since is lost.",
+      "bellhop backup each night to another machine, and a drill each month (docs/backup.md). Backups by other tools are not known here.",
+    );
   },
 );
 
@@ -515,38 +497,33 @@ interface Webhooks {
 }
 
 /** Receivers that are not reached, and dead letters. */
-const webhooks = rowCheck<Webhooks>("webhooks", { ...READ_WEBHOOKS, values: [COUNTED_MAX] }, (found) => {
-  const { endpoints, paused, failing, dead, lateSeconds } = found;
-  const findings: Finding[] = [];
+function* webhookTroubles({ endpoints, paused, failing, dead, lateSeconds }: Webhooks): Iterable<Finding> {
   if (paused + failing > 0)
-    findings.push(
-      warning(
-        "webhooks.receivers",
-        `${countText(paused, "endpoint is", "endpoints are")} paused and ${countText(failing, "fails", "fail")} for more than an hour, of ${endpoints}.`,
-        "Their partners are not notified; what they miss waits, or is dropped as docs/webhooks.md says.",
-        "bellhop webhook list says which and why; ask the partner, then bellhop webhook resume.",
-      ),
+    yield warning(
+      "webhooks.receivers",
+      `${countText(paused, "endpoint is", "endpoints are")} paused and ${countText(failing, "fails", "fail")} for more than an hour, of ${endpoints}.`,
+      "Their partners are not notified; what they miss waits, or is dropped as docs/webhooks.md says.",
+      "bellhop webhook list says which and why; ask the partner, then bellhop webhook resume.",
     );
   if (dead > 0)
-    findings.push(
-      warning(
-        "webhooks.dead-letters",
-        `${countText(dead, "message was", "messages were")} given up.`,
-        "Their receivers have never accepted them.",
-        "bellhop webhook dead-letters, and redrive them when the receiver is well.",
-      ),
+    yield warning(
+      "webhooks.dead-letters",
+      `${countText(dead, "message was", "messages were")} given up.`,
+      "Their receivers have never accepted them.",
+      "bellhop webhook dead-letters, and redrive them when the receiver is well.",
     );
   if ((lateSeconds ?? 0) > LATE_SECONDS_MAX)
-    findings.push(
-      warning(
-        "webhooks.delivery",
-        `The oldest message should have been tried ${spanText(lateSeconds ?? 0)} ago.`,
-        "No node delivers: nodes with the role apply do.",
-        "Start one, or see its log.",
-      ),
+    yield warning(
+      "webhooks.delivery",
+      `The oldest message should have been tried ${spanText(lateSeconds ?? 0)} ago.`,
+      "No node delivers: nodes with the role apply do.",
+      "Start one, or see its log.",
     );
-  if (findings.length > 0) return findings;
-  return [ok("webhooks.receivers", `${countText(endpoints, "endpoint")}, none paused or failing.`)];
+}
+
+const webhooks = rowCheck<Webhooks>("webhooks", { ...READ_WEBHOOKS, values: [COUNTED_MAX] }, (found) => {
+  const fine = `${countText(found.endpoints, "endpoint")}, none paused or failing.`;
+  return troublesOr(ok("webhooks.receivers", fine), webhookTroubles(found));
 });
 
 /** A cold start takes hours, of a large group days. */
@@ -561,35 +538,36 @@ interface Leftovers {
 const LEFTOVERS = { ...READ_LEFTOVERS, values: [BACKFILL_DAYS_MAX, SANDBOX_CLIENT_CODE] };
 
 /** What was begun and not ended, or left behind. */
-const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }) => {
-  const findings = found.schemas.map(({ schema, bytes }) =>
-    warning(
+function* leftoverTroubles(
+  { schemas, openBackfills, sandboxes }: Leftovers,
+  { sandbox }: Config,
+): Iterable<Finding> {
+  for (const { schema, bytes } of schemas)
+    yield warning(
       "leftovers.schemas",
       `The schema ${schema} (${sizeText(bytes)}) remains of a replay.`,
       "Nothing reads it. A replay that runs just now has one too.",
       `drop schema ${schema} cascade, once nobody looks at it.`,
-    ),
-  );
-  if (found.openBackfills > 0)
-    findings.push(
-      warning(
-        "leftovers.backfills",
-        `${countText(found.openBackfills, "backfill is", "backfills are")} open for more than ${BACKFILL_DAYS_MAX} days.`,
-        "An open one holds back what insights may call settled.",
-        "bellhop backfill list --state open; ask its partner to close it, or bellhop backfill abandon.",
-      ),
     );
-  if (found.sandboxes > 0 && !config.sandbox)
-    findings.push(
-      error(
-        "leftovers.sandbox",
-        "The sandbox client of a start on a laptop may still push.",
-        "Its secret was printed to a terminal.",
-        "bellhop client list, then bellhop client revoke it.",
-      ),
+  if (openBackfills > 0)
+    yield warning(
+      "leftovers.backfills",
+      `${countText(openBackfills, "backfill is", "backfills are")} open for more than ${BACKFILL_DAYS_MAX} days.`,
+      "An open one holds back what insights may call settled.",
+      "bellhop backfill list --state open; ask its partner to close it, or bellhop backfill abandon.",
     );
-  return findings.length > 0 ? findings : [ok("leftovers", "Nothing is left behind.")];
-});
+  if (sandboxes > 0 && !sandbox)
+    yield error(
+      "leftovers.sandbox",
+      "The sandbox client of a start on a laptop may still push.",
+      "Its secret was printed to a terminal.",
+      "bellhop client list, then bellhop client revoke it.",
+    );
+}
+
+const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }) =>
+  troublesOr(ok("leftovers", "Nothing is left behind."), leftoverTroubles(found, config)),
+);
 
 /** Checks of the service's own tables, as the migrations of this version have made them. */
 export const SCHEMA_CHECKS: readonly Check[] = [

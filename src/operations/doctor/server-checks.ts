@@ -72,46 +72,36 @@ function collationFinding({ collationMadeBy, collationNow }: Server): Finding {
 }
 
 /** Settings of the server that work against the service. */
-function settingFindings({ settings }: Server): Finding[] {
-  const findings: Finding[] = [];
+function* settingFindings({ settings }: Server): Iterable<Finding> {
   if (settings["track_activities"] === "off" || settings["track_counts"] === "off")
-    findings.push(
-      warning(
-        "database.statistics",
-        "track_activities or track_counts is off.",
-        "Nodes cannot see which of the others hang, and dead rows are never cleaned up.",
-        "Switch both on.",
-      ),
+    yield warning(
+      "database.statistics",
+      "track_activities or track_counts is off.",
+      "Nodes cannot see which of the others hang, and dead rows are never cleaned up.",
+      "Switch both on.",
     );
   if (settings["autovacuum"] === "off")
-    findings.push(
-      warning(
-        "database.autovacuum",
-        "autovacuum is off.",
-        "Tables and their reading grow without bound.",
-        "Switch it on.",
-      ),
+    yield warning(
+      "database.autovacuum",
+      "autovacuum is off.",
+      "Tables and their reading grow without bound.",
+      "Switch it on.",
     );
   for (const name of ["idle_session_timeout", "transaction_timeout"])
     if ((settings[name] ?? "0") !== "0")
-      findings.push(
-        warning(
-          `database.${name.replaceAll("_", "-")}`,
-          `${name} is ${settings[name]} ms.`,
-          "The server ends sessions that nodes keep open: log writers, appliers and their buckets go, and come again.",
-          `alter role … set ${name} = 0 for the role of the service.`,
-        ),
+      yield warning(
+        `database.${name.replaceAll("_", "-")}`,
+        `${name} is ${settings[name]} ms.`,
+        "The server ends sessions that nodes keep open: log writers, appliers and their buckets go, and come again.",
+        `alter role … set ${name} = 0 for the role of the service.`,
       );
   if (settings["data_checksums"] === "off")
-    findings.push(
-      warning(
-        "database.checksums",
-        "Data checksums are off.",
-        "A disk that returns other bytes than were written is not noticed.",
-        "Stop the server and run pg_checksums --enable, or take them with the next new cluster.",
-      ),
+    yield warning(
+      "database.checksums",
+      "Data checksums are off.",
+      "A disk that returns other bytes than were written is not noticed.",
+      "Stop the server and run pg_checksums --enable, or take them with the next new cluster.",
     );
-  return findings;
 }
 
 function transportFinding({ isLocal, isEncrypted }: Server): Finding {
@@ -237,18 +227,22 @@ const connections = rowCheck<Connections>("connections", READ_CONNECTIONS, (foun
   const tightest = bounds.reduce((least, bound) => (bound.free < least.free ? bound : least));
   const says = `${tightest.used} of ${tightest.most} connections of ${tightest.what} are in use`;
   const wanted = connectionsOfNode(config);
-  if (tightest.free < FREE_CONNECTIONS_MIN) {
-    const means =
-      "A log writer or applier that has to be opened again finds no connection, and its node cannot accept or apply.";
-    return [error(id, `${says}.`, means, CONNECTIONS_ADVICE)];
-  }
+  if (tightest.free < FREE_CONNECTIONS_MIN)
+    return error(
+      id,
+      `${says}.`,
+      "A log writer or applier that has to be opened again finds no connection, and its node cannot accept or apply.",
+      CONNECTIONS_ADVICE,
+    );
   // The embedded database has one node.
   if (tightest.free >= wanted || database.embedded)
-    return [ok(id, `${says}; a node of these settings holds up to ${wanted}.`)];
-  const means = "A node that is added, or started before another has ended, may not get its connections.";
-  return [
-    warning(id, `${says}; one more node of these settings wants up to ${wanted}.`, means, CONNECTIONS_ADVICE),
-  ];
+    return ok(id, `${says}; a node of these settings holds up to ${wanted}.`);
+  return warning(
+    id,
+    `${says}; one more node of these settings wants up to ${wanted}.`,
+    "A node that is added, or started before another has ended, may not get its connections.",
+    CONNECTIONS_ADVICE,
+  );
 });
 
 interface OpenTransaction {
@@ -280,18 +274,16 @@ const transactions: Check = {
     const open = await oldestTransactions(pool, LONG_TRANSACTION_SECONDS);
     const [oldest] = open;
     if (oldest === undefined)
-      return [ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`)];
+      return ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`);
     const { who, program, role, state, seconds } = oldest;
-    return [
-      (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
-        id,
-        `${who} (${program} of ${role}, ${state}) has a transaction open for ${spanText(seconds)}${open.length > 1 ? ", and there are others" : ""}.`,
-        "No row that has died since is cleaned up: tables grow, and applying gets slower.",
-        state === "prepared"
-          ? "commit prepared or rollback prepared it: nobody else will."
-          : "End it where it came from, or with select pg_terminate_backend(…).",
-      ),
-    ];
+    return (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
+      id,
+      `${who} (${program} of ${role}, ${state}) has a transaction open for ${spanText(seconds)}${open.length > 1 ? ", and there are others" : ""}.`,
+      "No row that has died since is cleaned up: tables grow, and applying gets slower.",
+      state === "prepared"
+        ? "commit prepared or rollback prepared it: nobody else will."
+        : "End it where it came from, or with select pg_terminate_backend(…).",
+    );
   },
 };
 
@@ -344,37 +336,30 @@ function replicaFinding({ replicas, synchronousNames }: Replication): Finding {
 const replication = rowCheck<Replication>(
   "replication",
   readStatement(new URL("./sql/read-replication.sql", import.meta.url)),
-  (found) => {
-    const findings = [replicaFinding(found)];
+  function* (found) {
+    yield replicaFinding(found);
     for (const { name, active, status, keptBytes } of found.slots)
       if (status === "lost")
-        findings.push(
-          warning(
-            "replication.slots",
-            `The replication slot ${name} has lost its write-ahead log.`,
-            "Its follower cannot go on and has to be made again.",
-            "Drop the slot (pg_drop_replication_slot), and make the follower again.",
-          ),
+        yield warning(
+          "replication.slots",
+          `The replication slot ${name} has lost its write-ahead log.`,
+          "Its follower cannot go on and has to be made again.",
+          "Drop the slot (pg_drop_replication_slot), and make the follower again.",
         );
       else if (!active && (keptBytes ?? 0) > KEPT_BYTES_MAX)
-        findings.push(
-          error(
-            "replication.slots",
-            `The replication slot ${name} is not used and holds back ${sizeText(keptBytes ?? 0)} of write-ahead log.`,
-            "It grows until the disk is full, and PostgreSQL stops.",
-            "Bring its follower back, or drop the slot (pg_drop_replication_slot).",
-          ),
+        yield error(
+          "replication.slots",
+          `The replication slot ${name} is not used and holds back ${sizeText(keptBytes ?? 0)} of write-ahead log.`,
+          "It grows until the disk is full, and PostgreSQL stops.",
+          "Bring its follower back, or drop the slot (pg_drop_replication_slot).",
         );
     if (found.archivingFails)
-      findings.push(
-        error(
-          "replication.archiving",
-          "The last try to archive write-ahead log failed.",
-          "There is no point-in-time recovery beyond that, and the log piles up until the disk is full.",
-          "See archive_command (or archive_library) and PostgreSQL's own log.",
-        ),
+      yield error(
+        "replication.archiving",
+        "The last try to archive write-ahead log failed.",
+        "There is no point-in-time recovery beyond that, and the log piles up until the disk is full.",
+        "See archive_command (or archive_library) and PostgreSQL's own log.",
       );
-    return findings;
   },
 );
 
@@ -397,17 +382,20 @@ const writeAheadLog = rowCheck<{ readonly sinceCheckpoint: number; readonly most
   ({ sinceCheckpoint, most }) => {
     const id = "database.write-ahead-log";
     const says = `${sizeText(sinceCheckpoint)} of write-ahead log since the last checkpoint, max_wal_size ${sizeText(most)}.`;
-    if (sinceCheckpoint > 2 * most) {
-      const means =
-        "Checkpoints do not keep up with what is written: the disk is too slow, and a crash takes long to recover from.";
-      const advice = "Look at the disk's load, and at checkpoint_completion_target and max_wal_size.";
-      return [warning(id, says, means, advice)];
-    }
-    if (most <= RECOVERED_BYTES_MAX) return [ok(id, says)];
-    const means = "After a crash the database may be away for half a minute and more while it recovers.";
-    const advice =
-      "Lower max_wal_size to 1 GB or less, where batches should be accepted again within seconds.";
-    return [warning(id, says, means, advice)];
+    if (sinceCheckpoint > 2 * most)
+      return warning(
+        id,
+        says,
+        "Checkpoints do not keep up with what is written: the disk is too slow, and a crash takes long to recover from.",
+        "Look at the disk's load, and at checkpoint_completion_target and max_wal_size.",
+      );
+    if (most <= RECOVERED_BYTES_MAX) return ok(id, says);
+    return warning(
+      id,
+      says,
+      "After a crash the database may be away for half a minute and more while it recovers.",
+      "Lower max_wal_size to 1 GB or less, where batches should be accepted again within seconds.",
+    );
   },
 );
 
@@ -420,18 +408,18 @@ const disk: Check = {
   run: async ({ config, database: { dataDirectory } }) => {
     const id = "disk.free";
     if (dataDirectory === undefined)
-      return [ok(id, "The database's disk is that of another server: its monitoring has to watch it.")];
+      return ok(id, "The database's disk is that of another server: its monitoring has to watch it.");
     const free = await freeDiskBytes(dataDirectory);
     const floor = config.minFreeDiskBytes;
     const says = `${sizeText(free)} are free under ${dataDirectory}`;
     const advice = "Make room outside of that directory: everything in it is needed. See docs/operations.md.";
-    if (free < floor) {
-      const means = "Batches are answered 503; below half of it nothing is applied either.";
-      return [error(id, `${says}, below MIN_FREE_DISK_MIB (${sizeText(floor)}).`, means, advice)];
+    if (free >= FLOORS_TO_WARN_AT * floor) return ok(id, `${says}.`);
+    if (free >= floor) {
+      const means = "The log and the state grow with what is sent.";
+      return warning(id, `${says}; at ${sizeText(floor)} batches are refused.`, means, advice);
     }
-    if (free >= FLOORS_TO_WARN_AT * floor) return [ok(id, `${says}.`)];
-    const means = "The log and the state grow with what is sent.";
-    return [warning(id, `${says}; at ${sizeText(floor)} batches are refused.`, means, advice)];
+    const means = "Batches are answered 503; below half of it nothing is applied either.";
+    return error(id, `${says}, below MIN_FREE_DISK_MIB (${sizeText(floor)}).`, means, advice);
   },
 };
 
@@ -463,15 +451,13 @@ const clock: Check = {
     }
     const apart = Math.max(0, Math.abs(best.seconds) - best.wayMs / 2000);
     if (apart <= APART_SECONDS_MAX)
-      return [ok(id, `This machine's clock and the database's agree to ${spanText(apart)}.`)];
-    return [
-      (apart > FAR_APART_SECONDS ? error : warning)(
-        id,
-        `The database's clock is ${spanText(apart)} ${best.seconds > 0 ? "ahead of" : "behind"} this machine's.`,
-        "One of them is wrong. Tokens, times of receipt and the quarantine go by the database's, the log and webhooks' times by this one.",
-        "Look at both against a time server (timedatectl, chronyc tracking), and let NTP keep them.",
-      ),
-    ];
+      return ok(id, `This machine's clock and the database's agree to ${spanText(apart)}.`);
+    return (apart > FAR_APART_SECONDS ? error : warning)(
+      id,
+      `The database's clock is ${spanText(apart)} ${best.seconds > 0 ? "ahead of" : "behind"} this machine's.`,
+      "One of them is wrong. Tokens, times of receipt and the quarantine go by the database's, the log and webhooks' times by this one.",
+      "Look at both against a time server (timedatectl, chronyc tracking), and let NTP keep them.",
+    );
   },
 };
 
@@ -482,38 +468,32 @@ const migrations: Check = {
     const id = "database.migrations";
     const unfinished = await readUnfinished(pool);
     if (unfinished !== undefined)
-      return [
-        error(
-          "database.unfinished",
-          unfinished.note,
-          "No service and no other command starts on this database.",
-          "Do what the line says; where it was moved, give this command the DATABASE_URL of the new one.",
-        ),
-      ];
+      return error(
+        "database.unfinished",
+        unfinished.note,
+        "No service and no other command starts on this database.",
+        "Do what the line says; where it was moved, give this command the DATABASE_URL of the new one.",
+      );
     const known = await readMigrations();
     const records = await findRecords(pool);
     const names = new Set(records.map(({ name }) => name));
     const newer = records.filter(({ name }) => !known.some((ours) => ours.name === name));
     const missing = known.filter(({ name }) => !names.has(name));
     if (newer.length > 0)
-      return [
-        warning(
-          id,
-          `The database has ${countText(newer.length, "migration")} that this version does not know, ${newer[0]?.name ?? ""} the first.`,
-          "A newer version has been started on it. What follows may be incomplete.",
-          "Use the newer version; docs/upgrades.md describes upgrades and rolling back.",
-        ),
-      ];
-    if (missing.length === 0)
-      return [ok(id, `The database has the ${known.length} migrations of this version.`)];
-    return [
-      warning(
+      return warning(
         id,
-        `The database has not had ${countText(missing.length, "migration")} of this version, ${missing[0]?.name ?? ""} the first.`,
-        "This version has not been started on it yet: checks that need its tables are skipped.",
-        "Start the service: it migrates automatically.",
-      ),
-    ];
+        `The database has ${countText(newer.length, "migration")} that this version does not know, ${newer[0]?.name ?? ""} the first.`,
+        "A newer version has been started on it. What follows may be incomplete.",
+        "Use the newer version; docs/upgrades.md describes upgrades and rolling back.",
+      );
+    if (missing.length === 0)
+      return ok(id, `The database has the ${known.length} migrations of this version.`);
+    return warning(
+      id,
+      `The database has not had ${countText(missing.length, "migration")} of this version, ${missing[0]?.name ?? ""} the first.`,
+      "This version has not been started on it yet: checks that need its tables are skipped.",
+      "Start the service: it migrates automatically.",
+    );
   },
 };
 

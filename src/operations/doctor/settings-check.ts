@@ -144,9 +144,9 @@ function dangers(config: Config): readonly (readonly [isDangerous: boolean, find
 }
 
 /** The settings alone, and those that go badly together. */
-export const settings: Check<Config> = {
+export const settings = {
   name: "settings",
-  run: (config) => [
+  run: (config: Config) => [
     environmentFinding(config),
     ...addressFindings(config),
     ...(config.keyEncryptionKey === undefined
@@ -155,4 +155,4 @@ export const settings: Check<Config> = {
     memoryFinding(config),
     ...dangers(config).flatMap(([isDangerous, finding]) => (isDangerous ? [finding] : [])),
   ],
-};
+} satisfies Check<Config>;

@@ -51,7 +51,7 @@ export async function enterPresence(
 }
 
 /** How many are present in each role now, this session among them; a role of nobody is left out. */
-export async function countPresent(client: pg.ClientBase): Promise<ReadonlyMap<Presence, number>> {
+export async function countPresent(client: Queryable): Promise<ReadonlyMap<Presence, number>> {
   const { rows } = await client.query<{ role: Presence; present: number }>({
     ...countPresentStatement,
     values: [SILENCE_SECONDS_MAX],

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { withTransaction } from "./transaction.ts";
+import { type Queryable, withTransaction } from "./transaction.ts";
 
 /** A table that is partitioned by ranges of time, and how its key is made of a time (milliseconds since 1970) and back. */
 export interface WindowedTable {
@@ -35,7 +35,7 @@ const READ_PARTITIONS = `
 const BOUNDS = /^FOR VALUES FROM \((?:'([^']*)'|MINVALUE)\) TO \('([^']*)'\)$/;
 
 /** Whether a table has windows: those of the state and outcomes get theirs when a term is first set (src/retention). */
-export async function isWindowed(client: pg.ClientBase, { schema, table }: WindowedTable): Promise<boolean> {
+export async function isWindowed(client: Queryable, { schema, table }: WindowedTable): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from pg_class as parent join pg_namespace as place on place.oid = parent.relnamespace
     where place.nspname = $1 and parent.relname = $2 and parent.relkind = 'p'`,
@@ -45,7 +45,7 @@ export async function isWindowed(client: pg.ClientBase, { schema, table }: Windo
 }
 
 /** The windows that a table has, the oldest first. */
-export async function readWindows(client: pg.ClientBase, of: WindowedTable): Promise<TimeWindow[]> {
+export async function readWindows(client: Queryable, of: WindowedTable): Promise<TimeWindow[]> {
   const { rows } = await client.query<{ name: string; bounds: string }>(READ_PARTITIONS, [
     of.schema,
     of.table,
