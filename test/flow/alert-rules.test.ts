@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { parse } from "yaml";
 import { lowestIdAt } from "../../src/ingest/log/part-name.ts";
+import { ensurePartitions } from "../../src/ingest/log/partitions.ts";
 import { createSurveyMetrics, type Survey, startSurvey } from "../../src/operations/metrics/survey.ts";
 import { createMetrics, createProcessMetrics, renderMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { Evaluator, namesIn, readScrape, type Scrape } from "../support/promql.ts";
@@ -206,6 +207,8 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
   test("a batch that nobody applies fires by its age", async () => {
     const holder = await service.pool.connect();
     try {
+      const agoMs = Date.now() - 600_000;
+      await ensurePartitions(holder, agoMs);
       await holder.query(
         "begin; set local idle_in_transaction_session_timeout = 0; update bellhop.bucket_lease set epoch = epoch",
       );
@@ -214,7 +217,8 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
         202,
       );
       await service.pool.query(
-        "update bellhop.accept_log set received_at = statement_timestamp() - interval '10 minutes' where request_id = (select max(request_id::text)::uuid from bellhop.accept_log)",
+        "update bellhop.accept_log set request_id = $1 where request_id = (select max(request_id::text)::uuid from bellhop.accept_log)",
+        [lowestIdAt(agoMs)],
       );
       await seen("bellhop_oldest_unapplied_seconds", (value) => value > 500);
       assert.ok(firing([healthy, await scrape()]).includes("BellhopApplyLags"));

@@ -145,7 +145,6 @@ test("in a log of which few buckets have all, the next of the others is found wi
       ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
       ["insight/sql/read-oldest-unapplied.sql", [40, logWriters]],
       ["insight/sql/read-waiting-parts.sql", [40, logWriters, 100, "ACME", "LIS01"]],
-      ["operations/metrics/sql/survey-backlog.sql", [logWriters]],
       ["insight/console/sql/read-lag.sql", [100, logWriters, buckets]],
       ["apply/sql/retire-log-writers.sql", []],
     ] as const)

@@ -26,36 +26,50 @@ interface ApplyLag {
   readonly waitingMax: number;
 }
 
+/** What waits, and in how many buckets. */
+interface Backlog {
+  readonly lag: ApplyLag;
+  readonly buckets: number;
+}
+
 /** Looks what waits to be applied at `now`, a moment of the database's clock: one row of an index a bucket and log writer. */
-async function readLagOf(
+async function readBacklog(
   pool: Queryable,
   logWriters: readonly string[],
   now: Date,
-  buckets: readonly number[] | null,
-): Promise<ApplyLag> {
-  const { rows } = await pool.query<{ oldest: string | null; waiting: number }>({
+  { of, waitingMax = LAG_WAITING_MAX }: LookedFor,
+): Promise<Backlog> {
+  const { rows } = await pool.query<{ oldest: string | null; waiting: number; buckets: number }>({
     ...readLag,
-    values: [LAG_WAITING_MAX, logWriters, buckets],
+    values: [waitingMax, logWriters, of ?? null],
   });
-  const { oldest = null, waiting = 0 } = rows[0] ?? {};
+  const { oldest = null, waiting = 0, buckets = 0 } = rows[0] ?? {};
   const receivedUs = oldest === null ? undefined : microsecondsOf(oldest);
-  return {
+  const lag = {
     // What was received after the clock was read waits for no time at all.
     seconds: receivedUs === undefined ? 0 : Math.max(0, now.getTime() - receivedUs / 1000) / 1000,
     oldestReceivedAt: receivedUs === undefined ? null : isoOfMicroseconds(receivedUs),
     waiting,
-    waitingMax: LAG_WAITING_MAX,
+    waitingMax,
   };
+  return { lag, buckets };
 }
 
-/** The database's clock, and how to look what waited to be applied at that moment, in these buckets or (null) in all. */
+interface LookedFor {
+  /** By default all buckets. */
+  readonly of?: readonly number[];
+  /** Parts counted in each bucket and log writer. */
+  readonly waitingMax?: number;
+}
+
+/** The database's clock, and how to look what waited to be applied at that moment. */
 export async function lookForLag(
   pool: Queryable,
-  buckets: readonly number[] | null = null,
-): Promise<{ now: Date; read(): Promise<ApplyLag> }> {
+  lookedFor: LookedFor = {},
+): Promise<{ now: Date; read(): Promise<Backlog> }> {
   const { rows } = await pool.query<{ now: Date; logWriters: string[] }>(readOpenLogWriters);
   const { now, logWriters } = rows[0] ?? { now: new Date(), logWriters: [] };
-  return { now, read: () => readLagOf(pool, logWriters, now, buckets) };
+  return { now, read: () => readBacklog(pool, logWriters, now, lookedFor) };
 }
 
 /**
@@ -151,7 +165,7 @@ export async function lookWithin(
   keys: readonly string[],
   buckets: readonly number[],
 ): Promise<Intake> {
-  const { now, read } = await lookForLag(pool, buckets);
+  const { now, read } = await lookForLag(pool, { of: buckets });
   const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
   const oldest = newest - (MINUTES - 1) * MINUTE_MS;
   const { rows } = await pool.query<CountRow>({
@@ -164,7 +178,8 @@ export async function lookWithin(
     minute: new Date(minute).toISOString(),
     resources: counted.get(minute) ?? nothing(),
   }));
-  return { now: now.toISOString(), minutes, lag: await read(), quarantined: found.rows[0]?.records ?? 0 };
+  const { lag } = await read();
+  return { now: now.toISOString(), minutes, lag, quarantined: found.rows[0]?.records ?? 0 };
 }
 
 /**
@@ -194,7 +209,7 @@ export class IntakeMeter {
     const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
     const oldest = newest - (MINUTES - 1) * MINUTE_MS;
     await this.#fill(oldest, newest, now.getTime());
-    const lag = await read();
+    const { lag } = await read();
     const found = await this.#pool.query<{ records: number }>({ ...countQuarantined, values: [COUNTED_MAX] });
     return {
       now: now.toISOString(),

@@ -285,7 +285,7 @@ function bucketFinding(unowned: number, appliers: number): Finding {
 
 async function lagFinding(pool: pg.Pool, appliers: number): Promise<Finding> {
   const id = "apply.lag";
-  const lag = await (await lookForLag(pool)).read();
+  const { lag } = await (await lookForLag(pool)).read();
   if (lag.waiting === 0) return ok(id, "Everything that was accepted is applied.");
   const says = `${countText(lag.waiting, "part")} of batches ${lag.waiting === 1 ? "waits" : "wait"} to be applied, the oldest for ${spanText(lag.seconds)}.`;
   if (lag.seconds <= LAG_SECONDS_MAX) return ok(id, says);

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { letterOf, RESOURCES } from "#contract/resource.ts";
+import { lookForLag } from "../../insight/console/intake.ts";
 import { countUnownedBuckets } from "../../platform/db/coordination.ts";
 import { query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
@@ -32,11 +33,6 @@ function asks(name: string, text: string, ...values: readonly unknown[]): Look["
   return async ({ on }) => (await query<Seen>(on, namedStatement(name, text), values)).rows;
 }
 
-const LOG_WRITERS = namedStatement(
-  "survey-log-writers",
-  "select log_writer_id::text as log_writer_id from bellhop.log_writer where retired_at is null",
-);
-const BACKLOG = readStatement(new URL("./sql/survey-backlog.sql", import.meta.url));
 const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
 const NO_FEEDS = { feeds: 0, feeds_silent: 0, feed_silence_longest_seconds: 0 };
 
@@ -52,8 +48,8 @@ const OFTEN: readonly Look[] = [
       buckets_behind: "Buckets with something that is accepted and not applied.",
     },
     async see({ on }) {
-      const { rows } = await on.query<{ log_writer_id: string }>(LOG_WRITERS);
-      return (await query<Seen>(on, BACKLOG, [rows.map(({ log_writer_id }) => log_writer_id)])).rows;
+      const { lag, buckets } = await (await lookForLag(on, { waitingMax: 1 })).read();
+      return [{ oldest_unapplied_seconds: lag.seconds, buckets_behind: buckets }];
     },
   },
   {

@@ -146,27 +146,19 @@ function isSubject(value: unknown): value is ListedSubject {
   return typeof clientCode === "string" && (resource === "r" || resource === "g") && (isRecord || isProfile);
 }
 
-function isTextOrNull(value: unknown): value is string | null {
-  return value === null || typeof value === "string";
-}
+const TEXTS = ["erasureId", "reason", "requestedBy", "startedAt"];
+const TEXTS_OR_NULL = ["finishedAt", "certificate", "certificateHash"];
 
 function erasureOf(line: Record<string, unknown>, number: number): ListedErasure {
-  const { erasureId, reason, requestedBy, startedAt, finishedAt, certificate, certificateHash, subjects } =
-    line;
-  if (
-    typeof erasureId !== "string" ||
-    !UUID.test(erasureId) ||
-    typeof reason !== "string" ||
-    typeof requestedBy !== "string" ||
-    typeof startedAt !== "string" ||
-    !isTextOrNull(finishedAt) ||
-    !isTextOrNull(certificate) ||
-    !isTextOrNull(certificateHash) ||
-    !Array.isArray(subjects) ||
-    !subjects.every(isSubject)
-  )
-    throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
-  return { erasureId, reason, requestedBy, startedAt, finishedAt, certificate, certificateHash, subjects };
+  const { erasureId, subjects } = line;
+  const isErasure =
+    TEXTS.every((name) => typeof line[name] === "string") &&
+    TEXTS_OR_NULL.every((name) => line[name] === null || typeof line[name] === "string") &&
+    UUID.test(String(erasureId)) &&
+    Array.isArray(subjects) &&
+    subjects.every(isSubject);
+  if (!isErasure) throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
+  return line as unknown as ListedErasure;
 }
 
 /** Reads the text of a file; throws ErasureError for one that is none, or that is cut off. */

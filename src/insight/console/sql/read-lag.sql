@@ -1,10 +1,10 @@
--- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and log writer;
--- of the buckets $3 (null: of all).
+-- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and log writer, and in how
+-- many buckets; of the buckets $3 (null: of all).
 -- Plan: for each bucket and unretired log writer a backward scan of one row of apply_cursor's primary key, then an index scan of
 -- the log's primary key beyond it; older partitions are pruned by the cursor.
 -- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select
-  min(part.request_id::text) as oldest, count(*)::integer as waiting
+  min(part.request_id::text) as oldest, count(*)::integer as waiting, count(distinct home.bucket)::integer as buckets
 from bellhop.bucket_lease as home
 cross join unnest($2::bigint[]) as log_writer (log_writer_id)
 left join lateral (
