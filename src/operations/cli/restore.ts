@@ -3,8 +3,8 @@ import { fields, type Output } from "../../cli/output.ts";
 import type { Opened } from "../../cli/session.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { importErasures, readListFile } from "../../privacy/erasure/erasure-list.ts";
-import { applyImported } from "../../privacy/erasure/run-erasure.ts";
+import { readListFile } from "../../privacy/erasure/erasure-list.ts";
+import { carryOutList } from "../../privacy/erasure/run-erasure.ts";
 import { verifyBackup } from "../backup/read-backup.ts";
 import { type RestoreReport, restore } from "../backup/restore.ts";
 
@@ -66,16 +66,10 @@ const own = verb({
   ],
   json: '{"equal", "finished", "parts", "expected", "rebuilt"}; with --check {"file", "takenAt", "version", "postgres", "withState", "state"}',
   exitCodes: "0 finished and equal, 1 not finished, or finished with a difference.",
-  run: async (values, { output, session }) => {
-    const {
-      file,
-      check: isCheck,
-      erasures: path,
-      withoutErasures,
-      into,
-      nothingLost,
-      acceptDifference,
-    } = values;
+  run: async (
+    { file, check: isCheck, erasures: path, withoutErasures, into, ...accepted },
+    { output, session },
+  ) => {
     if (isCheck) return check(file, output);
     if ((path === undefined) !== withoutErasures)
       throw new UsageError(
@@ -91,18 +85,11 @@ const own = verb({
         sealer,
         clientConfig,
         pool,
-        nothingLost,
-        acceptDifference,
+        ...accepted,
         progress: progress.show,
-        ...(list === undefined
-          ? {}
-          : {
-              beforeUse: async (client) => {
-                await importErasures(client, list);
-                const ids = list.erasures.map(({ erasureId }) => erasureId);
-                await applyImported(client, ids, who);
-              },
-            }),
+        beforeUse: async (client) => {
+          if (list !== undefined) await carryOutList(client, list, who);
+        },
       });
       progress.end();
       const { equal, finished, content, parts, rebuilt } = report;

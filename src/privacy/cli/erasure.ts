@@ -5,7 +5,6 @@ import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
   exportErasures,
   findCertificate,
-  importErasures,
   listErasures,
   type RecordSubject,
   readListFile,
@@ -13,7 +12,7 @@ import {
   writeListFile,
 } from "../erasure/erasure-list.ts";
 import { findGuests, type GuestSearch } from "../erasure/find-records.ts";
-import { applyImported, type ErasureReport, resumeErasure, runErasure } from "../erasure/run-erasure.ts";
+import { carryOutList, type ErasureReport, resumeErasure, runErasure } from "../erasure/run-erasure.ts";
 
 /** CLIENT/PROPERTY/KEY; what follows the second slash is the key, whatever is in it. */
 function records(resource: RecordSubject["resource"], key: string, help: string): Parameter<RecordSubject[]> {
@@ -187,14 +186,11 @@ const importList = verb({
   json: '{"erasures", "added", "records"}',
   run: ({ list: file }, { output, session }) =>
     session.connection("erasure", async (connection, { who }) => {
-      const erasures = await readListFile(file);
-      const added = await importErasures(connection, erasures);
-      // All of them: an interrupted import has listed some that it has not carried out.
-      const ids = erasures.erasures.map(({ erasureId }) => erasureId);
-      const redacted = await applyImported(connection, ids, who);
+      const report = await carryOutList(connection, await readListFile(file), who);
+      const { erasures, added, records: redacted } = report;
       output.result(
-        { erasures: ids.length, added: added.length, records: redacted },
-        `${ids.length} erasures imported, ${added.length} of them new; ${redacted} copies of records redacted.`,
+        report,
+        `${erasures} erasures imported, ${added} of them new; ${redacted} copies of records redacted.`,
       );
     }),
 });

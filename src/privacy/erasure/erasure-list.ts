@@ -111,7 +111,7 @@ interface ListedErasure {
 }
 
 /** The erasure list outside of the database: JSON lines, the first of them a head that names the key of profiles. */
-interface ErasureListFile {
+export interface ErasureListFile {
   /** 64 hexadecimal digits: the key under which the profiles in it are digested. */
   readonly profileKey: string;
   readonly erasures: readonly ListedErasure[];
@@ -176,20 +176,17 @@ function readErasureList(text: string): ErasureListFile {
 }
 
 /**
- * Puts what a list says beside what the database's own says; answers the ids of erasures that were not in it, whose subjects are
- * then to be taken out of what is kept (`applyImported`). Throws ErasureError where profiles of both are under different keys.
+ * Puts what a list says beside what the database's own says; answers how many erasures were not in it. Throws ErasureError where
+ * profiles of both are under different keys.
  */
-export async function importErasures(
-  client: pg.ClientBase,
-  list: ErasureListFile,
-): Promise<readonly string[]> {
+export async function importErasures(client: pg.ClientBase, list: ErasureListFile): Promise<number> {
   return withTransaction(client, async () => {
     if ((await readProfileKey(client)) !== list.profileKey) {
       const { rowCount } = await client.query({ ...replaceListKey, values: [list.profileKey] });
       if (rowCount !== 1)
         throw new ErasureError("This database lists profiles under another key than the file does.");
     }
-    const added: string[] = [];
+    let added = 0;
     for (const erasure of list.erasures) {
       const { rowCount } = await client.query({
         ...importErasure,
@@ -204,7 +201,7 @@ export async function importErasures(
           subjectsJson(erasure.subjects),
         ],
       });
-      if (rowCount === 1) added.push(erasure.erasureId);
+      added += rowCount ?? 0;
     }
     return added;
   });

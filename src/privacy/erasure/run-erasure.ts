@@ -12,6 +12,8 @@ import { withTransaction } from "../../platform/db/transaction.ts";
 import { forgetStatistics, rewriteRejected, searchLog } from "../../retention/rewrite-log.ts";
 import {
   ErasureError,
+  type ErasureListFile,
+  importErasures,
   type ListedSubject,
   listedSubject,
   readProfileKey,
@@ -202,27 +204,27 @@ export async function resumeErasure(
 }
 
 /**
- * Takes the subjects of erasures that came by a list (`importErasures`) out of what is kept, as their runs did it elsewhere: after
- * a restore from a backup that was made before. Their certificates stay those of then. Answers how many records there were.
+ * Imports a list and takes the subjects of its erasures out of what is kept, as their runs did it elsewhere: after a restore from a
+ * backup that was made before. Their certificates stay those of then. Answers how many erasures there were, how many of them were
+ * not known, and how many copies of records were redacted.
  */
-export async function applyImported(
+export async function carryOutList(
   client: pg.ClientBase,
-  erasureIds: readonly string[],
+  list: ErasureListFile,
   who: string,
-): Promise<number> {
+): Promise<{ readonly erasures: number; readonly added: number; readonly records: number }> {
+  const added = await importErasures(client, list);
+  // All of them: an interrupted import has listed some that it has not carried out.
+  const erasureIds = list.erasures.map((erasure) => erasure.erasureId);
   return withExclusiveWork(client, async () => {
     const { rows } = await client.query<Erasure>({ ...readImported, values: [erasureIds] });
     const subjects = rows.flatMap((erasure) => erasure.subjects);
-    if (subjects.length === 0) return 0;
+    if (subjects.length === 0) return { erasures: erasureIds.length, added, records: 0 };
     const erasureId = rows.map((erasure) => erasure.erasureId).join(", ");
-    const redacted = await redactEverywhere(client, { erasureId, subjects, salt: randomBytes(32) });
-    const { logRecords } = redacted.redacted;
-    await recordAudit(client, {
-      who,
-      what: "apply-erasure-list",
-      detail: { erasureIds, records: logRecords },
-    });
-    return logRecords ?? 0;
+    const { redacted } = await redactEverywhere(client, { erasureId, subjects, salt: randomBytes(32) });
+    const records = redacted["logRecords"] ?? 0;
+    await recordAudit(client, { who, what: "apply-erasure-list", detail: { erasureIds, records } });
+    return { erasures: erasureIds.length, added, records };
   });
 }
 
