@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { type AuthAdmin, AuthInputError } from "../identity/admin.ts";
+import { type AuthAdmin, demand, isWhole } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
 import { readForChange } from "../identity/client-admin.ts";
-import type { Grant } from "../identity/permissions.ts";
+import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 
 const INSERT = namedStatement(
@@ -99,25 +99,18 @@ const EXAMPLE_PROPERTY = "CERT01";
 function checkTerms(terms: CertificationTerms): void {
   for (const [name, [least, most]] of Object.entries(TERMS_BOUNDS)) {
     const value = terms[name as keyof typeof TERMS_BOUNDS];
-    if (!Number.isInteger(value) || value < least || value > most)
-      throw new AuthInputError(`${name} is a whole number from ${least} to ${most}.`);
+    demand(isWhole(value, least, most), `${name} is a whole number from ${least} to ${most}.`);
   }
 }
 
 /** The property of the examples: one that the client may push. */
 function exampleOf(clientId: string, grants: readonly Grant[], wanted: Grant | undefined): Grant {
   const grant = wanted ?? grants[0];
-  if (grant === undefined)
-    throw new AuthInputError(`The client ${clientId} has no grant: it could push nothing.`);
-  const isGranted = grants.some(
-    ({ clientCode, propertyCode }) =>
-      clientCode === grant.clientCode && (propertyCode === "*" || propertyCode === grant.propertyCode),
-  );
-  if (!isGranted)
-    throw new AuthInputError(
-      `The client ${clientId} may not push ${grant.clientCode}/${grant.propertyCode}.`,
-    );
-  return grant.propertyCode === "*" ? { ...grant, propertyCode: EXAMPLE_PROPERTY } : grant;
+  demand(grant !== undefined, `The client ${clientId} has no grant: it could push nothing.`);
+  const { clientCode, propertyCode } = grant;
+  const isGranted = grantsInclude(arrangeGrants(grants), clientCode, propertyCode);
+  demand(isGranted, `The client ${clientId} may not push ${clientCode}/${propertyCode}.`);
+  return propertyCode === "*" ? { clientCode, propertyCode: EXAMPLE_PROPERTY } : grant;
 }
 
 /** Opens a certification and ends an open one. Other nodes apply its limits within a second. Throws AuthInputError. */

@@ -10,3 +10,11 @@ export interface AuthAdmin {
 
 /** What was asked for cannot be done; the message tells the operator why and what can. */
 export class AuthInputError extends OperatorError {}
+
+/** Throws AuthInputError with what is asked for, unless it is met. */
+export function demand(isMet: boolean, message: string): asserts isMet {
+  if (!isMet) throw new AuthInputError(message);
+}
+
+export const isWhole = (value: number, least: number, most: number): boolean =>
+  Number.isInteger(value) && value >= least && value <= most;

@@ -45,28 +45,23 @@ const WINDOW = { most: FAILURES_PER_MINUTE, windowMs: 60_000 } as const;
  */
 const FAILURES = { rows: 10_000, numbers: Math.max(FAILURES_PER_MINUTE, ORIGIN_NUMBERS) } as const;
 
-export interface FailureLimiter {
-  /**
-   * Notes a failed authentication. Returns 0 when it is within the limit, else the seconds until another would be.
-   * Ids that no client can have count as one.
-   * Never asked about a correct secret, so nobody can lock a partner out by failing in its name.
-   */
-  fail(address: string, clientId: string): number;
-}
-
 /** Memory for the failures that one process remembers, which all its threads share. */
 export function allocateFailures(): SharedArrayBuffer {
   return SharedTable.allocate(FAILURES);
 }
 
+export type FailureLimiter = ReturnType<typeof createFailureLimiter>;
+
 /** Makes the limiter: a sliding minute, exact, in the memory of this node, whichever of its threads is asked. */
-export function createFailureLimiter(
-  clock: () => number = monotonicNow,
-  memory = allocateFailures(),
-): FailureLimiter {
+export function createFailureLimiter(clock: () => number = monotonicNow, memory = allocateFailures()) {
   const failures = new SharedTable(memory, FAILURES);
   return {
-    fail(address, clientId) {
+    /**
+     * Notes a failed authentication. Returns 0 when it is within the limit, else the seconds until another would be.
+     * Ids that no client can have count as one.
+     * Never asked about a correct secret, so nobody can lock a partner out by failing in its name.
+     */
+    fail(address: string, clientId: string): number {
       const now = clock();
       // An id that no client can have is as long as its form, and another each time: remembered as sent they would push
       // out those that matter.
@@ -97,19 +92,6 @@ const CODES = { rows: 1_024, numbers: CODES_MAX } as const;
 /** Addresses, and pairs of address and name, that are remembered: each attempt costs a hash, one after another. */
 const LOGINS = { rows: 10_000, numbers: Math.max(ADDRESS_ATTEMPTS_MAX, ORIGIN_NUMBERS) } as const;
 
-export interface LoginLimiter {
-  /**
-   * Counts an attempt before its password is checked; returns 0, or the seconds until the next attempt is allowed. IPv6
-   * addresses count by network.
-   */
-  take(address: string, name: string): number;
-  /** Notes a code of an authenticator app for a name, whichever address it came from; answers as `take`. */
-  takeCode(name: string): number;
-  forgetCodes(name: string): void;
-  /** Forgets the attempts of this pair and of this address: the password was right. */
-  forget(address: string, name: string): void;
-}
-
 /** Memory for the attempts and codes that one process remembers, which all its threads share. */
 export interface LoginMemory {
   readonly attempts: SharedArrayBuffer;
@@ -120,11 +102,10 @@ export function allocateLogins(): LoginMemory {
   return { attempts: SharedTable.allocate(LOGINS), codes: SharedTable.allocate(CODES) };
 }
 
+export type LoginLimiter = ReturnType<typeof createLoginLimiter>;
+
 /** Makes the limiter: a sliding window, exact, in the memory of this node, whichever of its threads is asked. */
-export function createLoginLimiter(
-  clock: () => number = monotonicNow,
-  memory = allocateLogins(),
-): LoginLimiter {
+export function createLoginLimiter(clock: () => number = monotonicNow, memory = allocateLogins()) {
   const attempts = new SharedTable(memory.attempts, LOGINS);
   const codes = new SharedTable(memory.codes, CODES);
   const pairOf = (origin: string, name: string) => `${origin} ${name}`;
@@ -136,9 +117,14 @@ export function createLoginLimiter(
     });
   };
   return {
-    takeCode: (name) => note(codes, name, clock(), CODES_MAX, CODES_WINDOW_MS),
-    forgetCodes: (name) => forget(codes, name, clock(), CODES_MAX),
-    take(address, name) {
+    /** Notes a code of an authenticator app for a name, whichever address it came from; answers as `take`. */
+    takeCode: (name: string) => note(codes, name, clock(), CODES_MAX, CODES_WINDOW_MS),
+    forgetCodes: (name: string) => forget(codes, name, clock(), CODES_MAX),
+    /**
+     * Counts an attempt before its password is checked; returns 0, or the seconds until the next attempt is allowed. IPv6
+     * addresses count by network.
+     */
+    take(address: string, name: string): number {
       const now = clock();
       const origin = countedOrigin(attempts, address, now, WINDOW_MS);
       // What is refused for its name costs nothing, and is not counted for its address.
@@ -147,7 +133,8 @@ export function createLoginLimiter(
         note(attempts, origin, now, ADDRESS_ATTEMPTS_MAX)
       );
     },
-    forget(address, name) {
+    /** Forgets the attempts of this pair and of this address: the password was right. */
+    forget(address: string, name: string): void {
       const now = clock();
       const origin = countedOrigin(attempts, address, now, WINDOW_MS);
       forget(attempts, pairOf(origin, name), now, ATTEMPTS_MAX);

@@ -292,19 +292,6 @@ export interface RateResult {
   readonly retryAfterSeconds: number;
 }
 
-export interface RateLimiter {
-  /**
-   * Takes one request from this node's share of the client's bucket: `rate` come back every second, `burst` fit in, and
-   * each of `nodes` gives its part of both, but never less than room for one request.
-   */
-  take(clientId: string, rate: number, burst: number, nodes?: number): RateResult;
-  /**
-   * Counts `more` requests of a client without refusing any: what a request that was let in turned out to weigh. Beyond what
-   * is in the bucket it is a debt, and until that is paid off `take` refuses.
-   */
-  charge(clientId: string, more: number, rate: number, burst: number, nodes?: number): RateResult;
-}
-
 /**
  * Buckets kept. A client's bucket of 40 bytes is pushed out only when others of its set were used since, and is then full
  * again: with the default rate and burst an idle bucket is full after 2 s anyway.
@@ -321,12 +308,14 @@ export function allocateRates(): SharedArrayBuffer {
   return SharedTable.allocate(SHAPE);
 }
 
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
+
 /**
  * Makes the limiter of request rates, one bucket a client, in the memory of this node (asking the database at every
  * request would cost more than the request): whichever of its threads the requests come to, their sum is limited. What
  * is kept is when the bucket is full, in time, which means the same whatever share of the bucket this node's is.
  */
-export function createRateLimiter(clock: () => number = monotonicNow, memory = allocateRates()): RateLimiter {
+export function createRateLimiter(clock: () => number = monotonicNow, memory = allocateRates()) {
   const buckets = new SharedTable(memory, SHAPE);
   const use = (change: Change, clientId: string, rate: number, burst: number, nodes: number): RateResult => {
     const now = clock();
@@ -355,9 +344,17 @@ export function createRateLimiter(clock: () => number = monotonicNow, memory = a
     return { allowed, remaining, resetSeconds, retryAfterSeconds: 0 };
   };
   return {
-    take: (clientId, rate, burst, nodes = 1) =>
+    /**
+     * Takes one request from this node's share of the client's bucket: `rate` come back every second, `burst` fit in, and
+     * each of `nodes` gives its part of both, but never less than room for one request.
+     */
+    take: (clientId: string, rate: number, burst: number, nodes = 1) =>
       use({ requests: 1, isOwed: false }, clientId, rate, burst, nodes),
-    charge: (clientId, more, rate, burst, nodes = 1) =>
+    /**
+     * Counts `more` requests of a client without refusing any: what a request that was let in turned out to weigh. Beyond what
+     * is in the bucket it is a debt, and until that is paid off `take` refuses.
+     */
+    charge: (clientId: string, more: number, rate: number, burst: number, nodes = 1) =>
       use({ requests: more, isOwed: true }, clientId, rate, burst, nodes),
   };
 }

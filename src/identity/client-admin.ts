@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import type { Row, SecretItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
 import type { Scope } from "./scope.ts";
@@ -179,11 +179,10 @@ export async function readForChange(change: AuthChange, clientId: string): Promi
   const { rows } = await change.connection.query<ClientSummary>({ ...LIST, values: [clientId] });
   const client = rows[0];
   if (client === undefined) throw noSuchClient(clientId);
-  if (client.revokedAt !== null) {
-    throw new AuthInputError(
-      `The client ${clientId} was revoked on ${client.revokedAt.toISOString()}: create another.`,
-    );
-  }
+  demand(
+    client.revokedAt === null,
+    `The client ${clientId} was revoked on ${client.revokedAt?.toISOString()}: create another.`,
+  );
   const { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins } = client;
   return { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins };
 }
@@ -194,11 +193,10 @@ export function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly
   const same = (one: Grant) => (other: Grant) =>
     one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;
   const missing = edit.removed.find((grant) => !grants.some(same(grant)));
-  if (missing !== undefined) {
-    throw new AuthInputError(
-      `The client has no grant ${missing.clientCode}/${missing.propertyCode} that could be removed.`,
-    );
-  }
+  demand(
+    missing === undefined,
+    `The client has no grant ${missing?.clientCode}/${missing?.propertyCode} that could be removed.`,
+  );
   const kept = grants.filter((grant) => !edit.removed.some(same(grant)));
   return [...kept, ...edit.added.filter((grant) => !kept.some(same(grant)))];
 }
@@ -249,77 +247,52 @@ const SECRET_SECONDS_MAX = 730 * 86_400;
 
 /** Seconds until a new secret expires; null for never. Throws AuthInputError outside an hour to two years. */
 function checkSecretExpiry(seconds: number | undefined): number | null {
-  if (seconds === undefined) return null;
-  if (!Number.isInteger(seconds) || seconds < SECRET_SECONDS_MIN || seconds > SECRET_SECONDS_MAX) {
-    throw new AuthInputError("The lifetime of a secret must be 1 hour to 730 days.");
-  }
-  return seconds;
+  const isGood = seconds === undefined || isWhole(seconds, SECRET_SECONDS_MIN, SECRET_SECONDS_MAX);
+  demand(isGood, "The lifetime of a secret must be 1 hour to 730 days.");
+  return seconds ?? null;
 }
 
 /** Gives the settings back in order and without repetition. Throws AuthInputError for the first that cannot be. */
 function checkClientSettings(settings: ClientSettings): ClientSettings {
+  const { name, grants, requestRate, requestBurst, tokenBurst } = settings;
   const scopes = [...new Set(settings.scopes)];
-  checkName(settings.name);
-  checkScopes(scopes);
-  checkGrants(settings.grants, scopes);
-  checkNumber("The request rate", settings.requestRate, REQUEST_RATE_MAX);
-  checkNumber("The request burst", settings.requestBurst, REQUEST_RATE_MAX);
-  checkNumber("The token burst", settings.tokenBurst, TOKEN_BURST_MAX);
   const replyToOrigins = [...new Set(settings.replyToOrigins)];
-  if (replyToOrigins.length > ORIGINS_MAX) throw new AuthInputError(`At most ${ORIGINS_MAX} origins.`);
-  for (const origin of replyToOrigins) checkOrigin(origin);
+  const isName = name.trim() !== "" && name.length <= NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name);
+  demand(
+    isName && name.isWellFormed(),
+    `A client's name has 1 to ${NAME_CHARACTERS_MAX} characters and no control characters.`,
+  );
+  const unknown = scopes.find((scope) => !isKnownScope(scope));
+  demand(unknown === undefined, `There is no scope "${unknown}". The scopes are ${SCOPES.join(", ")}.`);
+  demand(scopes.length > 0, `A client needs a scope: ${SCOPES.join(", ")}.`);
+  checkGrants(grants, scopes);
+  for (const [what, value, most] of [
+    ["The request rate", requestRate, REQUEST_RATE_MAX],
+    ["The request burst", requestBurst, REQUEST_RATE_MAX],
+    ["The token burst", tokenBurst, TOKEN_BURST_MAX],
+  ] as const)
+    demand(value === null || isWhole(value, 1, most), `${what} is a whole number from 1 to ${most}.`);
+  demand(replyToOrigins.length <= ORIGINS_MAX, `At most ${ORIGINS_MAX} origins.`);
+  for (const origin of replyToOrigins)
+    demand(
+      /^https?:/.test(origin) && URL.parse(origin)?.origin === origin,
+      `"${origin}" is not an origin: write it like https://partner.example, without a path.`,
+    );
   return { ...settings, scopes: SCOPES.filter((scope) => scopes.includes(scope)), replyToOrigins };
 }
 
-function checkName(name: string): void {
-  if (
-    name.trim() === "" ||
-    name.length > NAME_CHARACTERS_MAX ||
-    /\p{Cc}/u.test(name) ||
-    !name.isWellFormed()
-  ) {
-    throw new AuthInputError(
-      `A client's name has 1 to ${NAME_CHARACTERS_MAX} characters and no control characters.`,
-    );
-  }
-}
-
-function checkScopes(scopes: readonly string[]): void {
-  const unknown = scopes.find((scope) => !isKnownScope(scope));
-  if (unknown !== undefined) {
-    throw new AuthInputError(`There is no scope "${unknown}". The scopes are ${SCOPES.join(", ")}.`);
-  }
-  if (scopes.length === 0) throw new AuthInputError(`A client needs a scope: ${SCOPES.join(", ")}.`);
-}
-
 function checkGrants(grants: readonly Grant[], scopes: readonly string[]): void {
-  if (grants.length > GRANTS_MAX) {
-    throw new AuthInputError(
-      `At most ${GRANTS_MAX} grants; CLIENTCODE/* grants every property of a client code.`,
-    );
-  }
+  demand(
+    grants.length <= GRANTS_MAX,
+    `At most ${GRANTS_MAX} grants; CLIENTCODE/* grants every property of a client code.`,
+  );
   for (const grant of grants) {
     const checked = checkGrant(grant);
     if (typeof checked === "string") throw new AuthInputError(checked);
   }
-  if (grants.length === 0 && scopesForTokens(scopes).length > 0) {
-    throw new AuthInputError(
-      "A client that pushes or reads needs a grant: CLIENTCODE/PROPERTYCODE, or CLIENTCODE/*.",
-    );
-  }
-}
-
-function checkNumber(what: string, value: number | null, max: number): void {
-  if (value === null || (Number.isInteger(value) && value >= 1 && value <= max)) return;
-  throw new AuthInputError(`${what} is a whole number from 1 to ${max}.`);
-}
-
-function checkOrigin(origin: string): void {
-  const url = URL.parse(origin);
-  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
-  if (isHttp && url.origin === origin) return;
-  throw new AuthInputError(
-    `"${origin}" is not an origin: write it like https://partner.example, without a path.`,
+  demand(
+    grants.length > 0 || scopesForTokens(scopes).length === 0,
+    "A client that pushes or reads needs a grant: CLIENTCODE/PROPERTYCODE, or CLIENTCODE/*.",
   );
 }
 
@@ -359,9 +332,7 @@ export async function rotateSecret(
     expiresSeconds: lifetime,
   }: { readonly overlapSeconds?: number | undefined; readonly expiresSeconds?: number | undefined } = {},
 ): Promise<RotatedSecret> {
-  if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX) {
-    throw new AuthInputError("The overlap is 0 seconds to 90 days.");
-  }
+  demand(isWhole(overlapSeconds, 0, OVERLAP_SECONDS_MAX), "The overlap is 0 seconds to 90 days.");
   const expiresSeconds = checkSecretExpiry(lifetime);
   const clientSecret = newClientSecret();
   return changeAuth(internals, async (change) => {
@@ -401,8 +372,8 @@ export async function endSecret(
   await changeAuth(internals, async (change) => {
     await readForChange(change, clientId);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
-    if (!rows.some((secret) => secret.live && secret.slot === slot))
-      throw new AuthInputError("The client has no such secret that is still good.");
+    const isLive = rows.some((secret) => secret.live && secret.slot === slot);
+    demand(isLive, "The client has no such secret that is still good.");
     await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, slot, 0] });
     await change.audit({ who, what: "end-secret", clientId, detail: { slot } });
   });

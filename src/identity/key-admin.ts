@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
-import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth, recordAudit } from "./audit.ts";
 import { AuthSetupError, type Sealer } from "./seal.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
@@ -99,7 +99,11 @@ export async function rotateKey(
     announceSeconds = leaked ? LEAKED_ANNOUNCE_SECONDS : KEY_ANNOUNCE_SECONDS,
   }: { readonly announceSeconds?: number | undefined; readonly leaked?: boolean } = {},
 ): Promise<KeyRotation> {
-  checkAnnounceSeconds(announceSeconds);
+  // A window shorter than the nodes' own could make one refuse a token that another just signed.
+  demand(
+    isWhole(announceSeconds, LEAKED_ANNOUNCE_SECONDS, ANNOUNCE_SECONDS_MAX),
+    `The announce window is ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`,
+  );
   // A leaked key is replaced even if some nodes cannot open the new one.
   if (!leaked) await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
@@ -170,11 +174,11 @@ export async function revokeKey(
 ): Promise<{ readonly kid: string; readonly replacedBy: string | null }> {
   return changeAuth(internals, async (change) => {
     const { connection } = change;
-    if ((await connection.query({ ...REVOKE, values: [kid] })).rowCount !== 1) {
-      throw new AuthInputError(
-        `There is no key ${JSON.stringify(kid)} whose tokens are good. \`bellhop key list\` shows all there are.`,
-      );
-    }
+    const { rowCount } = await connection.query({ ...REVOKE, values: [kid] });
+    demand(
+      rowCount === 1,
+      `There is no key ${JSON.stringify(kid)} whose tokens are good. \`bellhop key list\` shows all there are.`,
+    );
     const left = await connection.query(FIND_UNRETIRED_KEY);
     const replacedBy = left.rowCount === 0 ? (await addSigningKey(change, internals.sealer, 0)).kid : null;
     await change.audit({ who, what: "revoke-key", detail: { kid, replacedBy } });
@@ -182,16 +186,10 @@ export async function revokeKey(
   });
 }
 
-async function requireOpenable({ pool, config }: AuthAdmin["internals"]): Promise<void> {
+/** Throws AuthInputError where a node runs that could not use what is sealed now. */
+export async function requireOpenable({ pool, config }: AuthAdmin["internals"]): Promise<void> {
   const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
   if (refusal !== undefined) throw new AuthInputError(refusal);
-}
-
-/** A window shorter than the nodes' own could make one refuse a token that another just signed. */
-function checkAnnounceSeconds(seconds: number): void {
-  if (Number.isInteger(seconds) && seconds >= LEAKED_ANNOUNCE_SECONDS && seconds <= ANNOUNCE_SECONDS_MAX)
-    return;
-  throw new AuthInputError(`The announce window is ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`);
 }
 
 const TELL = namedStatement(

@@ -4,7 +4,7 @@ import type { OperatorItem, Row } from "../console/answers.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
-import { AuthInputError } from "./admin.ts";
+import { AuthInputError, demand, isWhole } from "./admin.ts";
 import { recordAudit } from "./audit.ts";
 import { isAllowed, ROLES, type Role } from "./roles.ts";
 import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
@@ -85,28 +85,25 @@ export async function createOperator(
   password: string | undefined,
   rights: NamedRights & { readonly email?: string | undefined },
 ): Promise<void> {
-  if (!looksLikeOperatorName(name)) {
-    throw new AuthInputError(
-      "An operator's name is 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit.",
-    );
-  }
+  demand(
+    looksLikeOperatorName(name),
+    "An operator's name is 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit.",
+  );
   if (password !== undefined) checkNewPassword(password, name);
   const email = rights.email === undefined ? null : requireEmail(rights.email);
-  if (password === undefined && email === null)
-    throw new AuthInputError(
-      "An operator has a password, or an email address of the OpenID Connect provider.",
-    );
+  demand(
+    password !== undefined || email !== null,
+    "An operator has a password, or an email address of the OpenID Connect provider.",
+  );
   const isFirst = (await listOperators(pool)).length === 0;
   const role = rights.role ?? (isFirst ? "admin" : undefined);
-  if (role === undefined) throw new AuthInputError(`Name the operator's role: ${ROLES.join(", ")}.`);
+  demand(role !== undefined, `Name the operator's role: ${ROLES.join(", ")}.`);
   const grants = checkOperatorGrants(rights.grants ?? (isFirst ? [EVERYTHING] : []));
   const hash = password === undefined ? null : await hashPassword(password);
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...INSERT, values: [name, hash, role, grants, email] });
-    if (rowCount !== 1)
-      throw new AuthInputError(
-        `There is an operator ${name} already${email === null ? "" : ", or one with this email"}.`,
-      );
+    const other = email === null ? "" : ", or one with this email";
+    demand(rowCount === 1, `There is an operator ${name} already${other}.`);
     const detail = { operator: name, role, grants, ...(email !== null && { email }) };
     await recordAudit(client, { who, what: "create-operator", detail });
   });
@@ -164,12 +161,12 @@ export async function changeOperator(
       throw new ConsoleError("bellhop.console.NotAllowed", {
         message: "Your own account was changed at the same moment: nothing was done.",
       });
-    if (!rows.some((row) => row.name === name))
-      throw new AuthInputError(
-        `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` shows all there are.`,
-      );
+    demand(
+      rows.some((row) => row.name === name),
+      `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` shows all there are.`,
+    );
     const { rowCount } = await client.query({ ...statement, values: [name, ...values] });
-    if (rowCount !== 1) throw new AuthInputError(refusal ?? "Nothing was changed.");
+    demand(rowCount === 1, refusal ?? "Nothing was changed.");
     if (endsSessions) await client.query({ ...CLOSE_OF_OPERATOR, values: [name, except ?? null] });
     await recordAudit(client, { who, what, detail: { operator: name, ...detail } });
   });
@@ -199,7 +196,7 @@ export function readEmail(text: string): string | undefined {
 
 function requireEmail(text: string): string {
   const email = readEmail(text);
-  if (email === undefined) throw new AuthInputError(`${JSON.stringify(text)} is no email address.`);
+  demand(email !== undefined, `${JSON.stringify(text)} is no email address.`);
   return email;
 }
 
@@ -417,16 +414,12 @@ export function newPassword(): string {
 
 /** Throws AuthInputError for a password that is too easy to guess or cannot be one. */
 export function checkNewPassword(password: string, name: string): void {
-  const characters = [...password].length;
-  if (characters < PASSWORD_CHARACTERS_MIN || characters > PASSWORD_CHARACTERS_MAX) {
-    throw new AuthInputError(
-      `A password has ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters.`,
-    );
-  }
-  if (!password.isWellFormed() || /\p{Cc}/u.test(password))
-    throw new AuthInputError("A password has no control characters.");
-  if (password.toLowerCase().includes(name) || new Set(password).size < 5)
-    throw new AuthInputError("A password is not made of the name, nor of a few characters over and over.");
+  const [least, most] = [PASSWORD_CHARACTERS_MIN, PASSWORD_CHARACTERS_MAX];
+  demand(isWhole([...password].length, least, most), `A password has ${least} to ${most} characters.`);
+  const isPlain = password.isWellFormed() && !/\p{Cc}/u.test(password);
+  demand(isPlain, "A password has no control characters.");
+  const isVaried = !password.toLowerCase().includes(name) && new Set(password).size >= 5;
+  demand(isVaried, "A password is not made of the name, nor of a few characters over and over.");
 }
 
 /** True for text that could be a password at all; anything else is not worth the work of a hash. */

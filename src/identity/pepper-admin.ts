@@ -1,8 +1,8 @@
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { type AuthAdmin, AuthInputError, demand } from "./admin.ts";
 import { changeAuth } from "./audit.ts";
-import { KNOWLEDGE_OF_PEPPERS, nodesWithout, whoCannotOpen } from "./key-admin.ts";
+import { KNOWLEDGE_OF_PEPPERS, nodesWithout, requireOpenable } from "./key-admin.ts";
 import type { Sealer } from "./seal.ts";
 import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./secrets.ts";
 
@@ -43,7 +43,7 @@ export interface PepperSummary {
 
 async function requirePeppers(on: Queryable, sealer: Sealer): Promise<Peppers> {
   const peppers = await readPeppers(on, sealer);
-  if (peppers === undefined) throw new AuthInputError("The installation has no pepper yet: start it once.");
+  demand(peppers !== undefined, "The installation has no pepper yet: start it once.");
   return peppers;
 }
 
@@ -73,16 +73,12 @@ export async function listPeppers({
  */
 export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ readonly number: number }> {
   const behind = await nodesWithout(internals.pool, KNOWLEDGE_OF_PEPPERS);
-  if (behind.length > 0)
-    throw new AuthInputError(
-      `A node that runs knows of one pepper only: update ${behind.join(", ")} before.`,
-    );
-  const refusal = await whoCannotOpen(internals.pool, internals.config.keyEncryptionKey);
-  if (refusal !== undefined) throw new AuthInputError(refusal);
+  const update = `A node that runs knows of one pepper only: update ${behind.join(", ")} before.`;
+  demand(behind.length === 0, update);
+  await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
     const { current, keys } = await requirePeppers(change.connection, internals.sealer);
-    if (keys.size > 1)
-      throw new AuthInputError("Two peppers are live already: `bellhop pepper retire` ends the older one.");
+    demand(keys.size < 2, "Two peppers are live already: `bellhop pepper retire` ends the older one.");
     await addPepper(change.connection, internals.sealer, current + 1);
     await change.audit({ who, what: "rotate-pepper", detail: { number: current + 1 } });
     return { number: current + 1 };
@@ -101,8 +97,7 @@ export async function retirePepper(
     const { connection } = change;
     const peppers = await summarize(connection, await requirePeppers(connection, internals.sealer));
     const former = peppers.find(({ isCurrent }) => !isCurrent);
-    if (former === undefined)
-      throw new AuthInputError("There is one pepper only: `bellhop pepper rotate` makes another.");
+    demand(former !== undefined, "There is one pepper only: `bellhop pepper rotate` makes another.");
     if (former.secrets > 0 && options.force !== true) throw stillInUse(former);
     const { number, secrets: endedSecrets } = former;
     await connection.query({ ...END_SECRETS, values: [number] });

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-import { AuthInputError } from "./admin.ts";
+import { demand } from "./admin.ts";
 import { changeOperator, type OperatorAdmin } from "./operators.ts";
 import type { Sealer } from "./seal.ts";
 
@@ -65,7 +65,7 @@ export async function beginTotp(
   const plain = randomBytes(SECRET_BYTES);
   const sealed = sealer.seal(sealedName(name), plain);
   const { rowCount } = await pool.query({ ...BEGIN, values: [name, sealed] });
-  if (rowCount !== 1) throw new AuthInputError("Codes are asked for already: turn them off first.");
+  demand(rowCount === 1, "Codes are asked for already: turn them off first.");
   const totp = totpOf(plain, name);
   return { secret: totp.secret.base32, uri: totp.toString() };
 }
@@ -87,10 +87,9 @@ export async function confirmTotp(
   code: string,
 ): Promise<string[]> {
   const { sealed, isOn } = await read(pool, name);
-  if (sealed === null || isOn) throw new AuthInputError(BEGIN_ANEW);
+  demand(sealed !== null && !isOn, BEGIN_ANEW);
   const step = stepOf(sealer.open(sealedName(name), sealed), name, code);
-  if (step === undefined)
-    throw new AuthInputError("The app shows another code: check the clock of the device.");
+  demand(step !== undefined, "The app shows another code: check the clock of the device.");
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString("hex"));
   // The password alone has opened the other sessions.
   const values = [sealed, step, codes.map(digestOf)];

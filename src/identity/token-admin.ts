@@ -1,6 +1,6 @@
 import { namedStatement } from "../platform/db/statement.ts";
 import { type IssuedToken, signAccessToken, TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
-import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { type AuthAdmin, demand, isWhole } from "./admin.ts";
 import { changeAuth, recordAudit } from "./audit.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import { showClient } from "./client-admin.ts";
@@ -19,22 +19,18 @@ export async function mintToken(
   },
 ): Promise<IssuedToken> {
   const { seconds = TOKEN_SECONDS } = wanted;
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > TOKEN_SECONDS) {
-    throw new AuthInputError(`A token is good for 1 to ${TOKEN_SECONDS} seconds.`);
-  }
+  demand(isWhole(seconds, 1, TOKEN_SECONDS), `A token is good for 1 to ${TOKEN_SECONDS} seconds.`);
   const { client } = await showClient({ internals, who }, wanted.clientId);
-  if (client.revokedAt !== null) throw new AuthInputError(`The client ${client.clientId} is revoked.`);
+  demand(client.revokedAt === null, `The client ${client.clientId} is revoked.`);
   const scopes = chooseScopes(wanted.scopes?.join(" "), client.scopes);
-  if (scopes === undefined || scopes.length === 0) {
-    const has = scopesForTokens(client.scopes).join(", ");
-    throw new AuthInputError(
-      `The scopes that a token of this client can carry: ${has === "" ? "none" : has}.`,
-    );
-  }
+  const has = scopesForTokens(client.scopes).join(", ") || "none";
+  demand(
+    scopes !== undefined && scopes.length > 0,
+    `The scopes that a token of this client can carry: ${has}.`,
+  );
   await internals.directory.renew();
   const key = internals.directory.signingKey();
-  if (key === undefined)
-    throw new AuthInputError("No signing key is active; `bellhop key list` shows what there is.");
+  demand(key !== undefined, "No signing key is active; `bellhop key list` shows what there is.");
   const grant = { clientId: client.clientId, scopes, seconds };
   const token = await signAccessToken(grant, await internals.parties(), key, internals.directory.now());
   const detail = { tokenId: token.tokenId, scopes, seconds };
@@ -57,9 +53,7 @@ export async function revokeToken(
   const token = TOKEN_ID_SHAPE.test(text)
     ? { tokenId: text, clientId: undefined }
     : (await internals.readToken(text))?.token;
-  if (token === undefined) {
-    throw new AuthInputError("This is neither the id of a token (jti) nor a token that is good now.");
-  }
+  demand(token !== undefined, "This is neither the id of a token (jti) nor a token that is good now.");
   const denied = await denyToken(internals, token, who);
   return { tokenId: token.tokenId, clientId: token.clientId, already: !denied };
 }
