@@ -137,22 +137,7 @@ export interface AuthenticatorOptions {
   readonly changes?: SharedArrayBuffer;
 }
 
-export interface Authenticator {
-  /**
-   * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
-   * (403): forged, expired, revoked, or several headers. No promise where all is known already; one rejects only when
-   * the database cannot be asked.
-   */
-  verifyBearer(authorizationHeaders: readonly string[] | undefined): BearerResult | Promise<BearerResult>;
-  /** Makes what a new installation lacks (pepper, first key, key of cursors) and loads the rest. Throws AuthSetupError. */
-  prepare(): Promise<void>;
-  /** Takes in changes of clients, keys and revocations at once instead of within a second. */
-  renew(): Promise<void>;
-  /** From now on `told` hears whose token, genuine and past its end, was refused. */
-  watchExpired(told: (clientId: string) => void): void;
-  /** What the endpoints of this folder work with. */
-  readonly internals: AuthInternals;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 export interface AuthInternals {
   readonly pool: Pool;
@@ -170,7 +155,7 @@ export interface AuthInternals {
 const TIDY_EVERY_MS = 3_600_000;
 
 /** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(options: AuthenticatorOptions) {
   const { pool, config, log, addresses } = options;
   const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const directory = createDirectory(pool, sealer, new SharedCounter(options.changes));
@@ -187,6 +172,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     await removeWhatIsDead(pool);
   }
 
+  /** Makes what a new installation lacks (pepper, first key, key of cursors) and loads the rest. Throws AuthSetupError. */
   async function prepare(): Promise<void> {
     await cursorKey();
     // Before the directory reads it.
@@ -202,8 +188,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good) };
   }
 
+  const internals: AuthInternals = { pool, config, sealer, directory, readToken, cursorKey, parties, tidy };
   return {
-    verifyBearer(headers) {
+    /**
+     * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
+     * (403): forged, expired, revoked, or several headers. No promise where all is known already; one rejects only when
+     * the database cannot be asked.
+     */
+    verifyBearer(headers: readonly string[] | undefined): BearerResult | Promise<BearerResult> {
       const token = bearerOf(headers);
       if (token === undefined) return { kind: "absent" };
       if (token === false) return { kind: "invalid" };
@@ -211,11 +203,14 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return good instanceof Promise ? good.then(resultOf) : resultOf(good);
     },
     prepare,
+    /** Takes in changes of clients, keys and revocations at once instead of within a second. */
     renew: directory.renew,
-    watchExpired: (told) => {
+    /** From now on `told` hears whose token, genuine and past its end, was refused. */
+    watchExpired: (told: (clientId: string) => void) => {
       watchingExpired = told;
     },
-    internals: { pool, config, sealer, directory, readToken, cursorKey, parties, tidy },
+    /** What the endpoints of this folder work with. */
+    internals,
   };
 }
 

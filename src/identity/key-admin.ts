@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Pool } from "pg";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
@@ -246,52 +246,40 @@ export async function nodesWithout(on: Queryable, knowledge: number): Promise<st
 }
 
 /**
- * Everything that src/identity/seal.ts sealed: where it lies, the name that is bound into it, and the value. Another place of such
- * values belongs here, or a change of KEY_ENCRYPTION_KEY would lose them (a test looks for them in every column).
+ * Everything that src/identity/seal.ts sealed, by its table: the key of a row, the column, and the name that is bound into the value.
+ * Another place of such values belongs here, or a change of KEY_ENCRYPTION_KEY would lose them (a test looks for them in every column).
  */
+const PLACES = {
+  instance: { key: "name", column: "value", bound: "name" },
+  signing_key: { key: "kid", column: "private_key", bound: "'signing key ' || kid" },
+  webhook_secret: {
+    key: "endpoint_id",
+    column: "sealed",
+    bound: "'webhook secret ' || endpoint_id || '/' || slot",
+  },
+  payload_key: { key: "key_id", column: "sealed", bound: "'payload key ' || key_id" },
+  operator: { key: "name", column: "totp_sealed", bound: "'operator totp ' || name" },
+} as const;
 const LIST = namedStatement(
   "list-sealed-values",
-  `select 'instance' as place, name as id, name as bound, value as sealed
-  from bellhop.instance
-  where value like 'plain:%' or value like 'aes256gcm:%'
-  union all
-  select 'signing_key', kid, 'signing key ' || kid, private_key from bellhop.signing_key where private_key is not null
-  union all
-  select 'webhook_secret', endpoint_id::text, 'webhook secret ' || endpoint_id || '/' || slot, sealed
-  from bellhop.webhook_secret
-  union all
-  select 'payload_key', key_id::text, 'payload key ' || key_id, sealed from bellhop.payload_key
-  union all
-  select 'operator', name, 'operator totp ' || name, totp_sealed from bellhop.operator where totp_sealed is not null`,
+  Object.entries(PLACES)
+    .map(
+      ([place, { key, column, bound }]) =>
+        `select '${place}' as place, ${key}::text as id, ${bound} as bound, ${column} as sealed
+        from bellhop.${place} where ${column} like 'plain:%' or ${column} like 'aes256gcm:%'`,
+    )
+    .join(" union all "),
 );
 
-/** For each place how a value is replaced: only while it is still the one that was read, so that nodes doing it at once do no harm. */
-const RESEAL = {
-  instance: namedStatement(
-    "reseal-instance-value",
-    `-- Only while it is still the value that was read, so that two nodes doing this at once do no harm.
-  update bellhop.instance set value = $3 where name = $1 and value = $2`,
-  ),
-  signing_key: namedStatement(
-    "reseal-signing-key",
-    `update bellhop.signing_key set private_key = $3 where kid = $1 and private_key = $2`,
-  ),
-  webhook_secret: namedStatement(
-    "reseal-webhook-secret",
-    `update bellhop.webhook_secret set sealed = $3 where endpoint_id = $1 and sealed = $2`,
-  ),
-  operator: namedStatement(
-    "reseal-totp",
-    `update bellhop.operator set totp_sealed = $3 where name = $1 and totp_sealed = $2`,
-  ),
-  payload_key: namedStatement(
-    "reseal-payload-key",
-    `update bellhop.payload_key set sealed = $3 where key_id = $1 and sealed = $2`,
-  ),
-} as const;
+/** Replaces a value only while it is still the one that was read, so that nodes doing it at once do no harm. */
+function resealOf(place: keyof typeof PLACES): Statement {
+  const { key, column } = PLACES[place];
+  const text = `update bellhop.${place} set ${column} = $3 where ${key} = $1 and ${column} = $2`;
+  return namedStatement(`reseal-${place}`, text);
+}
 
 interface SealedValue {
-  readonly place: keyof typeof RESEAL;
+  readonly place: keyof typeof PLACES;
   readonly id: string;
   /** The name that is bound into the value. */
   readonly bound: string;
@@ -335,10 +323,8 @@ export async function reseal(pool: Pool, sealer: Sealer, who: string): Promise<R
       unopened.push(bound);
       continue;
     }
-    const { rowCount } = await pool.query({
-      ...RESEAL[place],
-      values: [id, sealed, sealer.seal(bound, plain)],
-    });
+    const values = [id, sealed, sealer.seal(bound, plain)];
+    const { rowCount } = await pool.query({ ...resealOf(place), values });
     places.set(place, (places.get(place) ?? 0) + (rowCount ?? 0));
   }
   const resealed = [...places.values()].reduce((sum, count) => sum + count, 0);

@@ -317,13 +317,7 @@ export interface OperatorSession {
   readonly expiresAt: Date;
 }
 
-interface SessionRow extends OperatorRights {
-  readonly name: string;
-  readonly hasPassword: boolean;
-  readonly hasTotp: boolean;
-  readonly expiresAt: Date;
-  readonly isUnseen: boolean;
-}
+type SessionRow = Omit<OperatorSession, "id" | "scope"> & OperatorRights & { readonly isUnseen: boolean };
 
 const digestOf = (id: string): Buffer => createHash("sha256").update(id).digest();
 

@@ -55,13 +55,8 @@ export interface SigningKey {
   readonly removeAtMs: number | null;
 }
 
-interface KeyRow {
-  readonly kid: string;
-  readonly publicJwk: JWK;
+interface KeyRow extends Omit<SigningKey, "publicKey" | "privateKey"> {
   readonly sealedPrivateKey: string | null;
-  readonly createdAtMs: number;
-  readonly activateAtMs: number;
-  readonly removeAtMs: number | null;
 }
 
 const generate = promisify(generateKeyPair);
@@ -101,19 +96,16 @@ export async function loadSigningKeys(
 
 async function openKey(
   sealer: Sealer,
-  row: KeyRow,
+  { sealedPrivateKey: sealed, ...key }: KeyRow,
   known: ReadonlyMap<string, SigningKey>,
 ): Promise<SigningKey> {
-  const publicKey = await importJWK(row.publicJwk, SIGNING_ALGORITHM);
-  if (publicKey instanceof Uint8Array) throw new Error(`signing key ${row.kid} is not a public key`);
-  let privateKey: KeyObject | undefined;
-  if (row.sealedPrivateKey !== null) {
-    const before = known.size === 0 ? undefined : { value: known.get(row.kid)?.privateKey };
-    const open = (der: Buffer) => createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-    privateKey = openOrKnown(sealer, sealedName(row.kid), row.sealedPrivateKey, open, before);
-  }
-  const { kid, publicJwk, createdAtMs, activateAtMs, removeAtMs } = row;
-  return { kid, publicJwk, publicKey, privateKey, createdAtMs, activateAtMs, removeAtMs };
+  const { kid, publicJwk } = key;
+  const publicKey = await importJWK(publicJwk, SIGNING_ALGORITHM);
+  if (publicKey instanceof Uint8Array) throw new Error(`signing key ${kid} is not a public key`);
+  const before = known.size === 0 ? undefined : { value: known.get(kid)?.privateKey };
+  const open = (der: Buffer) => createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+  const privateKey = sealed === null ? undefined : openOrKnown(sealer, sealedName(kid), sealed, open, before);
+  return { ...key, publicKey, privateKey };
 }
 
 /**

@@ -128,18 +128,14 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     const paging = pagingOf(parts, "statuses", query, STATUS_POSITION);
     return describeStatuses(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
   });
-  const settingFields = ["clientCode", "propertyCode", "name"];
-  addChange(scope, parts, "change-settings", "settings/set", [...settingFields, "value"], (told) =>
-    answerSetting(parts, "set", told),
-  );
-  addChange(scope, parts, "change-settings", "settings/unset", settingFields, (told) =>
-    answerSetting(parts, "unset", told),
-  );
-  const statusFields = ["clientCode", "resource", "status"];
-  addChange(scope, parts, "change-settings", "statuses/set", [...statusFields, "deducts"], (told) =>
-    answerStatus(parts, "set", told),
-  );
-  addChange(scope, parts, "change-settings", "statuses/unset", statusFields, (told) =>
-    answerStatus(parts, "unset", told),
-  );
+  for (const kind of ["set", "unset"] as const) {
+    const setting = ["clientCode", "propertyCode", "name", ...(kind === "set" ? ["value"] : [])];
+    addChange(scope, parts, "change-settings", `settings/${kind}`, setting, (told) =>
+      answerSetting(parts, kind, told),
+    );
+    const status = ["clientCode", "resource", "status", ...(kind === "set" ? ["deducts"] : [])];
+    addChange(scope, parts, "change-settings", `statuses/${kind}`, status, (told) =>
+      answerStatus(parts, kind, told),
+    );
+  }
 }

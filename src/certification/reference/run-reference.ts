@@ -152,18 +152,21 @@ export function inDays({ today }: Integration, days: number): string {
 
 /** The report of the client's own certification. Throws where none was opened, or the service does not answer it. */
 async function readStanding(bellhop: BellhopClient): Promise<Report> {
-  const response = await bellhop.fetch("/api/public/v1/certification");
-  if (response.status === 429) {
-    await response.body?.cancel();
-    await waitAsTold(response);
-    return await readStanding(bellhop);
-  }
-  const text = await response.text();
-  if (response.status !== 200) throw new Error(`The certification was answered ${response.status}: ${text}`);
+  const text = await ask(bellhop, "certification");
   const { certification } = JSON.parse(text) as { certification: Report | null };
   if (certification === null)
     throw new Error("No certification of this client was opened (bellhop certify start --client CLIENT_ID).");
   return certification;
+}
+
+/** Asks once, and again after the wait of a 429; answers the body. Throws for any other refusal. */
+async function ask(bellhop: BellhopClient, path: string, init?: RequestInit): Promise<string> {
+  const response = await bellhop.fetch(`/api/public/v1/${path}`, init);
+  const text = await response.text();
+  if (response.ok) return text;
+  if (response.status !== 429) throw new Error(`${path} was answered ${response.status}: ${text}`);
+  await waitAsTold(response);
+  return await ask(bellhop, path, init);
 }
 
 /** Waits as the `Retry-After` of a 429 says. */
@@ -245,18 +248,8 @@ const outOfOrder: ReferenceStep = (on) => {
 const retry: ReferenceStep = async (on) => {
   const body = JSON.stringify([book(on, "RETRY", 17, { nights: 1 })]);
   const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
-  for (const _attempt of [1, 2]) await post(on, "reservations", { headers, body });
+  for (const _attempt of [1, 2]) await ask(on.bellhop, "reservations", { method: "POST", headers, body });
 };
-
-/** Posts once, and again after the wait of a 429. Throws for any other status than 202. */
-async function post(on: Integration, resource: string, init: RequestInit): Promise<void> {
-  const response = await on.bellhop.fetch(`/api/public/v1/${resource}`, { method: "POST", ...init });
-  const text = await response.text();
-  if (response.status === 202) return;
-  if (response.status !== 429) throw new Error(`${resource} were answered ${response.status}: ${text}`);
-  await waitAsTold(response);
-  await post(on, resource, init);
-}
 
 /** Requests sent at once to find the limit: no more than may be under way when a 429 is sent. */
 const AT_ONCE = 10;
@@ -282,7 +275,7 @@ const rateLimit: ReferenceStep = async (on) => {
     if (refused === undefined) continue;
     await waitAsTold(refused);
     const body = JSON.stringify([inventoryOf(on.hotel, on.today, minutesAgo(0), 20)]);
-    await post(on, "inventories", { headers, body });
+    await ask(on.bellhop, "inventories", { method: "POST", headers, body });
     return;
   }
   throw new Error(`No 429 came for ${AT_ONCE * ROUNDS_MAX} requests: is a certification open?`);
