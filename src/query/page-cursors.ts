@@ -5,7 +5,7 @@ import { invalidParameter } from "../platform/http/read-parameters.ts";
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-const CURSOR = /^[A-Za-z0-9_-]+$/;
+const CURSOR_CHARACTERS_MAX = 2_048;
 
 /** The query that a cursor belongs to. */
 interface Question {
@@ -39,9 +39,9 @@ export class SealedCursors {
 
   /** Undefined for a cursor of another query or installation. */
   open(cursor: string): Buffer | undefined {
-    if (!CURSOR.test(cursor)) return undefined;
+    if (cursor.length > CURSOR_CHARACTERS_MAX) return undefined;
     const bytes = Buffer.from(cursor, "base64url");
-    // Decoding drops unused bits: only one text is accepted for a cursor.
+    // Decoding drops unused bits and what is not of its alphabet: only one text is accepted for a cursor.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString("base64url") !== cursor) return undefined;
     const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
@@ -57,7 +57,6 @@ export class SealedCursors {
   }
 }
 
-const CURSOR_CHARACTERS_MAX = 2_048;
 /** Positions are padded to a multiple of this, so that the length does not disclose them. */
 const STEP_BYTES = 64;
 const BLANK = " ";
@@ -95,7 +94,7 @@ export function readPaging(
     return sealed.seal(Buffer.concat([text, Buffer.alloc(padding, BLANK)]));
   };
   if (cursor === undefined) return { limit, start: null, cursorOf };
-  const bytes = cursor.length > CURSOR_CHARACTERS_MAX ? undefined : sealed.open(cursor);
+  const bytes = sealed.open(cursor);
   const start = bytes === undefined ? undefined : parse(bytes);
   if (Array.isArray(start) && hasShape(start as Position, shape))
     return { limit, start: start as Position, cursorOf };

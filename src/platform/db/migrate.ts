@@ -116,12 +116,12 @@ async function prepareRecords(client: pg.ClientBase): Promise<void> {
     )`);
 }
 
-async function hasRecords(on: Queryable): Promise<boolean> {
-  const { rows } = await on.query<{ found: boolean }>(
-    "select to_regclass('bellhop_migration.applied') is not null as found",
-  );
+async function hasTable(on: Queryable, name: string): Promise<boolean> {
+  const { rows } = await on.query<{ found: boolean }>("select to_regclass($1) is not null as found", [name]);
   return rows[0]?.found === true;
 }
+
+const hasRecords = (on: Queryable) => hasTable(on, "bellhop_migration.applied");
 
 /** What the database has had, in order. */
 export async function readRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
@@ -307,10 +307,7 @@ export interface Unfinished {
 
 /** What a database says of itself; undefined for one that may be used. */
 export async function readUnfinished(client: Queryable): Promise<Unfinished | undefined> {
-  const { rows } = await client.query<{ found: boolean }>("select to_regclass($1) is not null as found", [
-    `${UNFINISHED_SCHEMA}.note`,
-  ]);
-  if (rows[0]?.found !== true) return undefined;
+  if (!(await hasTable(client, `${UNFINISHED_SCHEMA}.note`))) return undefined;
   const said = await client.query<Unfinished>(
     `select note, is_disposable as "isDisposable" from ${UNFINISHED_SCHEMA}.note`,
   );

@@ -67,7 +67,6 @@ const EPOCH_BYTES = 4;
 const POSITION_BYTES = 6;
 const BUCKET_AND_POSITION_BYTES = 1 + POSITION_BYTES;
 const ALL_BUCKETS_BYTES = BUCKET_COUNT * POSITION_BYTES;
-const CURSOR_CHARACTERS_MAX = 1_024;
 
 /** The client and the query of a cursor: with other filters it would skip changes. */
 interface CursorOwner {
@@ -108,7 +107,7 @@ export class ChangeCursors {
 
   /** Undefined for a cursor of another query or installation, "former" for one from before a restore. */
   read(cursor: string): Positions | "former" | undefined {
-    const bytes = cursor.length > CURSOR_CHARACTERS_MAX ? undefined : this.#sealed.open(cursor);
+    const bytes = this.#sealed.open(cursor);
     if (bytes === undefined) return undefined;
     if (bytes.readUInt32BE() !== this.#epoch) return "former";
     const body = bytes.subarray(EPOCH_BYTES);
