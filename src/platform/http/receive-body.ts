@@ -195,9 +195,9 @@ const FREED_BYTES_MIN = 16_384;
 /** Room beside a buffer of the budget's is taken in steps, so that its lock is not entered for each chunk. */
 const STEP_BYTES = 1_048_576;
 
-/** The room that the largest body may take at one time, with what it is copied from. */
-function roomOfLargest({ inflatedBytesMax }: BodyLimits, windowBytesMax: number): number {
-  const window = Math.min(inflatedBytesMax, windowBytesMax);
+/** The room that the largest body may take at one time, whatever its encoding, with what it is copied from. */
+export function roomOfLargestBody({ inflatedBytesMax }: BodyLimits): number {
+  const window = Math.min(inflatedBytesMax, Math.max(...Object.values(WINDOW_BYTES_MAX)));
   if (inflatedBytesMax <= KEPT_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
   return window + inflatedBytesMax + KEPT_BYTES_EACH_MAX + STEP_BYTES;
 }
@@ -359,11 +359,6 @@ function noRoom(): ServiceError {
 /** A whole body, decompressed. Its memory goes back to the budget as BodyCollector says. */
 export type ReceivedBody = Pick<BodyCollector, "keepOnly" | "release"> & { readonly bytes: Buffer };
 
-/** The room that the largest body may take, whatever its encoding. */
-export function roomOfLargestBody(limits: BodyLimits): number {
-  return roomOfLargest(limits, Math.max(...Object.values(WINDOW_BYTES_MAX)));
-}
-
 /** The media type must be application/json, in UTF-8; throws ServiceError 415 otherwise. */
 export function checkMediaType(contentType: string | undefined): void {
   if (contentType === "application/json") return;
@@ -439,22 +434,21 @@ export async function receiveSmallBody(
   }
 }
 
-/** Undefined for identity; throws ServiceError 415 for what is unknown, several encodings among it. */
-function encodingOf(header: string | undefined): Encoding | undefined {
-  switch (header?.trim().toLowerCase() ?? "identity") {
-    case "":
-    case "identity":
-      return undefined;
-    case "gzip":
-    case "x-gzip":
-      return "gzip";
-    case "br":
-      return "br";
-    case "zstd":
-      return "zstd";
-    default:
-      throw new ServiceError("bellhop.http.UnsupportedEncoding");
-  }
+/** Undefined for identity. */
+const ENCODINGS = new Map<string, Encoding | undefined>([
+  ["", undefined],
+  ["identity", undefined],
+  ["gzip", "gzip"],
+  ["x-gzip", "gzip"],
+  ["br", "br"],
+  ["zstd", "zstd"],
+]);
+
+/** Throws ServiceError 415 for what is unknown, several encodings among it. */
+function encodingOf(header = "identity"): Encoding | undefined {
+  const name = header.trim().toLowerCase();
+  if (!ENCODINGS.has(name)) throw new ServiceError("bellhop.http.UnsupportedEncoding");
+  return ENCODINGS.get(name);
 }
 
 /** By events: a promise a chunk would cost twice as much, and a hostile client decides how many chunks there are. */
