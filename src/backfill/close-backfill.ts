@@ -6,7 +6,7 @@ import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
-import { OperatorError } from "../platform/errors/operator-error.ts";
+import { ConflictError } from "../platform/errors/operator-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
 import { type Backfill, requireBackfill } from "./backfill.ts";
@@ -250,7 +250,7 @@ const abandon = namedStatement(
 );
 
 /** The backfill cannot be signed or abandoned; the message says why. */
-export class BackfillRefusal extends OperatorError {}
+export class BackfillRefusal extends ConflictError {}
 
 /** Signs the statement with this hash for the operator, if the log still gives it. Signing it again changes nothing. Throws BackfillRefusal. */
 export async function countersignBackfill(

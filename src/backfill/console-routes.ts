@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../console/answers.ts";
-import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
-import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
+import { type Asked, addChange, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   BACKFILL_POSITION,
@@ -10,7 +10,7 @@ import {
   listBackfills,
   WHY_CHARACTERS_MAX,
 } from "./backfill.ts";
-import { abandonBackfill, BackfillRefusal, countersignBackfill, isReproduced } from "./close-backfill.ts";
+import { abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
 import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
 
@@ -43,21 +43,6 @@ async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<Backf
   };
 }
 
-/** An operator's change of a backfill; a refusal is a conflict. */
-async function change(
-  parts: ConsoleParts,
-  told: Told,
-  work: (backfill: Backfill, who: string) => Promise<Backfill>,
-): Promise<BackfillAnswer> {
-  const backfill = await requireOne(parts, told);
-  try {
-    return await answerOne(parts, await work(backfill, adminOf(parts, told.operator).who));
-  } catch (cause) {
-    if (!(cause instanceof BackfillRefusal)) throw cause;
-    throw new ConsoleError("bellhop.console.Conflict", { message: cause.message, cause });
-  }
-}
-
 /** Initial loads as sessions: their progress, what is missing, and the operator's signature. */
 export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
@@ -84,12 +69,12 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
       return { items, nextCursor: cursorOf(next) };
     });
   });
-  addChange(scope, parts, "sign-backfills", `${one}/sign`, ["hash"], (told) => {
+  addChange(scope, parts, "sign-backfills", `${one}/sign`, ["hash"], async (told) => {
     const hash = told.body.requiredText("hash", HASH_CHARACTERS);
-    return change(parts, told, (backfill, who) => countersignBackfill(pool, backfill, hash, who));
+    return answerOne(parts, await countersignBackfill(pool, await requireOne(parts, told), hash, told.who));
   });
-  addChange(scope, parts, "sign-backfills", `${one}/abandon`, ["why"], (told) => {
+  addChange(scope, parts, "sign-backfills", `${one}/abandon`, ["why"], async (told) => {
     const why = told.body.requiredText("why", WHY_CHARACTERS_MAX);
-    return change(parts, told, (backfill, who) => abandonBackfill(pool, backfill, why, who));
+    return answerOne(parts, await abandonBackfill(pool, await requireOne(parts, told), why, told.who));
   });
 }

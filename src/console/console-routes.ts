@@ -7,7 +7,7 @@ import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
 import { type Paging, readPaging } from "../query/page-cursors.ts";
-import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
+import { adminOf, type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import { CONSOLE_API, operatorOf, requireCsrfToken, requireOwnOrigin } from "./guard.ts";
 import { JsonBody } from "./json-body.ts";
 
@@ -29,6 +29,8 @@ export interface Asked {
 export interface Told {
   readonly body: JsonBody;
   readonly operator: OperatorSession;
+  /** The operator as the actor, for the audit. */
+  readonly who: string;
   readonly named: Readonly<Record<string, string>>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -87,7 +89,8 @@ export function addChange(
       const body = await receiveJson(parts, request, FORM_BYTES_MAX, fields);
       const named = request.params as Record<string, string>;
       const operator = operatorOf(request);
-      const answer = await parts.questions.run(() => change({ body, operator, named, request, reply }));
+      const { who } = adminOf(parts, operator);
+      const answer = await parts.questions.run(() => change({ body, operator, who, named, request, reply }));
       return sendAnswer(reply, answer ?? { done: true });
     },
   );

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AuthInputError } from "../identity/admin.ts";
 import { findSession, isCsrfTokenOf, type OperatorSession } from "../identity/operators.ts";
 import { isAllowed, leastRoleFor, type Permission } from "../identity/roles.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { ConflictError, InputError, NotFoundError } from "../platform/errors/operator-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { BuiltFiles } from "../platform/http/built-files.ts";
 import { sendError } from "../platform/http/error-body.ts";
@@ -171,11 +171,16 @@ export function renderConsoleError(error: unknown, _request: FastifyRequest, rep
   sendError(reply, refusal);
 }
 
+const REFUSALS = [
+  [InputError, "bellhop.console.InvalidInput"],
+  [NotFoundError, "bellhop.console.NotFound"],
+  [ConflictError, "bellhop.console.Conflict"],
+] as const;
+
 function asConsoleError(error: unknown): ConsoleError | undefined {
   if (error instanceof ConsoleError) return error;
-  if (error instanceof AuthInputError) {
-    return new ConsoleError("bellhop.console.InvalidInput", { message: error.message, cause: error });
-  }
+  for (const [kind, code] of REFUSALS)
+    if (error instanceof kind) return new ConsoleError(code, { message: error.message, cause: error });
   if (error instanceof SemaphoreFull) {
     return new ConsoleError("bellhop.console.Busy", { cause: error, retryAfterSeconds: BUSY_RETRY_SECONDS });
   }

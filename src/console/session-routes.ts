@@ -15,7 +15,6 @@ import { SignOnRefused, signOn } from "../identity/single-sign-on.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "./answers.ts";
 import {
-  adminOf,
   type ConsoleParts,
   cookieOf,
   endedCookieOf,
@@ -100,10 +99,9 @@ async function requirePassword(parts: ConsoleParts, { body, operator, request }:
 }
 
 async function changePassword(parts: ConsoleParts, version: string, told: Told): Promise<SessionAnswer> {
-  const { body, operator } = told;
+  const { body, operator, who } = told;
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
   await requirePassword(parts, told);
-  const { who } = adminOf(parts, operator);
   await setOperatorPassword({ pool: parts.context.pool, who }, operator.name, password, operator.id);
   return describe(parts, version, operator);
 }
@@ -118,9 +116,8 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
     { config: { permission: "public" }, onRequest: async (request) => requireOwnOrigin(parts, request) },
     (request, reply) => answerLogin(parts, version, request, reply),
   );
-  addChange(scope, parts, "own-account", "logout", [], async ({ operator, reply }) => {
+  addChange(scope, parts, "own-account", "logout", [], async ({ operator, who, reply }) => {
     await closeSession(parts.context.pool, operator.id);
-    const { who } = adminOf(parts, operator);
     await recordAudit(parts.context.pool, { who, what: "log-out" });
     reply.header("set-cookie", endedCookieOf(requireCookie(parts)));
     return undefined;
@@ -149,21 +146,27 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
       const { name } = told.operator;
       const waitSeconds = login.limiter.takeCode(name);
       if (waitSeconds > 0) throw tooManyAttempts(waitSeconds);
-      const { who } = adminOf(parts, told.operator);
       const code = told.body.requiredText("code", CODE_CHARACTERS_MAX);
-      const recoveryCodes = await confirmTotp(login, who, told.operator, code);
+      const recoveryCodes = await confirmTotp(login, told.who, told.operator, code);
       login.limiter.forgetCodes(name);
       return { recoveryCodes };
     },
   );
-  addChange(scope, parts, "own-account", "totp/disable", ["code"], async ({ body, operator, request }) => {
-    const { pool, clientAddress } = parts.context;
-    const code = body.requiredText("code", CODE_CHARACTERS_MAX);
-    const known = await confirmCode(login, clientAddress(request.raw), operator.name, code);
-    if (known === "wrong") throw new ConsoleError("bellhop.console.CodeWrong");
-    if (known !== "right") throw tooManyAttempts(known.waitSeconds);
-    await resetTotp({ pool, who: adminOf(parts, operator).who }, operator.name, operator.id);
-  });
+  addChange(
+    scope,
+    parts,
+    "own-account",
+    "totp/disable",
+    ["code"],
+    async ({ body, operator, who, request }) => {
+      const { pool, clientAddress } = parts.context;
+      const code = body.requiredText("code", CODE_CHARACTERS_MAX);
+      const known = await confirmCode(login, clientAddress(request.raw), operator.name, code);
+      if (known === "wrong") throw new ConsoleError("bellhop.console.CodeWrong");
+      if (known !== "right") throw tooManyAttempts(known.waitSeconds);
+      await resetTotp({ pool, who }, operator.name, operator.id);
+    },
+  );
 }
 
 /** Single sign-on: to the provider, and back from it. Whatever goes wrong leads to the login page, which has the words for it. */

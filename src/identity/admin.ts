@@ -1,4 +1,4 @@
-import { OperatorError } from "../platform/errors/operator-error.ts";
+import { InputError } from "../platform/errors/operator-error.ts";
 import type { AuthInternals } from "./authenticator.ts";
 
 /** Somebody who may manage clients, keys and tokens: a command, or later the console. */
@@ -8,8 +8,7 @@ export interface AuthAdmin {
   readonly who: string;
 }
 
-/** What was asked for cannot be done; the message tells the operator why and what can. */
-export class AuthInputError extends OperatorError {}
+export class AuthInputError extends InputError {}
 
 /** Throws AuthInputError with what is asked for, unless it is met. */
 export function demand(isMet: boolean, message: string): asserts isMet {

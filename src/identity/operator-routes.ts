@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { OperatorPasswordAnswer } from "../console/answers.ts";
-import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { AuthInputError } from "./admin.ts";
@@ -32,10 +32,6 @@ function givenGrants({ body, operator }: Told): string[] {
 /** The operators, and what an admin does with them; one who sees more than the admin does not exist for the admin. */
 export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  const operatorAdminOf = (told: Pick<Told, "operator">): OperatorAdmin => ({
-    pool,
-    who: adminOf(parts, told.operator).who,
-  });
   /** An OperatorsAnswer; JSON writes its instants as texts. */
   const describe = async ({ operator }: Pick<Told, "operator">) => ({
     items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
@@ -49,7 +45,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     const email = told.body.text("email", EMAIL_CHARACTERS_MAX);
     const password = email === undefined ? newPassword() : null;
     const rights = { role, grants: givenGrants(told), email };
-    await createOperator(operatorAdminOf(told), name, password ?? undefined, rights);
+    await createOperator({ pool, who: told.who }, name, password ?? undefined, rights);
     return { name, password } satisfies OperatorPasswordAnswer;
   });
   /** A change of another operator: nobody locks themselves out. */
@@ -67,7 +63,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
         throw new ConsoleError("bellhop.console.Conflict", {
           message: "Nobody changes their own account here: ask another admin, or use `bellhop operator`.",
         });
-      return (await work(operatorAdminOf(told), found.name, told)) ?? describe(told);
+      return (await work({ pool, who: told.who }, found.name, told)) ?? describe(told);
     });
   change("set", ["role", "grants"], (admin, name, told) => {
     const role = told.body.text("role");

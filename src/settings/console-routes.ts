@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
-import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
 import type { JsonBody } from "../console/json-body.ts";
@@ -8,7 +8,6 @@ import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { changeSetting } from "./change-setting.ts";
 import { settingsOfClient } from "./property-settings.ts";
-import { SettingInputError } from "./setting-values.ts";
 import { type ClientStatus, changeMapping, listStatuses } from "./status-mapping.ts";
 
 const CODE_CHARACTERS_MAX = 128;
@@ -70,7 +69,7 @@ async function answerSetting(
   kind: "set" | "unset",
   told: Told,
 ): Promise<SettingsAnswer> {
-  const { body, operator } = told;
+  const { body, operator, who } = told;
   const of = {
     clientCode: body.requiredText("clientCode", CODE_CHARACTERS_MAX),
     propertyCode: body.text("propertyCode", CODE_CHARACTERS_MAX) ?? null,
@@ -78,13 +77,7 @@ async function answerSetting(
   };
   requireInScope(operator, of.clientCode, of.propertyCode);
   const value = kind === "set" ? body.requiredText("value") : undefined;
-  const { who } = adminOf(parts, operator);
-  try {
-    await changeSetting(parts.context.pool, who, of, value);
-  } catch (cause) {
-    if (!(cause instanceof SettingInputError)) throw cause;
-    throw new ConsoleError("bellhop.console.InvalidInput", { message: cause.message, cause });
-  }
+  await changeSetting(parts.context.pool, who, of, value);
   return describeSettings(parts, of.clientCode, of.propertyCode);
 }
 
@@ -104,9 +97,8 @@ function statusOf(body: JsonBody): ClientStatus {
 async function answerStatus(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<StatusesAnswer> {
   const of = statusOf(told.body);
   requireInScope(told.operator, of.clientCode, null);
-  const { who } = adminOf(parts, told.operator);
   const deducts = kind === "set" ? told.body.requiredFlag("deducts") : undefined;
-  await changeMapping(parts.context.pool, who, of, deducts);
+  await changeMapping(parts.context.pool, told.who, of, deducts);
   return describeStatuses(parts, of.clientCode);
 }
 

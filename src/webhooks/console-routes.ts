@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import type { OperatorSession } from "../identity/operators.ts";
@@ -16,25 +16,10 @@ import {
   type WebhookAdmin,
 } from "./administration.ts";
 import { findEndpoint, listEndpoints } from "./endpoint.ts";
-import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { listAttempts, listDeadLetters } from "./queue.ts";
 
 const LISTED_MAX = 100;
 const CREATE_FIELDS = ["clientId", "url", "description", "events", "resource", "clientCode", "propertyCode"];
-
-/** The result, or one of the console's errors. */
-async function orConsoleError<Result>(work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (cause) {
-    const { message } = cause as Error;
-    if (cause instanceof WebhookNotFound)
-      throw new ConsoleError("bellhop.console.NotFound", { message, cause });
-    if (cause instanceof WebhookInputError)
-      throw new ConsoleError("bellhop.console.InvalidInput", { message, cause });
-    throw cause;
-  }
-}
 
 /** A client outside the operator's scope, and what belongs to it, do not exist. */
 async function requireClient(
@@ -48,7 +33,7 @@ async function requireClient(
 }
 
 async function requireEndpoint(pool: pg.Pool, operator: OperatorSession, endpointId: string) {
-  const endpoint = await orConsoleError(findEndpoint(pool, null, endpointId));
+  const endpoint = await findEndpoint(pool, null, endpointId);
   await requireClient(pool, operator, endpoint.clientId, "There is no webhook endpoint with this id.");
   return endpoint;
 }
@@ -102,10 +87,9 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (told) => {
       const { endpointId } = told.named;
       if (endpointId !== undefined) await requireEndpoint(pool, told.operator, endpointId);
-      const { who, internals } = adminOf(parts, told.operator);
-      const { sealer } = internals;
-      const admin = { pool, who, clientId: null, sealer, rules: parts.webhookRules };
-      return orConsoleError(work(admin, told, endpointId ?? ""));
+      const { sealer } = parts.internals;
+      const admin = { pool, who: told.who, clientId: null, sealer, rules: parts.webhookRules };
+      return work(admin, told, endpointId ?? "");
     });
   /** A change that answers the endpoint as it then is. */
   const change = (verb: string, fields: readonly string[], work: Parameters<typeof add>[2]) =>

@@ -1,13 +1,13 @@
 import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
-import { OperatorError } from "../platform/errors/operator-error.ts";
+import { InputError, NotFoundError } from "../platform/errors/operator-error.ts";
 import type { AddressRules } from "./address-rules.ts";
 
 /** A setting or argument that cannot be; the message says why, and what can. */
-export class WebhookInputError extends OperatorError {}
+export class WebhookInputError extends InputError {}
 
 /** There is no such endpoint or message, or it is another client's. */
-export class WebhookNotFound extends OperatorError {}
+export class WebhookNotFound extends NotFoundError {}
 
 const URL_CHARACTERS_MAX = 2_048;
 /** Below it are services for which an HTTP request is harmful, such as mail. */

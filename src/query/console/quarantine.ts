@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../../console/answers.ts";
-import { adminOf, type ConsoleParts } from "../../console/console-parts.ts";
+import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import type { Scope } from "../../identity/scope.ts";
@@ -140,7 +140,7 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
     throw new ConsoleError("bellhop.console.Conflict", { message });
   }
   const { requestId, index, clientCode, propertyCode } = item;
-  const { who } = adminOf(parts, told.operator);
+  const { who } = told;
   const target = { kind, operator: who, bucket, resource: resourceLetter, requestId, index } as const;
   const entryId = await context.acceptLog.appendResolution(target);
   await recordAudit(context.pool, {
