@@ -9,15 +9,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import scalar from "@scalar/fastify-api-reference";
 import fastify from "fastify";
 import MiniSearch from "minisearch";
-import {
-  API_PATH,
-  DECISIONS_PATH,
-  findFiles,
-  type Page,
-  readContents,
-  readText,
-  relativeAddress,
-} from "./contents.ts";
+import { API_PATH, findFiles, type Page, readContents, readText, relativeAddress } from "./contents.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { renderPage, type Site } from "./page.ts";
 import { SEARCH_OPTIONS, type SearchEntry } from "./search-options.ts";
@@ -29,7 +21,7 @@ interface ApiDocument {
   >;
 }
 
-/** Tables of measurements are long; their first words say what they are about. */
+/** Limits the size of the search index: the first words of a long table are enough. */
 const TEXT_CHARACTERS_MAX = 4_000;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -38,7 +30,7 @@ const out = resolve(import.meta.dirname, values.out);
 const sections = readContents();
 const pages = sections.flatMap((section) => section.pages);
 const api = JSON.parse(readText("docs/openapi.json")) as ApiDocument;
-const pictures = findFiles("docs/**/*.{webp,png,svg}");
+const pictures = findFiles("docs/{console,simulator}/**/*.{webp,png,svg}");
 const served = new Map<string, string>([
   ...pages.map(({ file, path }) => [file, path] as const),
   ...pictures.map((file) => [file, file] as const),
@@ -77,18 +69,16 @@ function fileOf({ path }: Page): string {
   return `${path.replace(/^docs\/?/, "") || "index"}.html`;
 }
 
-/** Operations of the API are found beside the parts of pages; decision records are not. */
+/** The sections of every page, and the operations of the API. */
 function searchEntries(): SearchEntry[] {
-  const ofPages = rendered
-    .filter(({ page }) => !page.path.startsWith(DECISIONS_PATH))
-    .flatMap(({ page, parts }) =>
-      parts.map(({ heading, text }) => ({
-        id: heading.level === 1 ? page.path : `${page.path}#${heading.id}`,
-        page: page.label,
-        heading: heading.text,
-        text: text.slice(0, TEXT_CHARACTERS_MAX),
-      })),
-    );
+  const ofPages = rendered.flatMap(({ page, parts }) =>
+    parts.map(({ heading, text }) => ({
+      id: heading.level === 1 ? page.path : `${page.path}#${heading.id}`,
+      page: page.label,
+      heading: heading.text,
+      text: text.slice(0, TEXT_CHARACTERS_MAX),
+    })),
+  );
   const ofApi = Object.entries(api.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, { operationId, summary }]) => ({
       id: `${API_PATH}#${operationId}`,

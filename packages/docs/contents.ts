@@ -19,8 +19,6 @@ type Entry = readonly [file: string, label: string, path?: string];
 
 export const START_PATH = "docs";
 export const API_PATH = "docs/api";
-/** Decision records: published for engineers, listed on their own pages only, not in the search. */
-export const DECISIONS_PATH = "docs/decisions";
 const ROOT = new URL("../../", import.meta.url);
 
 /** The navigation. `rest` adds the files that no entry names, under their own titles. */
@@ -34,8 +32,8 @@ const SECTIONS: readonly {
     entries: [
       ["docs/README.md", "Overview", START_PATH],
       ["docs/guides/quickstart.md", "Quickstart"],
-      ["docs/glossary.md", "Words"],
-      ["docs/guarantees.md", "What is guaranteed"],
+      ["docs/glossary.md", "Glossary"],
+      ["docs/guarantees.md", "Guarantees"],
     ],
   },
   {
@@ -47,11 +45,11 @@ const SECTIONS: readonly {
       ["docs/guides/shares.md", "Shares"],
       ["docs/guides/cancellations.md", "Cancellations"],
       ["docs/guides/retries.md", "Retries and idempotency"],
-      ["docs/guides/outcomes.md", "Reading outcomes"],
-      ["docs/guides/cold-start.md", "Cold start"],
-      ["docs/guides/changes.md", "Changes and webhooks"],
+      ["docs/guides/outcomes.md", "Outcomes"],
+      ["docs/guides/cold-start.md", "Initial load"],
+      ["docs/guides/changes.md", "Change feed and webhooks"],
       ["docs/guides/going-live.md", "Going live"],
-      ["examples/pms-adapter/README.md", "A whole adapter", "docs/guides/pms-adapter"],
+      ["examples/pms-adapter/README.md", "Example: PMS adapter", "docs/guides/pms-adapter"],
     ],
     rest: "docs/guides/*.md",
   },
@@ -59,21 +57,21 @@ const SECTIONS: readonly {
     title: "Reference",
     entries: [
       ["", "API reference", API_PATH],
-      ["docs/contract.md", "The contract"],
-      ["docs/records.md", "Records, field by field"],
+      ["docs/contract.md", "API conventions"],
+      ["docs/records.md", "Field reference"],
       ["docs/errors.md", "Errors"],
       ["docs/authentication.md", "Authentication"],
-      ["docs/reading.md", "Reading back"],
+      ["docs/reading.md", "Reading data"],
       ["docs/changes.md", "Change feed"],
       ["docs/webhooks.md", "Webhooks"],
-      ["docs/backfill.md", "Backfill"],
+      ["docs/backfill.md", "Backfills"],
       ["docs/insight.md", "Insight"],
       ["docs/analytics.md", "SQL views"],
       ["packages/client/README.md", "TypeScript client", "docs/client"],
-      ["docs/sending.md", "Sending from a shell"],
+      ["docs/sending.md", "Command-line client"],
       ["docs/certification.md", "Certification"],
       ["docs/simulator.md", "Simulator"],
-      ["docs/versioning.md", "Versions and migration"],
+      ["docs/versioning.md", "API versions"],
     ],
     rest: "docs/*.md",
   },
@@ -81,26 +79,19 @@ const SECTIONS: readonly {
     title: "Operate",
     entries: [
       ["docs/operations.md", "Operations"],
-      ["docs/operators.md", "Operators"],
+      ["docs/operators.md", "Operator accounts"],
       ["docs/deployment.md", "Deployment"],
-      ["docs/configuration.md", "Settings"],
-      ["docs/backup.md", "Backup"],
-      ["docs/retention.md", "Retention"],
+      ["docs/configuration.md", "Configuration"],
+      ["docs/backup.md", "Backup and restore"],
+      ["docs/retention.md", "Data retention"],
       ["docs/telemetry.md", "Telemetry"],
       ["docs/upgrades.md", "Upgrades"],
       ["CHANGELOG.md", "Changelog", "docs/changelog"],
-      ["docs/console.md", "The console"],
+      ["docs/console.md", "Console"],
       ["docs/security.md", "Security"],
       ["docs/privacy.md", "Privacy"],
-      ["docs/scale.md", "Scale"],
-      ["docs/measurements.md", "Measurements"],
-      ["docs/conformance.md", "Conformance"],
+      ["docs/scale.md", "Capacity and scaling"],
     ],
-  },
-  {
-    title: "Decisions",
-    entries: [["docs/decisions/README.md", "All decisions", DECISIONS_PATH]],
-    rest: "docs/decisions/*.md",
   },
 ];
 

@@ -1,11 +1,4 @@
-import {
-  API_PATH,
-  DECISIONS_PATH,
-  type Page,
-  relativeAddress,
-  type Section,
-  START_PATH,
-} from "./contents.ts";
+import { API_PATH, type Page, relativeAddress, type Section, START_PATH } from "./contents.ts";
 import { type Heading, escapeHtml as text } from "./markdown.ts";
 
 export interface Site {
@@ -70,8 +63,7 @@ function cut(summary: string): string {
 function contentsOf(page: Page, sections: readonly Section[]): string {
   return sections
     .map(({ title, pages }) => {
-      const isOpen = pages[0]?.path !== DECISIONS_PATH || page.path.startsWith(DECISIONS_PATH);
-      const links = (isOpen ? pages : pages.slice(0, 1)).map(({ path, label }) => {
+      const links = pages.map(({ path, label }) => {
         const current = path === page.path ? ` aria-current="page"` : "";
         return `<li><a href="${relativeAddress(page.path, path)}"${current}>${text(label)}</a></li>`;
       });

@@ -7,7 +7,7 @@ import type { ConsoleFixture } from "./console-fixture.ts";
 /** Between them they have all that a page can have: programs as tabs, pictures, tables with and without heads, Scalar. */
 const PAGES = ["", "/guides/shares", "/console", "/records", "/api"];
 /** Those with what could be wider than a phone: tables of fields, pictures, long lines, the API reference. */
-const WIDE_PAGES = [...PAGES, "/errors", "/decisions/0004-threads"];
+const WIDE_PAGES = [...PAGES, "/errors", "/security"];
 const PHONE = { width: 390, height: 844 };
 
 export const describeDocumentation = ({ service, inWindow: inAnyWindow }: ConsoleFixture) =>

@@ -153,7 +153,7 @@ describe("the bearer check", () => {
       403,
       "expired",
     );
-    // 30 s is the most that clocks may differ by (RFC 8725 and docs/conformance.md).
+    // 30 s is the most that clocks may differ by (RFC 8725 and docs/internal/conformance.md).
     assert.equal(await statusWith(node.url, await make({ nbf: now() + 31 })), 403, "not yet valid");
     assert.equal(await statusWith(node.url, await make({ iat: now() + 31 })), 403, "dated in the future");
     assert.equal(

@@ -18,9 +18,9 @@ interface SpecifiedField {
   readonly nullable: boolean;
 }
 
-/** The specification's fields, from the list of docs/conformance.md. */
+/** The specification's fields, from the list of docs/internal/conformance.md. */
 async function readSpecifiedFields(): Promise<SpecifiedField[]> {
-  const document = await readDocument("conformance.md");
+  const document = await readDocument("internal/conformance.md");
   const [, section] =
     /<!-- checked: specification-fields -->([\s\S]*?)<!-- end -->/.exec(document) ?? assert.fail("no list");
   return [...String(section).matchAll(/^\| 2\.\d `(\w+)`(?: `([^`]+)`)? \| (.+) \|$/gm)].flatMap((row) =>
@@ -99,7 +99,7 @@ test("every field of the specification is checked under its name, with its type 
   assert.deepEqual(
     RESOURCES.map((resource) => specified.filter((field) => field.resource === resource).length),
     [21, 64, 38],
-    "the list of docs/conformance.md has every row of the specification's tables",
+    "the list of docs/internal/conformance.md has every row of the specification's tables",
   );
   for (const field of specified) {
     const { fieldKind, nullable } = fieldOf(field);

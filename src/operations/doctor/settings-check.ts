@@ -53,7 +53,7 @@ function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
 }
 
 const MIB = 1_048_576;
-/** Measured under full load (docs/measurements.md): what a process holds beside its bodies, and each of its threads. */
+/** Measured under full load (docs/internal/measurements.md): what a process holds beside its bodies, and each of its threads. */
 const PROCESS_BYTES = 120 * MIB;
 const THREAD_BYTES = 45 * MIB;
 const EMBEDDED_POSTGRES_BYTES = 400 * MIB;
