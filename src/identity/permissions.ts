@@ -25,7 +25,7 @@ export function hasScope(principal: Principal, scope: string): boolean {
   return principal.scopes.has(scope);
 }
 
-/** What a token can allow, each named after the resource it opens (contract: "Who may push what"). */
+/** What a token can allow, each named after the resource it opens (docs/contract.md, "Authorisation"). */
 export const TOKEN_SCOPES = [
   "inventories:write",
   "reservations:write",
