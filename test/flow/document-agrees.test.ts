@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { OpenApiDocument, Operation, Schema } from "../../src/platform/http/openapi/model.ts";
 import { assertDocumented, errorsOf } from "../support/openapi.ts";
-import { groupRecord } from "../support/records.ts";
+import { groupRecord, reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
 const FORM = "application/x-www-form-urlencoded";
@@ -13,6 +13,7 @@ const manifest = (expectedRecords: unknown) => ({
   propertyCode: "PARIS01",
   resources: [{ ...RANGE, expectedRecords }],
 });
+const sharedWith = (sharer: object) => reservationRecord({ sharers: ["R-48214", sharer] });
 /** 200 characters of two UTF-16 code units each. */
 const ASTRAL = "\u{1F6CE}".repeat(200);
 
@@ -36,6 +37,8 @@ const REQUESTS: readonly (readonly [string, string, unknown, "accepted" | "refus
   ["an unknown field", "groups", [groupRecord({ more: { deep: ["a", null] } })], "accepted"],
   ["NUL in an unknown field", "groups", [groupRecord({ more: { deep: ["a\0"] } })], "refused"],
   ["NUL in its name", "groups", [groupRecord({ more: { "a\0": 1 } })], "refused"],
+  ["NUL in what describes a sharer", "reservations", [sharedWith({ name: "a\0" })], "refused"],
+  ["an object that describes a sharer", "reservations", [sharedWith({ name: ["a"] })], "accepted"],
   ["constructor as a name", "groups", [groupRecord({ more: { constructor: 1 } })], "refused"],
 ];
 

@@ -353,7 +353,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   },
   "code-or-object": {
     reference: `text of at most ${CODE_CHARACTERS_MAX} characters, or object`,
-    openApi: () => ({ anyOf: [CODE_SCHEMA, { type: "object", additionalProperties: true }] }),
+    openApi: () => ({ anyOf: [CODE_SCHEMA, { type: "object" }] }),
     check: (value, found) => {
       if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
       else if (!isObject(value)) wrongType("a text or an object", value, found);

@@ -72,7 +72,7 @@ function formOf(
           required,
           properties: { ...properties, ...CREDENTIALS },
           // Unknown parameters are ignored (RFC 6749 section 3.2), but none is sent twice.
-          additionalProperties: { type: "string" },
+          patternProperties: { "^": { type: "string" } },
         },
         examples: { form: { value } },
       },

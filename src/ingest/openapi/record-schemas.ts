@@ -43,6 +43,15 @@ const FIELD_NAMES: Schema = {
   pattern: "^(?!(__proto__|constructor|prototype)$)[^\\u0000]*$",
 };
 
+/**
+ * The fields of an object, unknown ones too. Known ones are what any field may be besides, so `patternProperties` says what
+ * `additionalProperties` would: generators of clients fail on a type that names itself there, and read no patterns.
+ */
+const ANY_FIELDS: Schema = {
+  propertyNames: FIELD_NAMES,
+  patternProperties: { "^": schemaOf("UnknownField") },
+};
+
 /** What a field may hold that this version does not know. */
 const UNKNOWN_FIELD: Schema = {
   description: "A field that this version does not know. It is stored and returned verbatim.",
@@ -50,7 +59,7 @@ const UNKNOWN_FIELD: Schema = {
     { type: ["null", "boolean", "number"] },
     { type: "string", maxLength: 8_388_608, pattern: "^[^\\u0000]*$" },
     { type: "array", maxItems: 250_000, items: schemaOf("UnknownField") },
-    { type: "object", propertyNames: FIELD_NAMES, additionalProperties: schemaOf("UnknownField") },
+    { type: "object", ...ANY_FIELDS },
   ],
 };
 
@@ -85,12 +94,7 @@ class Hoist {
         this.#field(`${name}.${field}`, type),
       ]),
     );
-    const component = {
-      ...schema,
-      properties,
-      propertyNames: FIELD_NAMES,
-      additionalProperties: schemaOf("UnknownField"),
-    };
+    const component = { ...schema, properties, ...ANY_FIELDS };
     const known = this.components[name];
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component))
       throw new Error(`Two different shapes are named ${name}.`);

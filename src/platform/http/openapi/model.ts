@@ -9,6 +9,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
   readonly propertyNames?: Schema;
   readonly maxProperties?: number;
   readonly items?: Schema;
