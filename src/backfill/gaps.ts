@@ -13,7 +13,7 @@ import {
 } from "../platform/http/position.ts";
 import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
-import { forEachResource } from "../query/version-statement.ts";
+import { readForEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import type { ResourceTally, Tally } from "./tally.ts";
 
@@ -174,20 +174,7 @@ const findFailing = namedStatement(
   limit $6`,
 );
 const readFailed = readStatement(new URL("./sql/read-failed-records.sql", import.meta.url));
-/**
- * The places, from 1, of the keys $3 with a version in the property $2 of the bucket $1 that was received after the request of the
- * same place in $4, up to $5. Written for reservations: forEachResource replaces the table.
- */
-const findFixed = forEachResource(
-  namedStatement(
-    "find-fixed",
-    `select distinct failed.place::integer as place
-  from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, place)
-  join bellhop_state.reservation_version as version
-    on version.bucket = $1::smallint and version.property_id = $2 and version.key = failed.key
-      and version.request_id > failed.request_id and version.request_id <= $5::uuid`,
-  ),
-);
+const findFixed = readForEachResource(new URL("./sql/find-fixed.sql", import.meta.url));
 
 /** Of each a full batch may be rejected: some 80,000 small objects. */
 const REQUESTS_AT_ONCE = 8;

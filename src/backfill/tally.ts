@@ -7,12 +7,12 @@ import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { loadRecords } from "../query/load-records.ts";
-import { forEachResource } from "../query/version-statement.ts";
+import { readForEachResource } from "../query/version-statement.ts";
 import type { Backfill, ManifestResource } from "./backfill.ts";
 
 const READ_SUMS = readStatement(new URL("./sql/read-sums.sql", import.meta.url));
-const COUNT_KEYS = forEachResource(readStatement(new URL("./sql/count-keys.sql", import.meta.url)));
-const FIND_COPIES = forEachResource(readStatement(new URL("./sql/find-copies.sql", import.meta.url)));
+const COUNT_KEYS = readForEachResource(new URL("./sql/count-keys.sql", import.meta.url));
+const FIND_COPIES = readForEachResource(new URL("./sql/find-copies.sql", import.meta.url));
 
 /** Requests whose layouts are in memory at once: of full batches 5 MB. */
 const REQUESTS_AT_ONCE = 64;

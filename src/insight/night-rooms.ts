@@ -3,9 +3,9 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import * as field from "./fields.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import { type InsightProperty, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
-import { composeStatement, sumEntries } from "./statements.ts";
+import { sumEntries } from "./statements.ts";
 
-const readSettled = composeStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url), {
+const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url), {
   moment: "night",
   "of-short-ones": "",
 });
@@ -40,7 +40,7 @@ export async function readSettledRooms(
   return requireFewRows(rows, range);
 }
 
-const readNight = composeStatement(new URL("./sql/read-night-reservations.sql", import.meta.url), {
+const readNight = readStatement(new URL("./sql/read-night-reservations.sql", import.meta.url), {
   "of-short-ones": "",
 });
 const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql", import.meta.url));

@@ -8,12 +8,11 @@ import { withTransaction } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { readSegmentProgress } from "./packed-books.ts";
 import type { InsightProperty } from "./question.ts";
-import { composeStatement } from "./statements.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
-const packNights = composeStatement(new URL("./sql/pack-nights.sql", import.meta.url));
+const packNights = readStatement(new URL("./sql/pack-nights.sql", import.meta.url));
 const mergeSegments = readStatement(new URL("./sql/merge-segments.sql", import.meta.url));
 /** Notes that the property $2 is packed up to $3; nothing where it is already. */
 const writeSegmentProgress = namedStatement(

@@ -228,14 +228,6 @@ export const readSegmentProgress = namedStatement(
   "read-segment-progress",
   `select received_up_to::text as received_up_to from bellhop_state.ledger_segment_progress where bucket = $1 and property_id = $2`,
 );
-/** The segments of the property $2 with entries that may have a night from $3 to $4: an index scan of the primary key. */
-const READ_SEGMENTS = namedStatement(
-  "read-segments",
-  `select packed
-  from bellhop_state.ledger_segment
-  where bucket = $1 and property_id = $2
-    and quarter between date_trunc('quarter', $3::date - interval '30 days')::date and $4::date`,
-).text;
 /** What stands in the part `changes-of-books`. */
 export const CHANGES_TEXTS = { moment: "night", "of-short-ones": "and received_at > $10" };
 const readCellsOf = composeVariants(new URL("./sql/read-cells.sql", import.meta.url));
@@ -319,9 +311,11 @@ async function addSegments(
 ): Promise<void> {
   const upTo = asOf === null ? Number.POSITIVE_INFINITY : packedInstant(asOf);
   const cellsOf = new DimensionCells(cells);
-  // COPY takes no parameters: these are whole numbers and dates.
-  const values = [property.bucket, property.propertyId, `'${window.first}'`, `'${window.last}'`];
-  const select = READ_SEGMENTS.replace(/\$(\d)/g, (_, place: string) => String(values[Number(place) - 1]));
+  // The segments with entries that may have one of these nights: an index scan of the primary key. COPY takes no parameters: these are
+  // whole numbers and dates.
+  const select = `select packed from bellhop_state.ledger_segment
+    where bucket = ${property.bucket} and property_id = ${property.propertyId}
+      and quarter between date_trunc('quarter', date '${window.first}' - interval '30 days')::date and '${window.last}'`;
   await copyValuesOut(client, `copy (${select}) to stdout (format binary)`, (pack) =>
     changes.addPack(pack, TIME_AT[clock], upTo, cellsOf),
   );

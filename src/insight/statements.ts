@@ -1,32 +1,8 @@
 import type pg from "pg";
 import { statementOfBucket } from "../platform/db/dialect.ts";
-import { readStatement, type Statement } from "../platform/db/statement.ts";
+import { readStatement, type Statement, type Texts } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Clock, Grouping } from "./question.ts";
-
-/** Texts by the names under which statements have them, as `{name}`. */
-type Texts = Readonly<Record<string, string>>;
-
-/** Of the ledger itself, and no insight's. */
-const RUNS_OF_DELTA = "runs-of-delta";
-
-function partNamed(name: string): string {
-  const folder = name === RUNS_OF_DELTA ? "../apply/ledger/sql" : "./sql/parts";
-  return `\n${readStatement(new URL(`${folder}/${name}.sql`, import.meta.url)).text}`;
-}
-
-function compose(text: string, texts: Texts): string {
-  const pieces = text.split(/\{([a-z-]+)\}/);
-  return pieces
-    .map((piece, at) => (at % 2 === 0 ? piece : (texts[piece] ?? compose(partNamed(piece), texts))))
-    .join("");
-}
-
-/** Reads a statement in which each `{name}` stands for a text that is given, or for a part of `sql/parts`. */
-export function composeStatement(url: URL, texts: Texts = {}): Statement {
-  const { name, text } = readStatement(url);
-  return { name, text: compose(text, texts) };
-}
 
 /** The column of each grouping: `{unit}`. */
 const UNITS: Readonly<Record<Grouping, string>> = {
@@ -53,7 +29,7 @@ export function composeVariants(
     const key = `${by}-${clock}`;
     let variant = variants.get(key);
     if (variant === undefined) {
-      const { name, text } = composeStatement(url, { ...texts, unit: UNITS[by], time: TIMES[clock] });
+      const { name, text } = readStatement(url, { ...texts, unit: UNITS[by], time: TIMES[clock] });
       variant = { name: `${name}-${key}`, text };
       variants.set(key, variant);
     }

@@ -17,12 +17,12 @@ import { type Scan, scanPage } from "./bounded-scan.ts";
 import { isNoLongerKept, loadRecords } from "./load-records.ts";
 import { outcomeName } from "./outcome.ts";
 import type { Property } from "./property.ts";
-import { forEachResource } from "./version-statement.ts";
+import { readForEachResource } from "./version-statement.ts";
 
 const currentByKey = readStatement(new URL("./sql/read-current-by-key.sql", import.meta.url));
 const currentByDate = readStatement(new URL("./sql/read-current-by-date.sql", import.meta.url));
-const asOfByKey = forEachResource(readStatement(new URL("./sql/read-as-of.sql", import.meta.url)));
-const readHistory = forEachResource(readStatement(new URL("./sql/read-history.sql", import.meta.url)));
+const asOfByKey = readForEachResource(new URL("./sql/read-as-of.sql", import.meta.url));
+const readHistory = readForEachResource(new URL("./sql/read-history.sql", import.meta.url));
 
 /** Which records of a property are wanted. Dates are inclusive. */
 export interface RecordFilter {

@@ -100,11 +100,7 @@ function withoutLogWriterRule(): void {
   rewrite({
     "read-backlog": (asked) => ({
       ...asked,
-      text: replaced(
-        asked.text,
-        "where passed.bucket = owned.bucket and passed.log_writer_id = log writer.log_writer_id",
-        "where passed.bucket = owned.bucket",
-      ),
+      text: replaced(asked.text, " and passed.log_writer_id = log_writer.log_writer_id", ""),
     }),
   });
 }

@@ -3,9 +3,6 @@
 -- by receipt. (The length of a body stands in its row; reading it does not read the body.)
 -- Parts in log writers of backfills yield for $5 milliseconds after their receipt: they come only where nothing else is waiting, and
 -- then up to about $6 records. Within a log writer those that yield are the last, so what comes is the beginning of each log writer.
--- The log writer is compared together with the id, and sorted by, so that only the primary key serves. Where they are equal the index of
--- ids alone would give the same order: once statistics said that few buckets have all rows, it was walked from the cursor of each
--- bucket without any to the end of the log (84,060 parts in 20 log writers of buckets: 8 s instead of 1 ms). Bounded by the id, too, for the partitions.
 with pending as (
   select
     part.*,
@@ -14,19 +11,12 @@ with pending as (
     first_value(part.yields) over receipt as all_yield
   from unnest($1::smallint[]) as owned (bucket)
   cross join bellhop.log_writer
-  left join lateral (
-    select passed.request_id from apply_cursor as passed
-    where passed.bucket = owned.bucket and passed.log_writer_id = log_writer.log_writer_id
-    order by passed.request_id desc limit 1
-  ) as cursor on true
+  left join lateral ({../../platform/db/sql/cursor of owned.bucket}) as cursor on true
   cross join lateral (
     select log.bucket, log.log_writer_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes,
       log_writer.is_backfill and log.received_at > statement_timestamp() - make_interval(secs => $5::float8 / 1000) as yields
     from bellhop.accept_log as log
-    where log.bucket = owned.bucket
-      and (log.log_writer_id, log.request_id) > (log_writer.log_writer_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-      and (log.log_writer_id, log.request_id) <= (log_writer.log_writer_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-      and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+    where {../../platform/db/sql/beyond-cursor of owned.bucket}
     order by log.log_writer_id, log.request_id
     limit $2
   ) as part

@@ -1,7 +1,6 @@
 -- How many different records the backfill $2 in the bucket $1 has brought to the versions of the property $3, of the resource $5, with
 -- requests up to $4. A version is of the first of its copies; `incomplete` are the requests with more records applied than they
 -- have versions: the keys of the others, looked up in the log, are $6. What is quarantined as of $4 is not applied yet.
--- Written for reservations; the table of the other resources is put in its place.
 with batch as materialized (
   select log.request_id, length(outcome.outcomes) - (
       select count(*) from bellhop.quarantine
@@ -14,7 +13,7 @@ with batch as materialized (
 ),
 brought as materialized (
   select version.key, version.request_id
-  from bellhop_state.reservation_version as version
+  from {versions} as version
   join batch on batch.request_id = version.request_id
   where version.bucket = $1::smallint and version.property_id = $3
     and not exists (

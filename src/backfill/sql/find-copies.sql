@@ -1,6 +1,5 @@
 -- Of the requests $4 in the bucket $1: where their records lie, and which of them are versions of the property $2, rejected, or
 -- quarantined as of $3: all others are copies of earlier records.
--- Written for reservations; the table of the other resources is put in its place.
 select
   log.request_id as "requestId", log.layout,
   array(select (rejection ->> 'index')::integer from json_array_elements(log.rejections) as rejection)
@@ -13,7 +12,7 @@ select
 from bellhop.accept_log as log
 left join (
   select request_id, array_agg(record_index) as indexes
-  from bellhop_state.reservation_version
+  from {versions}
   where bucket = $1::smallint and property_id = $2 and request_id = any ($4::uuid[])
   group by request_id
 ) as version on version.request_id = log.request_id

@@ -1,5 +1,5 @@
 -- What is on the books of each night from $3 to $4, by grouping and currency: at most $11 rows behind the row ($12 … $16).
-with {changes-of-books},
+with {parts/changes-of-books},
 stretch as (
   select
     cell, night, lead(night, 1, $4::date + 1) over passed as end_night,

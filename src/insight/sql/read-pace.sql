@@ -5,7 +5,7 @@ with entry as materialized (
   select dimension, share_id, key, rooms, room_revenue, gross_room_revenue,
     greatest(first_night, $3::date) as first, least(first_night + nights - 1, $4::date) as last,
     ({time} at time zone $8 - make_interval(mins => $9))::date as day
-  from ({entries-of-nights}) as stored
+  from ({parts/entries-of-nights}) as stored
   where {time} <= $5
 ),
 kind as materialized (
@@ -28,7 +28,7 @@ run as materialized (
 shared_entry as materialized (
   select dimension, share_id, key as sharer, rooms, first, last, day from entry where share_id is not null and last >= day
 ),
-place_of_kind as ({places-of-kinds}),
+place_of_kind as ({parts/places-of-kinds}),
 entered as materialized (
   select
     share_id, sharer, cell, place, first + passed as night, least(first + passed - day, $10::integer) as days, sum(rooms) as rooms
@@ -49,7 +49,7 @@ sharer_night as (
   group by step.share_id, step.night, step.days, step.next_days, sharer, cell, place
   having sum(rooms) <> 0
 ),
-shared_room as ({settled-shares}),
+shared_room as ({parts/settled-shares}),
 change as (
   select cell, least_days as days, sum(rooms) as slope_rooms, sum(room_revenue) as slope_revenue,
     sum(gross_room_revenue) as slope_gross, 0 as level_rooms, null::numeric as level_revenue, null::numeric as level_gross

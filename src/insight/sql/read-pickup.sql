@@ -14,7 +14,7 @@ run as materialized (
     least(entry.first_night + entry.nights, $4::date + 1) as end_night,
     case when entry.share_id is null then entry.rooms else 0 end as rooms,
     entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue
-  from ({entries-of-nights}) as entry
+  from ({parts/entries-of-nights}) as entry
   join kind on kind.dimension = entry.dimension
   where entry.{time} > $5 and entry.{time} <= $6
 ),
@@ -36,10 +36,10 @@ key_stretch as (
 ),
 shared_entry as materialized (
   select *, {time} <= $5 as is_before
-  from ({shared-entries}) as entry
+  from ({parts/shared-entries}) as entry
   where {time} <= $6
 ),
-place_of_kind as ({places-of-kinds}),
+place_of_kind as ({parts/places-of-kinds}),
 sharer_night as (
   select share_id, sharer, cell, place, first_night + passed as night, is_after, sum(rooms) as rooms
   from shared_entry
@@ -51,7 +51,7 @@ sharer_night as (
   group by share_id, sharer, cell, place, first_night + passed, is_after
   having sum(rooms) <> 0
 ),
-shared_room as ({settled-shares}),
+shared_room as ({parts/settled-shares}),
 share_change as (
   select share_id, cell, night, sum(case when is_after then rooms else -rooms end) as rooms
   from shared_room

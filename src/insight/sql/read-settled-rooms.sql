@@ -10,14 +10,14 @@ run as materialized (
   select
     kind.cell, entry.rooms, greatest(entry.first_night, $3::date) as first_night,
     least(entry.first_night + entry.nights, $4::date + 1) as end_night
-  from ({entries-of-nights}) as entry
+  from ({parts/entries-of-nights}) as entry
   join kind using (dimension)
   where entry.bucket = $1 and entry.share_id is null and entry.source_time <= $5 and entry.received_at <= $6
 ),
 shared_entry as materialized (
-  select * from ({shared-entries}) as entry where source_time <= $5 and received_at <= $6
+  select * from ({parts/shared-entries}) as entry where source_time <= $5 and received_at <= $6
 ),
-place_of_kind as ({places-of-kinds}),
+place_of_kind as ({parts/places-of-kinds}),
 sharer_night as (
   select share_id, sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
   from shared_entry
@@ -27,7 +27,7 @@ sharer_night as (
   group by share_id, sharer, cell, place, first_night + passed
   having sum(rooms) <> 0
 ),
-shared_room as ({settled-shares}),
+shared_room as ({parts/settled-shares}),
 change as (
   select cell, first_night as night, sum(rooms) as rooms from run group by cell, first_night
   union all

@@ -1,20 +1,13 @@
 -- What the bucket $1 has accepted and not applied in the log writers $2, by resource: at most $3 parts a log writer, and the oldest; only of clients
--- that the property ($4, $5) is granted to. Index scans of the log's primary key from the cursors on (compared as in read-backlog.sql).
+-- that the property ($4, $5) is granted to. Index scans of the log's primary key from the cursors on.
 select part.resource, count(*)::integer as parts,
   extract(epoch from analytics.received_at_of(min(part.request_id::text)::uuid))::float8 * 1000 as oldest_ms
 from unnest($2::bigint[]) as log_writer (log_writer_id)
-left join lateral (
-  select passed.request_id from bellhop_state.apply_cursor as passed
-  where passed.bucket = $1::smallint and passed.log_writer_id = log_writer.log_writer_id
-  order by passed.request_id desc limit 1
-) as cursor on true
+left join lateral ({../../platform/db/sql/cursor of $1::smallint}) as cursor on true
 cross join lateral (
   select log.request_id, log.resource, log.client_id
   from bellhop.accept_log as log
-  where log.bucket = $1::smallint and log.kind = 'b'
-    and (log.log_writer_id, log.request_id) > (log_writer.log_writer_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-    and (log.log_writer_id, log.request_id) <= (log_writer.log_writer_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  where {../../platform/db/sql/beyond-cursor of $1::smallint} and log.kind = 'b'
   order by log.log_writer_id, log.request_id
   limit $3
 ) as part

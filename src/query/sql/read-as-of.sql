@@ -1,6 +1,5 @@
 -- As read-current-by-key, but of each key the version that was newest among those received before the request id $10;
 -- from date $11 to date $12. A key that has a version has a current record, so the keys come from there.
--- Written for reservations; the table of the other resources is put in its place (src/query/list-records.ts).
 -- Plan: Limit over an index scan of current_record's primary key; for each key a Limit over an incremental sort
 -- (presorted by source_time) over a backward index scan of the versions' primary key. 1,000 keys: 12 ms; inventory lies in the
 -- order of time, so there each night received since the instant adds some 5 ms (docs/decisions/0008).
@@ -24,7 +23,7 @@ from (
     ) as known
     left join lateral (
       select from_date, status, source_time, request_id, record_index
-      from bellhop_state.reservation_version as version
+      from {versions} as version
       where version.bucket = $1 and version.property_id = known.property_id and version.key = known.key
         and version.request_id < $10
       order by source_time desc, request_id desc, record_index desc

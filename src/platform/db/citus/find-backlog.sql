@@ -1,23 +1,15 @@
 -- Which of the buckets $1 have something that is not applied in one of the log writers $2, the one that waits longest first, and
 -- those last that have something of backfills only ($3 says which log writers are theirs) that yields for $4 milliseconds. Each
 -- worker looks at its own buckets: an index scan of the log's primary key for each bucket and log writer, one row of it.
--- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 select home.bucket, min(part.request_id::text) as first,
   bool_and(log_writer.is_backfill and part.received_at > statement_timestamp() - make_interval(secs => $4::float8 / 1000)) as yields
 from bellhop.bucket_lease as home
 cross join unnest($2::bigint[], $3::boolean[]) as log_writer (log_writer_id, is_backfill)
-left join lateral (
-  select passed.request_id from apply_cursor as passed
-  where passed.bucket = home.bucket and passed.log_writer_id = log_writer.log_writer_id
-  order by passed.request_id desc limit 1
-) as cursor on true
+left join lateral ({../sql/cursor of home.bucket}) as cursor on true
 cross join lateral (
   select log.request_id, log.received_at
   from bellhop.accept_log as log
-  where log.bucket = home.bucket
-    and (log.log_writer_id, log.request_id) > (log_writer.log_writer_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-    and (log.log_writer_id, log.request_id) <= (log_writer.log_writer_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-    and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+  where {../sql/beyond-cursor of home.bucket}
   order by log.log_writer_id, log.request_id
   limit 1
 ) as part

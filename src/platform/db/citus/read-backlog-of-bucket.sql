@@ -1,6 +1,5 @@
 -- As read-backlog, of the bucket $1 in the log writers $5, which are rows of the coordinator; $6 says of each whether it is one of
 -- backfills, whose parts yield for $7 milliseconds and come up to about $8 records.
--- (Log writer and id are compared together as in src/apply/sql/read-backlog.sql.)
 with pending as (
   select
     part.*,
@@ -8,19 +7,12 @@ with pending as (
     sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before,
     first_value(part.yields) over receipt as all_yield
   from unnest($5::bigint[], $6::boolean[]) as log_writer (log_writer_id, is_backfill)
-  left join lateral (
-    select passed.request_id from apply_cursor as passed
-    where passed.bucket = $1::smallint and passed.log_writer_id = log_writer.log_writer_id
-    order by passed.request_id desc limit 1
-  ) as cursor on true
+  left join lateral ({../sql/cursor of $1::smallint}) as cursor on true
   cross join lateral (
     select log.bucket, log.log_writer_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes,
       log_writer.is_backfill and log.received_at > statement_timestamp() - make_interval(secs => $7::float8 / 1000) as yields
     from bellhop.accept_log as log
-    where log.bucket = $1::smallint
-      and (log.log_writer_id, log.request_id) > (log_writer.log_writer_id, coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid))
-      and (log.log_writer_id, log.request_id) <= (log_writer.log_writer_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-      and log.request_id > coalesce(cursor.request_id, '00000000-0000-0000-0000-000000000000'::uuid)
+    where {../sql/beyond-cursor of $1::smallint}
     order by log.log_writer_id, log.request_id
     limit $2
   ) as part
