@@ -3,7 +3,7 @@ import type { RecordReading } from "#contract/read-record.ts";
 import { RecordReader, readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
-import { bucketOf } from "../ingest/log/part-name.ts";
+import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
 import type { RedactionList } from "../ingest/redact.ts";
@@ -93,11 +93,6 @@ export function partOf(row: LogRow): LogPart {
   };
 }
 
-/** Sorts before every id. */
-export const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
-/** Sorts after every id. */
-export const AFTER_ALL = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-
 /** What lies in one log writer after `from_id`, up to and including `request_id`. */
 export interface LogStretch {
   readonly log_writer_id: string;
@@ -122,7 +117,7 @@ export async function readLog(
     ...readLogStatement,
     values: [
       bucket,
-      after ?? BEFORE_ALL,
+      after ?? ID_LOWEST,
       JSON.stringify(stretches),
       partsMax,
       STORED_BYTES_TARGET,

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { ALL_BUCKETS, BUCKET_COUNT, lowestIdAt } from "../ingest/log/part-name.ts";
+import { ALL_BUCKETS, BUCKET_COUNT, ID_LOWEST, lowestIdAt } from "../ingest/log/part-name.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
 import { withSession } from "../platform/db/connection.ts";
 import { withExclusiveWork } from "../platform/db/coordination.ts";
@@ -7,14 +7,7 @@ import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { applyIsolatingBadRecords, applyReleased } from "./apply-parts.ts";
 import { ApplyMemory } from "./apply-records.ts";
-import {
-  BEFORE_ALL,
-  type LoggedPart,
-  type LogStretch,
-  PropertyDirectory,
-  readLog,
-  readPart,
-} from "./backlog.ts";
+import { type LoggedPart, type LogStretch, PropertyDirectory, readLog, readPart } from "./backlog.ts";
 import { LeaseStatements } from "./leases.ts";
 import { openStateSession, planByKeys } from "./state/look-up.ts";
 import { VERSION_TABLES } from "./state/record.ts";
@@ -106,7 +99,7 @@ function stretchesOf(bucket: number, goal: Position, from?: Position): LogStretc
   );
   return (goal.get(bucket) ?? []).map((logWriter) => ({
     ...logWriter,
-    from_id: begun.get(logWriter.log_writer_id) ?? BEFORE_ALL,
+    from_id: begun.get(logWriter.log_writer_id) ?? ID_LOWEST,
   }));
 }
 
@@ -165,7 +158,7 @@ class Rebuild {
   ) {
     this.#client = client;
     this.#redactions = redactions;
-    this.#firstId = firstId ?? BEFORE_ALL;
+    this.#firstId = firstId ?? ID_LOWEST;
     this.#properties = new PropertyDirectory(pool);
     this.#memory = new ApplyMemory(pool, client, { schema, entersNights: !keepsLedger });
   }

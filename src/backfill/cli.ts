@@ -4,6 +4,7 @@ import type { Opened } from "../cli/session.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
+import { OUTCOMES } from "../query/outcome.ts";
 import { type Backfill, findBackfill, listBackfills } from "./backfill.ts";
 import { abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
 import { readGaps } from "./gaps.ts";
@@ -48,17 +49,7 @@ const list = verb({
 });
 
 /** The columns of counts, by their names. */
-const COUNTED = [
-  "records",
-  "applied",
-  "unchanged",
-  "stale",
-  "duplicate",
-  "quarantined",
-  "discarded",
-  "rejected",
-  "pending",
-] as const;
+const COUNTED = ["records", ...OUTCOMES, "pending"] as const;
 const HEADINGS = ["RESOURCE", "DATES", "EXPECTED", "DISTINCT", "COVERED", "BATCHES"];
 
 function resourceRow(of: ResourceProgress): string[] {

@@ -1,6 +1,7 @@
 import { letterOf, type Resource } from "#contract/resource.ts";
 import { isCalendarDate } from "#contract/walk-value.ts";
 import type { BackfillGap } from "../console/answers.ts";
+import { ID_LOWEST } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import {
@@ -178,7 +179,6 @@ const findFixed = readForEachResource(new URL("./sql/find-fixed.sql", import.met
 
 /** Of each a full batch may be rejected: some 80,000 small objects. */
 const REQUESTS_AT_ONCE = 8;
-const ID_LOWEST = "00000000-0000-0000-0000-000000000000";
 
 /** Which of a backfill's failed records: of one resource, as of a request. */
 interface FailedAsked {

@@ -6,6 +6,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { NO_RECORDS } from "../query/list-requests.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
 import type { Backfill, ManifestResource } from "./backfill.ts";
@@ -122,19 +123,6 @@ interface Sums {
   readonly requestsHash: string;
 }
 
-const NO_COUNTS: RequestCounts = {
-  records: 0,
-  pending: 0,
-  applied: 0,
-  unchanged: 0,
-  stale: 0,
-  duplicate: 0,
-  quarantined: 0,
-  discarded: 0,
-  rejected: 0,
-  warned: 0,
-};
-
 function receivedAt(requestId: string | null | undefined): string | null {
   return requestId == null ? null : isoOfMicroseconds(microsecondsOf(requestId));
 }
@@ -162,7 +150,7 @@ export async function tallyOf(
     resources.push({
       ...named,
       batches: of?.batches ?? 0,
-      counts: of?.counts ?? NO_COUNTS,
+      counts: of?.counts ?? NO_RECORDS,
       distinctRecords: distinct.keys,
       missingRecords: expectedRecords === null ? null : Math.max(0, expectedRecords - distinct.keys),
       waitingBatches: of?.waitingBatches ?? 0,

@@ -2,6 +2,7 @@ import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#cont
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { PROPERTY_PARAMETERS } from "../query/openapi/read-parameters.ts";
+import { OUTCOMES } from "../query/outcome.ts";
 import type { PropertyCodes } from "../query/property.ts";
 import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
@@ -21,8 +22,8 @@ const PUSH_MS = 14 * DAY_MS;
 const PUSH_PAUSE_MS = HOUR_MS;
 
 /** What becomes of records. */
-const OUTCOMES = ["applied", "unchanged", "stale", "duplicate", "quarantined", "rejected"] as const;
-type Counts = Record<"batches" | "warned" | (typeof OUTCOMES)[number], number>;
+const COUNTED = OUTCOMES.filter((outcome) => outcome !== "discarded");
+type Counts = Record<"batches" | "warned" | (typeof COUNTED)[number], number>;
 
 /** What one apply transaction had of a feed (`bellhop.feed_arrival`). Times are milliseconds since 1970. */
 export interface Arrival extends Readonly<Counts> {
@@ -101,8 +102,8 @@ function lastPushOf(arrivals: readonly Arrival[], sinceMs: number): FeedPulse["l
 export function feedPulse(arrivals: readonly Arrival[], nowMs: number): FeedPulse {
   const recent = arrivals.filter(({ last_ms }) => last_ms >= nowMs - RATES_MS);
   const sumOf = (name: keyof Counts) => recent.reduce((sum, arrival) => sum + arrival[name], 0);
-  const outcomes = Object.fromEntries(OUTCOMES.map((name) => [name, sumOf(name)])) as Counts;
-  const records = OUTCOMES.reduce((sum, name) => sum + outcomes[name], 0);
+  const outcomes = Object.fromEntries(COUNTED.map((name) => [name, sumOf(name)])) as Counts;
+  const records = COUNTED.reduce((sum, name) => sum + outcomes[name], 0);
   return {
     lastReceivedMs: arrivals[0]?.last_ms ?? null,
     cadenceHours: cadenceOf(arrivals, nowMs - CADENCE_MS),

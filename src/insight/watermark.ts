@@ -1,13 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/part-name.ts";
+import { ID_LOWEST, isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/part-name.ts";
 import { closedTimestampOf, query } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
 
 /** Of a promise or a settled receipt that there is none. */
-const NEVER = "00000000-0000-0000-0000-000000000000";
 /** What was under way when a promise was made is waited for so often; most appends take some milliseconds. */
 const LOOKS_MAX = 10;
 const LOOK_AGAIN_MS = 25;
@@ -101,10 +100,10 @@ export async function settledReceipts(
     ...promiseReceipts,
     values: [lowestIdAt(wantedMs)],
   });
-  const promise = promised.rows[0]?.promised ?? NEVER;
+  const promise = promised.rows[0]?.promised ?? ID_LOWEST;
   await ofBucket?.promise(promise);
   const hasSettled = (await haveAppendsEnded(pool)) && (await ofBucket?.haveCommitsArrived()) !== false;
-  if (!hasSettled) return settled === NEVER ? null : settled;
+  if (!hasSettled) return settled === ID_LOWEST ? null : settled;
   if (ofBucket === undefined) await pool.query({ ...settleReceipts, values: [promise] });
   else await ofBucket.settle(promise);
   return promise;

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { isCalendarDate, isUtcTimestamp } from "#contract/walk-value.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
+import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";
 import {
@@ -146,7 +146,7 @@ export const HISTORY_POSITION: PositionShape = [
   isIndex,
 ];
 
-const FIRST_VERSION: Position = ["-infinity", "00000000-0000-0000-0000-000000000000", -1];
+const FIRST_VERSION: Position = ["-infinity", ID_LOWEST, -1];
 
 /** The versions of one page without their payloads, oldest first by source time and receipt. */
 export async function findVersions(

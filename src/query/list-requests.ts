@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Resource } from "#contract/resource.ts";
+import { ID_LOWEST } from "../ingest/log/part-name.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";
 import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
@@ -84,7 +85,7 @@ export async function confineRequest(
   if (records === 0) return undefined;
   if (records === summary.counts.records) return found;
   budget.left -= records * DETAILS_BYTES;
-  const counts: { -readonly [Name in keyof RequestCounts]: number } = { ...NO_RECORDS, records };
+  const counts = { ...NO_RECORDS, records };
   const told = listRequestRecords(pool, clientId, summary, null, all.length, { which: "all", within });
   for await (const item of told) {
     const { outcome, warnings } = JSON.parse(item.toString("utf8")) as ToldRecord;
@@ -99,18 +100,10 @@ interface ToldRecord {
   readonly warnings: readonly unknown[];
 }
 
-const NO_RECORDS: RequestCounts = {
-  records: 0,
-  pending: 0,
-  applied: 0,
-  unchanged: 0,
-  stale: 0,
-  duplicate: 0,
-  quarantined: 0,
-  discarded: 0,
-  rejected: 0,
-  warned: 0,
-};
+/** What a request has that has no records. */
+export const NO_RECORDS = Object.fromEntries(
+  [...OUTCOMES, "records", "pending", "warned"].map((name) => [name, 0]),
+) as Record<keyof RequestCounts, number>;
 
 /**
  * The next $4 requests of a client before the id $2, newest first, from the id $3 on. Plan: Limit over Unique over an Append of
@@ -158,7 +151,6 @@ export interface RequestFilter {
 /** The id of the last request looked at. */
 export const REQUEST_POSITION: PositionShape = [isUuid];
 
-const ID_LOWEST = "00000000-0000-0000-0000-000000000000";
 const ID_HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** A summary takes the database about 125 µs, so a page whose filter matches little ends after some 0.6 s. */
 const STEP_MAX = 201;

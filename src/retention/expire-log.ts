@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { StoredBody } from "../ingest/log/part-name.ts";
-import { lowestIdAt } from "../ingest/log/part-name.ts";
+import { ID_LOWEST, lowestIdAt, type StoredBody } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
 import { rewriteBody } from "../ingest/log/stored-body.ts";
 import { namedStatement } from "../platform/db/statement.ts";
@@ -34,7 +33,6 @@ const partsOf = (window: string) => `
 
 /** Parts that one statement reads. */
 const PARTS_AT_ONCE = 512;
-const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 
 /** Columns that say something of a request, and nothing of where its records lie. */
 const OF_REQUESTS = ["correlation_id", "reply_to", "rejections", "backfill_id", "trace_context"];
@@ -97,7 +95,7 @@ export async function expireLogWindow(
       "create temp table if not exists pointed_record (bucket smallint, request_id uuid, record_index integer)",
     );
     await client.query("truncate pointed_record");
-    const from = Number.isFinite(window.fromMs) ? lowestIdAt(window.fromMs) : BEFORE_ALL;
+    const from = Number.isFinite(window.fromMs) ? lowestIdAt(window.fromMs) : ID_LOWEST;
     await client.query({ ...noteCurrent, values: [from, lowestIdAt(window.toMs)] });
     await client.query(
       "create index if not exists pointed_record_part on pointed_record (request_id, bucket); analyze pointed_record",
@@ -162,7 +160,7 @@ async function carry(
   }
 
   let [parts, kept] = [0, 0];
-  let after: readonly [string, number] = [BEFORE_ALL, -1];
+  let after: readonly [string, number] = [ID_LOWEST, -1];
   for (;;) {
     const { rows } = await client.query<WindowPart>(partsOf(window.name), [...after, PARTS_AT_ONCE]);
     const last = rows.at(-1);

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { ERASED } from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { AFTER_ALL, BEFORE_ALL, type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
+import { type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
 import { LeaseStatements } from "../apply/leases.ts";
-import type { StoredBody } from "../ingest/log/part-name.ts";
+import { ID_HIGHEST, ID_LOWEST, type StoredBody } from "../ingest/log/part-name.ts";
 import {
   openLayout,
   type RecordRewrite,
@@ -94,8 +94,8 @@ export async function searchLog<Found>(
   const logWriters = await client.query<{ log_writer_id: string }>({ ...findLogWriters, values: [bucket] });
   for (const { log_writer_id: logWriterId } of logWriters.rows) {
     for (;;) {
-      const from_id = positions.get(logWriterId) ?? BEFORE_ALL;
-      const stretch = { log_writer_id: logWriterId, from_id, request_id: AFTER_ALL };
+      const from_id = positions.get(logWriterId) ?? ID_LOWEST;
+      const stretch = { log_writer_id: logWriterId, from_id, request_id: ID_HIGHEST };
       const read = await readLog(client, bucket, [stretch], { partsMax: PARTS_AT_ONCE, resources });
       if (read.length === 0) break;
       for (const { part } of read) {
@@ -234,7 +234,7 @@ async function rewriteIn(
  */
 export async function rewriteRejected(client: pg.ClientBase, rewrite: RewriteRejected): Promise<number> {
   let count = 0;
-  for (let after = BEFORE_ALL; ; ) {
+  for (let after = ID_LOWEST; ; ) {
     const { rows } = await client.query<RejectingRow>({ ...findRejecting, values: [after, PARTS_AT_ONCE] });
     for (const row of rows) count += await rewriteIn(client, row, rewrite);
     const last = rows.at(-1);

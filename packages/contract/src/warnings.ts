@@ -97,14 +97,9 @@ const countsOf = <Name extends string>(
   names: readonly Name[],
 ): Counts => names.map((name) => ({ name, place: places[name] }));
 
-const ROOM_COUNTS = countsOf(ROOM, [
-  "roomTypeCapacity",
-  "roomsNotAvailableMaintenance",
-  "roomsNotAvailableOther",
-  "roomsSold",
-  "transientSold",
-  "groupSold",
-]);
+const ROOM_COUNTS: Counts = Object.entries(ROOM).flatMap(([name, place]) =>
+  name === "roomTypeCode" ? [] : { name, place },
+);
 const RESERVATION_COUNTS = countsOf(RESERVATION, ["numberOfRooms"]);
 const STAY_COUNTS = countsOf(STAY, ["numberOfAdults", "numberOfChildren", "numberOfInfants"]);
 const BUCKET_COUNTS = countsOf(BUCKET, ["numberOfChildren"]);

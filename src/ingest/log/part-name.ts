@@ -75,6 +75,10 @@ export function isoOfMicroseconds(microseconds: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(microseconds % 1000).padStart(3, "0")}Z`;
 }
 
+/** They sort before and after every id. */
+export const ID_LOWEST = "00000000-0000-0000-0000-000000000000";
+export const ID_HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
 /** The smallest UUIDv7 of a millisecond: bounds of log partitions and of time filters. */
 export function lowestIdAt(ms: number): string {
   return encode(ms, 0, "8000000000000000");

@@ -16,11 +16,12 @@ export type Texts = Readonly<Record<string, string>>;
 const HOLE = /\{([a-z./-]+)(?: of ([^}]+))?\}/g;
 
 /** The text of a file with its holes filled: see `readStatement`. */
-function compose(url: URL, texts: Texts): string {
+export function composeText(url: URL, texts: Texts): string {
   return readFileSync(url, "utf8").replace(
     HOLE,
     (_, name: string, of: string | undefined) =>
-      texts[name] ?? `\n${compose(new URL(`${name}.sql`, url), of === undefined ? texts : { ...texts, of })}`,
+      texts[name] ??
+      `\n${composeText(new URL(`${name}.sql`, url), of === undefined ? texts : { ...texts, of })}`,
   );
 }
 
@@ -35,7 +36,7 @@ export function readStatement(url: URL, texts: Texts = {}): Statement {
   if (place !== undefined && place !== url.pathname)
     throw new Error(`Two statements are called ${name}: ${place} and ${url.pathname}.`);
   places.set(name, url.pathname);
-  return { name, text: compose(url, texts) };
+  return { name, text: composeText(url, texts) };
 }
 
 /** A statement of at most ten lines that stands in the code that runs it; longer ones have a file (`readStatement`). */

@@ -6,7 +6,7 @@ import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import type { Scope } from "../../identity/scope.ts";
-import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
+import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import {
@@ -71,7 +71,7 @@ function itemOf(row: Row): QuarantineItem {
 /** Request and index of the last record told of. */
 const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 
-const BEGINNING: Position = ["00000000-0000-0000-0000-000000000000", -1];
+const BEGINNING: Position = [ID_LOWEST, -1];
 
 /** One page of the records quarantined now, oldest first; of one client code and property code where given. */
 async function listQuarantine(

@@ -7,10 +7,7 @@
 with entry as materialized (
   select *
   from json_to_recordset($1::json) as e (
-    bucket smallint, log_writer_id bigint, request_id uuid, kind "char", resource "char", client_id text,
-    received_at timestamptz, record_count integer, batch_record_count integer, batch_part_count smallint,
-    lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
-    rejections_from integer, rejections_bytes integer, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer,
+    bucket smallint, {entry-fields},
     idempotency_key text, fingerprint text
   )
   where 1 / (case when e.request_id > coalesce((select promised from bellhop.closed_timestamp), '00000000-0000-0000-0000-000000000000')
@@ -27,15 +24,7 @@ with entry as materialized (
     where held.created_at < excluded.created_at - interval '24 hours'
   returning held.request_id
 )
-insert into bellhop.accept_log (
-  bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body
-)
-select
-  bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index,
-  convert_from(substring($2::bytea from rejections_from for rejections_bytes), 'UTF8')::json, backfill_id, decode(trace_context, 'hex'),
-  substring($2::bytea from layout_from for layout_bytes), substring($2::bytea from body_from for body_bytes)
+{insert-entries of bucket}
 from entry
 where idempotency_key is null or request_id in (select request_id from claimed)
 returning request_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms

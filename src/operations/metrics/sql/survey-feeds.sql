@@ -8,20 +8,6 @@ select expected.resource, count(*)::integer as feeds,
 from bellhop.property as property
 cross join unnest($1::"char"[], $2::text[], $3::text[]) as expected (resource, setting, fallback)
 cross join lateral (
-  select coalesce(
-    (
-      select said.value from bellhop.property_setting as said
-      where said.client_code = property.client_code and said.property_code = property.property_code
-        and said.name = expected.setting
-    ),
-    (
-      select said.value from bellhop.property_setting as said
-      where said.client_code = property.client_code and said.property_code is null and said.name = expected.setting
-    ),
-    expected.fallback
-  ) as hours
-) as cadence
-cross join lateral (
   select arrival.last_request_id
   from bellhop.feed_arrival as arrival
   where arrival.bucket = property.bucket and arrival.property_id = property.property_id
@@ -29,9 +15,4 @@ cross join lateral (
   order by arrival.last_request_id desc
   limit 1
 ) as newest
-cross join lateral (
-  select extract(epoch from clock_timestamp() - analytics.received_at_of(newest.last_request_id))::float8
-    - case when cadence.hours <> 'none' then cadence.hours::float8 * 3600 end as seconds
-) as late
-where late.seconds is not null
-group by expected.resource
+{silence}

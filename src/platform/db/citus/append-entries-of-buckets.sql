@@ -1,19 +1,8 @@
 -- One flush of one log writer, as append-entries without the keys, of any buckets: the coordinator makes the rows, looks at what is
 -- promised, sends each row to its worker, and all in two phases.
-insert into bellhop.accept_log (
-  bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body
-)
-select
-  bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
-  batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index,
-  convert_from(substring($2::bytea from rejections_from for rejections_bytes), 'UTF8')::json, backfill_id, decode(trace_context, 'hex'),
-  substring($2::bytea from layout_from for layout_bytes), substring($2::bytea from body_from for body_bytes)
+{../../../ingest/log/sql/insert-entries of bucket}
 from json_to_recordset($1::json) as e (
-  bucket smallint, log_writer_id bigint, request_id uuid, kind "char", resource "char", client_id text,
-  received_at timestamptz, record_count integer, batch_record_count integer, batch_part_count smallint,
-  lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,
-  rejections_from integer, rejections_bytes integer, backfill_id uuid, trace_context text, layout_from integer, layout_bytes integer, body_from integer, body_bytes integer
+  bucket smallint, {../../../ingest/log/sql/entry-fields}
 )
 where 1 / (case when e.request_id > coalesce((select promised from bellhop.closed_timestamp), '00000000-0000-0000-0000-000000000000')
   then 1 else 0 end) = 1

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
+import { composeText } from "../statement.ts";
 
 const file = (name: string): readonly [string] => [
-  readFileSync(new URL(`./${name}.sql`, import.meta.url), "utf8"),
+  composeText(new URL(`./${name}.sql`, import.meta.url), {}),
 ];
 
 /** What stands on Citus for the statement of a name, with the same parameters and columns, and why. */
