@@ -749,11 +749,6 @@ AS $function$
       ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
         net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
     $function$;
-CREATE OR REPLACE FUNCTION analytics.facts_of(facts text)
- RETURNS text[]
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-AS $function$select facts::text[]$function$;
 CREATE OR REPLACE FUNCTION analytics.first_request_id_after(instant timestamp with time zone)
  RETURNS uuid
  LANGUAGE sql
@@ -1010,6 +1005,11 @@ CREATE OR REPLACE FUNCTION bellhop.count_warned(details json)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN ((octet_length((details)::text) - octet_length(replace((details)::text, '"warnings":'::text, ''::text))) / octet_length('"warnings":'::text));
+CREATE OR REPLACE FUNCTION bellhop.facts_of(facts text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$select facts::text[]$function$;
 CREATE OR REPLACE FUNCTION bellhop.note_late_version()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1296,7 +1296,7 @@ create view analytics.stored_group_version as
     (('{'::text || given.fact[18]) || '}'::text)::numeric[] AS two_person_rate,
     (('{'::text || given.fact[19]) || '}'::text)::text[] AS currency_code
    FROM bellhop_state.group_version
-     CROSS JOIN LATERAL ( SELECT analytics.facts_of(group_version.facts) AS fact
+     CROSS JOIN LATERAL ( SELECT bellhop.facts_of(group_version.facts) AS fact
          OFFSET 0) given;
 create view analytics.stored_inventory_version as
  SELECT inventory_version.bucket,
@@ -1322,7 +1322,7 @@ create view analytics.stored_inventory_version as
     (('{'::text || given.fact[8]) || '}'::text)::integer[] AS transient_sold,
     (('{'::text || given.fact[9]) || '}'::text)::integer[] AS group_sold
    FROM bellhop_state.inventory_version
-     CROSS JOIN LATERAL ( SELECT analytics.facts_of(inventory_version.facts) AS fact
+     CROSS JOIN LATERAL ( SELECT bellhop.facts_of(inventory_version.facts) AS fact
          OFFSET 0) given;
 create view analytics.stored_property as
  SELECT property_id,
@@ -1378,7 +1378,7 @@ create view analytics.stored_reservation_version as
     (('{'::text || given.fact[28]) || '}'::text)::numeric[] AS net_total_revenue,
     (('{'::text || given.fact[29]) || '}'::text)::numeric[] AS gross_total_revenue
    FROM bellhop_state.reservation_version
-     CROSS JOIN LATERAL ( SELECT analytics.facts_of(reservation_version.facts) AS fact
+     CROSS JOIN LATERAL ( SELECT bellhop.facts_of(reservation_version.facts) AS fact
          OFFSET 0) given;
 
 comment on view analytics.daily_revenue is 'Revenue of reservations by date, one row each, also of dates that are no night of a stay. Current state.';

@@ -849,8 +849,8 @@ create function analytics.first_request_id_after(instant timestamptz) returns uu
 
 -- The facts of a version are one text (docs/decisions/0006): that of an array, in which each fact has a place of its own (`columns` in
 -- packages/contract/src/record-plan.ts), and of a list what stands within the braces of its array. A fact beyond the end of the text is null, so
--- that a release can add one. Immutable, as Citus asks of what it sends to workers.
-create function analytics.facts_of(facts text) returns text[]
+-- that a release can add one. Immutable, as Citus asks of what it sends to workers, and in a schema that it has there before its views.
+create function bellhop.facts_of(facts text) returns text[]
   language sql immutable strict parallel safe as 'select facts::text[]';
 
 -- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
@@ -870,7 +870,7 @@ create view analytics.stored_inventory_version as
     ('{' || fact[6] || '}')::integer[] as rooms_not_available_other, ('{' || fact[7] || '}')::integer[] as rooms_sold,
     ('{' || fact[8] || '}')::integer[] as transient_sold, ('{' || fact[9] || '}')::integer[] as group_sold
   from bellhop_state.inventory_version
-  cross join lateral (select analytics.facts_of(inventory_version.facts) as fact offset 0) as given;
+  cross join lateral (select bellhop.facts_of(inventory_version.facts) as fact offset 0) as given;
 create view analytics.stored_reservation_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
@@ -891,7 +891,7 @@ create view analytics.stored_reservation_version as
     ('{' || fact[27] || '}')::numeric[] as ticket_price, ('{' || fact[28] || '}')::numeric[] as net_total_revenue,
     ('{' || fact[29] || '}')::numeric[] as gross_total_revenue
   from bellhop_state.reservation_version
-  cross join lateral (select analytics.facts_of(reservation_version.facts) as fact offset 0) as given;
+  cross join lateral (select bellhop.facts_of(reservation_version.facts) as fact offset 0) as given;
 create view analytics.stored_group_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
@@ -903,7 +903,7 @@ create view analytics.stored_group_version as
     ('{' || fact[16] || '}')::integer[] as original_blocks, ('{' || fact[17] || '}')::numeric[] as single_person_rate,
     ('{' || fact[18] || '}')::numeric[] as two_person_rate, ('{' || fact[19] || '}')::text[] as currency_code
   from bellhop_state.group_version
-  cross join lateral (select analytics.facts_of(group_version.facts) as fact offset 0) as given;
+  cross join lateral (select bellhop.facts_of(group_version.facts) as fact offset 0) as given;
 
 -- Each relation is written once, as a select over `property`, `record` (the version that counts, the current one or the
 -- one of an instant) and `facts` (the version of the same content that holds the typed facts), and made twice: as a view

@@ -28,7 +28,7 @@ describe("facts as text", () => {
     );
     const { rows } = await database.pool.query<Record<string, unknown>>({
       text: `select ${columns.join(", ")} from unnest($1::text[]) with ordinality as sent (facts, at)
-        cross join lateral (select analytics.facts_of(sent.facts) as fact offset 0) as given order by sent.at`,
+        cross join lateral (select bellhop.facts_of(sent.facts) as fact offset 0) as given order by sent.at`,
       values: [texts],
     });
     return rows.map((row) => ({ ...row }));

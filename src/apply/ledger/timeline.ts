@@ -119,13 +119,6 @@ export function timelineDifference(
   return changes.all();
 }
 
-/** A version that is stored, and where its facts are. */
-interface StoredVersion extends Receipt {
-  readonly sourceTime: string;
-  readonly contentHash: string;
-  readonly factsSourceTime: string;
-}
-
 /** A place among the versions of a key: at a source time, seen from a receipt. */
 interface PlaceOfVersion extends Receipt {
   readonly of: RecordKey;
@@ -187,7 +180,7 @@ function allStatement(resource: NightResource): Asked {
 const AROUND = { r: aroundStatement("r"), g: aroundStatement("g") } as const;
 const ALL = { r: allStatement("r"), g: allStatement("g") } as const;
 
-function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTime]: Row): StoredVersion {
+function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTime]: Row): RankedVersion {
   return {
     sourceTime: isoOfStored(sourceTime),
     contentHash: contentHash.slice(2),
@@ -198,7 +191,7 @@ function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTi
 }
 
 /** Whether a side has a version that was received before the place's, beyond which nothing matters, or ends. */
-function isClosed(side: readonly StoredVersion[], place: PlaceOfVersion): boolean {
+function isClosed(side: readonly RankedVersion[], place: PlaceOfVersion): boolean {
   return side.length < NEIGHBOURS || side.some((version) => isReceivedBefore(version, place));
 }
 
@@ -210,11 +203,11 @@ async function loadVersionsAround(
   client: pg.ClientBase,
   resource: NightResource,
   places: readonly PlaceOfVersion[],
-): Promise<(readonly StoredVersion[] | null)[]> {
+): Promise<(readonly RankedVersion[] | null)[]> {
   if (places.length === 0) return [];
   const times = column(places, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime));
   const { rows } = await queryOfBucket<Row>(client, AROUND[resource], [...keyColumns(places), times], places);
-  const sides = places.map(() => [[] as StoredVersion[], [] as StoredVersion[]] as const);
+  const sides = places.map(() => [[] as RankedVersion[], [] as RankedVersion[]] as const);
   for (const row of rows) sides[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
   return places.map((place, at) => {
     const [before = [], after = []] = sides[at] ?? [];
@@ -227,8 +220,8 @@ async function loadAllVersions(
   client: pg.ClientBase,
   resource: NightResource,
   keys: readonly KeyOf[],
-): Promise<StoredVersion[][]> {
-  const found: StoredVersion[][] = keys.map(() => []);
+): Promise<RankedVersion[][]> {
+  const found: RankedVersion[][] = keys.map(() => []);
   if (keys.length === 0) return found;
   const { rows } = await queryOfBucket<Row>(client, ALL[resource], keyColumns(keys), keys);
   for (const row of rows) found[row[0] - 1]?.push(versionOf(row));
@@ -397,7 +390,7 @@ async function versionsAround(
   resource: NightResource,
   byKey: ReadonlyMap<string, readonly AppliedStep[]>,
   ofReleases: ReadonlySet<string>,
-): Promise<Map<string, readonly StoredVersion[]>> {
+): Promise<Map<string, readonly RankedVersion[]>> {
   const steps = [...byKey].flatMap(([text, ofKey]) =>
     ofReleases.has(text) ? [] : ofKey.filter(({ became }) => became !== "copy"),
   );
@@ -408,7 +401,7 @@ async function versionsAround(
     index: record.index,
   }));
   const around = await loadVersionsAround(client, resource, places);
-  const near = new Map<string, readonly StoredVersion[] | null>();
+  const near = new Map<string, readonly RankedVersion[] | null>();
   steps.forEach((step, at) => {
     const { text } = step;
     const found = around[at] ?? null;
@@ -421,14 +414,14 @@ async function versionsAround(
   );
 }
 
-function has(versions: readonly StoredVersion[], { record }: AppliedStep): boolean {
+function has(versions: readonly RankedVersion[], { record }: AppliedStep): boolean {
   return versions.some(
     ({ sourceTime, contentHash }) => sourceTime === record.sourceTime && contentHash === record.contentHash,
   );
 }
 
 /** Throws MissingContent where the newest version of a key is not among all that are stored: what it put on the books would stay. */
-function checkNewest(steps: readonly AppliedStep[], versions: readonly StoredVersion[]): void {
+function checkNewest(steps: readonly AppliedStep[], versions: readonly RankedVersion[]): void {
   const newest = steps[0]?.before ?? null;
   const isStored = versions.some(
     ({ sourceTime, contentHash }) => sourceTime === newest?.sourceTime && contentHash === newest.contentHash,
@@ -443,7 +436,7 @@ function checkNewest(steps: readonly AppliedStep[], versions: readonly StoredVer
  */
 function deltasAmong(
   steps: readonly AppliedStep[],
-  versions: readonly StoredVersion[],
+  versions: readonly RankedVersion[],
   releasedCopies: readonly TimelineCopy[],
 ): { readonly all: Delta[]; readonly released: readonly TimelineCopy[] } {
   const of = (steps[0] as AppliedStep).of;
