@@ -138,7 +138,7 @@ export async function fill(client: pg.ClientBase, options: FillOptions): Promise
   const copies = Math.max(1, Math.round(options.versions / versions));
   await addHotels(client, options, copies);
   const logWriter = await client.query<{ id: string }>(
-    `insert into bellhop.log_writer (backend_pid, backend_start, sealed_at, retired_at)
+    `insert into bellhop.log_writer (backend_pid, backend_start, closed_at, retired_at)
      values (0, clock_timestamp(), clock_timestamp(), clock_timestamp()) returning log_writer_id::text as id`,
   );
   const replaced: Readonly<Record<string, string>> = {

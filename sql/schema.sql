@@ -258,7 +258,7 @@ create table bellhop.log_writer (
   backend_pid integer not null,
   backend_start timestamp with time zone not null,
   born_at timestamp with time zone default clock_timestamp() not null,
-  sealed_at timestamp with time zone,
+  closed_at timestamp with time zone,
   retired_at timestamp with time zone,
   is_backfill boolean default false not null,
   constraint log_writer_pkey PRIMARY KEY (log_writer_id)
@@ -272,7 +272,7 @@ create table bellhop.operator (
   email text collate "C",
   oidc_issuer text collate "C",
   oidc_subject text collate "C",
-  totp_sealed text,
+  encrypted_totp_secret text,
   totp_since timestamp with time zone,
   totp_step bigint,
   recovery_digests bytea[] default '{}'::bytea[] not null,
@@ -300,7 +300,7 @@ create table bellhop.operator_session (
 
 create table bellhop.payload_key (
   key_id uuid not null,
-  sealed text not null,
+  encrypted_key text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   retired_at timestamp with time zone,
   constraint payload_key_pkey PRIMARY KEY (key_id)
@@ -472,7 +472,7 @@ create table bellhop.webhook_message (
 create table bellhop.webhook_secret (
   endpoint_id uuid not null,
   slot smallint not null,
-  sealed text not null,
+  encrypted_secret text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone,
   constraint webhook_secret_slot_check CHECK ((slot = ANY (ARRAY[1, 2]))),

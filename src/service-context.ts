@@ -22,7 +22,7 @@ export interface HttpContext {
   /** Undefined where nothing is traced. */
   readonly tracer: Tracer | undefined;
   readonly authenticator: Authenticator;
-  /** What cursors are sealed with: the same on all nodes, of this installation alone. */
+  /** What cursors are encrypted with: the same on all nodes, of this installation alone. */
   readonly cursorKey: Buffer;
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;

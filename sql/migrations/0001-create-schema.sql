@@ -24,14 +24,14 @@ create table bellhop.property (
 create index property_created on bellhop.property (created_by, created_at);
 
 -- A log writer is one accept writer's connection. Ids within a log writer become visible in order, because one
--- connection commits its flushes one after another. Never reused; sealed only once its backend is gone (nothing can
+-- connection commits its flushes one after another. Never reused; closed only once its backend is gone (nothing can
 -- appear in it any more), retired once every bucket has applied all of it.
 create table bellhop.log_writer (
   log_writer_id bigint generated always as identity primary key,
   backend_pid integer not null,
   backend_start timestamptz not null,
   born_at timestamptz not null default clock_timestamp(),
-  sealed_at timestamptz,
+  closed_at timestamptz,
   retired_at timestamptz,
   -- Batches of backfills are written in log writers of their own, which appliers read after the others (docs/decisions/0023).
   is_backfill boolean not null default false
@@ -285,7 +285,7 @@ create table client_secret (
 );
 
 -- ES256 keys. The one that signs is the one activated last; until activate_at a key is only announced. From remove_at
--- on its tokens are refused. private_key: PKCS#8 (src/identity/seal.ts says how it is sealed); null once it signs no more.
+-- on its tokens are refused. private_key: PKCS#8 (src/identity/secret-cipher.ts says how it is encrypted); null once it signs no more.
 create table signing_key (
   kid text collate "C" primary key,
   public_jwk json not null,
@@ -329,8 +329,8 @@ create index audit_entry_client on audit_entry (client_id, audit_id);
 set local search_path = default;
 -- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.
 -- password_hash: the parameters of scrypt, salt and key; null: no local password. grants: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or */*.
--- email: whose first login at the OpenID Connect provider binds the account (oidc_issuer, oidc_subject). totp_sealed: the secret of an
--- authenticator app, sealed; codes are asked for from totp_since on, each good once (totp_step).
+-- email: whose first login at the OpenID Connect provider binds the account (oidc_issuer, oidc_subject). encrypted_totp_secret: the secret of an
+-- authenticator app, encrypted; codes are asked for from totp_since on, each good once (totp_step).
 create table bellhop.operator (
   name text collate "C" primary key check (name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
   role text not null check (role in ('viewer', 'revenue', 'operator', 'admin')),
@@ -339,7 +339,7 @@ create table bellhop.operator (
   email text collate "C" unique,
   oidc_issuer text collate "C",
   oidc_subject text collate "C",
-  totp_sealed text,
+  encrypted_totp_secret text,
   totp_since timestamptz,
   totp_step bigint,
   recovery_digests bytea[] not null default '{}',
@@ -394,12 +394,12 @@ create index webhook_endpoint_client on webhook_endpoint (client_id, created_at)
 create index webhook_endpoint_shard on webhook_endpoint (shard);
 create unique index webhook_endpoint_reply_to on webhook_endpoint (client_id, url) where kind = 'r';
 
--- Two slots an endpoint, as of a client: while both are live every message is signed with both. Sealed like the keys that sign
--- tokens (src/identity/seal.ts), because signing needs the secret itself.
+-- Two slots an endpoint, as of a client: while both are live every message is signed with both. Encrypted like the keys that sign
+-- tokens (src/identity/secret-cipher.ts), because signing needs the secret itself.
 create table webhook_secret (
   endpoint_id uuid not null references webhook_endpoint on delete cascade,
   slot smallint not null check (slot in (1, 2)),
-  sealed text not null,
+  encrypted_secret text not null,
   created_at timestamptz not null default clock_timestamp(),
   expires_at timestamptz,
   primary key (endpoint_id, slot)
@@ -525,11 +525,11 @@ create table bellhop.backfill_signature (
   primary key (backfill_id, side)
 );
 
--- Data keys that parts of the log are sealed with (src/ingest/log/stored-body.ts): each sealed by KEY_ENCRYPTION_KEY as the keys that
--- sign tokens are (src/identity/seal.ts). One is current; a retired one opens what it sealed.
+-- Data keys that parts of the log are encrypted with (src/ingest/log/stored-body.ts): each encrypted by KEY_ENCRYPTION_KEY as the keys that
+-- sign tokens are (src/identity/secret-cipher.ts). One is current; a retired one decrypts what it encrypted.
 create table bellhop.payload_key (
   key_id uuid primary key,
-  sealed text not null,
+  encrypted_key text not null,
   created_at timestamptz not null default clock_timestamp(),
   retired_at timestamptz
 );

@@ -205,7 +205,7 @@ export class Scheduler {
   }
 }
 
-/** How often log writers are sealed and retired. */
+/** How often log writers are closed and retired. */
 const RETIRE_MS = 2_000;
 /** How often an applier rebalances its buckets, give or take a fifth, so that not all do at once. */
 const REBALANCE_MS = 1_000;

@@ -107,7 +107,7 @@ export function bucketsOf(parts: readonly LogPart[]): readonly number[] {
 export interface ApplySession extends LeaseSession, ClusterSession {
   /** By which others count this session as present. */
   readonly presenceId: string;
-  /** Seals log writers whose backend is gone, retires those of which all is applied. */
+  /** Closes log writers whose backend is gone, retires those of which all is applied. */
   retireLogWriters(): Promise<unknown>;
   /** What is next to be applied of these buckets, in the order of receipt; the part that reaches `recordsMax` is the last. */
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]>;

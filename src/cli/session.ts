@@ -2,8 +2,8 @@ import { userInfo } from "node:os";
 import type pg from "pg";
 import { type Config, readConfig } from "../config.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
-import { createSealer, type Sealer } from "../identity/seal.ts";
-import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
+import { createSecretCipher, type SecretCipher } from "../identity/secret-cipher.ts";
+import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { BackupError } from "../operations/backup/backup-error.ts";
 import { withSession } from "../platform/db/connection.ts";
 import { type Database, openDatabase } from "../platform/db/open-database.ts";
@@ -17,7 +17,7 @@ export interface Opened {
   readonly database: Database;
   readonly pool: pg.Pool;
   readonly log: Logger;
-  readonly sealer: Sealer;
+  readonly cipher: SecretCipher;
   /** The operator, for the audit log: `cli:<user>`. */
   readonly who: string;
 }
@@ -51,8 +51,8 @@ export class Session {
     return createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
   }
 
-  sealer({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): Sealer {
-    return createSealer(keyEncryptionKey, keyEncryptionKeysPrevious);
+  cipher({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): SecretCipher {
+    return createSecretCipher(keyEncryptionKey, keyEncryptionKeysPrevious);
   }
 
   /** The service's database, whether the service runs or not. Throws NoInstallation where none has started, unless `first`. */
@@ -127,10 +127,10 @@ export class Session {
     work: (opened: Opened) => Promise<Result>,
   ): Promise<Result> {
     const database = await opening;
-    const sealer = this.sealer(config);
-    const closePayloads = openSealedPayloads(database.pool, sealer);
+    const cipher = this.cipher(config);
+    const closePayloads = registerPayloadKeys(database.pool, cipher);
     try {
-      return await work({ config, database, pool: database.pool, log, sealer, who: this.who });
+      return await work({ config, database, pool: database.pool, log, cipher, who: this.who });
     } finally {
       closePayloads();
       await database.close();

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-import type { Sealer } from "./seal.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
 import { ADD_INSTANCE_VALUE } from "./secrets.ts";
 import { SIGNING_ALGORITHM, type SigningKey } from "./signing-key.ts";
 
@@ -24,12 +24,12 @@ async function readOrDecide(pool: Pool, name: string, decide: () => string): Pro
 }
 
 /**
- * What cursors are sealed with (32 bytes): the same on all nodes, of this installation alone, and for ever, so that a cursor which
+ * What cursors are encrypted with (32 bytes): the same on all nodes, of this installation alone, and for ever, so that a cursor which
  * a client keeps stays good whatever else is rotated.
  */
-export async function readCursorKey(pool: Pool, sealer: Sealer): Promise<Buffer> {
-  const stored = await readOrDecide(pool, CURSOR_KEY, () => sealer.seal(CURSOR_KEY, randomBytes(32)));
-  return sealer.open(CURSOR_KEY, stored);
+export async function readCursorKey(pool: Pool, cipher: SecretCipher): Promise<Buffer> {
+  const stored = await readOrDecide(pool, CURSOR_KEY, () => cipher.encrypt(CURSOR_KEY, randomBytes(32)));
+  return cipher.decrypt(CURSOR_KEY, stored);
 }
 
 /** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-token-issuer.md). */

@@ -13,7 +13,7 @@ import {
 import { changeAuth } from "./audit.ts";
 import { BoundedMap, type ClientFacts, createDirectory, type Directory } from "./directory.ts";
 import type { Principal } from "./permissions.ts";
-import { createSealer, type Sealer } from "./seal.ts";
+import { createSecretCipher, type SecretCipher } from "./secret-cipher.ts";
 import { readOrMakePeppers } from "./secrets.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
@@ -142,10 +142,10 @@ export type Authenticator = ReturnType<typeof createAuthenticator>;
 export interface AuthInternals {
   readonly pool: Pool;
   readonly config: AuthConfig;
-  readonly sealer: Sealer;
+  readonly cipher: SecretCipher;
   readonly directory: Directory;
   readonly readToken: TokenReader;
-  /** What cursors are sealed with. */
+  /** What cursors are encrypted with. */
   cursorKey(): Promise<Buffer>;
   parties(): Promise<TokenParties>;
   /** Deletes what has no effect any more, at most once an hour. */
@@ -157,9 +157,9 @@ const TIDY_EVERY_MS = 3_600_000;
 /** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
 export function createAuthenticator(options: AuthenticatorOptions) {
   const { pool, config, log, addresses } = options;
-  const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
-  const directory = createDirectory(pool, sealer, new SharedCounter(options.changes));
-  const cursorKey = once(() => readCursorKey(pool, sealer));
+  const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+  const directory = createDirectory(pool, cipher, new SharedCounter(options.changes));
+  const cursorKey = once(() => readCursorKey(pool, cipher));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);
   let watchingExpired: ((clientId: string) => void) | undefined;
@@ -176,11 +176,11 @@ export function createAuthenticator(options: AuthenticatorOptions) {
   async function prepare(): Promise<void> {
     await cursorKey();
     // Before the directory reads it.
-    await readOrMakePeppers(pool, sealer);
+    await readOrMakePeppers(pool, cipher);
     await directory.renew();
-    await ensureSigningKey(pool, sealer, directory);
+    await ensureSigningKey(pool, cipher, directory);
     await removeWhatIsDead(pool);
-    if (!sealer.encrypts)
+    if (!cipher.encrypts)
       log.debug("KEY_ENCRYPTION_KEY is not set: signing keys lie in the database unencrypted");
   }
 
@@ -188,7 +188,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good) };
   }
 
-  const internals: AuthInternals = { pool, config, sealer, directory, readToken, cursorKey, parties, tidy };
+  const internals: AuthInternals = { pool, config, cipher, directory, readToken, cursorKey, parties, tidy };
   return {
     /**
      * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
@@ -248,12 +248,12 @@ function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
 }
 
 /** Makes the first key. Nodes starting together wait for each other at the epoch row, and the second finds the first's. */
-async function ensureSigningKey(pool: Pool, sealer: Sealer, directory: Directory): Promise<void> {
+async function ensureSigningKey(pool: Pool, cipher: SecretCipher, directory: Directory): Promise<void> {
   if (directory.liveKeys().length > 0) return;
   await changeAuth({ pool, directory }, async (change) => {
     const found = await change.connection.query(FIND_UNRETIRED_KEY);
     if (found.rowCount !== 0) return;
-    const { kid } = await addSigningKey(change, sealer, 0);
+    const { kid } = await addSigningKey(change, cipher, 0);
     await change.audit({ who: "service", what: "create-first-key", detail: { kid } });
   });
 }

@@ -96,7 +96,7 @@ export async function createClient(
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
     await putGrants(change, clientId, settings.grants);
     const { connection } = change;
-    const peppers = { sealer: internals.sealer, known: internals.directory.peppers() };
+    const peppers = { cipher: internals.cipher, known: internals.directory.peppers() };
     const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
     await connection.query({ ...PUT_SECRET, values: [clientId, 1, digest, expiresSeconds, pepper] });
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
@@ -343,7 +343,7 @@ export async function rotateSecret(
     const ended = live.length > 1 ? live[0] : undefined;
     const slot = previous?.slot === 1 ? 2 : 1;
     const { connection } = change;
-    const peppers = { sealer: internals.sealer, known: internals.directory.peppers() };
+    const peppers = { cipher: internals.cipher, known: internals.directory.peppers() };
     const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
     await connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds, pepper] });
     let previousExpiresAt: Date | null = null;

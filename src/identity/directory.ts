@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { arrangeGrants, type Grant, type Grants } from "./permissions.ts";
-import type { Sealer } from "./seal.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";
 import { chooseSigningKey, loadSigningKeys, type SigningKey } from "./signing-key.ts";
 
@@ -133,7 +133,7 @@ type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant
  * Creates an empty directory. It reads one row at most twice a second, and only while it is used; more often for keys that it
  * does not know. `changes` is shared by the directories of all threads: it counts the changes that any of them made.
  */
-export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCounter): Directory {
+export function createDirectory(pool: Pool, cipher: SecretCipher, changes: SharedCounter): Directory {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
   const denied = new Map<string, number>();
   let keys = new Map<string, SigningKey>();
@@ -148,8 +148,8 @@ export function createDirectory(pool: Pool, sealer: Sealer, changes: SharedCount
   const now = (): number => clock.databaseMs + (performance.now() - clock.readAtMs);
 
   async function takeChanges(since: string): Promise<void> {
-    keys = new Map((await loadSigningKeys(pool, sealer, keys)).map((key) => [key.kid, key]));
-    peppers = await readPeppers(pool, sealer, peppers);
+    keys = new Map((await loadSigningKeys(pool, cipher, keys)).map((key) => [key.kid, key]));
+    peppers = await readPeppers(pool, cipher, peppers);
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);

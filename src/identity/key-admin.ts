@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth, recordAudit } from "./audit.ts";
-import { AuthSetupError, type Sealer } from "./seal.ts";
+import { AuthSetupError, type SecretCipher } from "./secret-cipher.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
 /**
@@ -129,7 +129,7 @@ async function replaceKey(
 ): Promise<KeyRotation> {
   const leaked = because === "leaked";
   await change.connection.query(WIPE_RETIRED_KEYS);
-  const { kid, activateAt } = await addSigningKey(change, internals.sealer, announceSeconds);
+  const { kid, activateAt } = await addSigningKey(change, internals.cipher, announceSeconds);
   const values = [kid, leaked ? 0 : KEY_RETIRE_SECONDS];
   const retired = await change.connection.query<{ kid: string }>({ ...RETIRE_OTHERS, values });
   const retiring = retired.rows.map((row) => row.kid);
@@ -148,9 +148,9 @@ export async function rotateKeyWhenDue(
   admin: AuthAdmin,
   days: number,
 ): Promise<(KeyRotation & { readonly because: RotationCause }) | undefined> {
-  const { pool, sealer } = admin.internals;
+  const { pool, cipher } = admin.internals;
   const findCause = async (on: Queryable): Promise<RotationCause | undefined> => {
-    const values = [days, sealer.encrypts];
+    const values = [days, cipher.encrypts];
     const { rows } = await on.query<{ isOld: boolean; isReadable: boolean }>({ ...IS_DUE, values });
     if (rows[0]?.isReadable === true) return "readable";
     return rows[0]?.isOld === true ? "old" : undefined;
@@ -180,15 +180,15 @@ export async function revokeKey(
       `There is no key ${JSON.stringify(kid)} whose tokens are good. \`bellhop key list\` shows all there are.`,
     );
     const left = await connection.query(FIND_UNRETIRED_KEY);
-    const replacedBy = left.rowCount === 0 ? (await addSigningKey(change, internals.sealer, 0)).kid : null;
+    const replacedBy = left.rowCount === 0 ? (await addSigningKey(change, internals.cipher, 0)).kid : null;
     await change.audit({ who, what: "revoke-key", detail: { kid, replacedBy } });
     return { kid, replacedBy };
   });
 }
 
-/** Throws AuthInputError where a node runs that could not use what is sealed now. */
+/** Throws AuthInputError where a node runs that could not use what is encrypted now. */
 export async function requireOpenable({ pool, config }: AuthAdmin["internals"]): Promise<void> {
-  const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+  const refusal = await whoCannotRead(pool, config.keyEncryptionKey);
   if (refusal !== undefined) throw new AuthInputError(refusal);
 }
 
@@ -210,17 +210,17 @@ function lockOf(text: string | Buffer): number {
   return createHash("sha256").update("bellhop knowledge\0").update(text).digest().readUInt32BE() >>> 1;
 }
 
-/** That a node opens what this KEY_ENCRYPTION_KEY (base64) sealed. */
+/** That a node decrypts what this KEY_ENCRYPTION_KEY (base64) encrypted. */
 export function knowledgeOfKey(keyEncryptionKey: string): number {
   return lockOf(Buffer.from(keyEncryptionKey, "base64"));
 }
 
-/** That a node takes digests of any pepper, and parts that are sealed: what versions before 0.2.0 do not. */
+/** That a node takes digests of any pepper, and parts that are encrypted: what versions before 0.2.0 do not. */
 export const KNOWLEDGE_OF_PEPPERS: number = lockOf("peppers");
-export const KNOWLEDGE_OF_SEALED_PARTS: number = lockOf("sealed parts");
+export const KNOWLEDGE_OF_ENCRYPTED_PARTS: number = lockOf("encrypted parts");
 
-/** Why what is sealed now could not be used by every node: they are named. Undefined where it could. */
-export async function whoCannotOpen(
+/** Why what is encrypted now could not be used by every node: they are named. Undefined where it could. */
+export async function whoCannotRead(
   on: Queryable,
   keyEncryptionKey: string | undefined,
 ): Promise<string | undefined> {
@@ -246,7 +246,7 @@ export async function nodesWithout(on: Queryable, knowledge: number): Promise<st
 }
 
 /**
- * Everything that src/identity/seal.ts sealed, by its table: the key of a row, the column, and the name that is bound into the value.
+ * Everything that src/identity/secret-cipher.ts encrypted, by its table: the key of a row, the column, and the name that is bound into the value.
  * Another place of such values belongs here, or a change of KEY_ENCRYPTION_KEY would lose them (a test looks for them in every column).
  */
 const PLACES = {
@@ -254,88 +254,88 @@ const PLACES = {
   signing_key: { key: "kid", column: "private_key", bound: "'signing key ' || kid" },
   webhook_secret: {
     key: "endpoint_id",
-    column: "sealed",
+    column: "encrypted_secret",
     bound: "'webhook secret ' || endpoint_id || '/' || slot",
   },
-  payload_key: { key: "key_id", column: "sealed", bound: "'payload key ' || key_id" },
-  operator: { key: "name", column: "totp_sealed", bound: "'operator totp ' || name" },
+  payload_key: { key: "key_id", column: "encrypted_key", bound: "'payload key ' || key_id" },
+  operator: { key: "name", column: "encrypted_totp_secret", bound: "'operator totp ' || name" },
 } as const;
 const LIST = namedStatement(
-  "list-sealed-values",
+  "list-encrypted-values",
   Object.entries(PLACES)
     .map(
       ([place, { key, column, bound }]) =>
-        `select '${place}' as place, ${key}::text as id, ${bound} as bound, ${column} as sealed
+        `select '${place}' as place, ${key}::text as id, ${bound} as bound, ${column} as encrypted
         from bellhop.${place} where ${column} like 'plain:%' or ${column} like 'aes256gcm:%'`,
     )
     .join(" union all "),
 );
 
 /** Replaces a value only while it is still the one that was read, so that nodes doing it at once do no harm. */
-function resealOf(place: keyof typeof PLACES): Statement {
+function replacementOf(place: keyof typeof PLACES): Statement {
   const { key, column } = PLACES[place];
   const text = `update bellhop.${place} set ${column} = $3 where ${key} = $1 and ${column} = $2`;
-  return namedStatement(`reseal-${place}`, text);
+  return namedStatement(`re-encrypt-${place}`, text);
 }
 
-interface SealedValue {
+interface StoredSecret {
   readonly place: keyof typeof PLACES;
   readonly id: string;
   /** The name that is bound into the value. */
   readonly bound: string;
-  readonly sealed: string;
+  readonly encrypted: string;
 }
 
-/** How the sealed values of an installation lie. */
-export interface SealedState {
+/** The encrypted values of an installation. */
+export interface SecretState {
   readonly values: number;
   /** Under a former key, or readable although there is a key. */
-  readonly behind: readonly SealedValue[];
+  readonly behind: readonly StoredSecret[];
 }
 
-/** Looks which values are not sealed as they would be today. */
-export async function readSealedState(pool: Pool, sealer: Sealer): Promise<SealedState> {
-  const { rows } = await pool.query<SealedValue>(LIST);
+/** Lists the values that the current key would encrypt otherwise. */
+export async function readSecretState(pool: Pool, cipher: SecretCipher): Promise<SecretState> {
+  const { rows } = await pool.query<StoredSecret>(LIST);
   return {
     values: rows.length,
-    behind: rows.filter(({ bound, sealed }) => !sealer.isCurrent(bound, sealed)),
+    behind: rows.filter(({ bound, encrypted }) => !cipher.isCurrent(bound, encrypted)),
   };
 }
 
-/** What came of sealing anew. */
-interface Resealed {
-  readonly resealed: number;
+/** How many values were re-encrypted, and which could not be decrypted. */
+interface Reencryption {
+  readonly reencrypted: number;
   /** Names of values that neither the current key nor a former one opens: they stay as they are. */
   readonly unopened: readonly string[];
 }
 
 /**
- * Seals with the current key whatever lies under a former one, or readable; leaves an audit entry where there was any. What it
+ * Encrypts with the current key whatever lies under a former one, or readable; leaves an audit entry where there was any. What it
  * replaces is opened first, so nothing is lost on the way, and may be done by several at once.
  */
-export async function reseal(pool: Pool, sealer: Sealer, who: string): Promise<Resealed> {
-  const { behind } = await readSealedState(pool, sealer);
+export async function reencrypt(pool: Pool, cipher: SecretCipher, who: string): Promise<Reencryption> {
+  const { behind } = await readSecretState(pool, cipher);
   const unopened: string[] = [];
   const places = new Map<string, number>();
-  for (const { place, id, bound, sealed } of behind) {
-    const plain = openIfPossible(sealer, bound, sealed);
+  for (const { place, id, bound, encrypted } of behind) {
+    const plain = decryptIfPossible(cipher, bound, encrypted);
     if (plain === undefined) {
       unopened.push(bound);
       continue;
     }
-    const values = [id, sealed, sealer.seal(bound, plain)];
-    const { rowCount } = await pool.query({ ...resealOf(place), values });
+    const values = [id, encrypted, cipher.encrypt(bound, plain)];
+    const { rowCount } = await pool.query({ ...replacementOf(place), values });
     places.set(place, (places.get(place) ?? 0) + (rowCount ?? 0));
   }
-  const resealed = [...places.values()].reduce((sum, count) => sum + count, 0);
-  if (resealed > 0)
+  const reencrypted = [...places.values()].reduce((sum, count) => sum + count, 0);
+  if (reencrypted > 0)
     await recordAudit(pool, { who, what: "reseal-values", detail: Object.fromEntries(places) });
-  return { resealed, unopened };
+  return { reencrypted, unopened };
 }
 
-function openIfPossible(sealer: Sealer, bound: string, sealed: string): Buffer | undefined {
+function decryptIfPossible(cipher: SecretCipher, bound: string, encrypted: string): Buffer | undefined {
   try {
-    return sealer.open(bound, sealed);
+    return cipher.decrypt(bound, encrypted);
   } catch (error) {
     if (error instanceof AuthSetupError) return undefined;
     throw error;

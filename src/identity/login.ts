@@ -12,8 +12,8 @@ import {
   type OperatorSession,
   openSession,
 } from "./operators.ts";
-import type { Sealer } from "./seal.ts";
 import { useCode } from "./second-factor.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
 
 const READ_CREDENTIALS = namedStatement(
   "read-operator-credentials",
@@ -26,7 +26,7 @@ export interface LoginParts {
   readonly limiter: LoginLimiter;
   /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
   readonly hashing: Semaphore;
-  readonly sealer: Sealer;
+  readonly cipher: SecretCipher;
   readonly log: Logger;
 }
 

@@ -3,7 +3,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { type AuthAdmin, AuthInputError, demand } from "./admin.ts";
 import { changeAuth } from "./audit.ts";
 import { KNOWLEDGE_OF_PEPPERS, nodesWithout, requireOpenable } from "./key-admin.ts";
-import type { Sealer } from "./seal.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
 import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./secrets.ts";
 
 /** Live secrets of clients that are not revoked, by the pepper of their digests. */
@@ -41,8 +41,8 @@ export interface PepperSummary {
   readonly clientIds: readonly string[];
 }
 
-async function requirePeppers(on: Queryable, sealer: Sealer): Promise<Peppers> {
-  const peppers = await readPeppers(on, sealer);
+async function requirePeppers(on: Queryable, cipher: SecretCipher): Promise<Peppers> {
+  const peppers = await readPeppers(on, cipher);
   demand(peppers !== undefined, "The installation has no pepper yet: start it once.");
   return peppers;
 }
@@ -60,10 +60,10 @@ async function summarize(on: Queryable, { current, keys }: Peppers): Promise<Pep
 export async function listPeppers({
   internals,
 }: {
-  readonly internals: Pick<AuthAdmin["internals"], "pool" | "sealer">;
+  readonly internals: Pick<AuthAdmin["internals"], "pool" | "cipher">;
 }): Promise<PepperSummary[]> {
-  const { pool, sealer } = internals;
-  return summarize(pool, await requirePeppers(pool, sealer));
+  const { pool, cipher } = internals;
+  return summarize(pool, await requirePeppers(pool, cipher));
 }
 
 /**
@@ -77,9 +77,9 @@ export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ rea
   demand(behind.length === 0, update);
   await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
-    const { current, keys } = await requirePeppers(change.connection, internals.sealer);
+    const { current, keys } = await requirePeppers(change.connection, internals.cipher);
     demand(keys.size < 2, "Two peppers are live already: `bellhop pepper retire` ends the older one.");
-    await addPepper(change.connection, internals.sealer, current + 1);
+    await addPepper(change.connection, internals.cipher, current + 1);
     await change.audit({ who, what: "rotate-pepper", detail: { number: current + 1 } });
     return { number: current + 1 };
   });
@@ -95,7 +95,7 @@ export async function retirePepper(
 ): Promise<{ readonly number: number; readonly endedSecrets: number }> {
   return changeAuth(internals, async (change) => {
     const { connection } = change;
-    const peppers = await summarize(connection, await requirePeppers(connection, internals.sealer));
+    const peppers = await summarize(connection, await requirePeppers(connection, internals.cipher));
     const former = peppers.find(({ isCurrent }) => !isCurrent);
     demand(former !== undefined, "There is one pepper only: `bellhop pepper rotate` makes another.");
     if (former.secrets > 0 && options.force !== true) throw stillInUse(former);

@@ -4,26 +4,26 @@ import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import { demand } from "./admin.ts";
 import { changeOperator, type OperatorAdmin } from "./operators.ts";
-import type { Sealer } from "./seal.ts";
+import type { SecretCipher } from "./secret-cipher.ts";
 
 /** $2: a new secret, which counts once a code has shown that an app has it. */
 const BEGIN = namedStatement(
   "begin-totp",
-  `update bellhop.operator set totp_sealed = $2 where name = $1 and totp_since is null`,
+  `update bellhop.operator set encrypted_totp_secret = $2 where name = $1 and totp_since is null`,
 );
 const READ = namedStatement(
   "read-totp",
-  `select totp_sealed as sealed, totp_since is not null as "isOn" from bellhop.operator where name = $1`,
+  `select encrypted_totp_secret as encrypted, totp_since is not null as "isOn" from bellhop.operator where name = $1`,
 );
 /** Only while the secret is the one that the code was for ($2). */
 const TURN_ON = namedStatement(
   "turn-on-totp",
   `update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
-  where name = $1 and totp_sealed = $2 and totp_since is null`,
+  where name = $1 and encrypted_totp_secret = $2 and totp_since is null`,
 );
 const TURN_OFF = namedStatement(
   "turn-off-totp",
-  `update bellhop.operator set totp_sealed = null, totp_since = null, totp_step = null, recovery_digests = '{}'
+  `update bellhop.operator set encrypted_totp_secret = null, totp_since = null, totp_step = null, recovery_digests = '{}'
   where name = $1`,
 );
 /** A code is of a step, and good once: this step and those before it are used up. */
@@ -49,22 +49,22 @@ const RECOVERY_BYTES = 10;
 /** Where secrets lie, and what opens them. */
 interface SecondFactorParts {
   readonly pool: Pool;
-  readonly sealer: Sealer;
+  readonly cipher: SecretCipher;
 }
 
 const BEGIN_ANEW = "Begin with a new secret.";
-const sealedName = (name: string): string => `operator totp ${name}`;
+const totpSecretName = (name: string): string => `operator totp ${name}`;
 const digestOf = (recoveryCode: string): Buffer =>
   createHash("sha256").update(recoveryCode.toLowerCase().replaceAll(/[\s-]/g, "")).digest();
 
 /** Makes a secret for an authenticator app, in the place of one that was never confirmed. Throws AuthInputError. */
 export async function beginTotp(
-  { pool, sealer }: SecondFactorParts,
+  { pool, cipher }: SecondFactorParts,
   name: string,
 ): Promise<{ readonly secret: string; readonly uri: string }> {
   const plain = randomBytes(SECRET_BYTES);
-  const sealed = sealer.seal(sealedName(name), plain);
-  const { rowCount } = await pool.query({ ...BEGIN, values: [name, sealed] });
+  const encrypted = cipher.encrypt(totpSecretName(name), plain);
+  const { rowCount } = await pool.query({ ...BEGIN, values: [name, encrypted] });
   demand(rowCount === 1, "Codes are asked for already: turn them off first.");
   const totp = totpOf(plain, name);
   return { secret: totp.secret.base32, uri: totp.toString() };
@@ -81,18 +81,18 @@ interface OwnSession {
  * Throws AuthInputError.
  */
 export async function confirmTotp(
-  { pool, sealer }: SecondFactorParts,
+  { pool, cipher }: SecondFactorParts,
   who: string,
   { id, name }: OwnSession,
   code: string,
 ): Promise<string[]> {
-  const { sealed, isOn } = await read(pool, name);
-  demand(sealed !== null && !isOn, BEGIN_ANEW);
-  const step = stepOf(sealer.open(sealedName(name), sealed), name, code);
+  const { encrypted, isOn } = await read(pool, name);
+  demand(encrypted !== null && !isOn, BEGIN_ANEW);
+  const step = stepOf(cipher.decrypt(totpSecretName(name), encrypted), name, code);
   demand(step !== undefined, "The app shows another code: check the clock of the device.");
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString("hex"));
   // The password alone has opened the other sessions.
-  const values = [sealed, step, codes.map(digestOf)];
+  const values = [encrypted, step, codes.map(digestOf)];
   const change = { what: "turn-on-totp", statement: TURN_ON, values, refusal: BEGIN_ANEW };
   await changeOperator({ pool, who }, name, { ...change, endsSessions: true, except: id });
   return codes.map((each) => (each.match(/.{5}/g) ?? []).join("-"));
@@ -108,25 +108,25 @@ export function resetTotp(admin: OperatorAdmin, name: string, except?: string): 
 
 /** Whether the code is the operator's, and uses it up: of the app, or one of the recovery codes. */
 export async function useCode(
-  { pool, sealer }: SecondFactorParts,
+  { pool, cipher }: SecondFactorParts,
   name: string,
   code: string,
 ): Promise<"app" | "recovery" | undefined> {
-  const { sealed, isOn } = await read(pool, name);
-  if (sealed === null || !isOn) return undefined;
+  const { encrypted, isOn } = await read(pool, name);
+  if (encrypted === null || !isOn) return undefined;
   if (!/^\d{6}$/.test(code)) {
     const { rowCount } = await pool.query({ ...USE_RECOVERY_CODE, values: [name, digestOf(code)] });
     return rowCount === 1 ? "recovery" : undefined;
   }
-  const step = stepOf(sealer.open(sealedName(name), sealed), name, code);
+  const step = stepOf(cipher.decrypt(totpSecretName(name), encrypted), name, code);
   if (step === undefined) return undefined;
   const { rowCount } = await pool.query({ ...USE_STEP, values: [name, step] });
   return rowCount === 1 ? "app" : undefined;
 }
 
-async function read(pool: Pool, name: string): Promise<{ sealed: string | null; isOn: boolean }> {
-  const { rows } = await pool.query<{ sealed: string | null; isOn: boolean }>({ ...READ, values: [name] });
-  return rows[0] ?? { sealed: null, isOn: false };
+async function read(pool: Pool, name: string): Promise<{ encrypted: string | null; isOn: boolean }> {
+  const { rows } = await pool.query<{ encrypted: string | null; isOn: boolean }>({ ...READ, values: [name] });
+  return rows[0] ?? { encrypted: null, isOn: false };
 }
 
 function totpOf(plain: Buffer, name: string): TOTP {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { openOrKnown, type Sealer } from "./seal.ts";
+import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 
 /**
  * Ids and secrets use only [A-Za-z0-9_-], so that Basic authentication reads the same whether the client encoded
@@ -40,11 +40,11 @@ export function digestSecret(pepper: Buffer, clientId: string, secret: string): 
  */
 export async function digestNewSecret(
   on: Queryable,
-  { sealer, known }: { readonly sealer: Sealer; readonly known: Peppers },
+  { cipher, known }: { readonly cipher: SecretCipher; readonly known: Peppers },
   clientId: string,
   secret: string,
 ): Promise<{ readonly digest: Buffer; readonly pepper: number }> {
-  const peppers = await readPeppers(on, sealer, known);
+  const peppers = await readPeppers(on, cipher, known);
   if (peppers === undefined) throw new Error("the installation has no pepper yet");
   const { current } = peppers;
   return { digest: digestSecret(pepperOf(peppers, current), clientId, secret), pepper: current };
@@ -106,9 +106,9 @@ export function nameOfPepper(number: number): string {
 }
 
 /** Stores a new pepper, unless one of this number is there. */
-export async function addPepper(on: Queryable, sealer: Sealer, number: number): Promise<void> {
+export async function addPepper(on: Queryable, cipher: SecretCipher, number: number): Promise<void> {
   const name = nameOfPepper(number);
-  await on.query({ ...ADD_INSTANCE_VALUE, values: [name, sealer.seal(name, randomBytes(32))] });
+  await on.query({ ...ADD_INSTANCE_VALUE, values: [name, cipher.encrypt(name, randomBytes(32))] });
 }
 
 /**
@@ -117,25 +117,25 @@ export async function addPepper(on: Queryable, sealer: Sealer, number: number): 
  */
 export async function readPeppers(
   on: Queryable,
-  sealer: Sealer,
+  cipher: SecretCipher,
   known?: Peppers,
 ): Promise<Peppers | undefined> {
   const { rows } = await on.query<{ number: number; value: string }>(LIST);
   const keys = new Map<number, Buffer>();
   for (const { number, value } of rows) {
     const before = known && { value: known.keys.get(number) };
-    const key = openOrKnown(sealer, nameOfPepper(number), value, (plain) => plain, before);
+    const key = decryptOrKnown(cipher, nameOfPepper(number), value, (plain) => plain, before);
     if (key !== undefined) keys.set(number, key);
   }
   return keys.size === 0 ? undefined : { current: Math.max(...keys.keys()), keys };
 }
 
 /** The peppers, of which the first is made here. With many nodes starting, the first one decides. */
-export async function readOrMakePeppers(pool: Pool, sealer: Sealer): Promise<Peppers> {
-  const known = await readPeppers(pool, sealer);
+export async function readOrMakePeppers(pool: Pool, cipher: SecretCipher): Promise<Peppers> {
+  const known = await readPeppers(pool, cipher);
   if (known !== undefined) return known;
-  await addPepper(pool, sealer, 1);
-  const made = await readPeppers(pool, sealer);
+  await addPepper(pool, cipher, 1);
+  const made = await readPeppers(pool, cipher);
   if (made === undefined) throw new Error("bellhop.instance lost its pepper");
   return made;
 }

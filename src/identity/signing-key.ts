@@ -4,7 +4,7 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, importJWK, type JWK 
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { AuthChange } from "./audit.ts";
-import { openOrKnown, type Sealer } from "./seal.ts";
+import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 
 export const FIND_UNRETIRED_KEY = namedStatement(
   "find-unretired-key",
@@ -25,7 +25,7 @@ const LIST_LIVE = namedStatement(
   "list-live-keys",
   `select kid,
     public_jwk as "publicJwk",
-    private_key as "sealedPrivateKey",
+    private_key as "encryptedPrivateKey",
     extract(epoch from created_at)::float8 * 1000 as "createdAtMs",
     extract(epoch from activate_at)::float8 * 1000 as "activateAtMs",
     extract(epoch from remove_at)::float8 * 1000 as "removeAtMs"
@@ -56,25 +56,25 @@ export interface SigningKey {
 }
 
 interface KeyRow extends Omit<SigningKey, "publicKey" | "privateKey"> {
-  readonly sealedPrivateKey: string | null;
+  readonly encryptedPrivateKey: string | null;
 }
 
 const generate = promisify(generateKeyPair);
 
-const sealedName = (kid: string): string => `signing key ${kid}`;
+const privateKeyName = (kid: string): string => `signing key ${kid}`;
 
 /** Makes a key pair that becomes active `activateInSeconds` from now; its id is its thumbprint (RFC 7638). */
 export async function addSigningKey(
   change: AuthChange,
-  sealer: Sealer,
+  cipher: SecretCipher,
   activateInSeconds: number,
 ): Promise<{ kid: string; activateAt: Date }> {
   const { publicKey, privateKey } = await generate("ec", { namedCurve: "P-256" });
   const jwk = await exportJWK(publicKey);
   const kid = await calculateJwkThumbprint(jwk);
   const publicJwk: JWK = { ...jwk, kid, alg: SIGNING_ALGORITHM, use: "sig" };
-  const sealed = sealer.seal(sealedName(kid), privateKey.export({ format: "der", type: "pkcs8" }));
-  const values = [kid, JSON.stringify(publicJwk), sealed, activateInSeconds];
+  const encrypted = cipher.encrypt(privateKeyName(kid), privateKey.export({ format: "der", type: "pkcs8" }));
+  const values = [kid, JSON.stringify(publicJwk), encrypted, activateInSeconds];
   const inserted = await change.connection.query<{ activateAt: Date }>({ ...INSERT, values });
   const activateAt = inserted.rows[0]?.activateAt;
   if (activateAt === undefined) throw new Error("a signing key was not inserted");
@@ -87,16 +87,16 @@ export async function addSigningKey(
  */
 export async function loadSigningKeys(
   pool: Pool,
-  sealer: Sealer,
+  cipher: SecretCipher,
   known: ReadonlyMap<string, SigningKey>,
 ): Promise<SigningKey[]> {
   const { rows } = await pool.query<KeyRow>(LIST_LIVE);
-  return Promise.all(rows.map((row) => openKey(sealer, row, known)));
+  return Promise.all(rows.map((row) => decryptKey(cipher, row, known)));
 }
 
-async function openKey(
-  sealer: Sealer,
-  { sealedPrivateKey: sealed, ...key }: KeyRow,
+async function decryptKey(
+  cipher: SecretCipher,
+  { encryptedPrivateKey: encrypted, ...key }: KeyRow,
   known: ReadonlyMap<string, SigningKey>,
 ): Promise<SigningKey> {
   const { kid, publicJwk } = key;
@@ -104,7 +104,8 @@ async function openKey(
   if (publicKey instanceof Uint8Array) throw new Error(`signing key ${kid} is not a public key`);
   const before = known.size === 0 ? undefined : { value: known.get(kid)?.privateKey };
   const open = (der: Buffer) => createPrivateKey({ key: der, format: "der", type: "pkcs8" });
-  const privateKey = sealed === null ? undefined : openOrKnown(sealer, sealedName(kid), sealed, open, before);
+  const privateKey =
+    encrypted === null ? undefined : decryptOrKnown(cipher, privateKeyName(kid), encrypted, open, before);
   return { ...key, publicKey, privateKey };
 }
 

@@ -37,7 +37,7 @@ const findAppending = namedStatement(
   from bellhop.log_writer as log_writer
   join pg_stat_activity as writer
     on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
-  where log_writer.sealed_at is null and (writer.xact_start is not null or writer.backend_start is null)`,
+  where log_writer.closed_at is null and (writer.xact_start is not null or writer.backend_start is null)`,
 );
 /** The log writers in which something may be left to apply. */
 const findUnretiredLogWriters = namedStatement(

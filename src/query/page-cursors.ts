@@ -19,7 +19,7 @@ interface Question {
  * The cursors of one query, encrypted and authenticated with a key of its own: a cursor may hold counters that tenants share, so it
  * must disclose nothing. Its length is disclosed.
  */
-export class SealedCursors {
+export class CursorCipher {
   readonly #key: Buffer;
 
   /** `key`: 32 bytes that only this installation has. */
@@ -30,7 +30,7 @@ export class SealedCursors {
   }
 
   /** Random nonces allow 2^32 cursors of one query. */
-  seal(plain: Buffer): string {
+  encrypt(plain: Buffer): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce);
     const body = [nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()];
@@ -38,7 +38,7 @@ export class SealedCursors {
   }
 
   /** Undefined for a cursor of another query or installation. */
-  open(cursor: string): Buffer | undefined {
+  decrypt(cursor: string): Buffer | undefined {
     if (cursor.length > CURSOR_CHARACTERS_MAX) return undefined;
     const bytes = Buffer.from(cursor, "base64url");
     // Decoding drops unused bits and what is not of its alphabet: only one text is accepted for a cursor.
@@ -86,15 +86,15 @@ export function readPaging(
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
   shape: PositionShape,
 ): Paging {
-  const sealed = new SealedCursors(cursorKey, question);
+  const cipher = new CursorCipher(cursorKey, question);
   const cursorOf = (next: Position | null) => {
     if (next === null) return null;
     const text = Buffer.from(JSON.stringify(next));
     const padding = STEP_BYTES - (text.length % STEP_BYTES);
-    return sealed.seal(Buffer.concat([text, Buffer.alloc(padding, BLANK)]));
+    return cipher.encrypt(Buffer.concat([text, Buffer.alloc(padding, BLANK)]));
   };
   if (cursor === undefined) return { limit, start: null, cursorOf };
-  const bytes = sealed.open(cursor);
+  const bytes = cipher.decrypt(cursor);
   const start = bytes === undefined ? undefined : parse(bytes);
   if (Array.isArray(start) && hasShape(start as Position, shape))
     return { limit, start: start as Position, cursorOf };

@@ -4,9 +4,9 @@ import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import type { Config } from "../config.ts";
-import { createSealer } from "../identity/seal.ts";
+import { createSecretCipher } from "../identity/secret-cipher.ts";
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
-import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
+import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import {
   clientConfig,
   createPool,
@@ -92,8 +92,8 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   // It asks for a property's number and for a client's statuses, perhaps at the same time.
   const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(connection, log, 2, POOL_ANSWER_MS_MAX, watch);
-  const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
-  const closePayloads = openSealedPayloads(pool, sealer);
+  const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+  const closePayloads = registerPayloadKeys(pool, cipher);
   const properties = new PropertyDirectory(pool);
   const diskWatch = new DiskWatch(dataDirectory, config.minFreeDiskBytes * LEFT_BY_APPLYING);
   const sessions: ApplySessionParts = {

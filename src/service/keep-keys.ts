@@ -3,12 +3,12 @@ import type { Config } from "../config.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import {
+  KNOWLEDGE_OF_ENCRYPTED_PARTS,
   KNOWLEDGE_OF_PEPPERS,
-  KNOWLEDGE_OF_SEALED_PARTS,
   knowledgeOfKey,
   nodesWithout,
-  readSealedState,
-  reseal,
+  readSecretState,
+  reencrypt,
   rotateKeyWhenDue,
 } from "../identity/key-admin.ts";
 import { makePayloadKey, readPayloadKey, rotatePayloadKey } from "../ingest/log/payload-keys.ts";
@@ -22,7 +22,7 @@ const WHO = "service";
 /** What this node's own session tells the others that it knows. */
 export function knowledgeOf({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): number[] {
   const keys = [...(keyEncryptionKey === undefined ? [] : [keyEncryptionKey]), ...keyEncryptionKeysPrevious];
-  return [KNOWLEDGE_OF_PEPPERS, KNOWLEDGE_OF_SEALED_PARTS, ...keys.map(knowledgeOfKey)];
+  return [KNOWLEDGE_OF_PEPPERS, KNOWLEDGE_OF_ENCRYPTED_PARTS, ...keys.map(knowledgeOfKey)];
 }
 
 export interface KeyKeeping {
@@ -34,11 +34,11 @@ export interface KeyKeeping {
 
 /**
  * Re-encrypts values under the current KEY_ENCRYPTION_KEY and replaces old signing and payload keys, on every node. It waits while a
- * running node could not open what it encrypts.
+ * running node could not decrypt what it encrypts.
  */
 export class KeyKeeper {
   readonly #parts: KeyKeeping;
-  #isResealed = false;
+  #isReencrypted = false;
   /** Names of the nodes last logged as waited for. */
   #waitedFor = "";
   /** They were waited for at the last look, so one more is taken: a node's session may only have been lost. */
@@ -59,18 +59,18 @@ export class KeyKeeper {
   async #look(): Promise<void> {
     const { config, log, internals } = this.#parts;
     if (!(await this.#canAllOpen())) return;
-    // Before anything is sealed anew: that a key lies readable says that it is to be replaced.
+    // Before anything is re-encrypted: that a key lies readable says that it is to be replaced.
     const rotated = await rotateKeyWhenDue({ internals, who: WHO }, config.signingKeyRotationDays);
     if (rotated !== undefined) {
       const { kid, activateAt, because } = rotated;
       const what = because === "old" ? "was old" : "lay readable in the database";
       log.info({ kid, activateAt }, `the signing key ${what}: a new one is announced`);
     }
-    if (!this.#isResealed) await this.#reseal();
+    if (!this.#isReencrypted) await this.#reencrypt();
     if (config.encryptPayloads) await this.#keepPayloadKey();
   }
 
-  /** Whether every node that runs opens what this one seals. */
+  /** Whether every running node decrypts what this one encrypts. */
   async #canAllOpen(): Promise<boolean> {
     const { pool, config, internals, log } = this.#parts;
     const { keyEncryptionKey } = config;
@@ -79,43 +79,43 @@ export class KeyKeeper {
     const wasWaiting = this.#isWaiting;
     this.#isWaiting = nodes.length > 0;
     if (nodes.length === 0) return !wasWaiting;
-    const { behind } = await readSealedState(pool, internals.sealer);
+    const { behind } = await readSecretState(pool, internals.cipher);
     if (this.#waitedFor !== nodes.join(" ")) {
       this.#waitedFor = nodes.join(" ");
       const detail = { nodes, values: behind.length };
       log.warn(
         detail,
-        "nodes run that do not know this KEY_ENCRYPTION_KEY: what it is to seal waits for them",
+        "nodes run that do not know this KEY_ENCRYPTION_KEY: what it is to encrypt waits for them",
       );
     }
     return false;
   }
 
-  async #reseal(): Promise<void> {
+  async #reencrypt(): Promise<void> {
     const { pool, config, internals, log } = this.#parts;
     if (config.keyEncryptionKey !== undefined) {
-      const { resealed, unopened } = await reseal(pool, internals.sealer, WHO);
-      if (resealed > 0) log.info({ resealed }, "sealed anew with KEY_ENCRYPTION_KEY");
+      const { reencrypted, unopened } = await reencrypt(pool, internals.cipher, WHO);
+      if (reencrypted > 0) log.info({ reencrypted }, "re-encrypted with KEY_ENCRYPTION_KEY");
       if (unopened.length > 0)
         log.warn(
           { unopened },
           "values lie in the database that neither KEY_ENCRYPTION_KEY nor a former one opens",
         );
     }
-    this.#isResealed = true;
+    this.#isReencrypted = true;
   }
 
   async #keepPayloadKey(): Promise<void> {
     const { pool, config, internals, log } = this.#parts;
-    const { sealer } = internals;
-    if ((await nodesWithout(pool, KNOWLEDGE_OF_SEALED_PARTS)).length > 0) return;
-    const isThere = (await readPayloadKey(pool, sealer)) !== undefined;
+    const { cipher } = internals;
+    if ((await nodesWithout(pool, KNOWLEDGE_OF_ENCRYPTED_PARTS)).length > 0) return;
+    const isThere = (await readPayloadKey(pool, cipher)) !== undefined;
     const days = config.payloadKeyRotationDays;
     const keyId = isThere
-      ? days > 0 && (await rotatePayloadKey(pool, sealer, days))
-      : await withTransaction(pool, (client) => makePayloadKey(client, sealer));
+      ? days > 0 && (await rotatePayloadKey(pool, cipher, days))
+      : await withTransaction(pool, (client) => makePayloadKey(client, cipher));
     if (!keyId) return;
     await recordAudit(pool, { who: WHO, what: "rotate-payload-key", detail: { keyId } });
-    log.info({ keyId }, "batches are sealed under a new payload key");
+    log.info({ keyId }, "batches are encrypted under a new payload key");
   }
 }

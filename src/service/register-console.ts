@@ -59,7 +59,7 @@ export async function registerConsole(
       pool: context.pool,
       limiter: createLoginLimiter(undefined, options.logins),
       hashing: new Semaphore(1, PASSWORDS_WAITING_MAX, NETWORK_PASSWORDS_WAITING_MAX),
-      sealer: internals.sealer,
+      cipher: internals.cipher,
       log: context.log,
     },
     singleSignOn: options.singleSignOn === undefined ? undefined : new SingleSignOn(options.singleSignOn),

@@ -21,9 +21,9 @@ import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
-import type { SealingKey } from "../ingest/log/log-writer-session.ts";
+import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
-import { followPayloadKey, openSealedPayloads } from "../ingest/log/payload-keys.ts";
+import { followPayloadKey, registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { watchRedactionList } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
@@ -284,8 +284,8 @@ export interface Ports {
 export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpServing> {
   const { config, metrics } = parts;
   const roles = new Set<Role>(config.roles);
-  const sealingKey = await followSealing(parts, stops);
-  const openLog = (backfillWriters?: number) => openAcceptLog(parts, sealingKey, backfillWriters);
+  const currentKey = await currentKeyOf(parts, stops);
+  const openLog = (backfillWriters?: number) => openAcceptLog(parts, currentKey, backfillWriters);
   const acceptLog = roles.has("accept") ? await openLog() : undefined;
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
   const backfillLog = new BackfillLog(() => openLog(BACKFILL_WRITERS));
@@ -311,7 +311,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
     registerBackfillReads(app, context);
     registerInsightRoutes(app, context);
     registerWebhookRoutes(app, context, {
-      sealer: parts.authenticator.internals.sealer,
+      cipher: parts.authenticator.internals.cipher,
       rules: webhookRules,
     });
     registerCertificationRoute(app, context);
@@ -374,22 +374,22 @@ async function registerAuth(app: FastifyInstance, parts: HttpParts, context: Htt
   });
 }
 
-/** Has sealed parts open on this thread, and answers what new ones are sealed with. */
-async function followSealing(
+/** Lets this thread decrypt encrypted parts; returns the key that new parts are encrypted with. */
+async function currentKeyOf(
   { config, log, pool, authenticator }: HttpParts,
   stops: Stops,
-): Promise<SealingKey> {
-  const { sealer } = authenticator.internals;
-  stops.push(openSealedPayloads(pool, sealer));
+): Promise<CurrentKey> {
+  const { cipher } = authenticator.internals;
+  stops.push(registerPayloadKeys(pool, cipher));
   if (!config.encryptPayloads) return () => undefined;
   const failed = (error: unknown) => log.warn({ err: error }, "the payload key could not be read again");
-  const sealing = await followPayloadKey(pool, sealer, failed);
-  stops.push(() => sealing.stop());
-  return sealing.key;
+  const current = await followPayloadKey(pool, cipher, failed);
+  stops.push(() => current.stop());
+  return current.key;
 }
 
 /** `backfillWriters`: so many log writers for batches of backfills instead of the others. */
-function openAcceptLog(parts: HttpParts, sealingKey: SealingKey, backfillWriters = 0): Promise<AcceptLog> {
+function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters = 0): Promise<AcceptLog> {
   const { config, clientConfig, log, metrics, shared } = parts;
   const hints = new SharedHints(shared.hints, BUCKET_COUNT);
   const stamp = new RequestIdStamp(shared.stamp);
@@ -410,7 +410,7 @@ function openAcceptLog(parts: HttpParts, sealingKey: SealingKey, backfillWriters
   const writers = backfillWriters || config.acceptWriters;
   return AcceptLog.open(clientConfig, writers, events, stamp, {
     isBackfill: backfillWriters > 0,
-    sealingKey,
+    currentKey,
     watch: tellSlowStatements(config.slowQueryMs, log, metrics),
   });
 }

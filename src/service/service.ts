@@ -3,7 +3,7 @@ import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
 import type { Config } from "../config.ts";
 import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
 import { keepUpAcceptLog } from "../ingest/log/partitions.ts";
-import { openSealedPayloads } from "../ingest/log/payload-keys.ts";
+import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { keepLedgersPacked } from "../insight/pack-ledger.ts";
 import { startSurvey } from "../operations/metrics/survey.ts";
 import { POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/connection.ts";
@@ -120,7 +120,7 @@ async function startInOrder(
   const { internals } = authenticator;
   const keeper = await KeyKeeper.start({ pool, config, log, internals });
   stops.push(() => keeper.stop());
-  stops.push(openSealedPayloads(pool, internals.sealer));
+  stops.push(registerPayloadKeys(pool, internals.cipher));
   await startUpkeep(config, log, metrics, database, stops);
   if (database.embedded) lowerOutsiders(pool, log, stops);
   const tracer = await startTracer(config.telemetry, { log, metrics });
@@ -291,8 +291,8 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
 /** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
 function startToDeliver({ config, log, tracer, stops, threads, database, authenticator }: Start): void {
   const { clientConfig } = database;
-  const { sealer, cursorKey } = authenticator.internals;
-  const deliverer = startDeliverer({ config, log, tracer, clientConfig, sealer, cursorKey });
+  const { cipher, cursorKey } = authenticator.internals;
+  const deliverer = startDeliverer({ config, log, tracer, clientConfig, cipher, cursorKey });
   stops.push(() => deliverer.stop());
   threads.whole.add({ metrics: async () => [await deliverer.metrics()] });
 }

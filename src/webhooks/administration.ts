@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { recordAudit } from "../identity/audit.ts";
+import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement, type Statement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";
@@ -16,7 +17,7 @@ import {
 import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { positionsText, readEnds } from "./notice-changes.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
-import { putFirstSecret, rotateWebhookSecret, type SecretSealer } from "./secrets.ts";
+import { putFirstSecret, rotateWebhookSecret } from "./secrets.ts";
 
 /** The rights that decide what client $1 may be notified of. */
 const READ_CLIENT = namedStatement(
@@ -63,7 +64,7 @@ const REASON_CHARACTERS_MAX = 200;
 /** Who manages endpoints: a partner its own, an operator those of all clients. */
 export interface WebhookAdmin {
   readonly pool: pg.Pool;
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
   readonly rules: AddressRules;
   /** The client whose endpoints are visible; null: all. */
   readonly clientId: string | null;
@@ -89,7 +90,7 @@ function valuesOf(settings: EndpointSettings): readonly unknown[] {
 
 /** Registers an endpoint of a client. The secret is answered here only. Throws WebhookInputError and WebhookNotFound. */
 export async function addWebhook(
-  { pool, sealer, rules, who }: WebhookAdmin,
+  { pool, cipher, rules, who }: WebhookAdmin,
   clientId: string,
   input: EndpointInput,
 ): Promise<{ readonly endpoint: EndpointSummary; readonly secret: string }> {
@@ -104,7 +105,7 @@ export async function addWebhook(
       throw new WebhookInputError(
         `A client has at most ${ENDPOINTS_OF_CLIENT_MAX} endpoints: remove one first.`,
       );
-    const secret = await putFirstSecret(on, sealer, endpointId);
+    const secret = await putFirstSecret(on, cipher, endpointId);
     await recordAudit(on, { who, what: "create-webhook", clientId, detail: { endpointId, ...settings } });
     return { endpoint: await findEndpoint(on, clientId, endpointId), secret };
   });
@@ -182,7 +183,7 @@ export function resumeWebhook(admin: WebhookAdmin, endpointId: string): Promise<
 /** Gives an endpoint a new secret, which is answered here only. Throws WebhookInputError. */
 export function rotateWebhook(admin: WebhookAdmin, endpointId: string, overlapSeconds: number | undefined) {
   return change(admin, endpointId, "rotate-webhook-secret", (on, endpoint) =>
-    rotateWebhookSecret(on, admin.sealer, endpoint.endpointId, overlapSeconds),
+    rotateWebhookSecret(on, admin.cipher, endpoint.endpointId, overlapSeconds),
   );
 }
 

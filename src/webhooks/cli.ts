@@ -27,8 +27,8 @@ const ENDPOINT = { endpointId: required(text("ENDPOINT_ID", "the endpoint's id (
 const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
 /** An operator administers the endpoints of all clients. */
-function adminOf({ config, pool, sealer, who }: Opened): WebhookAdmin {
-  return { pool, who, clientId: null, sealer, rules: new AddressRules(config.webhookAllowedNetworks) };
+function adminOf({ config, pool, cipher, who }: Opened): WebhookAdmin {
+  return { pool, who, clientId: null, cipher, rules: new AddressRules(config.webhookAllowedNetworks) };
 }
 
 function endpointFields(endpoint: EndpointSummary): Field[] {

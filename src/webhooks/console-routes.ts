@@ -87,8 +87,8 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (told) => {
       const { endpointId } = told.named;
       if (endpointId !== undefined) await requireEndpoint(pool, told.operator, endpointId);
-      const { sealer } = parts.internals;
-      const admin = { pool, who: told.who, clientId: null, sealer, rules: parts.webhookRules };
+      const { cipher } = parts.internals;
+      const admin = { pool, who: told.who, clientId: null, cipher, rules: parts.webhookRules };
       return work(admin, told, endpointId ?? "");
     });
   /** A change that answers the endpoint as it then is. */

@@ -3,13 +3,14 @@ import { request } from "node:https";
 import { isIP } from "node:net";
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type pg from "pg";
+import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { traceparentOf, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { AddressRules } from "./address-rules.ts";
 import { permittedAddresses, type ResolveHost, SendFailure } from "./endpoint-address.ts";
 import { TEST_EVENT, webhookIdOf } from "./message.ts";
-import { readLiveSecrets, type SecretSealer, signedHeaders } from "./secrets.ts";
+import { readLiveSecrets, signedHeaders } from "./secrets.ts";
 
 /** One attempt, from the DNS query to the answer. */
 const TRY_MS_MAX = 15_000;
@@ -218,7 +219,7 @@ export interface DueMessage {
 
 export interface DeliveryParts {
   readonly pool: pg.Pool;
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
   readonly plan: RetryPlan;
   readonly send: SendParts;
   /** Undefined where nothing is traced. */
@@ -277,14 +278,14 @@ function endSpan(span: Span, { status, failure }: TryResult, due: DueMessage, at
 }
 
 async function send(
-  { pool, sealer, send: parts }: DeliveryParts,
+  { pool, cipher, send: parts }: DeliveryParts,
   { endpointId, messageId }: DueMessage,
   { url, body, nowSeconds }: LoadedMessage,
   span: Span | undefined,
 ): Promise<TryResult> {
   let secrets: readonly string[];
   try {
-    secrets = await readLiveSecrets(pool, sealer, endpointId);
+    secrets = await readLiveSecrets(pool, cipher, endpointId);
   } catch (error) {
     // With a code (SQLSTATE, socket) the database did not answer; without one this node's key does not decrypt the secret.
     if (error instanceof Error && "code" in error) throw error;

@@ -1,13 +1,14 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
+import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/connection.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
-import { type CursorSeal, readCursorEpoch } from "../query/changes/change-cursor.ts";
+import { type CursorSecret, readCursorEpoch } from "../query/changes/change-cursor.ts";
 import { AddressRules } from "./address-rules.ts";
 import {
   type DeliveryParts,
@@ -20,7 +21,6 @@ import { resolveByDns } from "./endpoint-address.ts";
 import { noticeApplied } from "./notice-applied.ts";
 import { ChangeNoticer } from "./notice-changes.ts";
 import { ShardLeases } from "./queue.ts";
-import type { SecretSealer } from "./secrets.ts";
 
 const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
@@ -49,7 +49,7 @@ interface DelivererOptions extends Omit<DeliveryParts, "send"> {
   readonly clientConfig: pg.ClientConfig;
   readonly send: Omit<DeliveryParts["send"], "stopping">;
   /** What the change feed's cursors are encrypted with. */
-  readonly cursorSeal: () => Promise<CursorSeal>;
+  readonly cursorSecret: () => Promise<CursorSecret>;
   /** Names the node, for people. */
   readonly owner: string;
   readonly events: {
@@ -78,10 +78,10 @@ export class WebhookDeliverer {
   #loops: Readonly<Record<"tend" | "notice" | "changes" | "deliver" | "tidy", Repeat>> | undefined;
 
   constructor(options: DelivererOptions) {
-    const { clientConfig, owner, events, pool, sealer, plan, tracer, send } = options;
+    const { clientConfig, owner, events, pool, cipher, plan, tracer, send } = options;
     this.#options = options;
-    this.#delivery = { pool, sealer, plan, tracer, send: { ...send, stopping: this.#stopping.signal } };
-    this.#noticer = new ChangeNoticer(pool, options.cursorSeal);
+    this.#delivery = { pool, cipher, plan, tracer, send: { ...send, stopping: this.#stopping.signal } };
+    this.#noticer = new ChangeNoticer(pool, options.cursorSecret);
     this.#leases = new ShardLeases(clientConfig, owner, events.failed);
   }
 
@@ -128,7 +128,7 @@ export class WebhookDeliverer {
   }
 
   async #notice(shards: readonly number[]): Promise<void> {
-    const { found, queued } = await noticeApplied(this.#options.pool, this.#options.sealer, shards);
+    const { found, queued } = await noticeApplied(this.#options.pool, this.#options.cipher, shards);
     if (found) this.#loops?.notice.wake();
     if (queued) this.#loops?.deliver.wake();
   }
@@ -186,7 +186,7 @@ export interface DelivererParts {
   readonly log: Logger;
   readonly tracer: Tracer | undefined;
   readonly clientConfig: pg.ClientConfig;
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
   /** What cursors are encrypted with. */
   readonly cursorKey: () => Promise<Buffer>;
 }
@@ -198,16 +198,16 @@ export interface RunningDeliverer {
 
 /** Starts to deliver webhooks for this node's part of the endpoints. */
 export function startDeliverer(parts: DelivererParts): RunningDeliverer {
-  const { config, log, tracer, clientConfig, sealer, cursorKey } = parts;
+  const { config, log, tracer, clientConfig, cipher, cursorKey } = parts;
   const metrics = createMetrics();
   const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX, watch);
   const deliverer = new WebhookDeliverer({
     clientConfig,
     pool,
-    sealer,
+    cipher,
     tracer,
-    cursorSeal: async () => ({ key: await cursorKey(), epoch: await readCursorEpoch(pool) }),
+    cursorSecret: async () => ({ key: await cursorKey(), epoch: await readCursorEpoch(pool) }),
     owner: `${hostname()}/${process.pid}`,
     plan: standardPlan(config.webhookPauseHours * HOUR_SECONDS),
     send: { rules: new AddressRules(config.webhookAllowedNetworks), resolve: resolveByDns },

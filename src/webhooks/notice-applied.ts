@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { holdPrivacyVersion, readPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { type RequestSummary, readSummariesOf } from "../query/request-summary.ts";
 import { bodyOf, messageIdFor, type NewMessage } from "./message.ts";
 import { enqueueMessages, SHARDS } from "./queue.ts";
-import { putFirstSecret, type SecretSealer } from "./secrets.ts";
+import { putFirstSecret } from "./secrets.ts";
 
 /** Applied parts of the buckets $1 without a message yet, at most $2. */
 const FIND_PARTS = namedStatement(
@@ -79,7 +80,7 @@ export interface Noticed {
  */
 export async function noticeApplied(
   pool: pg.Pool,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   shards: readonly number[],
 ): Promise<Noticed> {
   const all = Array.from({ length: BUCKETS }, (_, bucket) => bucket);
@@ -102,7 +103,7 @@ export async function noticeApplied(
       const isDue = summary.status === "applied" && forgotten.has(summary.requestId);
       if (!isDue || listener === undefined) continue;
       for (const endpointId of listener.endpointIds) messages.push(messageOf(endpointId, summary, null));
-      const replyTo = await replyToEndpointOf(on, sealer, listener, summary);
+      const replyTo = await replyToEndpointOf(on, cipher, listener, summary);
       if (replyTo !== undefined) messages.push(messageOf(replyTo, summary, summary.replyTo));
     }
     await enqueueMessages(on, messages);
@@ -138,7 +139,7 @@ function messageOf(endpointId: string, summary: RequestSummary, url: string | nu
 /** The endpoint that stands for the origin of a request's ReplyTo; undefined where that is not on the client's list. */
 async function replyToEndpointOf(
   on: Queryable,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   { clientId, replyToOrigins }: Listener,
   { replyTo }: RequestSummary,
 ): Promise<string | undefined> {
@@ -149,6 +150,6 @@ async function replyToEndpointOf(
   // Where another node has just added it, the first statement has waited for that and does not see it.
   const endpoint = (await add()) ?? (await add());
   if (endpoint === undefined) throw new Error("An endpoint of a ReplyTo origin was neither added nor found.");
-  if (endpoint.isNew) await putFirstSecret(on, sealer, endpoint.endpointId);
+  if (endpoint.isNew) await putFirstSecret(on, cipher, endpoint.endpointId);
   return endpoint.endpointId;
 }

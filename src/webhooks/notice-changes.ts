@@ -8,7 +8,7 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import {
   ChangeCursors,
-  type CursorSeal,
+  type CursorSecret,
   type Positions,
   readChangeEnds,
 } from "../query/changes/change-cursor.ts";
@@ -128,12 +128,12 @@ async function takeChanges(on: Queryable, page: ChangePage): Promise<Taken> {
  */
 export class ChangeNoticer {
   readonly #pool: pg.Pool;
-  readonly #cursorSeal: () => Promise<CursorSeal>;
+  readonly #cursorSecret: () => Promise<CursorSecret>;
   readonly #known = new Map<string, Known>();
 
-  constructor(pool: pg.Pool, cursorSeal: () => Promise<CursorSeal>) {
+  constructor(pool: pg.Pool, cursorSecret: () => Promise<CursorSecret>) {
     this.#pool = pool;
-    this.#cursorSeal = cursorSeal;
+    this.#cursorSecret = cursorSecret;
   }
 
   /** Reads the feed once for every endpoint of these shards. Answers whether messages were queued. */
@@ -188,7 +188,7 @@ export class ChangeNoticer {
       await this.#move(this.#pool, endpoint, positions);
       return false;
     }
-    const cursors = new ChangeCursors(await this.#cursorSeal(), { clientId, filters: filtersOf(endpoint) });
+    const cursors = new ChangeCursors(await this.#cursorSecret(), { clientId, filters: filtersOf(endpoint) });
     const from = cursors.write(page.before);
     const data = { from, to: cursors.write(positions), caughtUp };
     const head = JSON.stringify({ type: EVENT, timestamp: new Date().toISOString(), data });

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { WebhookInputError } from "./endpoint-address.ts";
@@ -39,7 +40,7 @@ export function signedHeaders(
 /** The live secrets of endpoint $1, the newest first. */
 const LIST = namedStatement(
   "list-webhook-secrets",
-  `select slot, sealed
+  `select slot, encrypted_secret as encrypted
   from bellhop.webhook_secret
   where endpoint_id = $1 and (expires_at is null or expires_at > clock_timestamp())
   order by created_at desc, slot desc`,
@@ -47,9 +48,9 @@ const LIST = namedStatement(
 /** Puts the encrypted secret $3 into slot $2 of endpoint $1, replacing what was there. */
 const PUT = namedStatement(
   "put-webhook-secret",
-  `insert into bellhop.webhook_secret (endpoint_id, slot, sealed) values ($1, $2, $3)
+  `insert into bellhop.webhook_secret (endpoint_id, slot, encrypted_secret) values ($1, $2, $3)
   on conflict (endpoint_id, slot) do update
-  set sealed = excluded.sealed, created_at = clock_timestamp(), expires_at = null`,
+  set encrypted_secret = excluded.encrypted_secret, created_at = clock_timestamp(), expires_at = null`,
 );
 /** Lets the secret in slot $2 of endpoint $1 expire in $3 seconds, or sooner if it would have anyway. */
 const EXPIRE = namedStatement(
@@ -60,42 +61,36 @@ const EXPIRE = namedStatement(
   returning expires_at as "expiresAt"`,
 );
 
-/** Encrypts secrets for the database and decrypts them; `name` is authenticated (src/identity/seal.ts). */
-export interface SecretSealer {
-  seal(name: string, plain: Buffer): string;
-  open(name: string, sealed: string): Buffer;
-}
-
 /** A receiver has a day to put the new secret in place. */
 const OVERLAP_SECONDS = 86_400;
 const OVERLAP_SECONDS_MAX = 30 * 86_400;
 
 const nameOf = (endpointId: string, slot: number) => `webhook secret ${endpointId}/${slot}`;
 
-async function put(on: Queryable, sealer: SecretSealer, endpointId: string, slot: number): Promise<string> {
+async function put(on: Queryable, cipher: SecretCipher, endpointId: string, slot: number): Promise<string> {
   const secret = newSecret();
-  const sealed = sealer.seal(nameOf(endpointId, slot), Buffer.from(secret));
-  await on.query({ ...PUT, values: [endpointId, slot, sealed] });
+  const encrypted = cipher.encrypt(nameOf(endpointId, slot), Buffer.from(secret));
+  await on.query({ ...PUT, values: [endpointId, slot, encrypted] });
   return secret;
 }
 
 /** Gives a new endpoint its first secret, and answers it. */
-export function putFirstSecret(on: Queryable, sealer: SecretSealer, endpointId: string): Promise<string> {
-  return put(on, sealer, endpointId, 1);
+export function putFirstSecret(on: Queryable, cipher: SecretCipher, endpointId: string): Promise<string> {
+  return put(on, cipher, endpointId, 1);
 }
 
 async function liveSecrets(on: Queryable, endpointId: string) {
-  return (await on.query<{ slot: number; sealed: string }>({ ...LIST, values: [endpointId] })).rows;
+  return (await on.query<{ slot: number; encrypted: string }>({ ...LIST, values: [endpointId] })).rows;
 }
 
 /** The secrets that messages of an endpoint are signed with now, the newest first. */
 export async function readLiveSecrets(
   on: Queryable,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   endpointId: string,
 ): Promise<string[]> {
   const live = await liveSecrets(on, endpointId);
-  return live.map(({ slot, sealed }) => sealer.open(nameOf(endpointId, slot), sealed).toString());
+  return live.map(({ slot, encrypted }) => cipher.decrypt(nameOf(endpointId, slot), encrypted).toString());
 }
 
 /** A new secret, which is answered here only, and until when messages are signed with the former one too (null: there was none). */
@@ -110,14 +105,14 @@ export interface RotatedWebhookSecret {
  */
 export async function rotateWebhookSecret(
   on: Queryable,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   endpointId: string,
   overlapSeconds = OVERLAP_SECONDS,
 ): Promise<RotatedWebhookSecret> {
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX)
     throw new WebhookInputError("The overlap is 0 seconds to 30 days.");
   const [newest] = await liveSecrets(on, endpointId);
-  const secret = await put(on, sealer, endpointId, newest?.slot === 1 ? 2 : 1);
+  const secret = await put(on, cipher, endpointId, newest?.slot === 1 ? 2 : 1);
   if (newest === undefined) return { secret, previousExpiresAt: null };
   const values = [endpointId, newest.slot, overlapSeconds];
   const expired = await on.query<{ expiresAt: Date }>({ ...EXPIRE, values });

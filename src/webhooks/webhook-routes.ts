@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { receiveForm } from "../identity/receive-form.ts";
+import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
@@ -27,7 +28,6 @@ import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { webhookIdOf } from "./message.ts";
 import { WEBHOOK_EXAMPLES, WEBHOOK_SCHEMAS, type WebhookSchema } from "./openapi.ts";
 import { listAttempts, listDeadLetters } from "./queue.ts";
-import type { SecretSealer } from "./secrets.ts";
 
 const SCOPE = "webhooks";
 const BASE = "/api/public/v1/webhooks";
@@ -331,7 +331,7 @@ function asServiceError(error: unknown): unknown {
 export function registerWebhookRoutes(
   app: FastifyInstance,
   context: HttpContext,
-  parts: { readonly sealer: SecretSealer; readonly rules: AddressRules },
+  parts: { readonly cipher: SecretCipher; readonly rules: AddressRules },
 ): void {
   const onRequest = authorize(context, SCOPE);
   const { pool } = context;

@@ -50,7 +50,7 @@ async function createOperators({ pool }: TestService): Promise<void> {
     email: "carl@hotel.example",
   });
   await pool.query(
-    "update bellhop.operator set totp_since = now(), totp_sealed = 'plain:', totp_step = 0 where name = 'berta'",
+    "update bellhop.operator set totp_since = now(), encrypted_totp_secret = 'plain:', totp_step = 0 where name = 'berta'",
   );
 }
 

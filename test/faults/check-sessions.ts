@@ -6,7 +6,7 @@ import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
 import { APPLY_WRITERS, HTTP_THREADS } from "./service-process.ts";
 
-/** Log writers are sealed and buckets taken at the appliers' upkeep, about each second. */
+/** Log writers are closed and buckets taken at the appliers' upkeep, about each second. */
 const TIDY_MS_MAX = 10_000;
 const LOOK_MS = 100;
 
@@ -38,7 +38,7 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     and not exists (select from pg_stat_activity writer
       where writer.pid = log_writer.backend_pid and writer.backend_start = log_writer.backend_start)`,
   "another number of open log writers than threads that serve": `
-    select count(*)::integer from bellhop.log_writer where sealed_at is null having count(*) <> ${nodes * httpThreads}`,
+    select count(*)::integer from bellhop.log_writer where closed_at is null having count(*) <> ${nodes * httpThreads}`,
   "buckets that no living backend holds": `
     select bucket from bellhop.bucket_lease lease
     where not exists (select from pg_stat_activity holder
@@ -76,7 +76,7 @@ export async function hasOpenLogWriter(dataDir: string): Promise<boolean> {
     return await withDatabaseOf(dataDir, async (pool) => {
       const { rowCount } = await pool.query(
         `select from bellhop.log_writer join pg_stat_activity writer on writer.pid = log_writer.backend_pid
-        and writer.backend_start = log_writer.backend_start where log_writer.sealed_at is null`,
+        and writer.backend_start = log_writer.backend_start where log_writer.closed_at is null`,
       );
       return rowCount !== 0;
     });

@@ -32,7 +32,7 @@ const QUESTIONS: Readonly<Record<string, string>> = {
         where applied_at > clock_timestamp() - make_interval(secs => seconds)) as parts_applied
     from unnest(array[2, 10, 30, 60]) as seconds`,
   logWriters: `
-    select count(*)::integer as log_writers, (sealed_at is not null) as sealed, (retired_at is not null) as retired,
+    select count(*)::integer as log_writers, (closed_at is not null) as closed, (retired_at is not null) as retired,
       count(writer.pid)::integer as living
     from bellhop.log_writer left join pg_stat_activity writer
       on writer.pid = log_writer.backend_pid and writer.backend_start = log_writer.backend_start

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createSealer } from "../../src/identity/seal.ts";
-import { openSealedPayloads } from "../../src/ingest/log/payload-keys.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { registerPayloadKeys } from "../../src/ingest/log/payload-keys.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { Balancer } from "./balancer.ts";
@@ -170,8 +170,8 @@ export async function runRotations(options: ManyNodesOptions<Rotation>): Promise
     await partners.stop();
     await senders.stop();
     // What is checked is read by this process, with the key that the nodes have come to.
-    const sealer = createSealer(environments[0]?.["KEY_ENCRYPTION_KEY"]);
-    closePayloads = openSealedPayloads(database.pool, sealer);
+    const cipher = createSecretCipher(environments[0]?.["KEY_ENCRYPTION_KEY"]);
+    closePayloads = registerPayloadKeys(database.pool, cipher);
     const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
     const failed = Object.entries(ledger.seen).filter(([what]) => what !== "202");
     return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, beforeEach, describe, it } from "node:test";
-import { reseal, rotateKey } from "../../src/identity/key-admin.ts";
+import { reencrypt, rotateKey } from "../../src/identity/key-admin.ts";
 import { clientConfig, createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -75,14 +75,14 @@ describe("what an installation keeps for itself", () => {
     assert.match((await stored())["auth.pepper"] ?? "", /^plain:/);
 
     const keyEncryptionKey = newKey();
-    const sealed = await startAuthNode(database, { config: { keyEncryptionKey } });
-    t.after(sealed.stop);
-    const { pool, sealer } = sealed.admin.internals;
-    assert.deepEqual(await reseal(pool, sealer, "service"), { resealed: 3, unopened: [] });
-    await rotateKey(sealed.admin);
-    assert.equal(await statusWith(sealed.url, token), 200);
-    assert.equal((await requestToken(sealed.url, client)).status, 200);
-    await sealed.stop();
+    const encrypted = await startAuthNode(database, { config: { keyEncryptionKey } });
+    t.after(encrypted.stop);
+    const { pool, cipher } = encrypted.admin.internals;
+    assert.deepEqual(await reencrypt(pool, cipher, "service"), { reencrypted: 3, unopened: [] });
+    await rotateKey(encrypted.admin);
+    assert.equal(await statusWith(encrypted.url, token), 200);
+    assert.equal((await requestToken(encrypted.url, client)).status, 200);
+    await encrypted.stop();
     const values = await stored();
     for (const name of ["auth.pepper", "key 1", "key 2"])
       assert.match(values[name] ?? "", /^aes256gcm:/, name);

@@ -3,7 +3,7 @@ import { copyFile, open, readdir, readFile, rm, stat, truncate } from "node:fs/p
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { DamagedBackupError } from "../../src/operations/backup/archive.ts";
 import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
 import { verifyBackup } from "../../src/operations/backup/read-backup.ts";
@@ -23,7 +23,7 @@ import { CHANGES, readToEnd } from "./change-fixture.ts";
 
 const WAIT_MS = 60_000;
 const log = createLogger({ level: "silent", pretty: false });
-const sealer = createSealer(undefined);
+const cipher = createSecretCipher(undefined);
 const module = (path: string) => new URL(`../../src/${path}`, import.meta.url).href;
 
 /** What may stand in a binary COPY: types whose bytes have been the same in every PostgreSQL since 8.4. */
@@ -72,7 +72,7 @@ const restoreInto = (
   path: string,
   options: Partial<RestoreOptions> = {},
 ) =>
-  restore({ path, clientConfig, pool, log, sealer, acceptDifference: false, nothingLost: false, ...options });
+  restore({ path, clientConfig, pool, log, cipher, acceptDifference: false, nothingLost: false, ...options });
 
 /** Restores into an empty database for `work`, and drops it. */
 async function withRestored(
@@ -336,11 +336,11 @@ const KILLED_RESTORE = `const { path, url, step } = JSON.parse(process.argv[1]);
   const { restore } = await import("${module("operations/backup/restore.ts")}");
   const { clientConfig, createPool } = await import("${module("platform/db/connection.ts")}");
   const { createLogger } = await import("${module("platform/telemetry/log.ts")}");
-  const { createSealer } = await import("${module("identity/seal.ts")}");
+  const { createSecretCipher } = await import("${module("identity/secret-cipher.ts")}");
   const { writeSync } = await import("node:fs");
   const log = createLogger({ level: "silent", pretty: false });
   const config = clientConfig({ connectionString: url }, "on");
-  await restore({ path, clientConfig: config, pool: createPool(config, log, 2), log, sealer: createSealer(undefined),
+  await restore({ path, clientConfig: config, pool: createPool(config, log, 2), log, cipher: createSecretCipher(undefined),
     acceptDifference: false, nothingLost: false,
     progress(now) {
       if (!now.startsWith(step)) return;

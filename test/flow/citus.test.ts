@@ -171,7 +171,7 @@ if (joined !== undefined)
       assert.match(backup.err, /no snapshot in common.*PostgreSQL's own tools/);
     });
 
-    test("seals no log writer while a worker is still at work on what its session began", async () => {
+    test("closes no log writer while a worker is still at work on what its session began", async () => {
       const client = await database.pool.connect();
       // A session of the coordinator that is gone, and one at a worker that is named as Citus names those it opens for it.
       const gone = new pg.Client(clientConfig({ connectionString: joined.url }));
@@ -189,11 +189,11 @@ if (joined !== undefined)
       address.port = String(nodes.rows[0]?.port);
       const atWorker = new pg.Client(clientConfig({ connectionString: address.href }));
       await atWorker.connect();
-      const isSealed = async () => {
+      const isClosed = async () => {
         await client.query("set search_path = bellhop_state");
         await retireLogWriters(client, retireLogWritersStatement);
-        const sealed = "select from bellhop.log_writer where log_writer_id = $1 and sealed_at is not null";
-        return (await client.query(sealed, [log_writer_id])).rowCount === 1;
+        const closed = "select from bellhop.log_writer where log_writer_id = $1 and closed_at is not null";
+        return (await client.query(closed, [log_writer_id])).rowCount === 1;
       };
       try {
         await until(async () => {
@@ -205,9 +205,9 @@ if (joined !== undefined)
         await atWorker.query(
           `begin; set application_name = 'citus_internal gpid=${10_000_000_000 + backend_pid}'`,
         );
-        assert.equal(await isSealed(), false);
+        assert.equal(await isClosed(), false);
         await atWorker.query("commit");
-        assert.equal(await isSealed(), true);
+        assert.equal(await isClosed(), true);
       } finally {
         await atWorker.end();
         client.release(true);
@@ -243,7 +243,7 @@ if (joined !== undefined)
           } finally {
             client.release();
           }
-          return (await pool.query("select from bellhop.log_writer where sealed_at is null")).rowCount === 0;
+          return (await pool.query("select from bellhop.log_writer where closed_at is null")).rowCount === 0;
         }, 20_000);
         // Whoever asks that worker what it holds prepared waits until this ends.
         await holder.query("begin; set local idle_in_transaction_session_timeout = 0");

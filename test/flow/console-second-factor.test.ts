@@ -47,8 +47,10 @@ test("an operator turns codes on with the password and a code of the app; the se
   assert.equal((await session.post("totp/begin", { current: PASSWORD })).status, 422);
   const { operator } = await session.read<SessionAnswer>("session");
   assert.equal(operator?.hasTotp, true);
-  const { rows } = await service.pool.query("select totp_sealed from bellhop.operator where name = 'anna'");
-  assert.match(rows[0].totp_sealed, /^aes256gcm:/);
+  const { rows } = await service.pool.query(
+    "select encrypted_totp_secret from bellhop.operator where name = 'anna'",
+  );
+  assert.match(rows[0].encrypted_totp_secret, /^aes256gcm:/);
 });
 
 test("a login takes the password and then a code, which is good once; so is a recovery code", async () => {

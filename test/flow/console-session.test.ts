@@ -5,7 +5,7 @@ import { createLoginLimiter } from "../../src/identity/attempt-limiters.ts";
 import { logIn as checkLogin } from "../../src/identity/login.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
 import { permissionsOf } from "../../src/identity/roles.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { Semaphore } from "../../src/platform/runtime/semaphore.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { ADMIN, cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
@@ -121,7 +121,7 @@ describe("logging in to the console", () => {
           return checked;
         }
       })(1, 1);
-      const parts = { pool, limiter: createLoginLimiter(), hashing, sealer: createSealer(undefined) };
+      const parts = { pool, limiter: createLoginLimiter(), hashing, cipher: createSecretCipher(undefined) };
       const log = createLogger({ level: "silent", pretty: false });
       return checkLogin({ ...parts, log }, "127.0.0.1", name, PASSWORD, undefined);
     };

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { recordAudit } from "../../src/identity/audit.ts";
 import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { examine } from "../../src/operations/doctor/examine.ts";
 import type { Finding, Severity } from "../../src/operations/doctor/finding.ts";
@@ -123,23 +123,23 @@ describe("beside a running service", () => {
     await service.pool.query("update bellhop.signing_key set private_key = $1", [rows[0]?.private_key]);
   });
 
-  test("a rotation of the pepper that is not over is told, and batches that are to be sealed and are not", async () => {
+  test("a rotation of the pepper that is not over is told, and batches that are to be encrypted and are not", async () => {
     const { url, pool } = service.database;
     const severities = async (settings: Readonly<Record<string, string>> = {}) => {
       const findings = await look(url, settings);
       return ["secrets.pepper", "secrets.payloads"].map((id) => severityOf(findings, id));
     };
-    const sealed = { KEY_ENCRYPTION_KEY: KEY, ENCRYPT_PAYLOADS: "yes" };
+    const encrypted = { KEY_ENCRYPTION_KEY: KEY, ENCRYPT_PAYLOADS: "yes" };
     assert.deepEqual(await severities(), ["ok", "ok"]);
-    assert.deepEqual(await severities(sealed), ["ok", "warning"]);
+    assert.deepEqual(await severities(encrypted), ["ok", "warning"]);
     const admin = { internals: service.service.authenticator.internals, who: "cli:test" };
     await rotatePepper(admin);
-    await makePayloadKey(pool, createSealer(KEY));
+    await makePayloadKey(pool, createSecretCipher(KEY));
     assert.deepEqual(await severities(), ["warning", "warning"]);
-    assert.deepEqual(await severities(sealed), ["warning", "ok"]);
+    assert.deepEqual(await severities(encrypted), ["warning", "ok"]);
     await pool.query("update bellhop.payload_key set created_at = created_at - interval '94 days'");
     await retirePepper(admin, { force: true });
-    assert.deepEqual(await severities(sealed), ["ok", "warning"]);
+    assert.deepEqual(await severities(encrypted), ["ok", "warning"]);
     await pool.query("delete from bellhop.payload_key");
   });
 

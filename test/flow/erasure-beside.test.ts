@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { rewritePart } from "../../src/retention/rewrite-log.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import { addWebhook } from "../../src/webhooks/administration.ts";
@@ -25,7 +25,7 @@ import { at, ottilie, run, WORDS } from "./erasure-fixture.ts";
 
 const WAIT_MS = 60_000;
 const EVERY_SHARD = Array.from({ length: SHARDS }, (_, shard) => shard);
-const sealer = createSealer(randomBytes(32).toString("base64"));
+const cipher = createSecretCipher(randomBytes(32).toString("base64"));
 const rules = new AddressRules(["127.0.0.0/8"]);
 
 /** A pool whose transactions begin when they are let; `begins` is kept when the first of them is about to. */
@@ -57,7 +57,7 @@ describe("an erasure beside what others have read or kept", () => {
       insert into bellhop.client_grant (client_id, client_code, property_code) values ($1, 'ACME', '*')`,
       [clientId],
     );
-    const admin = { pool, sealer, rules, clientId: null, who: "cli:test" };
+    const admin = { pool, cipher, rules, clientId: null, who: "cli:test" };
     const { endpoint } = await addWebhook(admin, clientId, {
       url: receiver.url,
       events: ["changes.available"],
@@ -137,7 +137,7 @@ describe("an erasure beside what others have read or kept", () => {
     receiver.answer = (_message, response) => asked.resolve(response);
     const parts = {
       pool,
-      sealer,
+      cipher,
       send: { rules, resolve: resolveByDns, stopping: new AbortController().signal },
       plan: { messageSeconds: [60], endpointSeconds: [60], pauseAfterSeconds: 3_600 },
     };

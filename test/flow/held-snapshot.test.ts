@@ -118,7 +118,7 @@ test("in a log of which few buckets have all, the next of the others is found wi
     );
     // One that is to be retired, or nothing would be asked of it.
     await client.query(
-      "insert into bellhop.log_writer (backend_pid, backend_start, sealed_at) values (0, now(), now())",
+      "insert into bellhop.log_writer (backend_pid, backend_start, closed_at) values (0, now(), now())",
     );
     await client.query(FILL_LOG, [logWriter.rows[0]?.id]);
     await client.query("analyze bellhop.accept_log");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SealedCursors } from "../../src/query/page-cursors.ts";
+import { CursorCipher } from "../../src/query/page-cursors.ts";
 import { errorObject } from "../support/error-object.ts";
 import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { apply, group, inventory, reservation } from "./read-fixture.ts";
@@ -85,10 +85,10 @@ describe("what others have", () => {
       ["clientCode", "CHAIN"],
       ["propertyCode", "LIS01"],
     ]);
-    // Even by somebody who has the key that cursors are sealed with.
+    // Even by somebody who has the key that cursors are encrypted with.
     const key = await service.service.authenticator.internals.cursorKey();
     const cursor = (position: unknown[], { clientId } = stranger) =>
-      new SealedCursors(key, { clientId, path: `${V1}/reservations`, filters }).seal(
+      new CursorCipher(key, { clientId, path: `${V1}/reservations`, filters }).encrypt(
         Buffer.from(JSON.stringify(position)),
       );
     const own = `${V1}/reservations?clientCode=CHAIN&propertyCode=LIS01&cursor=`;

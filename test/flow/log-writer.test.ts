@@ -65,7 +65,7 @@ describe("the accept log", () => {
 
   test("refuses with 503 what a lost connection leaves unknown, opens a new log writer, and retires the old one", async () => {
     const logWritersBefore = await bench.rows<{ log_writer_id: string; backend_pid: number }>(
-      "select log_writer_id::text, backend_pid from bellhop.log_writer where sealed_at is null",
+      "select log_writer_id::text, backend_pid from bellhop.log_writer where closed_at is null",
     );
     const blocker = await bench.database.pool.connect();
     await blocker.query("begin");

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { digestState, STATE_SCHEMA } from "../../src/apply/state/state-schema.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
 import { move } from "../../src/operations/backup/move.ts";
 import { restore } from "../../src/operations/backup/restore.ts";
@@ -67,13 +67,13 @@ describe("bellhop move", () => {
   before(async () => {
     from = await createEmptyTestDatabase();
     const { clientConfig, pool } = from;
-    const sealer = createSealer(undefined);
+    const cipher = createSecretCipher(undefined);
     await restore({
       path: backup,
       clientConfig,
       pool,
       log,
-      sealer,
+      cipher,
       acceptDifference: false,
       nothingLost: true,
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SealedCursors } from "../../src/query/page-cursors.ts";
+import { CursorCipher } from "../../src/query/page-cursors.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { apply, LISBON, parameterMessage, readPage, reservation } from "./read-fixture.ts";
 
@@ -82,22 +82,22 @@ describe("a cursor", () => {
       [`reservations?${LISBON}&cursor=${cursor.slice(0, -2)}`, undefined],
       [`reservations?${LISBON}&cursor=${"A".repeat(3_000)}`, undefined],
     ];
-    // Sealed with the service's own key for this very question, and of another shape than a position of this list has.
+    // Encrypted with the service's own key for this very question, and of another shape than a position of this list has.
     const key = await service.service.authenticator.internals.cursorKey();
     const filters = JSON.stringify([
       ["clientCode", "ACME"],
       ["propertyCode", "LIS01"],
     ]);
     const question = { clientId: service.client.clientId, path: `${V1}/reservations`, filters };
-    const own = new SealedCursors(key, question);
-    const sealedOf = (value: unknown) => own.seal(Buffer.from(JSON.stringify(value)));
-    const taken = await service.get(`${V1}/reservations?${LISBON}&limit=1&cursor=${sealedOf(["a"])}`);
+    const own = new CursorCipher(key, question);
+    const cursorOf = (value: unknown) => own.encrypt(Buffer.from(JSON.stringify(value)));
+    const taken = await service.get(`${V1}/reservations?${LISBON}&limit=1&cursor=${cursorOf(["a"])}`);
     assert.equal(taken.status, 200, "these are the service's key and question");
     const shapeless = [[], [1], ["a\0"], ["a", "b"], [""], [{ a: 1 }], [["a"]], { 0: "a" }, null, "x"];
     for (const value of [...shapeless, ["x".repeat(200)], ["\ud800"]])
-      refused.push([`reservations?${LISBON}&limit=1&cursor=${sealedOf(value)}`, undefined]);
-    const unsealed = Buffer.from(JSON.stringify(["a"])).toString("base64url");
-    refused.push([`reservations?${LISBON}&limit=1&cursor=${unsealed}`, undefined]);
+      refused.push([`reservations?${LISBON}&limit=1&cursor=${cursorOf(value)}`, undefined]);
+    const unencrypted = Buffer.from(JSON.stringify(["a"])).toString("base64url");
+    refused.push([`reservations?${LISBON}&limit=1&cursor=${unencrypted}`, undefined]);
     for (const [address, as] of refused) {
       const answer = await service.get(`${V1}/${address}`, as === undefined ? {} : { as });
       assert.match(parameterMessage(answer), /^cursor takes the nextCursor/, address);

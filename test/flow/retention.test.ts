@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { listQuarantined } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { bucketOf, lowestIdAt, RequestIdStamp } from "../../src/ingest/log/part-name.ts";
 import { REQUEST_OUTCOME, setWindowMs } from "../../src/ingest/log/partitions.ts";
@@ -296,7 +296,7 @@ describe("retention", () => {
         clientConfig: restored.clientConfig,
         pool: restored.pool,
         log: silentLog,
-        sealer: createSealer(undefined),
+        cipher: createSecretCipher(undefined),
         acceptDifference: false,
         nothingLost: false,
       });

@@ -4,9 +4,9 @@ import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AuthAdmin } from "../../src/identity/admin.ts";
 import { rotateSecret } from "../../src/identity/client-admin.ts";
-import { readSealedState, rotateKey } from "../../src/identity/key-admin.ts";
+import { readSecretState, rotateKey } from "../../src/identity/key-admin.ts";
 import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { rotatePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
@@ -151,8 +151,8 @@ async function replacePepper(): Promise<void> {
 }
 
 async function replacePayloadKey(): Promise<void> {
-  const { pool, sealer } = admin().internals;
-  assert.notEqual(await rotatePayloadKey(pool, sealer, 0), undefined);
+  const { pool, cipher } = admin().internals;
+  assert.notEqual(await rotatePayloadKey(pool, cipher, 0), undefined);
 }
 
 async function replaceKeyEncryptionKey(): Promise<void> {
@@ -165,8 +165,8 @@ async function replaceKeyEncryptionKey(): Promise<void> {
     partner.nodes = [...partner.nodes, await startNode()];
     await partner.untilMore();
   }
-  const sealer = createSealer(key.current);
-  await until(async () => (await readSealedState(database.pool, sealer)).behind.length === 0, WAIT_MS);
+  const cipher = createSecretCipher(key.current);
+  await until(async () => (await readSecretState(database.pool, cipher)).behind.length === 0, WAIT_MS);
 }
 
 // Some ten seconds, half of which a new signing key is announced: `npm run rotations` does it with processes, and for longer.

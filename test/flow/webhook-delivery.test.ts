@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import {
   addWebhook,
@@ -21,7 +21,7 @@ import { until } from "../support/until.ts";
 import { accept, startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 
 const rules = new AddressRules(["127.0.0.0/8"]);
-const sealer = createSealer(randomBytes(32).toString("base64"));
+const cipher = createSecretCipher(randomBytes(32).toString("base64"));
 /** As the service's own, in hundredths of a second. */
 const QUICK: RetryPlan = {
   messageSeconds: [0.01, 0.02, 0.04],
@@ -37,7 +37,7 @@ before(async () => {
   receiver = await startWebhookReceiver();
   admin = {
     pool: database.pool,
-    sealer,
+    cipher,
     rules,
     clientId: null,
     who: "cli:test",
@@ -54,10 +54,10 @@ function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & 
   const node = new WebhookDeliverer({
     clientConfig: database.clientConfig,
     pool: database.pool,
-    sealer,
+    cipher,
     plan,
     owner,
-    cursorSeal: async () => ({ key: Buffer.alloc(32), epoch: 0 }),
+    cursorSecret: async () => ({ key: Buffer.alloc(32), epoch: 0 }),
     send: { rules, resolve: resolveByDns },
     events: { tried: () => undefined, failed: (error) => void failures.push(error) },
   });

@@ -220,7 +220,7 @@ function spellings(random: SeededRandom, arms: Arms): Shot {
   return shot("spellings", question, address, arms.token);
 }
 
-/** A position as an owner of the source would write it, who has not the key that seals it. */
+/** A position as an owner of the source would write it, who has not the key that encrypts it. */
 function forgedCursor(random: SeededRandom, arms: Arms): string {
   const part = () =>
     random.pick([
@@ -246,9 +246,9 @@ function forgedCursor(random: SeededRandom, arms: Arms): string {
       "x".repeat(500),
     ]);
   const position = Array.from({ length: random.between(0, 4) }, part);
-  const sealedOf = (text: string) => `${"A".repeat(16)}${text}${"A".repeat(22)}`;
+  const cursorOf = (text: string) => `${"A".repeat(16)}${text}${"A".repeat(22)}`;
   const text = Buffer.from(JSON.stringify(position)).toString("base64url");
-  return random.chance(0.8) ? sealedOf(text) : text;
+  return random.chance(0.8) ? cursorOf(text) : text;
 }
 
 function cursors(random: SeededRandom, arms: Arms): Shot {

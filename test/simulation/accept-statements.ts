@@ -21,7 +21,7 @@ export function registerLogWriter(database: SimulatedDatabase) {
       pid: backend.pid,
       startedAt: backend.startedAt,
       rows: new Map(),
-      isSealed: false,
+      isClosed: false,
       isRetired: false,
     };
     database.nextLogWriterId += 1;

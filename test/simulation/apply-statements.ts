@@ -146,7 +146,7 @@ export function lockBuckets(database: SimulatedDatabase, buckets: readonly numbe
 
 /**
  * src/apply/sql/retire-log writers.sql: rows are those that are committed when it begins; who runs is looked up a moment later,
- * so a log writer is retired by a later statement than the one that sealed it.
+ * so a log writer is retired by a later statement than the one that closed it.
  */
 export function retireLogWriters(database: SimulatedDatabase) {
   const { plants } = database.conditions;
@@ -159,17 +159,17 @@ export function retireLogWriters(database: SimulatedDatabase) {
           rowsAfter(logWriter, bucket, store.cursors.get(cursorAt(database, bucket, logWriter.logWriterId)))
             .length === 0,
       );
-    const unsealed = store.unretired.filter((logWriter) => !logWriter.isSealed);
+    const open = store.unretired.filter((logWriter) => !logWriter.isClosed);
     const retirable = store.unretired.filter(
-      (logWriter) => (logWriter.isSealed || plants.has("seal-and-retire")) && isRead(logWriter),
+      (logWriter) => (logWriter.isClosed || plants.has("close-and-retire")) && isRead(logWriter),
     );
     yield database.conditions.thinkMs();
-    for (const logWriter of unsealed) {
+    for (const logWriter of open) {
       if (!database.isRunning(logWriter.pid, logWriter.startedAt) || plants.has("retire-living-log-writers"))
-        transaction.sealed.push(logWriter);
+        transaction.closed.push(logWriter);
     }
     for (const logWriter of retirable) {
-      if (!plants.has("seal-and-retire") || !database.isRunning(logWriter.pid, logWriter.startedAt))
+      if (!plants.has("close-and-retire") || !database.isRunning(logWriter.pid, logWriter.startedAt))
         transaction.retired.push(logWriter);
     }
     return undefined;

@@ -30,7 +30,7 @@ export class Checker {
     if (transaction.rows.length > 0) this.#checkAppend(database, backend, transaction);
     if (transaction.outcomes.length > 0 || transaction.cursors.size > 0)
       this.#checkApply(database, backend, transaction);
-    for (const logWriter of transaction.sealed) this.#checkSeal(database, logWriter);
+    for (const logWriter of transaction.closed) this.#checkClosed(database, logWriter);
     for (const logWriter of transaction.retired) this.#checkRetirement(database, logWriter);
   }
 
@@ -79,8 +79,8 @@ export class Checker {
         this.fail(`log writer ${row.logWriterId} has a row of another backend`);
         return;
       }
-      if (logWriter.isSealed || logWriter.isRetired) {
-        this.fail(`log writer ${row.logWriterId} is sealed, and ${row.requestId} became visible in it`);
+      if (logWriter.isClosed || logWriter.isRetired) {
+        this.fail(`log writer ${row.logWriterId} is closed, and ${row.requestId} became visible in it`);
         return;
       }
       const newest = this.#newestOfLogWriter.get(row.logWriterId);
@@ -164,9 +164,9 @@ export class Checker {
     }
   }
 
-  #checkSeal(database: SimulatedDatabase, logWriter: LogWriterRow): void {
+  #checkClosed(database: SimulatedDatabase, logWriter: LogWriterRow): void {
     if (database.isRunning(logWriter.pid, logWriter.startedAt))
-      this.fail(`log writer ${logWriter.logWriterId} was sealed while its backend runs`);
+      this.fail(`log writer ${logWriter.logWriterId} was closed while its backend runs`);
   }
 
   #checkRetirement(database: SimulatedDatabase, logWriter: LogWriterRow): void {

@@ -13,7 +13,7 @@ export interface LogWriterRow {
   readonly startedAt: number;
   /** Rows by bucket, in the order in which they became visible. */
   readonly rows: Map<number, LogRow[]>;
-  isSealed: boolean;
+  isClosed: boolean;
   isRetired: boolean;
 }
 
@@ -45,7 +45,7 @@ export class Transaction {
   readonly logWriters: LogWriterRow[] = [];
   readonly rows: LogRow[] = [];
   readonly outcomes: LogRow[] = [];
-  readonly sealed: LogWriterRow[] = [];
+  readonly closed: LogWriterRow[] = [];
   readonly retired: LogWriterRow[] = [];
   readonly present: PresenceRow[] = [];
   keys: ReadonlyMap<string, KeyRow> = NOTHING;
@@ -65,10 +65,10 @@ export class Transaction {
 
   /** One that only read has nothing to commit. */
   get hasWritten(): boolean {
-    const { logWriters, rows, keys, leases, cursors, outcomes, sealed, retired } = this;
+    const { logWriters, rows, keys, leases, cursors, outcomes, closed, retired } = this;
     return (
       logWriters.length + rows.length + keys.size + leases.size + cursors.size + outcomes.length > 0 ||
-      sealed.length + retired.length + this.present.length > 0
+      closed.length + retired.length + this.present.length > 0
     );
   }
 
@@ -121,7 +121,7 @@ export class Store {
     for (const [position, id] of transaction.cursors) this.cursors.set(position, id);
     for (const row of transaction.outcomes) this.outcomes.add(`${row.bucket}/${row.requestId}`);
     this.present.push(...transaction.present);
-    for (const logWriter of transaction.sealed) logWriter.isSealed = true;
+    for (const logWriter of transaction.closed) logWriter.isClosed = true;
     for (const logWriter of transaction.retired) logWriter.isRetired = true;
     if (transaction.retired.length > 0)
       this.unretired = this.unretired.filter((logWriter) => !logWriter.isRetired);

@@ -1,7 +1,7 @@
 import { zstdDecompressSync } from "node:zlib";
 import type { Pool } from "pg";
 import type { FindPayloadKey } from "../../src/ingest/log/stored-body.ts";
-import { openChunk, partKeyOf, sealedUnder } from "../../src/ingest/log/stored-body.ts";
+import { decryptChunk, partKeyOf, payloadKeyIdOf } from "../../src/ingest/log/stored-body.ts";
 
 interface LogRow {
   readonly request_id: string;
@@ -10,19 +10,19 @@ interface LogRow {
   readonly body: Buffer;
 }
 
-/** The bytes of a stored body, chunk by chunk; read without a line of the service's own, but for what unseals. */
+/** The bytes of a stored body, chunk by chunk; read without a line of the service's own, but for what decrypts. */
 async function* chunksOf(row: LogRow, findKey: FindPayloadKey | undefined): AsyncGenerator<Buffer> {
   const { layout, body } = row;
   const word = (at: number) => layout.readUInt32LE(at * 4);
-  const keyId = sealedUnder(layout);
+  const keyId = payloadKeyIdOf(layout);
   const key = keyId && (await findKey?.(keyId));
-  if (keyId !== undefined && !key) throw new Error("A sealed part cannot be searched without its key.");
+  if (keyId !== undefined && !key) throw new Error("An encrypted part cannot be searched without its key.");
   const partKey = key && partKeyOf(key, { bucket: row.bucket, requestId: row.request_id }, layout);
   let from = 0;
   for (let chunk = 0; chunk < word(0); chunk += 1) {
     const [stored, inflated] = [word(2 + chunk * 3), word(3 + chunk * 3)];
     const raw = body.subarray(from, from + stored);
-    const bytes = partKey ? openChunk(partKey, chunk, raw) : raw;
+    const bytes = partKey ? decryptChunk(partKey, chunk, raw) : raw;
     yield bytes.length === inflated ? bytes : zstdDecompressSync(bytes);
     from += stored;
   }
@@ -38,7 +38,7 @@ const TABLES = `
 
 /**
  * Where any of some texts stands, whatever its case: every row of every table is read once as text (bytes as hexadecimal digits, and
- * looked for as such), and every chunk of the log inflated, of sealed parts unsealed with the key that `findKey` finds. Answers
+ * looked for as such), and every chunk of the log inflated, of encrypted parts decrypted with the key that `findKey` finds. Answers
  * `table: row (text)` for each place.
  */
 export async function searchEverywhere(

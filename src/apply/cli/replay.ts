@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { flag, type Noun, verb } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
-import { openEachPayloadKey, readStoredPayloadKeys } from "../../ingest/log/payload-keys.ts";
+import { decryptEachPayloadKey, readStoredPayloadKeys } from "../../ingest/log/payload-keys.ts";
 import { type ReplayReport, replay } from "../replay.ts";
 
 function comparison({ live, rebuilt }: ReplayReport): string[] {
@@ -53,8 +53,8 @@ const own = verb({
   examples: ["replay", "replay --swap"],
   json: '{"parts", "live", "rebuilt", "equal", "swapped", "corrected", "formerSchema", ...}',
   exitCodes: "0 equal, 1 different (also after a swap, which corrects it).",
-  async database({ swap }, { database: { clientConfig }, pool, log, sealer, who }, { output }) {
-    openEachPayloadKey(await readStoredPayloadKeys(pool), sealer, (keyId) =>
+  async database({ swap }, { database: { clientConfig }, pool, log, cipher, who }, { output }) {
+    decryptEachPayloadKey(await readStoredPayloadKeys(pool), cipher, (keyId) =>
       log.warn(
         { keyId },
         "a retired payload key cannot be decrypted: payloads encrypted with it cannot be replayed",

@@ -24,7 +24,7 @@ waiting as (
   join (
     select distinct backend_pid, backend_start, owner, false as is_log_writer from lease
     union all
-    select backend_pid, backend_start, 'log_writer ' || log_writer_id, true from bellhop.log_writer where sealed_at is null
+    select backend_pid, backend_start, 'log_writer ' || log_writer_id, true from bellhop.log_writer where closed_at is null
   ) as holder on holder.backend_pid = backend.pid and holder.backend_start = backend.backend_start
   where backend.pid <> pg_backend_pid()
     and case

@@ -1,9 +1,9 @@
--- Seals the log writers whose backend is gone (nothing can appear in them any more), and retires the sealed ones of which
+-- Closes the log writers whose backend is gone (nothing can appear in them any more), and retires the closed ones of which
 -- every bucket has applied all: those are no longer looked at. A backend whose start is hidden (another role's) counts as
 -- the writer, or rows that it has yet to commit would never be read.
-with sealed as (
-  update bellhop.log_writer as log_writer set sealed_at = clock_timestamp()
-  where log_writer.sealed_at is null
+with closed as (
+  update bellhop.log_writer as log_writer set closed_at = clock_timestamp()
+  where log_writer.closed_at is null
     and not exists (
       select from pg_stat_activity writer
       where writer.pid = log_writer.backend_pid
@@ -11,7 +11,7 @@ with sealed as (
     )
 )
 update bellhop.log_writer as log_writer set retired_at = clock_timestamp()
-where log_writer.sealed_at is not null and log_writer.retired_at is null
+where log_writer.closed_at is not null and log_writer.retired_at is null
   and not exists (
     select
     from generate_series(0, 63) as bucket

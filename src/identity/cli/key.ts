@@ -2,7 +2,7 @@ import { duration, flag, type Noun, required, text, verb } from "../../cli/comma
 import { itemTable, moment, snakeCase } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { AuthInputError } from "../admin.ts";
-import { listKeys, reseal, revokeKey, rotateKey, rotateKeyWhenDue, whoCannotOpen } from "../key-admin.ts";
+import { listKeys, reencrypt, revokeKey, rotateKey, rotateKeyWhenDue, whoCannotRead } from "../key-admin.ts";
 
 const list = verb({
   summary: "list signing keys and their states",
@@ -60,7 +60,7 @@ const revoke = verb({
   },
 });
 
-const resealVerb = verb({
+const reseal = verb({
   summary: "encrypt all stored secrets under the current KEY_ENCRYPTION_KEY",
   details:
     "Re-encrypts secrets stored under a previous KEY_ENCRYPTION_KEY, and encrypts those stored in plain text.",
@@ -69,23 +69,23 @@ const resealVerb = verb({
   json: '{"resealed", "unopened", "announced_kid"}',
   exitCodes: "0 all encrypted, 1 some could not be decrypted.",
   async admin({ force }, admin, { output }) {
-    const { pool, sealer, config } = admin.internals;
+    const { pool, cipher, config } = admin.internals;
     if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
-    const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+    const refusal = await whoCannotRead(pool, config.keyEncryptionKey);
     if (refusal !== undefined && !force) throw new AuthInputError(refusal);
     // As the service does when it starts: a signing key that was stored in plain text is replaced.
     const rotated = await rotateKeyWhenDue(admin, 0);
-    const { resealed, unopened } = await reseal(pool, sealer, admin.who);
-    const lines = [`Encrypted under KEY_ENCRYPTION_KEY: ${resealed}.`];
+    const { reencrypted, unopened } = await reencrypt(pool, cipher, admin.who);
+    const lines = [`Encrypted under KEY_ENCRYPTION_KEY: ${reencrypted}.`];
     if (rotated !== undefined)
       lines.push(
         `The signing key was stored in plain text: ${rotated.kid} replaces it and signs from ${moment(rotated.activateAt)}.`,
       );
-    output.result({ resealed, unopened, announced_kid: rotated?.kid ?? null }, lines);
+    output.result({ resealed: reencrypted, unopened, announced_kid: rotated?.kid ?? null }, lines);
     for (const name of unopened)
       output.failure(`${name} cannot be decrypted with the current or the previous key; it is unchanged.`);
     return unopened.length === 0 ? 0 : 1;
   },
 });
 
-export const command: Noun = { verbs: { list, rotate, revoke, reseal: resealVerb } };
+export const command: Noun = { verbs: { list, rotate, revoke, reseal } };

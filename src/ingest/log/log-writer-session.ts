@@ -10,7 +10,7 @@ import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { ErrorDetail } from "../../platform/errors/registry.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import { ensurePartitions } from "./partitions.ts";
-import { type PayloadKey, packBody, type RecordSlice, sealBody } from "./stored-body.ts";
+import { encryptBody, type PayloadKey, packBody, type RecordSlice } from "./stored-body.ts";
 
 /** One record of a submission that is to be accepted or kept as rejected: where it lies in `body`, and whose it is. */
 export interface SubmittedRecord {
@@ -174,19 +174,19 @@ export function entryOfResolution(resolution: Resolution): PendingAppend {
   };
 }
 
-/** An entry's records as they are stored under the id stamped for it: sealed where there is a key for that. */
+/** An entry's records as they are stored under the id stamped for it: encrypted where there is a key for that. */
 function storedOf(
   { bucket, layout, body }: LogEntry,
   requestId: string,
   key: PayloadKey | undefined,
 ): Pick<LogEntry, "layout" | "body"> {
   if (layout === null || body === null || key === undefined) return { layout, body };
-  return sealBody({ layout, body }, { bucket, requestId }, key);
+  return encryptBody({ layout, body }, { bucket, requestId }, key);
 }
 
 /**
  * The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. `key`: what
- * their records are sealed with.
+ * their records are encrypted with.
  */
 function flushParameters(
   logWriterId: string,
@@ -303,14 +303,14 @@ const LOG_WRITER_BIRTH_LOCK = 7_302_003;
 /** A flush that takes longer has an unknown outcome: its connection, and so its log writer, is given up. */
 const FLUSH_TIMEOUT_MS = 20_000;
 
-/** The key that records are sealed with from now on; undefined where they are stored readable. */
-export type SealingKey = () => PayloadKey | undefined;
+/** The key that records are encrypted with from now on; undefined where they are stored readable. */
+export type CurrentKey = () => PayloadKey | undefined;
 
 /** How log writers write; by default for appliers to read in the order of receipt, and readable. */
 export interface LogWriterSettings {
   /** Appliers read them after the others. */
   readonly isBackfill?: boolean;
-  readonly sealingKey?: SealingKey;
+  readonly currentKey?: CurrentKey;
   /** Hears of slow statements. */
   readonly watch?: StatementWatch;
 }
@@ -325,7 +325,7 @@ const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => 
 /** Sessions of log writers on PostgreSQL. */
 export function logWriterSessions(
   clientConfig: pg.ClientConfig,
-  { isBackfill = false, sealingKey = () => undefined, watch }: LogWriterSettings = {},
+  { isBackfill = false, currentKey = () => undefined, watch }: LogWriterSettings = {},
 ): OpenLogWriterSession {
   return async (lost) => {
     const client = new pg.Client({
@@ -351,7 +351,7 @@ export function logWriterSessions(
         makePartitions: (atMs) => ensurePartitions(client, atMs),
         append: (logWriterId, stamped) =>
           statements.append(stamped, (items, keysOnly) =>
-            flushParameters(logWriterId, items, keysOnly === true ? undefined : sealingKey()),
+            flushParameters(logWriterId, items, keysOnly === true ? undefined : currentKey()),
           ),
         readPromise: async () => (await client.query<{ promised: string }>(readPromise)).rows[0]?.promised,
         readHeldKeys: (wanted) =>

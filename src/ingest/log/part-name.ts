@@ -8,7 +8,7 @@ export interface PartName {
   readonly requestId: string;
 }
 
-/** What is stored of a part's records: as `packBody` packed them, or as `sealBody` then sealed that. */
+/** What is stored of a part's records: as `packBody` packed them, or as `encryptBody` then encrypted that. */
 export interface StoredBody {
   readonly layout: Buffer;
   readonly body: Buffer;

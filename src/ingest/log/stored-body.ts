@@ -4,8 +4,8 @@ import { namedStatement } from "../../platform/db/statement.ts";
 import { drawRandom, type PartName, type StoredBody } from "./part-name.ts";
 
 /**
- * How a part is sealed: each chunk of its body by AES-256-GCM, under a key of this one writing of this one part. That key is
- * derived from a data key (bellhop.payload_key), the part's name, a salt, and the whole layout; so a chunk opens only where it
+ * How a part is encrypted: each chunk of its body by AES-256-GCM, under a key of this one writing of this one part. That key is
+ * derived from a data key (bellhop.payload_key), the part's name, a salt, and the whole layout; so a chunk can be decrypted only where it
  * was written, beside the layout it was written with, and the nonces may be the numbers of the chunks: no two messages ever
  * share a key and a nonce, also where a part is written anew in its place (docs/decisions/0018-secrets-and-encrypted-payloads.md).
  */
@@ -20,8 +20,8 @@ export interface PayloadKey {
   readonly key: KeyObject;
 }
 
-/** A part does not open: another key, or bytes that were changed or lie in another's place. */
-export class SealError extends Error {}
+/** A part cannot be decrypted: another key, or bytes that were changed or lie in another's place. */
+export class DecryptionError extends Error {}
 
 const WORD_BYTES = 4;
 const HEAD_WORDS = 2;
@@ -30,8 +30,8 @@ const CHUNK_WORDS = 3;
 /** Of a record: its length and its index. */
 const RECORD_WORDS = 2;
 
-/** The section of a layout that says under which data key its part is sealed, and with which salt: 16 bytes each. */
-const SEAL_SECTION = 2;
+/** The section of a layout that says under which data key its part is encrypted, and with which salt: 16 bytes each. */
+const ENCRYPTION_SECTION = 2;
 const KEY_ID_BYTES = 16;
 const SALT_BYTES = 16;
 
@@ -47,24 +47,24 @@ function bytesOfUuid(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll("-", ""), "hex");
 }
 
-/** Where in a layout the seal's section begins, in words; undefined of a part that is stored readable. */
-function sealSectionOf(layout: Buffer): number | undefined {
+/** Where in a layout the encryption section begins, in words; undefined of a part that is stored readable. */
+function encryptionSectionAt(layout: Buffer): number | undefined {
   const words = layout.length / WORD_BYTES;
   let at = HEAD_WORDS + wordAt(layout, 0) * CHUNK_WORDS + wordAt(layout, 1) * RECORD_WORDS;
-  while (at < words && wordAt(layout, at) !== SEAL_SECTION) at += 2 + wordAt(layout, at + 1);
+  while (at < words && wordAt(layout, at) !== ENCRYPTION_SECTION) at += 2 + wordAt(layout, at + 1);
   return at < words ? at : undefined;
 }
 
-/** The id of the data key that a part is sealed under; undefined for one that is stored readable. */
-export function sealedUnder(layout: Buffer): string | undefined {
-  const section = sealSectionOf(layout);
+/** The id of the data key that a part is encrypted under; undefined for one that is stored readable. */
+export function payloadKeyIdOf(layout: Buffer): string | undefined {
+  const section = encryptionSectionAt(layout);
   if (section === undefined) return undefined;
   const from = (section + 2) * WORD_BYTES;
   const hex = layout.toString("hex", from, from + KEY_ID_BYTES);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** The key of a sealed part, of its data key, its name and its layout as stored. */
+/** The key of an encrypted part, of its data key, its name and its layout as stored. */
 export function partKeyOf(key: KeyObject, { bucket, requestId }: PartName, layout: Buffer): KeyObject {
   const place = Buffer.alloc(2);
   place.writeUInt16LE(bucket);
@@ -78,17 +78,17 @@ function nonceOf(chunk: number): Buffer {
   return nonce;
 }
 
-function sealSection(keyId: string): Buffer {
+function encryptionSection(keyId: string): Buffer {
   const head = Buffer.alloc(2 * WORD_BYTES);
-  head.writeUInt32LE(SEAL_SECTION);
+  head.writeUInt32LE(ENCRYPTION_SECTION);
   head.writeUInt32LE((KEY_ID_BYTES + SALT_BYTES) / WORD_BYTES, WORD_BYTES);
   return Buffer.concat([head, bytesOfUuid(keyId), drawRandom(SALT_BYTES)]);
 }
 
-/** Seals what `packBody` packed, for its place in the log: 16 bytes more a chunk and 40 a part. */
-export function sealBody(packed: StoredBody, part: PartName, { keyId, key }: PayloadKey): StoredBody {
-  if (sealedUnder(packed.layout) !== undefined) throw new Error("A part is sealed once.");
-  const layout = Buffer.concat([packed.layout, sealSection(keyId)]);
+/** Encrypts what `packBody` packed, for its place in the log: 16 bytes more a chunk and 40 a part. */
+export function encryptBody(packed: StoredBody, part: PartName, { keyId, key }: PayloadKey): StoredBody {
+  if (payloadKeyIdOf(packed.layout) !== undefined) throw new Error("A part is encrypted once.");
+  const layout = Buffer.concat([packed.layout, encryptionSection(keyId)]);
   const lengths = Array.from({ length: wordAt(layout, 0) }, (_, chunk) => {
     const at = HEAD_WORDS + chunk * CHUNK_WORDS;
     const length = wordAt(layout, at);
@@ -110,9 +110,9 @@ export function sealBody(packed: StoredBody, part: PartName, { keyId, key }: Pay
   return { layout, body: Buffer.concat(pieces) };
 }
 
-/** Opens one chunk of a sealed part. Throws SealError. */
-export function openChunk(partKey: KeyObject | undefined, chunk: number, stored: Buffer): Buffer {
-  if (partKey === undefined) throw new SealError("A sealed part is read by openLayout, which finds its key.");
+/** Decrypts one chunk of an encrypted part. Throws DecryptionError. */
+export function decryptChunk(partKey: KeyObject | undefined, chunk: number, stored: Buffer): Buffer {
+  if (partKey === undefined) throw new DecryptionError("openLayout finds the key of an encrypted part.");
   try {
     const decipher = createDecipheriv("aes-256-gcm", partKey, nonceOf(chunk), { authTagLength: TAG_BYTES });
     decipher.setAuthTag(stored.subarray(stored.length - TAG_BYTES));
@@ -120,7 +120,7 @@ export function openChunk(partKey: KeyObject | undefined, chunk: number, stored:
     decipher.final();
     return opened;
   } catch (cause) {
-    throw new SealError("A chunk of a sealed part does not open: it was changed, or is another part's.", {
+    throw new DecryptionError("A chunk cannot be decrypted: it was changed, or is another part's.", {
       cause,
     });
   }
@@ -275,15 +275,15 @@ export class BodyLayout {
   readonly recordCount: number;
   readonly #words: Uint32Array;
   readonly #chunks: readonly Chunk[];
-  readonly #isSealed: boolean;
+  readonly #isEncrypted: boolean;
   readonly #partKey: KeyObject | undefined;
   /** By position. */
   readonly #hashOverrides: HashOverrides;
 
-  /** `partKey`: of a part that is sealed. */
+  /** `partKey`: of a part that is encrypted. */
   constructor(layout: Buffer, partKey?: KeyObject) {
     this.#words = new Uint32Array(layout.buffer.slice(layout.byteOffset, layout.byteOffset + layout.length));
-    this.#isSealed = sealedUnder(layout) !== undefined;
+    this.#isEncrypted = payloadKeyIdOf(layout) !== undefined;
     this.#partKey = partKey;
     const chunkCount = this.#word(0);
     this.recordCount = this.#word(1);
@@ -385,10 +385,10 @@ export class BodyLayout {
     }
   }
 
-  /** The records of a chunk end to end, as they were sent. Throws SealError where they were sealed and do not open. */
+  /** The records of a chunk end to end, as they were sent. Throws DecryptionError where they cannot be decrypted. */
   #inflate(chunk: number, stored: Buffer): Buffer {
     const { inflatedBytes } = this.#chunkAt(chunk);
-    const packed = this.#isSealed ? openChunk(this.#partKey, chunk, stored) : stored;
+    const packed = this.#isEncrypted ? decryptChunk(this.#partKey, chunk, stored) : stored;
     return packed.length === inflatedBytes ? packed : inflateFrame(packed, inflatedBytes);
   }
 
@@ -451,17 +451,17 @@ async function findKey(keyId: string): Promise<KeyObject> {
     met.set(keyId, key);
     return key;
   }
-  // The database did not answer, or its key did not open.
+  // The database did not answer, or its key could not be decrypted.
   if (cause !== undefined) throw cause;
-  throw new SealError(`A part of the log is sealed under the payload key ${keyId}, which is not known here.`);
+  throw new DecryptionError(`The payload key ${keyId} of a part of the log is not known here.`);
 }
 
 /**
- * The layout of a part whose records are to be read: the one way to what is in the log. A promise only where the part is sealed
- * under a key that this thread has not met. Throws SealError where there is no such key.
+ * The layout of a part whose records are to be read: the one way to what is in the log. A promise only where the part is encrypted
+ * under a key that this thread has not met. Throws DecryptionError where there is no such key.
  */
 export function openLayout(part: PartName, layout: Buffer): BodyLayout | Promise<BodyLayout> {
-  const keyId = sealedUnder(layout);
+  const keyId = payloadKeyIdOf(layout);
   if (keyId === undefined) return new BodyLayout(layout);
   const open = (key: KeyObject) => new BodyLayout(layout, partKeyOf(key, part, layout));
   const key = met.get(keyId);
@@ -469,17 +469,17 @@ export function openLayout(part: PartName, layout: Buffer): BodyLayout | Promise
 }
 
 /**
- * Seals what is to stand in the place of a stored part (`packed`, by `packBody`) as that one is sealed: under the same data key,
- * so that its seal does not depend on what is set today; readable where that is.
+ * Encrypts what is to stand in the place of a stored part (`packed`, by `packBody`) as that one is encrypted: under the same data key,
+ * whatever the settings are today; a readable one stays readable.
  */
-export async function sealAsBefore(
+export async function encryptAsBefore(
   packed: StoredBody,
   part: PartName,
   former: Pick<StoredBody, "layout">,
 ): Promise<StoredBody> {
-  const keyId = sealedUnder(former.layout);
+  const keyId = payloadKeyIdOf(former.layout);
   if (keyId === undefined) return packed;
-  return sealBody(packed, part, { keyId, key: met.get(keyId) ?? (await findKey(keyId)) });
+  return encryptBody(packed, part, { keyId, key: met.get(keyId) ?? (await findKey(keyId)) });
 }
 
 /** Writes the records of one part of the log anew, at the same places. */
@@ -507,7 +507,7 @@ export interface StoredRecord {
 
 /**
  * The body of one part of the log with other records at the same places: indexes and order stay, so that whatever points into it
- * goes on pointing at the same record. It is sealed as it was. Undefined where all of them are kept.
+ * goes on pointing at the same record. It is encrypted as it was. Undefined where all of them are kept.
  */
 export async function rewriteBody(
   part: PartName,
@@ -516,7 +516,7 @@ export async function rewriteBody(
 ): Promise<StoredBody | undefined> {
   const layout = await openLayout(part, stored.layout);
   const packed = repack(layout, stored.body, decide);
-  return packed === undefined ? undefined : sealAsBefore(packed, part, stored);
+  return packed === undefined ? undefined : encryptAsBefore(packed, part, stored);
 }
 
 function repack(

@@ -12,7 +12,7 @@ export const HEADER_NAME = "backup.json";
 /** The entry that it ends with: without it a backup is not whole. */
 export const MANIFEST_NAME = "manifest.json";
 /** Before the bytes of either: the SHA-256 of them, in hexadecimal, and a newline. */
-const SEAL_CHARACTERS = 65;
+const DIGEST_CHARACTERS = 65;
 
 /** What a backup says before its tables. */
 export interface BackupHeader {
@@ -80,15 +80,15 @@ export function newHeader(header: Omit<BackupHeader, "format">): BackupHeader {
 }
 
 /** What a backup says of itself, as the content of an entry. */
-export function sealText(said: BackupHeader | BackupManifest): Buffer {
+export function withDigest(said: BackupHeader | BackupManifest): Buffer {
   const text = Buffer.from(`${JSON.stringify(said, null, 2)}\n`);
   return Buffer.concat([Buffer.from(`${sha256(text)}\n`), text]);
 }
 
 /** Reads it back. Throws DamagedBackupError where a byte of it is another. */
 function openText(name: string, content: Buffer): unknown {
-  const text = content.subarray(SEAL_CHARACTERS);
-  if (content.toString("latin1", 0, SEAL_CHARACTERS) !== `${sha256(text)}\n`)
+  const text = content.subarray(DIGEST_CHARACTERS);
+  if (content.toString("latin1", 0, DIGEST_CHARACTERS) !== `${sha256(text)}\n`)
     throw new DamagedBackupError(`its ${name} is damaged.`);
   return JSON.parse(text.toString("utf8"));
 }

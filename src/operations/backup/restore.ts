@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { type ReplayReport, replay } from "../../apply/replay.ts";
 import { dropStateSchema, type StateDigest } from "../../apply/state/state-schema.ts";
-import { type KeySealer, openEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
+import type { SecretCipher } from "../../identity/secret-cipher.ts";
+import { decryptEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
 import { withSession } from "../../platform/db/connection.ts";
 import { readCopiedRows } from "../../platform/db/copy.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
@@ -83,7 +84,7 @@ function storedKeys({ description: { columns }, bytes }: CopiedTable): StoredPay
     const of = (column: string) => values[columns.indexOf(column)] ?? null;
     return {
       keyId: uuidText(of("key_id")?.toString("hex") ?? ""),
-      sealed: of("sealed")?.toString() ?? "",
+      encrypted: of("encrypted_key")?.toString() ?? "",
       isCurrent: of("retired_at") === null,
     };
   });
@@ -97,16 +98,16 @@ function uuidText(digits: string): string {
  * Throws BackupError where the backup's current payload key does not open, since the batches in it could not be read when the log is
  * replayed, which is hours later for a large one.
  */
-function checkPayloadKeys(keys: CopiedTable, sealer: KeySealer, log: Logger): void {
+function checkPayloadKeys(keys: CopiedTable, cipher: SecretCipher, log: Logger): void {
   try {
-    openEachPayloadKey(storedKeys(keys), sealer, (keyId) =>
+    decryptEachPayloadKey(storedKeys(keys), cipher, (keyId) =>
       log.warn(
         { keyId },
-        "a retired payload key does not open: what is sealed under it, if anything is, cannot be restored",
+        "a retired payload key does not open: what is encrypted under it, if anything is, cannot be restored",
       ),
     );
   } catch (cause) {
-    const message = `Batches in the backup are sealed and could not be read, so nothing was begun: ${(cause as Error).message}`;
+    const message = `Batches in the backup are encrypted and could not be read, so nothing was begun: ${(cause as Error).message}`;
     throw new BackupError(message, { cause });
   }
 }
@@ -120,8 +121,8 @@ export interface RestoreOptions {
   readonly clientConfig: pg.ClientConfig;
   readonly pool: pg.Pool;
   readonly log: Logger;
-  /** Opens the keys that batches in the backup are sealed with. */
-  readonly sealer: KeySealer;
+  /** Decrypts the keys that batches in the backup are encrypted with. */
+  readonly cipher: SecretCipher;
   /** Finish also where the state that was rebuilt is not the one that the backup was taken of. */
   readonly acceptDifference: boolean;
   /** Nothing was accepted after the backup was taken: cursors and positions stay good. It has to hold the state. */
@@ -228,7 +229,7 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
 export async function restore(options: RestoreOptions): Promise<RestoreReport> {
   options.progress?.("checking the backup");
   const { header, kept } = await verifyBackup(options.path, PAYLOAD_KEYS);
-  if (kept !== undefined) checkPayloadKeys(kept, options.sealer, options.log);
+  if (kept !== undefined) checkPayloadKeys(kept, options.cipher, options.log);
   await migrationsOf(header);
   if (options.nothingLost && !header.withState)
     throw new BackupError(

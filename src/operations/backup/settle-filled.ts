@@ -17,8 +17,8 @@ const pauseChangeEndpoints = namedStatement(
 );
 
 /** The sessions that wrote these log writers were another database's: nothing will appear in them any more. */
-async function sealLogWriters(client: pg.ClientBase): Promise<void> {
-  await client.query("update bellhop.log_writer set sealed_at = clock_timestamp() where sealed_at is null");
+async function closeLogWriters(client: pg.ClientBase): Promise<void> {
+  await client.query("update bellhop.log_writer set closed_at = clock_timestamp() where closed_at is null");
 }
 
 /**
@@ -42,7 +42,7 @@ export async function settleFilled(
 ): Promise<void> {
   await client.query("reset synchronous_commit");
   await withTransaction(client, async () => {
-    await sealLogWriters(client);
+    await closeLogWriters(client);
     if (!nothingLost) await voidWhatWasTold(client, "restore", "The database was restored from a backup");
     // Nodes ask by its number whether anything has changed.
     await client.query("update bellhop.auth_epoch set epoch = epoch + 1");

@@ -20,9 +20,9 @@ import {
   newHeader,
   PartsSum,
   partName,
-  sealText,
   sha256,
   type TableSum,
+  withDigest,
 } from "./manifest.ts";
 import { TABLE_CLASSES, tablesOf } from "./table-class.ts";
 
@@ -123,7 +123,7 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
   };
   const atMs = Date.parse(header.takenAt);
   const add = (name: string, content: Buffer) => write(entryBytes({ name, content }, atMs));
-  const headerText = sealText(header);
+  const headerText = withDigest(header);
   await add(HEADER_NAME, headerText);
   const tables: TableSum[] = [];
   for (const description of header.tables) {
@@ -139,7 +139,7 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
   }
   const state = await digestState(client, STATE_SCHEMA);
   const manifest = { headerSha256: sha256(headerText), tables, state };
-  await add(MANIFEST_NAME, sealText(manifest));
+  await add(MANIFEST_NAME, withDigest(manifest));
   await write(ARCHIVE_END);
   return { name: sink.name, bytes, header, manifest };
 }

@@ -2,7 +2,7 @@ import { type Noun, verb } from "../../cli/command.ts";
 import { moment, table } from "../../cli/output.ts";
 import { AuthInputError } from "../../identity/admin.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { whoCannotOpen } from "../../identity/key-admin.ts";
+import { whoCannotRead } from "../../identity/key-admin.ts";
 import { listPayloadKeys, rotatePayloadKey } from "../../ingest/log/payload-keys.ts";
 
 const list = verb({
@@ -33,12 +33,12 @@ const rotate = verb({
   examples: ["payload-key rotate"],
   json: '{"key_id"}',
   run: (_, { output, session }) =>
-    session.admin(async ({ internals: { pool, sealer, config }, who }) => {
+    session.admin(async ({ internals: { pool, cipher, config }, who }) => {
       if (config.keyEncryptionKey === undefined)
         throw new AuthInputError("KEY_ENCRYPTION_KEY is not set; payload keys are encrypted with it.");
-      const refusal = await whoCannotOpen(pool, config.keyEncryptionKey);
+      const refusal = await whoCannotRead(pool, config.keyEncryptionKey);
       if (refusal !== undefined) throw new AuthInputError(refusal);
-      const keyId = await rotatePayloadKey(pool, sealer, 0);
+      const keyId = await rotatePayloadKey(pool, cipher, 0);
       if (keyId === undefined)
         throw new AuthInputError(
           "No payload key is current. The service creates the first one when ENCRYPT_PAYLOADS is set.",

@@ -78,11 +78,11 @@ const own = verb({
     // Read before anything begins.
     const list = path === undefined ? undefined : await readListFile(path);
     const progress = output.progress();
-    const fill = async ({ database: { clientConfig }, pool, log, sealer, who }: Opened): Promise<number> => {
+    const fill = async ({ database: { clientConfig }, pool, log, cipher, who }: Opened): Promise<number> => {
       const report = await restore({
         path: file,
         log,
-        sealer,
+        cipher,
         clientConfig,
         pool,
         ...accepted,

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { countText, sizeText, spanText } from "../../cli/amounts.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
-import { type KeySummary, listKeys, readSealedState, type SealedState } from "../../identity/key-admin.ts";
+import { type KeySummary, listKeys, readSecretState, type SecretState } from "../../identity/key-admin.ts";
 import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
-import { AuthSetupError, createSealer, type Sealer } from "../../identity/seal.ts";
+import { AuthSetupError, createSecretCipher, type SecretCipher } from "../../identity/secret-cipher.ts";
 import { BUCKET_COUNT, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { lookForLag } from "../../insight/console/intake.ts";
@@ -140,9 +140,9 @@ function activeKeyFinding(keys: readonly KeySummary[], rotationDays: number): Fi
   );
 }
 
-function opens(sealer: Sealer, bound: string, sealed: string): boolean {
+function decrypts(cipher: SecretCipher, bound: string, encrypted: string): boolean {
   try {
-    sealer.open(bound, sealed);
+    cipher.decrypt(bound, encrypted);
     return true;
   } catch (cause) {
     if (!(cause instanceof AuthSetupError)) throw cause;
@@ -152,11 +152,11 @@ function opens(sealer: Sealer, bound: string, sealed: string): boolean {
 
 function encryptionFinding(
   { keyEncryptionKey }: Config,
-  sealer: Sealer,
-  { values, behind }: SealedState,
+  cipher: SecretCipher,
+  { values, behind }: SecretState,
 ): Finding {
   const id = "keys.encryption";
-  const shut = behind.filter(({ bound, sealed }) => !opens(sealer, bound, sealed));
+  const shut = behind.filter(({ bound, encrypted }) => !decrypts(cipher, bound, encrypted));
   const secrets = countText(values, "secret");
   const lie = countText(values, "secret lies", "secrets lie");
   if (shut.length > 0)
@@ -180,10 +180,10 @@ function encryptionFinding(
 const keys: Check = {
   name: "keys",
   run: async ({ config, database: { pool } }) => {
-    const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+    const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
     return [
       activeKeyFinding(await listKeys({ internals: { pool } }), config.signingKeyRotationDays),
-      encryptionFinding(config, sealer, await readSealedState(pool, sealer)),
+      encryptionFinding(config, cipher, await readSecretState(pool, cipher)),
     ];
   },
 };
@@ -238,10 +238,10 @@ function payloadFinding(
 const secrets: Check = {
   name: "secrets",
   run: async ({ config, database: { pool } }) => {
-    const sealer = createSealer(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
+    const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
     return [
       payloadFinding(config, await listPayloadKeys(pool)),
-      pepperFinding(await listPeppers({ internals: { pool, sealer } })),
+      pepperFinding(await listPeppers({ internals: { pool, cipher } })),
     ];
   },
 };

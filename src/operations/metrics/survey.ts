@@ -60,8 +60,8 @@ const OFTEN: readonly Look[] = [
     see: asks(
       "survey-states-of-log-writers",
       `select state, count(log_writer_id)::integer as log_writers
-      from (values ('open', false), ('sealed', true)) as asked (state, is_sealed)
-      left join bellhop.log_writer on retired_at is null and (sealed_at is not null) = is_sealed
+      from (values ('open', false), ('closed', true)) as asked (state, is_closed)
+      left join bellhop.log_writer on retired_at is null and (closed_at is not null) = is_closed
       group by state`,
     ),
   },

@@ -180,7 +180,7 @@ export async function logWriterStatements<Item extends FlushItem>(
   return (await isDistributed(client)) ? new CitusLogWriter(client) : own;
 }
 
-/** Seals log writers in which nothing can appear any more, and retires those of them of which all is applied. */
+/** Closes log writers in which nothing can appear any more, and retires those of them of which all is applied. */
 export async function retireLogWriters(on: Queryable, asked: Asked): Promise<void> {
   if (await isDistributed(on)) await retireLogWritersOnCitus(on, asked);
   else await ask(on, [asked], []);

@@ -4,7 +4,7 @@ import { apartFromReader } from "../../platform/db/connection.ts";
 import { query } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
-import { SealedCursors } from "../page-cursors.ts";
+import { CursorCipher } from "../page-cursors.ts";
 
 /** A reader's position in the change feed: the number of the last change of each bucket. A missing bucket is read from the beginning. */
 export type Positions = ReadonlyMap<number, number>;
@@ -75,18 +75,18 @@ interface CursorOwner {
 }
 
 /** The installation's 32-byte key, and the epoch. */
-export interface CursorSeal {
+export interface CursorSecret {
   readonly key: Buffer;
   readonly epoch: number;
 }
 
 /** The cursors of one query of the change feed. Their length depends only on the number of buckets. */
 export class ChangeCursors {
-  readonly #sealed: SealedCursors;
+  readonly #cipher: CursorCipher;
   readonly #epoch: number;
 
-  constructor({ key, epoch }: CursorSeal, { clientId, filters }: CursorOwner) {
-    this.#sealed = new SealedCursors(key, { clientId, path: "changes", filters });
+  constructor({ key, epoch }: CursorSecret, { clientId, filters }: CursorOwner) {
+    this.#cipher = new CursorCipher(key, { clientId, path: "changes", filters });
     this.#epoch = epoch;
   }
 
@@ -102,12 +102,12 @@ export class ChangeCursors {
     else
       for (const [bucket, position] of positions)
         at = bytes.writeUIntBE(position, bytes.writeUInt8(bucket, at), POSITION_BYTES);
-    return this.#sealed.seal(bytes);
+    return this.#cipher.encrypt(bytes);
   }
 
   /** Undefined for a cursor of another query or installation, "former" for one from before a restore. */
   read(cursor: string): Positions | "former" | undefined {
-    const bytes = this.#sealed.open(cursor);
+    const bytes = this.#cipher.decrypt(cursor);
     if (bytes === undefined) return undefined;
     if (bytes.readUInt32BE() !== this.#epoch) return "former";
     const body = bytes.subarray(EPOCH_BYTES);

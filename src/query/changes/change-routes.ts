@@ -230,8 +230,8 @@ async function answer(
   const filter = filterOf(parameters, principal);
   if (!(await mayAsk(context, principal, filter))) return refuseForbidden(reply, "insufficient_scope");
   const filters = parameters.filtersWithout("cursor", "from", "limit", "wait");
-  const seal = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
-  const cursors = new ChangeCursors(seal, { clientId: principal.clientId, filters });
+  const secret = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
+  const cursors = new ChangeCursors(secret, { clientId: principal.clientId, filters });
   const limit = parameters.givenNumber("limit");
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());

@@ -201,21 +201,21 @@ const findDeadLogWriters = namedStatement(
   "find-dead-log-writers",
   `select log_writer.log_writer_id::text as log_writer_id, log_writer.backend_pid
   from bellhop.log_writer as log_writer
-  where log_writer.sealed_at is null
+  where log_writer.closed_at is null
     and not exists (
       select from pg_stat_activity writer
       where writer.pid = log_writer.backend_pid
         and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
     )`,
 );
-const sealLogWriters = namedStatement(
-  "seal-log-writers",
-  `update bellhop.log_writer set sealed_at = clock_timestamp()
-  where log_writer_id = any ($1::bigint[]) and sealed_at is null`,
+const closeLogWriters = namedStatement(
+  "close-log-writers",
+  `update bellhop.log_writer set closed_at = clock_timestamp()
+  where log_writer_id = any ($1::bigint[]) and closed_at is null`,
 );
-const findSealed = namedStatement(
-  "find-sealed-log-writers",
-  `select log_writer_id::text as log_writer_id from bellhop.log_writer where sealed_at is not null and retired_at is null`,
+const findClosed = namedStatement(
+  "find-closed-log-writers",
+  `select log_writer_id::text as log_writer_id from bellhop.log_writer where closed_at is not null and retired_at is null`,
 );
 const findUnread = readStatement(new URL("./find-unread-log-writers.sql", import.meta.url));
 const retireRead = namedStatement(
@@ -246,7 +246,7 @@ const idsOf = (rows: readonly LogWriterRow[]): string[] => rows.map(({ log_write
 /**
  * As retire-log-writers. A flush of several workers is committed on the coordinator first: where a worker was away at that moment its
  * rows appear when Citus has recovered, perhaps long after the session is gone; and a statement of one worker may still be at
- * work there. So a log writer is sealed once its session is gone and no worker has anything that the session began.
+ * work there. So a log writer is closed once its session is gone and no worker has anything that the session began.
  */
 export async function retireLogWritersOnCitus(
   client: Queryable,
@@ -266,10 +266,10 @@ export async function retireLogWritersOnCitus(
         .map((name) => Number(BEGUN_BY.exec(name)?.[1]) % BACKENDS_OF_NODE),
     );
     const ended = dead.filter(({ backend_pid }) => !atWork.has(backend_pid));
-    if (rows.every(({ success }) => success)) await run(sealLogWriters, [idsOf(ended)]);
+    if (rows.every(({ success }) => success)) await run(closeLogWriters, [idsOf(ended)]);
   }
-  const sealed = idsOf((await run<LogWriterRow>(findSealed)).rows);
-  if (sealed.length === 0) return;
-  const unread = new Set(idsOf((await run<LogWriterRow>(findUnread, [sealed])).rows));
-  await run(retireRead, [sealed.filter((id) => !unread.has(id))]);
+  const closed = idsOf((await run<LogWriterRow>(findClosed)).rows);
+  if (closed.length === 0) return;
+  const unread = new Set(idsOf((await run<LogWriterRow>(findUnread, [closed])).rows));
+  await run(retireRead, [closed.filter((id) => !unread.has(id))]);
 }

@@ -56,14 +56,14 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
     from json_to_recordset($1::json) as moved (bucket smallint, former bigint, next_change bigint)
     where counter.bucket = $2 and moved.bucket = counter.bucket and counter.next_change = moved.former`,
   ],
-  // What a session began may go on at a worker when the session is gone, until its log writer is sealed.
+  // What a session began may go on at a worker when the session is gone, until its log writer is closed.
   "find-appending": [
     `select log_writer.log_writer_id::text as log_writer_id,
       case when writer.pid is null then null else coalesce(writer.xact_start::text, 'unknown') end as transaction
     from bellhop.log_writer as log_writer
     left join pg_stat_activity as writer
       on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
-    where log_writer.sealed_at is null
+    where log_writer.closed_at is null
       and (writer.pid is null or writer.xact_start is not null or writer.backend_start is null)`,
   ],
   // A row of a worker is not looked up for each row of the coordinator.

@@ -3,15 +3,15 @@ import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
 import type { PartName, StoredBody } from "./part-name.ts";
 import {
+  DecryptionError,
+  encryptAsBefore,
+  encryptBody,
   findPayloadKeysBy,
   openLayout,
   type PayloadKey,
   packBody,
+  payloadKeyIdOf,
   type RecordSlice,
-  SealError,
-  sealAsBefore,
-  sealBody,
-  sealedUnder,
 } from "./stored-body.ts";
 
 /** Records of a size that is packed and of one that is stored as it came; every third index lies in another part. */
@@ -41,7 +41,7 @@ async function readAll(part: PartName, { layout, body }: StoredBody): Promise<st
   return [...(await openLayout(part, layout)).allRecords(body)].map(({ bytes }) => bytes.toString());
 }
 
-describe("a sealed part", () => {
+describe("an encrypted part", () => {
   for (const [count, bytes] of [
     [1, 11],
     [200, 110],
@@ -52,17 +52,17 @@ describe("a sealed part", () => {
       finding(t, key);
       const part = newPart();
       const { records, packed: plain } = packed(count, bytes);
-      const sealed = sealBody(plain, part, key);
-      assert.equal(sealedUnder(sealed.layout), key.keyId);
-      assert.equal(sealed.body.includes("Anna"), false);
-      assert.deepEqual(await readAll(part, sealed), records);
-      const layout = await openLayout(part, sealed.layout);
-      const chunks = [...layout.chunksOf(sealed.body)].map(({ bytes: chunk }) => chunk.toString());
+      const encrypted = encryptBody(plain, part, key);
+      assert.equal(payloadKeyIdOf(encrypted.layout), key.keyId);
+      assert.equal(encrypted.body.includes("Anna"), false);
+      assert.deepEqual(await readAll(part, encrypted), records);
+      const layout = await openLayout(part, encrypted.layout);
+      const chunks = [...layout.chunksOf(encrypted.body)].map(({ bytes: chunk }) => chunk.toString());
       assert.equal(chunks.join(""), records.join(""));
       const last = layout.recordCount - 1;
       assert.equal(layout.positionOf(last * 3), last);
       const { from, bytes: stored, chunk } = layout.rangeOf(last);
-      const found = [...layout.recordsOf(chunk, sealed.body.subarray(from, from + stored))].at(-1);
+      const found = [...layout.recordsOf(chunk, encrypted.body.subarray(from, from + stored))].at(-1);
       assert.equal(found?.bytes.toString(), records.at(-1));
     });
   }
@@ -72,10 +72,12 @@ describe("a sealed part", () => {
     const part = newPart();
     const key = newKey();
     const before = Buffer.concat([plain.layout, plain.body]);
-    const bodies = new Set(Array.from({ length: 8 }, () => sealBody(plain, part, key).body.toString("hex")));
+    const bodies = new Set(
+      Array.from({ length: 8 }, () => encryptBody(plain, part, key).body.toString("hex")),
+    );
     assert.equal(bodies.size, 8);
     assert.deepEqual(Buffer.concat([plain.layout, plain.body]), before);
-    assert.equal(sealedUnder(plain.layout), undefined);
+    assert.equal(payloadKeyIdOf(plain.layout), undefined);
     assert.deepEqual(await readAll(part, plain), records);
   });
 
@@ -84,14 +86,14 @@ describe("a sealed part", () => {
     finding(t, key);
     const part = newPart();
     const { packed: plain } = packed(200, 110);
-    const sealed = sealBody(plain, part, key);
-    const again = sealBody(plain, part, key);
+    const encrypted = encryptBody(plain, part, key);
+    const again = encryptBody(plain, part, key);
     for (const [other, stored] of [
-      [{ ...part, bucket: 8 }, sealed],
-      [{ ...part, requestId: randomUUID() }, sealed],
-      [part, { layout: again.layout, body: sealed.body }],
+      [{ ...part, bucket: 8 }, encrypted],
+      [{ ...part, requestId: randomUUID() }, encrypted],
+      [part, { layout: again.layout, body: encrypted.body }],
     ] as const)
-      await assert.rejects(readAll(other, stored), SealError);
+      await assert.rejects(readAll(other, stored), DecryptionError);
   });
 
   test("does not open once any byte of it was changed, or its chunks were", async (t) => {
@@ -99,40 +101,40 @@ describe("a sealed part", () => {
     finding(t, key);
     const part = newPart();
     const { packed: plain } = packed(200, 110);
-    const { layout, body } = sealBody(plain, part, key);
+    const { layout, body } = encryptBody(plain, part, key);
     const changed = (bytes: Buffer, at: number): Buffer => {
       const copy = Buffer.from(bytes);
       copy.writeUInt8((copy[at] as number) ^ 1, at);
       return copy;
     };
     for (const at of [0, 100, body.length - 1])
-      await assert.rejects(readAll(part, { layout, body: changed(body, at) }), SealError);
+      await assert.rejects(readAll(part, { layout, body: changed(body, at) }), DecryptionError);
     // Of the layout: the length and the index of a record, the id of the key, the salt.
     for (const at of [8 + 4 * 12, layout.length - 44, layout.length - 20, layout.length - 1])
-      await assert.rejects(readAll(part, { layout: changed(layout, at), body }), SealError);
+      await assert.rejects(readAll(part, { layout: changed(layout, at), body }), DecryptionError);
     const first = (await openLayout(part, layout)).rangeOf(0).bytes;
     const swapped = Buffer.concat([body.subarray(first), body.subarray(0, first)]);
-    await assert.rejects(readAll(part, { layout, body: swapped }), SealError);
+    await assert.rejects(readAll(part, { layout, body: swapped }), DecryptionError);
   });
 
-  test("is written anew under the key it was sealed with, and one that was readable stays so", async (t) => {
+  test("is written anew under the key it was encrypted with, and one that was readable stays so", async (t) => {
     const key = newKey();
     finding(t, key);
     const part = newPart();
-    const before = sealBody(packed(5, 110).packed, part, key);
+    const before = encryptBody(packed(5, 110).packed, part, key);
     const { records, packed: other } = packed(4, 220);
-    const anew = await sealAsBefore(other, part, before);
-    assert.equal(sealedUnder(anew.layout), key.keyId);
+    const anew = await encryptAsBefore(other, part, before);
+    assert.equal(payloadKeyIdOf(anew.layout), key.keyId);
     assert.deepEqual(await readAll(part, anew), records);
-    assert.equal(await sealAsBefore(other, part, other), other);
+    assert.equal(await encryptAsBefore(other, part, other), other);
   });
 
   test("does not open under another key, nor where its key is not known", async (t) => {
     const key = newKey();
     const part = newPart();
     const { packed: plain } = packed(2, 110);
-    await assert.rejects(readAll(part, sealBody(plain, part, key)), /is not known here/);
+    await assert.rejects(readAll(part, encryptBody(plain, part, key)), /is not known here/);
     finding(t, { keyId: key.keyId, key: createSecretKey(randomBytes(32)) });
-    await assert.rejects(readAll(part, sealBody(plain, part, key)), /does not open/);
+    await assert.rejects(readAll(part, encryptBody(plain, part, key)), /cannot be decrypted/);
   });
 });

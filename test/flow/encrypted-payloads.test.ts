@@ -7,9 +7,9 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { zstdDecompressSync } from "node:zlib";
 import { replay } from "../../src/apply/replay.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { payloadKeyFinder } from "../../src/ingest/log/payload-keys.ts";
-import { sealedUnder } from "../../src/ingest/log/stored-body.ts";
+import { payloadKeyIdOf } from "../../src/ingest/log/stored-body.ts";
 import { openBackupFile } from "../../src/operations/backup/backup-file.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
@@ -32,7 +32,7 @@ const WAIT_MS = 60_000;
 const GUEST = "Leopoldine Abendrot";
 const NAME = "Wilhelmina Quesada-Throckmorton";
 const keyEncryptionKey = randomBytes(32).toString("base64");
-const SEALED: ConfigOverrides = { keyEncryptionKey, encryptPayloads: true };
+const ENCRYPTED: ConfigOverrides = { keyEncryptionKey, encryptPayloads: true };
 
 /** One who is to be forgotten; each copy has another content. */
 const leopoldine = (numberOfRooms: number): LooseRecord =>
@@ -62,17 +62,17 @@ const batch = (prefix: string, count: number): LooseRecord[] =>
     }),
   );
 
-describe("batches that are sealed in the log", () => {
+describe("batches that are encrypted in the log", () => {
   let database: TestDatabase;
   let service: TestService;
   const sent: { requestId: string; records: LooseRecord[] }[] = [];
   before(async () => {
     database = await createTestDatabase();
-    // What was accepted before sealing was switched on.
+    // What was accepted before encryption was switched on.
     const readable = await startTestService({}, { database });
     await post(readable, batch("BEFORE", 100));
     await readable.stop();
-    service = await startTestService(SEALED, { database });
+    service = await startTestService(ENCRYPTED, { database });
   });
   after(async () => {
     await service.stop();
@@ -96,11 +96,11 @@ describe("batches that are sealed in the log", () => {
     const { rows } = await database.pool.query<{ layout: Buffer }>(
       "select layout from bellhop.accept_log where kind = 'b' order by request_id",
     );
-    return rows.map(({ layout }) => sealedUnder(layout));
+    return rows.map(({ layout }) => payloadKeyIdOf(layout));
   };
 
   test("are applied and read back as they were sent, beside those from before", async () => {
-    for (const count of [1, 60, 300]) await post(service, batch(`SEALED${count}`, count));
+    for (const count of [1, 60, 300]) await post(service, batch(`ENCRYPTED${count}`, count));
     for (const { records } of sent) {
       for (const place of [0, records.length - 1]) {
         const id = (records[place] as LooseRecord)["reservationId"];
@@ -152,7 +152,7 @@ describe("batches that are sealed in the log", () => {
     }, WAIT_MS);
     await database.pool.query("update bellhop.payload_key set created_at = created_at - interval '91 days'");
     await service.stop();
-    service = await startTestService({ ...SEALED, payloadKeyRotationDays: 90 }, { database });
+    service = await startTestService({ ...ENCRYPTED, payloadKeyRotationDays: 90 }, { database });
     await post(service, batch("AGED", 70));
     const aged = (await keysOfLog()).at(-1);
     assert.equal(new Set([former, key_id, aged]).size, 3);
@@ -187,16 +187,16 @@ describe("batches that are sealed in the log", () => {
 
   test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async (t) => {
     if (await isOnCitus()) return t.skip("On Citus there is no backup (docs/backup.md).");
-    const directory = await temporaryDirectory("sealed");
+    const directory = await temporaryDirectory("encrypted");
     const restored = await createEmptyTestDatabase();
     try {
       await post(service, [leopoldine(1)]);
       await post(service, [...batch("BESIDE", 59), leopoldine(2)]);
       await post(service, [...batch("AMONG", 150), leopoldine(3), ...batch("AFTER", 150)]);
       const placesIn = ({ pool }: Pick<TestDatabase, "pool">) =>
-        searchEverywhere(pool, GUEST, payloadKeyFinder(pool, createSealer(keyEncryptionKey)));
+        searchEverywhere(pool, GUEST, payloadKeyFinder(pool, createSecretCipher(keyEncryptionKey)));
       assert.equal((await placesIn(database)).filter((place) => place.startsWith("inflated")).length, 3);
-      const sink = await openBackupFile(join(directory, "sealed.tar"), Date.now());
+      const sink = await openBackupFile(join(directory, "encrypted.tar"), Date.now());
       const { manifest } = await writeBackup({
         clientConfig: database.clientConfig,
         withState: false,
@@ -217,7 +217,7 @@ describe("batches that are sealed in the log", () => {
       assert.deepEqual([without.code, without.out], [1, ""]);
       assert.match(
         without.err,
-        /^bellhop: Batches in the backup are sealed .* nothing was begun: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
+        /^bellhop: Batches in the backup are encrypted .* nothing was begun: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
       );
       const schemas = await restored.pool.query("select from pg_namespace where nspname like 'bellhop%'");
       assert.equal(schemas.rowCount, 0);
@@ -236,7 +236,7 @@ describe("batches that are sealed in the log", () => {
     }
   });
 
-  test("stay sealed where they are written anew: what an erasure leaves is under the key of before", async () => {
+  test("stay encrypted where they are written anew: what an erasure leaves is under the key of before", async () => {
     const requestId = await post(service, batch("ANEW", 70));
     const { rows } = await database.pool.query<PartKey>(
       `select bucket, log_writer_id::text as "logWriterId", request_id as "requestId" from bellhop.accept_log where request_id = $1`,

@@ -5,10 +5,10 @@ import {
   knowledgeOfKey,
   listKeys,
   nodesWithout,
-  readSealedState,
+  readSecretState,
   rotateKey,
 } from "../../src/identity/key-admin.ts";
-import { createSealer } from "../../src/identity/seal.ts";
+import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
@@ -17,8 +17,8 @@ import { until } from "../support/until.ts";
 const newKey = (): string => randomBytes(32).toString("base64");
 const WAIT_MS = 60_000;
 
-/** Every text of the database that src/identity/seal.ts wrote, by the column in which it lies. */
-async function sealedTexts({ pool }: TestDatabase): Promise<Map<string, string[]>> {
+/** Every text of the database that src/identity/secret-cipher.ts wrote, by the column in which it lies. */
+async function encryptedTexts({ pool }: TestDatabase): Promise<Map<string, string[]>> {
   const { rows } = await pool.query<{ table: string; column: string }>(
     `select format('%I.%I', table_schema, table_name) as table, format('%I', column_name) as column
      from information_schema.columns
@@ -38,7 +38,7 @@ async function sealedTexts({ pool }: TestDatabase): Promise<Map<string, string[]
   return found;
 }
 
-describe("what the database keeps sealed", () => {
+describe("what the database keeps encrypted", () => {
   let database: TestDatabase;
   before(async () => {
     database = await createTestDatabase();
@@ -65,7 +65,7 @@ describe("what the database keeps sealed", () => {
     assert.equal(answer.status, 201, answer.text);
   };
   const behind = async (key: string, ...former: string[]) =>
-    (await readSealedState(database.pool, createSealer(key, former))).behind.length;
+    (await readSecretState(database.pool, createSecretCipher(key, former))).behind.length;
 
   /** Runs `bellhop key …` on the node's database with another KEY_ENCRYPTION_KEY, and those before it. */
   const runKeyCommand = async (
@@ -75,7 +75,10 @@ describe("what the database keeps sealed", () => {
   ) => {
     const { internals } = service.authenticator;
     const config = { ...internals.config, keyEncryptionKey: key, keyEncryptionKeysPrevious: former };
-    const admin = { internals: { ...internals, config, sealer: createSealer(key, former) }, who: "cli:test" };
+    const admin = {
+      internals: { ...internals, config, cipher: createSecretCipher(key, former) },
+      who: "cli:test",
+    };
     return bellhop(["key", ...args], {}, admin);
   };
 
@@ -87,29 +90,29 @@ describe("what the database keeps sealed", () => {
     const { node, stop } = await start(t, { encryptPayloads: true, keyEncryptionKey: first }, full);
     await addWebhook(node);
     await stop();
-    const texts = await sealedTexts(full);
+    const texts = await encryptedTexts(full);
     assert.deepEqual([...texts.keys()].sort(), [
       "bellhop.instance.value",
-      "bellhop.payload_key.sealed",
+      "bellhop.payload_key.encrypted_key",
       "bellhop.signing_key.private_key",
-      "bellhop.webhook_secret.sealed",
+      "bellhop.webhook_secret.encrypted_secret",
     ]);
-    const { values, behind: left } = await readSealedState(full.pool, createSealer(first));
+    const { values, behind: left } = await readSecretState(full.pool, createSecretCipher(first));
     assert.deepEqual([values, left], [[...texts.values()].flat().length, []]);
   });
 
-  test("is sealed by the start that has a key for it, secrets of webhooks among it, and the signing key replaced", async (t) => {
+  test("is encrypted by the start that has a key for it, secrets of webhooks among it, and the signing key replaced", async (t) => {
     const plain = await createTestDatabase();
     t.after(() => plain.drop());
     const readable = await start(t, {}, plain);
     await addWebhook(readable.node);
     const token = await readable.node.token();
     await readable.stop();
-    const left = async () => (await readSealedState(plain.pool, createSealer(first))).behind.length;
+    const left = async () => (await readSecretState(plain.pool, createSecretCipher(first))).behind.length;
     assert.equal(await left(), 4);
     const one = await start(t, { keyEncryptionKey: first, signingKeyRotationDays: 0 }, plain);
     assert.equal(await left(), 0);
-    for (const values of (await sealedTexts(plain)).values())
+    for (const values of (await encryptedTexts(plain)).values())
       for (const value of values) assert.match(value, /^aes256gcm:/);
     const detailsOf = async (what: string) => {
       const { rows } = await plain.pool.query<{ detail: Record<string, unknown> }>(
@@ -141,8 +144,8 @@ describe("what the database keeps sealed", () => {
     const readable = await start(t, {}, plain);
     await rotateKey({ internals: readable.node.service.authenticator.internals, who: "test" });
     await readable.stop();
-    const sealed = await start(t, { keyEncryptionKey: first }, plain);
-    const keys = await listKeys(sealed.node.service.authenticator);
+    const encrypted = await start(t, { keyEncryptionKey: first }, plain);
+    const keys = await listKeys(encrypted.node.service.authenticator);
     assert.deepEqual(
       keys.map(({ state, removeAt }) => [state, removeAt === null]),
       [
@@ -153,25 +156,25 @@ describe("what the database keeps sealed", () => {
     );
   });
 
-  test("has its readable signing key replaced by the command that seals, too, and once", async (t) => {
+  test("has its readable signing key replaced by the command that encrypts, too, and once", async (t) => {
     const plain = await createTestDatabase();
     t.after(() => plain.drop());
     const { node } = await start(t, {}, plain);
-    const seal = async () => {
+    const encrypt = async () => {
       const { code, out, err } = await runKeyCommand(node, [first], "reseal", "--force", "--json");
       assert.equal(code, 0, err);
       return JSON.parse(out) as { announced_kid: string | null };
     };
-    const { announced_kid } = await seal();
+    const { announced_kid } = await encrypt();
     const [newest] = await listKeys(node.service.authenticator);
     assert.deepEqual(
       [newest?.kid, newest?.state, newest?.privatePart],
       [announced_kid, "announced", "encrypted"],
     );
-    assert.equal((await seal()).announced_kid, null);
+    assert.equal((await encrypt()).announced_kid, null);
   });
 
-  test("changes its key node by node: sealed anew once every node knows the new one, and no token is refused", async (t) => {
+  test("changes its key node by node: re-encrypted once every node knows the new one, and no token is refused", async (t) => {
     const one = await start(t, { keyEncryptionKey: first });
     const two = await start(t, { keyEncryptionKey: first });
     const token = await one.node.token();
@@ -197,7 +200,7 @@ describe("what the database keeps sealed", () => {
     await alone.node.client.token("read");
   });
 
-  test("is not sealed by the command either with a key that a running node does not know, unless it is told to", async (t) => {
+  test("is not encrypted by the command either with a key that a running node does not know, unless it is told to", async (t) => {
     const { node, stop } = await start(t, { keyEncryptionKey: second });
     const run = (...args: string[]) => runKeyCommand(node, [third, second], ...args);
     const refused = await run("reseal");
