@@ -81,7 +81,7 @@ function keptBy(measureOf: Measure, pairs: readonly Pair[]): string {
   return `in all ${percent(sum(off) / sum(on))}, ${ofPairs}, by the least ${percent(Math.min(...off) / Math.min(...on))}`;
 }
 
-function tell({ name }: Load, pairs: readonly Pair[]): void {
+function report({ name }: Load, pairs: readonly Pair[]): void {
   const shown = (costs: readonly Cost[]) => {
     const [node, postgres] = [costs.map((cost) => cost.node), costs.map((cost) => cost.postgres)];
     const least = ascending(costs.map(all))[0]?.toFixed(1);
@@ -99,5 +99,5 @@ console.log(machineLine(machineOf()));
 for (const kind of values.kind as readonly string[]) {
   const loads = KINDS[kind]?.();
   if (loads === undefined) throw new Error(`--kind is one of ${Object.keys(KINDS).join(", ")}.`);
-  for (const load of loads) tell(load, await measure(load));
+  for (const load of loads) report(load, await measure(load));
 }

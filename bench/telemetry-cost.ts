@@ -287,7 +287,7 @@ function judge(middle: number, to: number, goal: number): string {
   return to > goal ? "met by the median, not by all of its interval" : "met";
 }
 
-function tell(name: string, starts: readonly (readonly Round[])[], goal: number | undefined): void {
+function report(name: string, starts: readonly (readonly Round[])[], goal: number | undefined): void {
   for (const part of ["all", "node"] as const) {
     const ascending = ratiosOf(starts, part);
     const middle = median(ascending);
@@ -326,7 +326,7 @@ try {
     }
     await stopStarted();
   }
-  for (const [{ name }, of] of measured) tell(name, of, comparison.goal);
+  for (const [{ name }, of] of measured) report(name, of, comparison.goal);
 } finally {
   await closers.close();
 }

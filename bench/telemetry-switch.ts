@@ -13,7 +13,7 @@ import { BatchSpanProcessor } from "@opentelemetry/sdk-trace";
 import { Tracer } from "../src/platform/telemetry/opentelemetry.ts";
 
 /** What the threads tell each other. */
-type Told = { readonly isOn: boolean } | "here" | "turned";
+type Message = { readonly isOn: boolean } | "here" | "turned";
 
 let isOn = false;
 /** What sends this thread's spans, known once it has had one. */
@@ -51,8 +51,8 @@ channel.unref();
 
 function followMainThread(): void {
   channel.onmessage = ({ data }) => {
-    const told = data as Told;
-    if (typeof told === "object") void turn(told.isOn).then(() => channel.postMessage("turned"));
+    const message = data as Message;
+    if (typeof message === "object") void turn(message.isOn).then(() => channel.postMessage("turned"));
   };
   channel.postMessage("here");
 }

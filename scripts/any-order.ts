@@ -58,7 +58,7 @@ let orders = 0;
 let records = 0;
 let referenceDigest = "";
 
-function tell(result: OrderResult): void {
+function report(result: OrderResult): void {
   const { order, through, batches, appliedMs, comparedMs, problems, views } = result;
   if (order === 0)
     referenceDigest = createHash("sha256")
@@ -81,7 +81,7 @@ function tell(result: OrderResult): void {
 // The launcher was killed outright: nobody is left to tell.
 process.once("disconnect", () => process.exit(1));
 console.log(`any order: ${JSON.stringify(options)}`);
-const problems = await runAnyOrder({ ...options, told: tell });
+const problems = await runAnyOrder({ ...options, onResult: report });
 process.channel?.unref();
 console.log(
   `${orders} orders, ${records} records with the own order, ${seconds(performance.now() - startedAt)}, views ${referenceDigest}: ${problems.length === 0 ? "all the same" : "DIFFERENT"}.`,

@@ -55,11 +55,11 @@ for (let pair = 0; pair < Number(pairs) + warmUp; pair += 1) {
   wrong.push(isFirst ? second : first);
 }
 const differences = unknown.map((microseconds, at) => microseconds - (wrong[at] ?? 0));
-const told = (values: readonly number[]) =>
+const summary = (values: readonly number[]) =>
   `median ${median(values).toFixed(0)} µs (quartiles ${median(values, 0.25).toFixed(0)} and ${median(values, 0.75).toFixed(0)})`;
 console.log(`${pairs} pairs after ${warmUp}`);
-console.log(`unknown id:   ${told(unknown)}`);
-console.log(`wrong secret: ${told(wrong)}`);
-console.log(`difference:   ${told(differences)}`);
+console.log(`unknown id:   ${summary(unknown)}`);
+console.log(`wrong secret: ${summary(wrong)}`);
+console.log(`difference:   ${summary(differences)}`);
 agent.destroy();
 await service.stop();

@@ -50,7 +50,10 @@ const options = {
 process.once("disconnect", () => process.exit(1));
 const startedAt = performance.now();
 console.log(`real feed: ${JSON.stringify(options)}`);
-const { problems, questions, rows } = await runRealFeed({ ...options, told: (line) => console.log(line) });
+const { problems, questions, rows } = await runRealFeed({
+  ...options,
+  progress: (line) => console.log(line),
+});
 process.channel?.unref();
 for (const problem of problems) console.log(`  ${problem}`);
 const took = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;

@@ -42,7 +42,7 @@ export async function findCapacity(
   steady: ChildTask,
   client: pg.ClientBase,
   load: OfferedLoad,
-  told: (line: string) => void,
+  progress: (line: string) => void,
   { from, step: factor, stepSeconds }: Search = FROM_NOTHING,
 ): Promise<number> {
   let perSecond = from;
@@ -55,7 +55,7 @@ export async function findCapacity(
     const drainedAt = await untilDrained(client, result.endedAt);
     // From when the last batch was due, so that what still waited for its answer counts as backlog.
     const behindMs = Math.max(result.endedAt, drainedAt) - result.startedAt - stepSeconds * 1_000;
-    told(`  ${perSecond.toFixed(0)} batches a second: ${(behindMs / 1000).toFixed(2)} s behind`);
+    progress(`  ${perSecond.toFixed(0)} batches a second: ${(behindMs / 1000).toFixed(2)} s behind`);
     if (behindMs > BEHIND_MS_MAX) return perSecond / factor;
     perSecond *= factor;
   }

@@ -35,8 +35,8 @@ export class StartedLoad {
     return new StartedLoad(started, steady, { targets, seed });
   }
 
-  findCapacity(told: (line: string) => void): Promise<number> {
-    return findCapacity(this.#steady, this.started.client, this.#load, told);
+  findCapacity(progress: (line: string) => void): Promise<number> {
+    return findCapacity(this.#steady, this.started.client, this.#load, progress);
   }
 
   /** Offers so many batches a second, whether or not they are answered, and waits until what was accepted is applied. */

@@ -17,8 +17,8 @@ const { BASE_URL = "http://127.0.0.1:8080", CLIENT_ID = "", CLIENT_SECRET = "" }
 const bellhop = new BellhopClient({ baseUrl: BASE_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });
 const hotel = await readHotel(values.hotel);
 
-tell("reservations", await sendReservations(hotel));
-tell("inventory", await sendInventory(hotel));
+report("reservations", await sendReservations(hotel));
+report("inventory", await sendInventory(hotel));
 
 /** Sends every booking that is not as it was when it was accepted last. */
 async function sendReservations(of: Hotel): Promise<SendReport> {
@@ -46,7 +46,7 @@ function sendInventory(of: Hotel): Promise<SendReport> {
 }
 
 /** Prints one summary line, and one line for each record that needs attention. */
-function tell(what: string, { records, outcomes, rejected, quarantined }: SendReport): void {
+function report(what: string, { records, outcomes, rejected, quarantined }: SendReport): void {
   const counts = Object.entries(outcomes ?? {}).flatMap(([name, count]) =>
     count > 0 ? [`${count} ${name}`] : [],
   );

@@ -17,8 +17,8 @@ export function versionAfter(released: string, kind: ReleaseKind): string {
 export function withRelease(changelog: string, version: string, date: string): string {
   const [before = "", after] = changelog.split(`${UNRELEASED}\n`);
   if (after === undefined) throw new Error(`CHANGELOG.md has no "${UNRELEASED}".`);
-  const [told = ""] = after.split(/^## /m);
-  if (told.trim() === "") throw new Error(`CHANGELOG.md tells nothing under "${UNRELEASED}".`);
+  const [notes = ""] = after.split(/^## /m);
+  if (notes.trim() === "") throw new Error(`CHANGELOG.md tells nothing under "${UNRELEASED}".`);
   return `${before}${UNRELEASED}\n\n## ${version} (${date})\n${after}`;
 }
 

@@ -182,7 +182,7 @@ export async function recordOutcomes(
   parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
   arrivals: readonly FeedArrival[],
 ): Promise<void> {
-  const told: Buffer[] = [];
+  const reported: Buffer[] = [];
   let at = 1;
   const rows = parts.map(({ part, outcomes }) => {
     const details = detailsOf(outcomes);
@@ -194,11 +194,11 @@ export async function recordOutcomes(
       details_from: details && at,
       details_bytes: details?.length,
     };
-    if (details !== undefined) told.push(details);
+    if (details !== undefined) reported.push(details);
     at += details?.length ?? 0;
     return row;
   });
-  const details = Buffer.concat(told);
+  const details = Buffer.concat(reported);
   await writeOutcomeRows(client, writeOutcomes, rows, arrivals, details);
 }
 

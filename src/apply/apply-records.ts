@@ -70,7 +70,7 @@ function isMappedByDefault(resource: ResourceLetter, status: string): boolean {
 }
 
 /** The warnings of a record, and whether later records of its content are sure to have none. */
-export interface TellingOf {
+export interface WarningsOf {
   readonly warnings: readonly Warning[];
   readonly warningFree: WarningFree;
 }
@@ -124,7 +124,7 @@ export class ContextWarnings {
    * All warnings of a record. Inventory teaches room types. Room types are never forgotten and default
    * mappings never change, so content without warnings stays free of them.
    */
-  of({ of, clientCode, content }: ApplicableRecord): TellingOf {
+  of({ of, clientCode, content }: ApplicableRecord): WarningsOf {
     const { roomTypeCodes, warnings, status } = content();
     const known = this.#roomTypes.get(of.propertyId);
     if (known === undefined) throw new Error(`The room types of property ${of.propertyId} were not loaded.`);
@@ -405,7 +405,7 @@ function isStoredWarningFree({ stored, isUnnamed }: TouchedKey): boolean {
  * The warnings of each record, in order; sets whether a key's newest content is warning-free. Known
  * warning-free content is not parsed.
  */
-async function tell(
+async function warningsOf(
   records: readonly ApplicableRecord[],
   decisions: readonly Decision[],
   ofRecord: readonly TouchedKey[],
@@ -422,13 +422,13 @@ async function tell(
   return records.map((record, at) => {
     const key = ofRecord[at] as TouchedKey;
     const decision = decisions[at] as Decision;
-    const told: TellingOf = isKnownWarningFree(record, at)
+    const found: WarningsOf = isKnownWarningFree(record, at)
       ? { warnings: [], warningFree: key.stored?.warningFree ?? "no" }
       : context.of(record);
-    if (decision.outcome === "a" || decision.outcome === "u") key.warningFree = told.warningFree;
+    if (decision.outcome === "a" || decision.outcome === "u") key.warningFree = found.warningFree;
     // The current content came from another record's copy: report its warnings again when it is next sent.
     else if (decision.outcome === "d" && decision.becameCurrent !== null) key.warningFree = "no";
-    return told.warnings;
+    return found.warnings;
   });
 }
 
@@ -455,7 +455,7 @@ async function applyKnown(
     key.newest = newestBy(decision) ?? key.newest;
     return decision;
   });
-  const told = await tell(records, decisions, ofRecord, context);
+  const warnings = await warningsOf(records, decisions, ofRecord, context);
   const entered = await ledger.enter(steps, releases);
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
@@ -467,7 +467,7 @@ async function applyKnown(
     current.push({ of, current: newest, before: stored, warningFree, compactNights });
   }
   await writeCurrent(client, current);
-  return decisions.map(({ outcome }, at) => ({ outcome, warnings: told[at] ?? [] }));
+  return decisions.map(({ outcome }, at) => ({ outcome, warnings: warnings[at] ?? [] }));
 }
 
 function newestSourceTime(records: readonly ApplicableRecord[]): string {

@@ -5,8 +5,8 @@ import { replaceBody, rewriteBody } from "../ingest/log/stored-body.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
 import {
   endWithClient,
+  reportProcess,
   type StatementWatch,
-  tellProcess,
   watchStatements,
 } from "../platform/db/connection.ts";
 import { beginBehindGate, enterPresence, startPulse } from "../platform/db/coordination.ts";
@@ -232,7 +232,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
     client.on("error", failed);
     if (parts.watch !== undefined) watchStatements(client, parts.watch);
     await client.connect();
-    tellProcess(client, (processId) => parts.connected?.(processId));
+    reportProcess(client, (processId) => parts.connected?.(processId));
     try {
       await openStateSession(client, STATE_SCHEMA);
       await endWithClient(client);

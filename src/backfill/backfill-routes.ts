@@ -291,7 +291,7 @@ function register(app: FastifyInstance, context: HttpContext, method: Route["met
       const id = backfillId.toLowerCase();
       const parameters = () => new DefinedParameters(request, route.parameters ?? []);
       if (method === "get") parameters();
-      const told = await route.work({
+      const answer = await route.work({
         context,
         request,
         reply,
@@ -300,9 +300,9 @@ function register(app: FastifyInstance, context: HttpContext, method: Route["met
         backfillId: id,
         parameters,
       });
-      if (told === reply) return reply;
+      if (answer === reply) return reply;
       reply.header("cache-control", "no-store").type("application/json; charset=utf-8");
-      return reply.send(typeof told === "string" ? told : JSON.stringify(told));
+      return reply.send(typeof answer === "string" ? answer : JSON.stringify(answer));
     });
   }
 }

@@ -95,9 +95,9 @@ async function writeStatement(
   const { clientCode, propertyCode, note } = manifest;
   const resources: ResourceStatement[] = [];
   for (const of of await resourcesOf(queryContext)) {
-    const { waitingBatches: _w, oldestWaitingAt: _o, lastRequestId: _l, ...told } = of;
+    const { waitingBatches: _w, oldestWaitingAt: _o, lastRequestId: _l, ...own } = of;
     const dates = rangesOf(await missingDates(client, asked, of));
-    resources.push({ ...told, missingDates: dates, openRecords: await countOpenRecords(queryContext, of) });
+    resources.push({ ...own, missingDates: dates, openRecords: await countOpenRecords(queryContext, of) });
   }
   const complete = resources.every(isComplete);
   const text = JSON.stringify({

@@ -69,12 +69,12 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
       return { items, nextCursor: cursorOf(next) };
     });
   });
-  addChange(scope, parts, "sign-backfills", `${one}/sign`, ["hash"], async (told) => {
-    const hash = told.body.requiredText("hash", HASH_CHARACTERS);
-    return answerOne(parts, await countersignBackfill(pool, await requireOne(parts, told), hash, told.who));
+  addChange(scope, parts, "sign-backfills", `${one}/sign`, ["hash"], async (form) => {
+    const hash = form.body.requiredText("hash", HASH_CHARACTERS);
+    return answerOne(parts, await countersignBackfill(pool, await requireOne(parts, form), hash, form.who));
   });
-  addChange(scope, parts, "sign-backfills", `${one}/abandon`, ["why"], async (told) => {
-    const why = told.body.requiredText("why", WHY_CHARACTERS_MAX);
-    return answerOne(parts, await abandonBackfill(pool, await requireOne(parts, told), why, told.who));
+  addChange(scope, parts, "sign-backfills", `${one}/abandon`, ["why"], async (form) => {
+    const why = form.body.requiredText("why", WHY_CHARACTERS_MAX);
+    return answerOne(parts, await abandonBackfill(pool, await requireOne(parts, form), why, form.who));
   });
 }

@@ -99,6 +99,6 @@ export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, s
 
 /** A backfill with its progress, as partners and operators see it. */
 export function backfillAnswer({ backfill, resources, recordsRead: _, ...sums }: Progress) {
-  const told = resources.map(({ lastRequestId: _id, requestsHash: _hash, ...own }) => own);
-  return { ...backfillItem(backfill), resources: told, ...sums, signatures: backfill.signatures };
+  const reported = resources.map(({ lastRequestId: _id, requestsHash: _hash, ...own }) => own);
+  return { ...backfillItem(backfill), resources: reported, ...sums, signatures: backfill.signatures };
 }

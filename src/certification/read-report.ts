@@ -131,31 +131,31 @@ async function newestRequests(
   return { requests: rows.map(({ summary }) => summary).toReversed(), isWhole: next === null };
 }
 
-type Told = Pick<SeenRecord, "index" | "outcome" | "warnings">;
+type ReportedRecord = Pick<SeenRecord, "index" | "outcome" | "warnings">;
 
 /** The details of a request's records that have any, by their index. */
-async function toldOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
+async function reportedOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
   const { warned, quarantined, discarded, rejected } = request.counts;
-  const told = new Map<number, Told>();
-  if (warned + quarantined + discarded + rejected === 0) return told;
+  const reported = new Map<number, ReportedRecord>();
+  if (warned + quarantined + discarded + rejected === 0) return reported;
   for await (const item of listRequestRecords(pool, clientId, request, null, RECORDS_MAX)) {
-    const one = JSON.parse(item.toString("utf8")) as Told;
-    told.set(one.index, one);
+    const one = JSON.parse(item.toString("utf8")) as ReportedRecord;
+    reported.set(one.index, one);
   }
-  return told;
+  return reported;
 }
 
 async function recordsOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
   const { requestId } = request;
   const places = await findRecordsOf(pool, clientId, requestId, "all");
-  const told = await toldOf(pool, clientId, request);
+  const reported = await reportedOf(pool, clientId, request);
   const records: SeenRecord[] = [];
   let bytes = 0;
   const pointers = places.map(({ bucket, index }) => ({ bucket, index, requestId }));
   for await (const sent of loadRecords(pool, pointers)) {
     const place = places[records.length] as RecordOfRequest;
     bytes += sent.length;
-    records.push(seenRecord(request, place, told.get(place.index), sent));
+    records.push(seenRecord(request, place, reported.get(place.index), sent));
   }
   return { records, bytes };
 }
@@ -169,7 +169,7 @@ const NAMES: Readonly<Record<Resource, { readonly key: string; readonly sourceTi
 function seenRecord(
   { requestId, receivedAt, resource }: RequestSummary,
   { index, outcome }: RecordOfRequest,
-  told: Told | undefined,
+  reported: ReportedRecord | undefined,
   sent: Buffer,
 ): SeenRecord {
   const parsed: unknown = sent.length > PARSED_BYTES_MAX ? null : JSON.parse(sent.toString("utf8"));
@@ -185,8 +185,8 @@ function seenRecord(
     propertyCode: textOf(fields, "propertyCode") ?? "",
     key: textOf(fields, NAMES[resource].key) ?? "",
     sourceTime: isUtcTimestamp(sourceTime) ? microsecondTimestamp(sourceTime) : "",
-    outcome: told?.outcome ?? outcome,
-    warnings: told?.warnings ?? [],
+    outcome: reported?.outcome ?? outcome,
+    warnings: reported?.warnings ?? [],
     digest: createHash("sha256").update(sent).digest("hex"),
   };
 }

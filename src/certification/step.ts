@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Resource } from "#contract/resource.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type { Certification } from "./certification.ts";
-import type { NotedEvent, ToldViolation } from "./wire-notes.ts";
+import type { NotedEvent, ReportedViolation } from "./wire-notes.ts";
 
 /** What was found of a step: the result, a reason that a developer can act on, and the requests behind it. */
 export interface Finding {
@@ -23,7 +23,7 @@ export interface Step {
   readonly notYet: string;
 }
 
-const REQUESTS_TOLD_MAX = 20;
+const REQUESTS_MAX = 20;
 
 export function right(reason: string, ...requestIds: readonly string[]): Finding {
   return { result: "pass", reason, requestIds };
@@ -41,10 +41,10 @@ export function pending(reason: string): Finding {
 export function judge(step: Step, evidence: Evidence): Finding {
   const found = [pending(step.notYet), ...step.find(evidence)];
   const faults = found.filter(({ result }) => result === "fail");
-  const told = faults[0] ?? found.findLast(({ result }) => result === "pass") ?? found.at(-1);
-  const { result, reason, requestIds } = told ?? pending(step.notYet);
+  const shown = faults[0] ?? found.findLast(({ result }) => result === "pass") ?? found.at(-1);
+  const { result, reason, requestIds } = shown ?? pending(step.notYet);
   const more = faults.length > 1 ? ` And ${faults.length - 1} more like it.` : "";
-  return { result, reason: reason + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_TOLD_MAX) };
+  return { result, reason: reason + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_MAX) };
 }
 
 export interface SeenRequest {
@@ -68,7 +68,7 @@ export interface SeenRecord {
   /** `createDateTime` or `lastModifiedDateTime`. */
   readonly sourceTime: string;
   readonly outcome: Outcome | "pending";
-  readonly warnings: readonly ToldViolation[];
+  readonly warnings: readonly ReportedViolation[];
   /** Of a reservation: whether its status holds inventory by the operator's mapping; undefined where that does not name it. */
   readonly mapped?: boolean | undefined;
   /** SHA-256 of the record's bytes as received, in hexadecimal. */

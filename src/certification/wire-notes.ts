@@ -2,7 +2,7 @@ import type pg from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 
 /** A violation or warning as the partner received it: safe to keep and to show. */
-export interface ToldViolation {
+export interface ReportedViolation {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
@@ -24,7 +24,7 @@ export interface WireDetails {
     readonly status: number;
     readonly code: string;
     /** The first ones. */
-    readonly violations: readonly ToldViolation[];
+    readonly violations: readonly ReportedViolation[];
   };
   /** A batch came again under its Idempotency-Key. */
   readonly repeated: { readonly requestId: string };

@@ -26,7 +26,7 @@ export interface Asked {
 }
 
 /** A change that an operator asks for. */
-export interface Told {
+export interface Form {
   readonly body: JsonBody;
   readonly operator: OperatorSession;
   /** The operator as the actor, for the audit. */
@@ -61,10 +61,10 @@ export function addQuestion(
     const operator = operatorOf(request);
     const query = new QueryParameters(request.raw.url ?? "", parameters);
     const named = request.params as Record<string, string>;
-    const told = await parts.questions.run(() =>
+    const answered = await parts.questions.run(() =>
       readFor(readingFor(reply.raw), () => answer({ query, operator, named, reply })),
     );
-    return reply.sent ? reply : sendAnswer(reply, told);
+    return reply.sent ? reply : sendAnswer(reply, answered);
   });
 }
 
@@ -75,7 +75,7 @@ export function addChange(
   permission: Permission,
   path: string,
   fields: readonly string[],
-  change: (told: Told) => Promise<unknown>,
+  change: (form: Form) => Promise<unknown>,
 ): void {
   const guard = async (request: FastifyRequest) => {
     requireOwnOrigin(parts, request);

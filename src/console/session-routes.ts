@@ -23,7 +23,7 @@ import {
   sendAnswer,
   signOnCookieOf,
 } from "./console-parts.ts";
-import { addChange, receiveJson, type Told } from "./console-routes.ts";
+import { addChange, type Form, receiveJson } from "./console-routes.ts";
 import { CONSOLE_API, requireOwnOrigin, sessionOf } from "./guard.ts";
 
 const PASSWORD_CHARACTERS_MAX = 1_024;
@@ -86,7 +86,7 @@ async function answerLogin(
 }
 
 /** Throws unless the form has the operator's own password. */
-async function requirePassword(parts: ConsoleParts, { body, operator, request }: Told): Promise<void> {
+async function requirePassword(parts: ConsoleParts, { body, operator, request }: Form): Promise<void> {
   const current = body.requiredText("current", PASSWORD_CHARACTERS_MAX);
   const known = await confirmPassword(
     parts.login,
@@ -98,10 +98,10 @@ async function requirePassword(parts: ConsoleParts, { body, operator, request }:
   if (known !== "right") throw tooManyAttempts(known.waitSeconds);
 }
 
-async function changePassword(parts: ConsoleParts, version: string, told: Told): Promise<SessionAnswer> {
-  const { body, operator, who } = told;
+async function changePassword(parts: ConsoleParts, version: string, form: Form): Promise<SessionAnswer> {
+  const { body, operator, who } = form;
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
-  await requirePassword(parts, told);
+  await requirePassword(parts, form);
   await setOperatorPassword({ pool: parts.context.pool, who }, operator.name, password, operator.id);
   return describe(parts, version, operator);
 }
@@ -122,8 +122,8 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
     reply.header("set-cookie", endedCookieOf(requireCookie(parts)));
     return undefined;
   });
-  addChange(scope, parts, "own-account", "password", ["current", "password"], (told) =>
-    changePassword(parts, version, told),
+  addChange(scope, parts, "own-account", "password", ["current", "password"], (form) =>
+    changePassword(parts, version, form),
   );
   addTotpRoutes(scope, parts);
   addSignOnRoutes(scope, parts);
@@ -132,9 +132,9 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
 /** The second factor of a local password. */
 function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { login } = parts;
-  addChange(scope, parts, "own-account", "totp/begin", ["current"], async (told): Promise<TotpAnswer> => {
-    await requirePassword(parts, told);
-    return beginTotp(login, told.operator.name);
+  addChange(scope, parts, "own-account", "totp/begin", ["current"], async (form): Promise<TotpAnswer> => {
+    await requirePassword(parts, form);
+    return beginTotp(login, form.operator.name);
   });
   addChange(
     scope,
@@ -142,12 +142,12 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
     "own-account",
     "totp/confirm",
     ["code"],
-    async (told): Promise<TotpConfirmedAnswer> => {
-      const { name } = told.operator;
+    async (form): Promise<TotpConfirmedAnswer> => {
+      const { name } = form.operator;
       const waitSeconds = login.limiter.takeCode(name);
       if (waitSeconds > 0) throw tooManyAttempts(waitSeconds);
-      const code = told.body.requiredText("code", CODE_CHARACTERS_MAX);
-      const recoveryCodes = await confirmTotp(login, told.who, told.operator, code);
+      const code = form.body.requiredText("code", CODE_CHARACTERS_MAX);
+      const recoveryCodes = await confirmTotp(login, form.who, form.operator, code);
       login.limiter.forgetCodes(name);
       return { recoveryCodes };
     },

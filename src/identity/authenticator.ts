@@ -205,9 +205,9 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     prepare,
     /** Takes in changes of clients, keys and revocations at once instead of within a second. */
     renew: directory.renew,
-    /** From now on `told` hears whose token, genuine and past its end, was refused. */
-    watchExpired: (told: (clientId: string) => void) => {
-      watchingExpired = told;
+    /** From now on `onExpired` is called with the client of each genuine, expired token that is refused. */
+    watchExpired: (onExpired: (clientId: string) => void) => {
+      watchingExpired = onExpired;
     },
     /** What the endpoints of this folder work with. */
     internals,

@@ -9,7 +9,7 @@ import type {
   Row,
 } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
-import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../console/console-routes.ts";
+import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -71,7 +71,7 @@ async function describe(parts: ConsoleParts, asked: Pick<Asked, "operator" | "na
   return { ...client, ...optionsOf(parts), grantTotal: client.grants.length, grants, secrets };
 }
 
-async function create(parts: ConsoleParts, { body, operator }: Told): Promise<CreateClientAnswer> {
+async function create(parts: ConsoleParts, { body, operator }: Form): Promise<CreateClientAnswer> {
   const settings = {
     name: body.requiredText("name"),
     scopes: body.texts("scopes") ?? [],
@@ -114,16 +114,16 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   });
   addQuestion(scope, parts, "read-clients", "client-options", [], async () => optionsOf(parts));
   addQuestion(scope, parts, "read-clients", "clients/:clientId", [], (asked) => describe(parts, asked));
-  addChange(scope, parts, "manage-clients", "clients", CREATE_FIELDS, (told) => create(parts, told));
+  addChange(scope, parts, "manage-clients", "clients", CREATE_FIELDS, (form) => create(parts, form));
   const change = (
     path: string,
     fields: readonly string[],
-    work: (admin: AuthAdmin, clientId: string, told: Told, grants: readonly Grant[]) => Promise<unknown>,
+    work: (admin: AuthAdmin, clientId: string, form: Form, grants: readonly Grant[]) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, "manage-clients", `clients/:clientId/${path}`, fields, async (told) => {
-      const { client } = await requireClient(parts, told);
-      const answer = await work(adminOf(parts, told.operator), client.clientId, told, client.grants);
-      return answer ?? describe(parts, told);
+    addChange(scope, parts, "manage-clients", `clients/:clientId/${path}`, fields, async (form) => {
+      const { client } = await requireClient(parts, form);
+      const answer = await work(adminOf(parts, form.operator), client.clientId, form, client.grants);
+      return answer ?? describe(parts, form);
     });
   change("rotate", ["overlapSeconds", "expiresSeconds"], (admin, clientId, { body }) => {
     const [overlapSeconds, expiresSeconds] = [body.count("overlapSeconds"), body.count("expiresSeconds")];

@@ -192,8 +192,8 @@ export async function requireOpenable({ pool, config }: AuthAdmin["internals"]):
   if (refusal !== undefined) throw new AuthInputError(refusal);
 }
 
-const TELL = namedStatement(
-  "tell-knowledge",
+const ANNOUNCE = namedStatement(
+  "announce-knowledge",
   `select pg_advisory_lock_shared($1::integer, known) from unnest($2::integer[]) as known`,
 );
 const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", import.meta.url));
@@ -232,8 +232,8 @@ export async function whoCannotRead(
 }
 
 /** Tells by this session, as long as it lives. */
-export async function tellKnowledge(session: Queryable, knowledge: readonly number[]): Promise<void> {
-  await session.query({ ...TELL, values: [KNOWLEDGE_LOCKS, knowledge] });
+export async function announceKnowledge(session: Queryable, knowledge: readonly number[]): Promise<void> {
+  await session.query({ ...ANNOUNCE, values: [KNOWLEDGE_LOCKS, knowledge] });
 }
 
 /** The names of the nodes present that do not say that they know it. */

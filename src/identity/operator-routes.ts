@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { OperatorPasswordAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
-import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
+import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { AuthInputError } from "./admin.ts";
 import {
@@ -23,7 +23,7 @@ const NAME_CHARACTERS_MAX = 64;
 const EMAIL_CHARACTERS_MAX = 255;
 
 /** Grants that somebody of this scope may give. */
-function givenGrants({ body, operator }: Told): string[] {
+function givenGrants({ body, operator }: Form): string[] {
   const grants = checkOperatorGrants(body.texts("grants") ?? []);
   if (operator.scope.coversOperator(grants)) return grants;
   throw new AuthInputError(`You can give your own properties only: ${operator.scope.grants.join(", ")}.`);
@@ -33,29 +33,29 @@ function givenGrants({ body, operator }: Told): string[] {
 export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   /** An OperatorsAnswer; JSON writes its instants as texts. */
-  const describe = async ({ operator }: Pick<Told, "operator">) => ({
+  const describe = async ({ operator }: Pick<Form, "operator">) => ({
     items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
     roles: ROLES,
   });
   addQuestion(scope, parts, "manage-operators", "operators", [], describe);
   const createFields = ["name", "role", "grants", "email"];
-  addChange(scope, parts, "manage-operators", "operators", createFields, async (told) => {
-    const name = told.body.requiredText("name", NAME_CHARACTERS_MAX);
-    const role = readRole(told.body.requiredText("role"));
-    const email = told.body.text("email", EMAIL_CHARACTERS_MAX);
+  addChange(scope, parts, "manage-operators", "operators", createFields, async (form) => {
+    const name = form.body.requiredText("name", NAME_CHARACTERS_MAX);
+    const role = readRole(form.body.requiredText("role"));
+    const email = form.body.text("email", EMAIL_CHARACTERS_MAX);
     const password = email === undefined ? newPassword() : null;
-    const rights = { role, grants: givenGrants(told), email };
-    await createOperator({ pool, who: told.who }, name, password ?? undefined, rights);
+    const rights = { role, grants: givenGrants(form), email };
+    await createOperator({ pool, who: form.who }, name, password ?? undefined, rights);
     return { name, password } satisfies OperatorPasswordAnswer;
   });
   /** A change of another operator: nobody locks themselves out. */
   const change = (
     verb: string,
     fields: readonly string[],
-    work: (admin: OperatorAdmin, name: string, told: Told) => Promise<unknown>,
+    work: (admin: OperatorAdmin, name: string, form: Form) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, "manage-operators", `operators/:name/${verb}`, fields, async (told) => {
-      const { operator, named } = told;
+    addChange(scope, parts, "manage-operators", `operators/:name/${verb}`, fields, async (form) => {
+      const { operator, named } = form;
       const found = (await operatorsWithin(pool, operator.scope)).find(({ name }) => name === named["name"]);
       if (found === undefined)
         throw new ConsoleError("bellhop.console.NotFound", { message: "There is no operator of this name." });
@@ -63,13 +63,13 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
         throw new ConsoleError("bellhop.console.Conflict", {
           message: "Nobody changes their own account here: ask another admin, or use `bellhop operator`.",
         });
-      return (await work({ pool, who: told.who }, found.name, told)) ?? describe(told);
+      return (await work({ pool, who: form.who }, found.name, form)) ?? describe(form);
     });
-  change("set", ["role", "grants"], (admin, name, told) => {
-    const role = told.body.text("role");
+  change("set", ["role", "grants"], (admin, name, form) => {
+    const role = form.body.text("role");
     return setOperatorRights(admin, name, {
       role: role === undefined ? undefined : readRole(role),
-      grants: told.body.has("grants") ? givenGrants(told) : undefined,
+      grants: form.body.has("grants") ? givenGrants(form) : undefined,
     });
   });
   change("password", [], async (admin, name): Promise<OperatorPasswordAnswer> => {

@@ -69,8 +69,8 @@ export class SingleSignOn {
       });
       const claims = tokens.claims() as oidc.IDToken;
       const { sub, iss: issuer } = claims;
-      const told = claims["email"] === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
-      const about = told ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
+      const asks = claims["email"] === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
+      const about = asks ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
       const { email, email_verified: isVerified } = about;
       return {
         issuer,

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
 
 test("amounts have the digits of their currency, and more only where they say something", () => {
-  for (const [text, digits, told] of [
+  for (const [text, digits, expected] of [
     ["75.5", 2, "75.50"],
     ["75", 2, "75.00"],
     ["75.125000", 2, "75.125"],
@@ -12,12 +12,12 @@ test("amounts have the digits of their currency, and more only where they say so
     ["0.000", 0, "0"],
     ["100", 0, "100"],
   ] as const)
-    assert.equal(withDigits(text, digits), told);
+    assert.equal(withDigits(text, digits), expected);
   assert.deepEqual(["EUR", "JPY", "KWD", "constructor", null].map(digitsOf), [2, 0, 3, 2, 2]);
 });
 
 test("halves are rounded away from zero, whatever binary floating point would make of them", () => {
-  for (const [text, by, digits, told] of [
+  for (const [text, by, digits, expected] of [
     ["1.005", 1n, 2, "1.01"],
     ["-1.005", 1n, 2, "-1.01"],
     ["100.01", 2n, 2, "50.01"],
@@ -27,7 +27,7 @@ test("halves are rounded away from zero, whatever binary floating point would ma
     ["0", 7n, 2, "0.00"],
     ["99999999999999999999.99", 1n, 2, "99999999999999999999.99"],
   ] as const)
-    assert.equal(dividedBy(text, by, digits), told, `${text} by ${by}`);
+    assert.equal(dividedBy(text, by, digits), expected, `${text} by ${by}`);
 });
 
 test("sums are exact, and what is not told adds nothing", () => {
@@ -56,9 +56,9 @@ test("rates are exact on both sides of what a double holds", () => {
         const size = String(cents < 0n ? -cents : cents).padStart(3, "0");
         const text = `${cents < 0n ? "-" : ""}${size.slice(0, -2)}.${size.slice(-2)}`;
         const rate = dividedBy(text, by, digits);
-        const told = BigInt(rate.replace(".", ""));
+        const expected = BigInt(rate.replace(".", ""));
         // Not further from the quotient than half of the last digit, and on a half the one away from zero.
-        const twiceOff = 2n * (told * by * 100n - cents * 10n ** BigInt(digits));
+        const twiceOff = 2n * (expected * by * 100n - cents * 10n ** BigInt(digits));
         const half = by * 100n;
         const isOutward = cents < 0n ? -twiceOff : twiceOff;
         assert.ok(isOutward > -half && isOutward <= half, `${text} by ${by} is ${rate}`);

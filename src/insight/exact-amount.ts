@@ -68,10 +68,10 @@ function textOfSafe(units: number, scale: number): string {
 /** A decimal with at least so many digits after the point, and more only where they say something: `75.5` is `75.50`. */
 export function withDigits(text: string, digits: number): string {
   const point = text.indexOf(".");
-  const told = point === -1 ? 0 : text.length - point - 1;
+  const decimals = point === -1 ? 0 : text.length - point - 1;
   // Nearly every amount: nothing is to be counted.
-  if (told === digits) return text;
-  if (told < digits) return `${text}${point === -1 ? "." : ""}${"0".repeat(digits - told)}`;
+  if (decimals === digits) return text;
+  if (decimals < digits) return `${text}${point === -1 ? "." : ""}${"0".repeat(digits - decimals)}`;
   let { units, scale } = amountOf(text);
   while (scale > digits && units % 10n === 0n) [units, scale] = [units / 10n, scale - 1];
   return textOf(units, scale);

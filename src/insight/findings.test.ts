@@ -54,7 +54,7 @@ function evidence(
     ...more,
   };
 }
-const told = (found: readonly Finding[]) =>
+const reported = (found: readonly Finding[]) =>
   found.map(({ kind, rooms, records }) => [kind, rooms, records[0]?.key]);
 
 test("a night that does not differ has no findings, whatever there is of it", () => {
@@ -71,7 +71,7 @@ test("of cancelled reservations the one whose every night differs comes first", 
   ];
   const others = { "2026-07-13": 1, "2026-07-15": 1 };
   const findings = findingsOf(evidence(1, { reservations }, others), ["DLX"]);
-  assert.deepEqual(told(findings), [
+  assert.deepEqual(reported(findings), [
     ["cancelled-but-sold", 1, "b"],
     ["cancelled-but-sold", 1, "a"],
   ]);
@@ -84,19 +84,19 @@ test("of cancelled reservations the one whose every night differs comes first", 
 test("what nothing explains is a reservation that never came or a count that is wrong", () => {
   const others = { "2026-07-15": 1, "2026-07-16": 1 };
   const found = findingsOf(evidence(1, {}, others), ["DLX"]);
-  assert.deepEqual(told(found), [
+  assert.deepEqual(reported(found), [
     ["missing-reservation", 1, NIGHT],
     ["wrong-sold-count", 1, NIGHT],
   ]);
   assert.equal(found[0]?.nights, 3);
   assert.deepEqual(found[0]?.records, [{ resource: "inventories", key: NIGHT, ...at("inventory", 3) }]);
-  assert.deepEqual(told(findingsOf(evidence(-2), ["DLX"])), [["wrong-sold-count", -2, NIGHT]]);
+  assert.deepEqual(reported(findingsOf(evidence(-2), ["DLX"])), [["wrong-sold-count", -2, NIGHT]]);
 });
 
 test("a count that does not agree with itself is a finding, whatever else may explain it", () => {
   const reservations = [reservation("c", { deducts: false, counted: 0, label: "CANCELLED" })];
   const torn = report({ transient: 6, grouped: 3 });
-  assert.deepEqual(told(findingsOf(evidence(1, { reservations, report: torn }), ["DLX"])), [
+  assert.deepEqual(reported(findingsOf(evidence(1, { reservations, report: torn }), ["DLX"])), [
     ["cancelled-but-sold", 1, "c"],
     ["wrong-sold-count", 1, NIGHT],
   ]);
@@ -108,10 +108,10 @@ test("a reservation that changed after the count explains what is counted too li
     reservation("n", { sourceTime: later }),
     reservation("m", { roomType: "STD", bookedRoomType: "DLX" }),
   ];
-  assert.deepEqual(told(findingsOf(evidence(-1, { reservations }), ["DLX"])), [
+  assert.deepEqual(reported(findingsOf(evidence(-1, { reservations }), ["DLX"])), [
     ["changed-since-count", -1, "n"],
   ]);
-  assert.deepEqual(told(findingsOf(evidence(1, { reservations }), ["DLX"])), [
+  assert.deepEqual(reported(findingsOf(evidence(1, { reservations }), ["DLX"])), [
     ["other-room-type-booked", 1, "m"],
   ]);
 });

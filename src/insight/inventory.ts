@@ -39,7 +39,7 @@ function roomsOf<Column extends keyof typeof COLUMN>(
   const roomTypes = elementsOf(given[ROOM.roomTypeCode]);
   if (roomTypes.length > ROOM_TYPES_MAX) return [];
   const isVirtual = elementsOf(given[IS_VIRTUAL]);
-  const told = columns.map((column) => [column, elementsOf(given[COLUMN[column]])] as const);
+  const reported = columns.map((column) => [column, elementsOf(given[COLUMN[column]])] as const);
   const byUnit = new Map<string | null, Record<Column, number | null>>();
   for (const [at, roomType] of roomTypes.entries()) {
     if (isVirtual[at] === "t") continue;
@@ -49,7 +49,7 @@ function roomsOf<Column extends keyof typeof COLUMN>(
       counts = Object.fromEntries(columns.map((column) => [column, null])) as Record<Column, null>;
       byUnit.set(unit, counts);
     }
-    for (const [column, values] of told) {
+    for (const [column, values] of reported) {
       const value = values[at] ?? null;
       if (value !== null) counts[column] = (counts[column] ?? 0) + Number(value);
     }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { lockSegments } from "../apply/ledger/write-ledger.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
-import { endWithClient, openSession, tellProcess } from "../platform/db/connection.ts";
+import { endWithClient, openSession, reportProcess } from "../platform/db/connection.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
@@ -167,7 +167,7 @@ export function keepLedgersPacked({ pool, clientConfig, packing, failed }: Packi
   const packer = new LedgerPacker(pool, failed, () =>
     openSession({ ...clientConfig, ...bounds }, "packing", async (client) => {
       await endWithClient(client);
-      tellProcess(client, packing);
+      reportProcess(client, packing);
     }),
   );
   const repeat = new Repeat(() => packer.pack(), PACK_MS, failed);

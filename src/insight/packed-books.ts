@@ -48,7 +48,7 @@ const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED] 
 ] as const;
 const COUNTS = COUNT_NAMES.length;
 /** A row has one of these. */
-const TOLD = [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, COUNT_NAMES.indexOf("blocks")];
+const REPORTED = [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, COUNT_NAMES.indexOf("blocks")];
 type CountName = (typeof COUNT_NAMES)[number];
 
 /** The dimensions of a cell, as `int8send` writes them one after another, in hexadecimal digits: those that count, and those that are unmapped there. */
@@ -325,8 +325,8 @@ async function addSegments(
 function addChange(changes: NightChanges, change: ChangeRow): boolean {
   const day = packedDay(change.night);
   for (const [count, name] of COUNT_NAMES.entries()) {
-    const told = change[name];
-    const by = typeof told === "number" ? told : tenThousandthsOf(told);
+    const value = change[name];
+    const by = typeof value === "number" ? value : tenThousandthsOf(value);
     if (by === undefined) return false;
     if (by !== 0) changes.add(change.cell - 1, day, count, by);
   }
@@ -376,7 +376,7 @@ function rowOf(
   currency: string | null,
   sums: Float64Array,
 ): BooksRow | undefined {
-  if (TOLD.every((count) => sums[count] === 0)) return undefined;
+  if (REPORTED.every((count) => sums[count] === 0)) return undefined;
   const [rooms, unmapped, adults, children, revenue = 0, gross = 0, priced, grossPriced, blocks] = sums;
   return {
     night,

@@ -159,7 +159,7 @@ async function detailsOf(
   return new Map(rows.map((row) => [row.index, row]));
 }
 
-async function* tell(
+async function* itemsOf(
   pool: pg.Pool,
   clientId: string,
   requestId: string,
@@ -219,7 +219,7 @@ export async function* listRequestRecords(
   );
   const { items: page, next } = firstOf(rest, limit, (record) => [record.index]);
   for (let at = 0; at < page.length; at += RECORDS_AT_ONCE) {
-    yield* tell(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), filter);
+    yield* itemsOf(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), filter);
   }
   return next;
 }

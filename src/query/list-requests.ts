@@ -86,16 +86,16 @@ export async function confineRequest(
   if (records === summary.counts.records) return found;
   budget.left -= records * DETAILS_BYTES;
   const counts = { ...NO_RECORDS, records };
-  const told = listRequestRecords(pool, clientId, summary, null, all.length, { which: "all", within });
-  for await (const item of told) {
-    const { outcome, warnings } = JSON.parse(item.toString("utf8")) as ToldRecord;
+  const listed = listRequestRecords(pool, clientId, summary, null, all.length, { which: "all", within });
+  for await (const item of listed) {
+    const { outcome, warnings } = JSON.parse(item.toString("utf8")) as ListedRecord;
     counts[outcome] += 1;
     if (warnings.length > 0) counts.warned += 1;
   }
   return { ...found, summary: { ...summary, counts } };
 }
 
-interface ToldRecord {
+interface ListedRecord {
   readonly outcome: Outcome | "pending";
   readonly warnings: readonly unknown[];
 }
@@ -230,10 +230,10 @@ export async function* findRequests(
     if (!found.inBucket || (resource !== undefined && found.summary.resource !== resource)) return undefined;
     if (property !== undefined && !(await namesProperty(pool, found.summary.requestId, property, budget)))
       return undefined;
-    const told = within === undefined ? found : await confineRequest(pool, found, within, budget);
-    return told !== undefined && outcome !== undefined && !has(outcome, told.summary.counts)
+    const listed = within === undefined ? found : await confineRequest(pool, found, within, budget);
+    return listed !== undefined && outcome !== undefined && !has(outcome, listed.summary.counts)
       ? undefined
-      : told;
+      : listed;
   };
   return yield* scanPage<FoundRequest>(
     {
@@ -251,8 +251,8 @@ export async function* findRequests(
             const last = before === undefined ? position : [before];
             return { matching, examined: at, last, stopped: true };
           }
-          const told = await wanted(request);
-          if (told !== undefined) matching.push(told);
+          const listed = await wanted(request);
+          if (listed !== undefined) matching.push(listed);
         }
         const last = requests.at(-1)?.requestId;
         return { matching, examined: requests.length, last: last === undefined ? null : [last] };

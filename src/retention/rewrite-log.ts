@@ -199,8 +199,8 @@ type RewriteRejected = (resource: Resource, bytes: Buffer) => Buffer | "drop" | 
 
 /** The violations of a record without text that may quote it; codes and counts stay. */
 function withoutQuotes({ index, violations, violationTotal }: Rejection): Rejection {
-  const told = violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
-  return { index, violations: told, violationTotal };
+  const erased = violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
+  return { index, violations: erased, violationTotal };
 }
 
 async function rewriteIn(

@@ -3,7 +3,7 @@ import type { ResourceLetter } from "#contract/resource.ts";
 import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
 import { ALL_BUCKETS, lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
-import { endWithClient, tellProcess, withSession } from "../platform/db/connection.ts";
+import { endWithClient, reportProcess, withSession } from "../platform/db/connection.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/coordination.ts";
 import { limitationOf } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
@@ -105,7 +105,7 @@ interface RetentionOptions {
 export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
   try {
     return await inSession(options, async (copying) => {
-      tellProcess(copying, (processId) => options.copying?.(processId));
+      reportProcess(copying, (processId) => options.copying?.(processId));
       if ((await limitationOf(copying, "retention")) !== undefined)
         return { state: "distributed", due: [], expired: [] };
       return withExclusiveWork(copying, () => runOn(copying, options));

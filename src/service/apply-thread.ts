@@ -10,9 +10,9 @@ import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import {
   clientConfig,
   createPool,
+  logSlowStatements,
   POOL_ANSWER_MS_MAX,
   type SessionSource,
-  tellSlowStatements,
 } from "../platform/db/connection.ts";
 import { ApplyStatements } from "../platform/db/dialect.ts";
 import { DiskWatch } from "../platform/db/open-database.ts";
@@ -90,7 +90,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   const { writer, config, session, embedded, dataDirectory } = order;
   const connection = clientConfig(session.address, session.synchronousCommit);
   // It asks for a property's number and for a client's statuses, perhaps at the same time.
-  const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+  const watch = logSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(connection, log, 2, POOL_ANSWER_MS_MAX, watch);
   const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const closePayloads = registerPayloadKeys(pool, cipher);

@@ -3,9 +3,9 @@ import { createAuthenticator } from "../identity/authenticator.ts";
 import {
   clientConfig,
   createPool,
+  logSlowStatements,
   POOL_ANSWER_MS_MAX,
   type SessionSource,
-  tellSlowStatements,
 } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
 import type { ThreadContext } from "../platform/runtime/service-thread.ts";
@@ -48,7 +48,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
   async function prepare({ config, session, dataDirectory, poolSize, shared }: HttpOrder) {
     const connection = clientConfig(session.address, session.synchronousCommit);
     const metrics = createMetrics();
-    const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+    const watch = logSlowStatements(config.slowQueryMs, log, metrics);
     const pool = createPool(connection, log, poolSize, POOL_ANSWER_MS_MAX, watch);
     stops.push(() => pool.end());
     const tracer = await startTracer(config.telemetry, { log, metrics });

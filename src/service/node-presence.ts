@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { tellKnowledge } from "../identity/key-admin.ts";
+import { announceKnowledge } from "../identity/key-admin.ts";
 import { openSession } from "../platform/db/connection.ts";
 import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/coordination.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
@@ -47,7 +47,7 @@ export async function enterNode({
         if (client === opened) client = undefined;
       });
       await enterPresence(opened, roles, owner);
-      await tellKnowledge(opened, knowledge);
+      await announceKnowledge(opened, knowledge);
     });
   const look = async () => {
     try {

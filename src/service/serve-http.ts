@@ -28,7 +28,7 @@ import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { watchRedactionList } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
-import { createQuestionPool, tellSlowStatements } from "../platform/db/connection.ts";
+import { createQuestionPool, logSlowStatements } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
 import { DiskWatch } from "../platform/db/open-database.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
@@ -292,7 +292,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   stops.push(() => backfillLog.close());
   const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
   stops.push(() => diskWatch.stop());
-  const watch = tellSlowStatements(config.slowQueryMs, parts.log, metrics);
+  const watch = logSlowStatements(config.slowQueryMs, parts.log, metrics);
   // A batch that is to be accepted goes before a question that adds up for a second.
   const questions = createQuestionPool(parts.clientConfig, parts.log, watch, (processId) => {
     if (parts.dataDirectory !== undefined) letLowerPriority(processId, QUESTION_NICE);
@@ -400,7 +400,7 @@ function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters
       metrics.flushSeconds.observe(durationMs / 1000);
     },
     appended(buckets: ReadonlySet<number>) {
-      hints.tell(buckets);
+      hints.notify(buckets);
     },
     failed(error: unknown) {
       metrics.logWriterFailures.inc();
@@ -411,7 +411,7 @@ function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters
   return AcceptLog.open(clientConfig, writers, events, stamp, {
     isBackfill: backfillWriters > 0,
     currentKey,
-    watch: tellSlowStatements(config.slowQueryMs, log, metrics),
+    watch: logSlowStatements(config.slowQueryMs, log, metrics),
   });
 }
 

@@ -6,7 +6,7 @@ import { keepUpAcceptLog } from "../ingest/log/partitions.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { keepLedgersPacked } from "../insight/pack-ledger.ts";
 import { startSurvey } from "../operations/metrics/survey.ts";
-import { POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/connection.ts";
+import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
 import { type Database, openDatabase } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
@@ -96,7 +96,7 @@ async function startInOrder(
     answerMsMax: POOL_ANSWER_MS_MAX,
     // A first start creates a database: report a taken port before that.
     first: () => requireFreePorts(config),
-    watch: tellSlowStatements(config.slowQueryMs, log, metrics),
+    watch: logSlowStatements(config.slowQueryMs, log, metrics),
   });
   stops.push(() => database.close());
   const { pool } = database;

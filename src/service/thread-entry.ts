@@ -21,7 +21,7 @@ const main = new Channel<MainCalls & { log(lines: string): void }>(port, own);
 const context: ThreadContext = {
   name,
   main,
-  log: createThreadLogger(threadLog, name, (lines) => main.tell("log", lines)),
+  log: createThreadLogger(threadLog, name, (lines) => main.send("log", lines)),
 };
 Object.assign(own, begin(context), {
   /** Nothing holds the thread any more once its port is closed. */

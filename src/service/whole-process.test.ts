@@ -42,8 +42,8 @@ test("of each role of a node a metric tells whether it can be done", async () =>
     metrics: async () => [],
   });
   const ready = (await whole.readMetrics()).find(({ name }) => name === "bellhop_ready");
-  const told = ready?.values.map(({ labels, value }) => [labels["role"], value]);
-  assert.deepEqual(told, [
+  const reported = ready?.values.map(({ labels, value }) => [labels["role"], value]);
+  assert.deepEqual(reported, [
     ["accept", 1],
     ["apply", 0],
     ["read", 1],

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
-import { addChange, addQuestion, type Paging, pagingOf, type Told } from "../console/console-routes.ts";
+import { addChange, addQuestion, type Form, type Paging, pagingOf } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -67,9 +67,9 @@ async function describeStatuses(
 async function answerSetting(
   parts: ConsoleParts,
   kind: "set" | "unset",
-  told: Told,
+  form: Form,
 ): Promise<SettingsAnswer> {
-  const { body, operator, who } = told;
+  const { body, operator, who } = form;
   const of = {
     clientCode: body.requiredText("clientCode", CODE_CHARACTERS_MAX),
     propertyCode: body.text("propertyCode", CODE_CHARACTERS_MAX) ?? null,
@@ -94,11 +94,11 @@ function statusOf(body: JsonBody): ClientStatus {
   };
 }
 
-async function answerStatus(parts: ConsoleParts, kind: "set" | "unset", told: Told): Promise<StatusesAnswer> {
-  const of = statusOf(told.body);
-  requireInScope(told.operator, of.clientCode, null);
-  const deducts = kind === "set" ? told.body.requiredFlag("deducts") : undefined;
-  await changeMapping(parts.context.pool, told.who, of, deducts);
+async function answerStatus(parts: ConsoleParts, kind: "set" | "unset", form: Form): Promise<StatusesAnswer> {
+  const of = statusOf(form.body);
+  requireInScope(form.operator, of.clientCode, null);
+  const deducts = kind === "set" ? form.body.requiredFlag("deducts") : undefined;
+  await changeMapping(parts.context.pool, form.who, of, deducts);
   return describeStatuses(parts, of.clientCode);
 }
 
@@ -122,12 +122,12 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   });
   for (const kind of ["set", "unset"] as const) {
     const setting = ["clientCode", "propertyCode", "name", ...(kind === "set" ? ["value"] : [])];
-    addChange(scope, parts, "change-settings", `settings/${kind}`, setting, (told) =>
-      answerSetting(parts, kind, told),
+    addChange(scope, parts, "change-settings", `settings/${kind}`, setting, (form) =>
+      answerSetting(parts, kind, form),
     );
     const status = ["clientCode", "resource", "status", ...(kind === "set" ? ["deducts"] : [])];
-    addChange(scope, parts, "change-settings", `statuses/${kind}`, status, (told) =>
-      answerStatus(parts, kind, told),
+    addChange(scope, parts, "change-settings", `statuses/${kind}`, status, (form) =>
+      answerStatus(parts, kind, form),
     );
   }
 }

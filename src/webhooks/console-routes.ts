@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import type { ConsoleParts } from "../console/console-parts.ts";
-import { addChange, addQuestion, type Told } from "../console/console-routes.ts";
+import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import type { OperatorSession } from "../identity/operators.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -46,7 +46,7 @@ async function describe(pool: pg.Pool, operator: OperatorSession, endpointId: st
   return { ...endpoint, attempts, newestDeadLetters: letters.map(({ endpointId: _, ...letter }) => letter) };
 }
 
-async function create(admin: WebhookAdmin, { body, operator }: Told) {
+async function create(admin: WebhookAdmin, { body, operator }: Form) {
   const input = {
     url: body.requiredText("url", 2_048),
     events: body.texts("events") ?? [],
@@ -62,7 +62,7 @@ async function create(admin: WebhookAdmin, { body, operator }: Told) {
   return { endpointId: endpoint.endpointId, secret, previousExpiresAt: null };
 }
 
-async function rotate(admin: WebhookAdmin, { body }: Told, endpointId: string) {
+async function rotate(admin: WebhookAdmin, { body }: Form, endpointId: string) {
   return { endpointId, ...(await rotateWebhook(admin, endpointId, body.count("overlapSeconds"))) };
 }
 
@@ -82,20 +82,20 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): v
   const add = (
     path: string,
     fields: readonly string[],
-    work: (admin: WebhookAdmin, told: Told, endpointId: string) => Promise<unknown>,
+    work: (admin: WebhookAdmin, form: Form, endpointId: string) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (told) => {
-      const { endpointId } = told.named;
-      if (endpointId !== undefined) await requireEndpoint(pool, told.operator, endpointId);
+    addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (form) => {
+      const { endpointId } = form.named;
+      if (endpointId !== undefined) await requireEndpoint(pool, form.operator, endpointId);
       const { cipher } = parts.internals;
-      const admin = { pool, who: told.who, clientId: null, cipher, rules: parts.webhookRules };
-      return work(admin, told, endpointId ?? "");
+      const admin = { pool, who: form.who, clientId: null, cipher, rules: parts.webhookRules };
+      return work(admin, form, endpointId ?? "");
     });
   /** A change that answers the endpoint as it then is. */
   const change = (verb: string, fields: readonly string[], work: Parameters<typeof add>[2]) =>
-    add(`/:endpointId/${verb}`, fields, async (admin, told, endpointId) => {
-      await work(admin, told, endpointId);
-      return describe(pool, told.operator, endpointId);
+    add(`/:endpointId/${verb}`, fields, async (admin, form, endpointId) => {
+      await work(admin, form, endpointId);
+      return describe(pool, form.operator, endpointId);
     });
   add("", CREATE_FIELDS, create);
   change("pause", ["reason"], (admin, { body }, id) => pauseWebhook(admin, id, body.text("reason") ?? ""));

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
 import type { SecretCipher } from "../identity/secret-cipher.ts";
-import { createPool, POOL_ANSWER_MS_MAX, tellSlowStatements } from "../platform/db/connection.ts";
+import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
@@ -200,7 +200,7 @@ export interface RunningDeliverer {
 export function startDeliverer(parts: DelivererParts): RunningDeliverer {
   const { config, log, tracer, clientConfig, cipher, cursorKey } = parts;
   const metrics = createMetrics();
-  const watch = tellSlowStatements(config.slowQueryMs, log, metrics);
+  const watch = logSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX, watch);
   const deliverer = new WebhookDeliverer({
     clientConfig,

@@ -344,14 +344,14 @@ export function registerWebhookRoutes(
       const { endpointId = "" } = request.params as { endpointId?: string };
       const admin = { ...parts, pool, clientId, who: `client:${clientId}` };
       const limit = isLimited ? parameters.givenNumber("limit") : 0;
-      const told = await work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
+      const data = await work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
         throw asServiceError(error);
       });
       return reply
         .code(status ?? 200)
         .header("cache-control", "no-store")
         .type("application/json; charset=utf-8")
-        .send(JSON.stringify(fieldsBy(answer, told)));
+        .send(JSON.stringify(fieldsBy(answer, data)));
     };
     const method = takes === undefined ? "GET" : "POST";
     app.route({ method, url: `${BASE}${path.replace("{endpointId}", ":endpointId")}`, onRequest, handler });

@@ -85,14 +85,14 @@ describe("the change feed of a server that misbehaves", () => {
       else if (count % 3 === 1) response.end(answer.slice(0, answer.lastIndexOf("{")));
       else response.end(answer);
     });
-    const told: (readonly [string, string | undefined])[] = [];
+    const reported: (readonly [string, string | undefined])[] = [];
     const positions: string[] = [];
     const changes = bellhop.changes({
       untilCaughtUp: true,
       onCursor: ({ cursor }) => void positions.push(cursor),
     });
-    for await (const { key, cursor } of changes) told.push([key, cursor]);
-    assert.deepEqual(told, [
+    for await (const { key, cursor } of changes) reported.push([key, cursor]);
+    assert.deepEqual(reported, [
       ["R-1", undefined],
       ["R-2", "c2"],
       ["R-3", "c3"],

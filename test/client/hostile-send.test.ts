@@ -276,10 +276,10 @@ describe("what a send reports of records that are refused", () => {
   test("names the caller's own records, in whatever batch they were", async () => {
     const bellhop = await started({});
     const all = records(50, (index) => (index % 10 === 3 || index >= 45 ? { broken: true } : {}));
-    const told: number[] = [];
+    const reported: number[] = [];
     const report = await bellhop.reservations.send(all, {
       batchRecords: 20,
-      onRefused: ({ index }) => told.push(index),
+      onRefused: ({ index }) => reported.push(index),
     });
     const refused = [3, 13, 23, 33, 43, 45, 46, 47, 48, 49];
     assert.equal(report.accepted, 40);
@@ -290,7 +290,7 @@ describe("what a send reports of records that are refused", () => {
       refused,
     );
     assert.deepEqual(
-      told.toSorted((one, other) => one - other),
+      reported.toSorted((one, other) => one - other),
       refused,
     );
     for (const { index, record, code, message, violations } of rejected) {

@@ -209,8 +209,8 @@ describe("bellhop simulate", () => {
     const { code, out, err } = await answers;
     assert.equal(code, 130, err);
     assert.match(err, /^bellhop: Stopped by SIGINT\. \d of 6 days were sent completely .*\n$/);
-    const told = /\n {2}accepted +([\d,]+) in /.exec(out)?.[1]?.replaceAll(",", "");
-    assert.equal(Number(told), await accepted());
+    const reported = /\n {2}accepted +([\d,]+) in /.exec(out)?.[1]?.replaceAll(",", "");
+    assert.equal(Number(reported), await accepted());
   });
 });
 

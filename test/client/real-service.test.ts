@@ -87,9 +87,9 @@ describe("the client and the service", () => {
     const report = await bellhop.reservations.send(all, { lenient: true });
     assert.equal(report.accepted, 5);
     assert.equal(report.outcomes?.applied, 3);
-    const told = [...report.rejected, ...report.quarantined];
+    const reported = [...report.rejected, ...report.quarantined];
     assert.deepEqual(
-      told.map(({ index, outcome, code, record }) => [index, outcome, code, record === all[index]]),
+      reported.map(({ index, outcome, code, record }) => [index, outcome, code, record === all[index]]),
       [
         [1, "rejected", "length", true],
         [3, "quarantined", "time.future", true],
@@ -139,10 +139,10 @@ describe("the client and the service", () => {
       .map((record) => ({ ...record, lastModifiedDateTime: "2026-03-02T10:00:00Z", status: "CANCELLED" }));
     for (const records of [sent, later]) await bellhop.reservations.send(records, { waitForOutcomes: true });
     const follow = async (cursor?: string) => {
-      const told: Change[] = [];
+      const reported: Change[] = [];
       for await (const change of bellhop.changes({ ...property, cursor, limit: 4, untilCaughtUp: true }))
-        told.push(change);
-      return told;
+        reported.push(change);
+      return reported;
     };
     const all = await follow();
     assert.equal(all.length, 30);
@@ -153,9 +153,9 @@ describe("the client and the service", () => {
     );
     assert.ok(all.slice(25).every(({ change }) => change === "updated"));
     // No cursor is written twice.
-    const told = (changes: readonly Change[]) => changes.map(({ cursor: _, ...change }) => change);
+    const reported = (changes: readonly Change[]) => changes.map(({ cursor: _, ...change }) => change);
     for (const at of [0, 3, 17, 29])
-      assert.deepEqual(told(await follow(all[at]?.cursor)), told(all.slice(at + 1)));
+      assert.deepEqual(reported(await follow(all[at]?.cursor)), reported(all.slice(at + 1)));
   });
 
   test("an error of the service is a BellhopError with its code, status and request id", async () => {

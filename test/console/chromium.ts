@@ -59,9 +59,9 @@ export async function openWindow(
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    const isTold = message.type() === "error" || message.type() === "warning";
+    const isReported = message.type() === "error" || message.type() === "warning";
     // What an answer of 400 or more was of, the one below says better.
-    if (isTold && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
+    if (isReported && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
   });
   page.on("response", (response) => {
     if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`);

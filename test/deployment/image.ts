@@ -17,7 +17,7 @@ interface Building {
   readonly isInContext: (path: string) => boolean;
   /** Of each stage that is named. */
   readonly roots: Map<string, string>;
-  readonly tell: (line: string) => void;
+  readonly progress: (line: string) => void;
 }
 
 /** One stage as it grows. */
@@ -35,11 +35,11 @@ const BUILD_ENVIRONMENT = ["NODE_EXTRA_CA_CERTS", "HTTPS_PROXY", "https_proxy", 
 export async function buildImage(
   context: string,
   directory: string,
-  tell: (line: string) => void,
+  progress: (line: string) => void,
 ): Promise<Image> {
   const stages = readDockerfile(await readFile(join(context, "Dockerfile"), "utf8"));
   const isInContext = contextRules(await readFile(join(context, ".dockerignore"), "utf8"));
-  const building: Building = { context, isInContext, roots: new Map(), tell };
+  const building: Building = { context, isInContext, roots: new Map(), progress };
   let last = "";
   for (const [index, stage] of stages.entries()) {
     last = join(directory, stage.name ?? `stage-${index}`);
@@ -75,7 +75,7 @@ async function carryOut(building: Building, stage: Growing, { name, text }: Inst
   // The others say how the image is run.
 }
 
-async function runStep({ tell }: Building, stage: Growing, text: string): Promise<void> {
+async function runStep({ progress }: Building, stage: Growing, text: string): Promise<void> {
   const { root, directory, uid, environment } = stage;
   const startedAt = performance.now();
   const { code, out, err } = await runIn(root, ["/bin/sh", "-c", text], {
@@ -84,7 +84,7 @@ async function runStep({ tell }: Building, stage: Growing, text: string): Promis
     environment,
     locked: false,
   });
-  tell(`  RUN ${text.slice(0, 90)}  (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+  progress(`  RUN ${text.slice(0, 90)}  (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
   if (code !== 0) throw new Error(`RUN ${text} ended with ${code}:\n${out}${err}`);
 }
 

@@ -100,15 +100,15 @@ export async function runIn(
   constraints: Constraints,
 ): Promise<Ended> {
   const child = await startIn(root, command, constraints);
-  const told = { out: "", err: "" };
+  const output = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    told.out += text;
+    output.out += text;
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    told.err += text;
+    output.err += text;
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, ...told };
+  return { code, ...output };
 }
 
 /** Bytes that a directory takes. */

@@ -43,7 +43,7 @@ interface Trial {
  */
 export async function tryDeployment(
   seconds: number,
-  tell: (line: string) => void,
+  progress: (line: string) => void,
 ): Promise<readonly Tried[]> {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     throw new NotHere("it takes Linux, and root to mount.");
@@ -55,11 +55,11 @@ export async function tryDeployment(
   const tried: Tried[] = [];
   const note = (what: string, isRight: boolean, said: string) => {
     tried.push({ what, isRight, said });
-    tell(`${isRight ? "ok  " : "FAIL"}  ${what}: ${said}`);
+    progress(`${isRight ? "ok  " : "FAIL"}  ${what}: ${said}`);
   };
   try {
-    tell("the Dockerfile's instructions:");
-    const image = await buildImage(CHECKOUT, directory, tell);
+    progress("the Dockerfile's instructions:");
+    const image = await buildImage(CHECKOUT, directory, progress);
     note("size of the tree", true, `${Math.round((await sizeOf(join(image.root, "app"))) / MIB)} MiB`);
     const options = { environment: await settingsIn(image, road.url), launcher: limit.launcher };
     await limit.limitTo(MEMORY_BYTES);

@@ -65,7 +65,7 @@ export async function printCampaign(
       ...options,
       enough,
       promisedMs: READY_MS_PROMISED,
-      told(fault, what, readyMs) {
+      onFault(fault, what, readyMs) {
         if (options.times <= 50 || fault % 10 === 0 || readyMs > 3_000)
           console.log(`fault ${fault} (${what}): ready after ${seconds(readyMs)}`);
       },

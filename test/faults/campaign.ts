@@ -22,7 +22,7 @@ export interface CampaignOptions {
   /** Ends the faults early; what was done until then is checked all the same. */
   readonly enough?: AbortSignal;
   /** After each fault: how many so far, of what, and milliseconds until ready. */
-  readonly told?: (fault: number, what: string, readyMs: number) => void;
+  readonly onFault?: (fault: number, what: string, readyMs: number) => void;
 }
 
 /** What the service is under while something is done to it. */
@@ -119,7 +119,7 @@ export async function runCampaign(
     while (sum(faults.counts) < options.times && options.enough?.aborted !== true) {
       const fault = await faults.one({ ledger, token, source, seed });
       readyMs.push(fault.readyMs);
-      options.told?.(sum(faults.counts), fault.what, fault.readyMs);
+      options.onFault?.(sum(faults.counts), fault.what, fault.readyMs);
       lostOnTheWay += await withDatabaseOf(dataDir, (pool) =>
         countLost(pool, ledger, ledger.takeUnchecked()),
       );

@@ -18,7 +18,7 @@ interface KeptChange {
 export interface FeedFindings {
   /** Changes that the tables have, and that the consumer was told. */
   readonly changes: number;
-  readonly told: number;
+  readonly delivered: number;
   /** Told twice: that changed back (a copy that was received earlier was applied later). */
   readonly changedBack: number;
   readonly missed: number;
@@ -63,7 +63,7 @@ async function* keptLines(path: string): AsyncGenerator<KeptChange> {
 }
 
 /** The last that was told of a record, and at which place among all that was. */
-interface LastTold {
+interface LastDelivered {
   readonly sourceTime: string;
   readonly digest: string;
   readonly place: number;
@@ -77,14 +77,14 @@ interface LastTold {
 export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindings> {
   const stored = await readStored(pool);
   const problems: string[] = [];
-  const lastOf = new Map<string, LastTold>();
+  const lastOf = new Map<string, LastDelivered>();
   /** Of each record and source time, the contents that were told, and the receipts. */
   const contents = new Map<string, Map<string, number>>();
   const receipts = new Map<string, number>();
-  let told = 0;
+  let delivered = 0;
   let [repeated, changedBack] = [0, 0];
   for await (const change of keptLines(path)) {
-    told += 1;
+    delivered += 1;
     const of = `${change.resource} ${change.propertyCode} ${change.key}`;
     const identity = `${of} ${change.sourceTime}`;
     const before = lastOf.get(of);
@@ -102,13 +102,13 @@ export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindin
         problems.push(`${identity} was told again`);
       }
     }
-    receipts.set(`${change.requestId}/${change.index}`, told);
-    lastOf.set(of, { sourceTime: change.sourceTime, digest: change.digest, place: told });
+    receipts.set(`${change.requestId}/${change.index}`, delivered);
+    lastOf.set(of, { sourceTime: change.sourceTime, digest: change.digest, place: delivered });
   }
   const missed = findMissed(stored, contents, problems);
   checkNumbers(stored, receipts, problems);
   checkLast(stored, receipts, lastOf, problems);
-  return { changes: stored.length, told, changedBack, missed, repeated, problems };
+  return { changes: stored.length, delivered, changedBack, missed, repeated, problems };
 }
 
 /** Of each record and source time as many contents are told as there are changes. */
@@ -150,7 +150,7 @@ function checkNumbers(
 function checkLast(
   stored: readonly StoredChange[],
   receipts: ReadonlyMap<string, number>,
-  lastOf: ReadonlyMap<string, LastTold>,
+  lastOf: ReadonlyMap<string, LastDelivered>,
   problems: string[],
 ): void {
   for (const { of, identity, request_id, record_index } of new Map(

@@ -7,7 +7,7 @@ import type { Ledger } from "./ledger.ts";
 import { readStoredRecords, type StoredRecord } from "./stored-records.ts";
 
 /** So many of each kind of problem are told; the rest are counted. */
-const TOLD_MAX = 5;
+const LISTED_MAX = 5;
 
 export interface LogFindings {
   /** Requests that were answered 202 and are not in the log, whole and as sent. */
@@ -33,7 +33,7 @@ export async function countLost(
   );
   const whole = new Set(rows.map(({ request_id }) => request_id));
   const lost = requestIds.filter((requestId) => !whole.has(requestId));
-  for (const requestId of lost.slice(0, TOLD_MAX)) {
+  for (const requestId of lost.slice(0, LISTED_MAX)) {
     const sent = ledger.byRequestId(requestId);
     ledger.problems.push(`202 ${requestId} (batch ${sent?.batch.number}) is not in the log`);
   }
@@ -65,9 +65,9 @@ export async function checkLog(
   const { doubled, unanswered, strangers } = traceBack(stored, ledger);
   const places = new Set(logged.map(placeOf));
   const problems = [
-    ...told("lost", lost),
-    ...told("doubled", doubled),
-    ...told("in the log and never sent so", strangers),
+    ...listed("lost", lost),
+    ...listed("doubled", doubled),
+    ...listed("in the log and never sent so", strangers),
     ...(places.size === logged.length
       ? []
       : [`${logged.length - places.size} records lie twice in one request`]),
@@ -116,12 +116,12 @@ async function stateProblems(pool: pg.Pool, logged: readonly StoredRecord[]): Pr
   const expected = linesOf(stateAfter(logged));
   const [wanted, found] = [new Set(expected), new Set(observed)];
   const problems = [
-    ...told("the ledger is not the current state", await ledgerProblems(pool)),
-    ...told(
+    ...listed("the ledger is not the current state", await ledgerProblems(pool)),
+    ...listed(
       "missing in the state",
       expected.filter((line) => !found.has(line)),
     ),
-    ...told(
+    ...listed(
       "too much in the state",
       observed.filter((line) => !wanted.has(line)),
     ),
@@ -160,10 +160,10 @@ function orderProblems(ledger: Ledger, clockErrorMsMax: number): string[] {
     )
       problems.push(`${requestId} was sent after ${greatest} had been answered`);
   }
-  return told("out of the order of receipt", problems);
+  return listed("out of the order of receipt", problems);
 }
 
-function told(what: string, lines: readonly string[]): string[] {
+function listed(what: string, lines: readonly string[]): string[] {
   if (lines.length === 0) return [];
-  return [`${what}: ${lines.length}`, ...lines.slice(0, TOLD_MAX).map((line) => `  ${line}`)];
+  return [`${what}: ${lines.length}`, ...lines.slice(0, LISTED_MAX).map((line) => `  ${line}`)];
 }

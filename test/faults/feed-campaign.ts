@@ -27,7 +27,7 @@ export interface FeedCampaignOptions {
   readonly plant?: PlantedFault | undefined;
   /** Ends the kills early; what was told until then is checked all the same. */
   readonly enough?: AbortSignal;
-  readonly told?: (line: string) => void;
+  readonly progress?: (line: string) => void;
 }
 
 /** What a campaign came to. */
@@ -109,7 +109,7 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
     while (consumers.kills < options.kills && options.enough?.aborted !== true) {
       await consumers.killOne();
       if (consumers.kills % 50 === 0)
-        options.told?.(`${consumers.kills} kills, ${ledger.acceptedRecords} records accepted`);
+        options.progress?.(`${consumers.kills} kills, ${ledger.acceptedRecords} records accepted`);
     }
     await nodeKills.stop();
     await senders.stop();

@@ -27,7 +27,7 @@ function linesOf(report: FeedReport, seed: number): string[] {
     figure("kills of nodes", report.nodeKills),
     acceptedLine(report),
     figure("changes in the tables", report.changes),
-    figure("told", `${report.told}, ${report.changedBack} of them as they changed back`),
+    figure("told", `${report.delivered}, ${report.changedBack} of them as they changed back`),
     figure("missed", report.missed),
     figure("repeated", report.repeated),
     figure("took", seconds(report.durationMs)),
@@ -75,7 +75,7 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
       plant,
       nodeKillEveryMs: every * 1_000,
       enough,
-      told: (line) => console.log(line),
+      progress: (line) => console.log(line),
     });
     return { lines: linesOf(report, seed), problems: report.problems };
   };

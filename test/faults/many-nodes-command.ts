@@ -86,7 +86,7 @@ export function manyNodesCommand<Fault extends string, Report extends ManyNodesR
         enough,
         everyMs: numbers.every * 1_000,
         durationMs: minutes * 60_000,
-        told: (line) => console.log(line),
+        progress: (line) => console.log(line),
       });
       const lines = [
         figure("seed", seed),

@@ -23,7 +23,7 @@ export interface ManyNodesOptions<Fault extends string> {
   readonly plant?: PlantedFault | undefined;
   /** Ends the faults early; what was done until then is checked all the same. */
   readonly enough?: AbortSignal;
-  readonly told?: (line: string) => void;
+  readonly progress?: (line: string) => void;
 }
 
 /** What a campaign of several nodes came to. */

@@ -65,7 +65,7 @@ export async function runNetwork(options: ManyNodesOptions<NetworkFault>): Promi
     const source = new BatchSource(options.seed);
     return await underLoad(options, { database, nodes, roads, ledger: new Ledger(), source, token });
   } catch (error) {
-    for (const line of await explainStall(database.pool, nodes)) options.told?.(line);
+    for (const line of await explainStall(database.pool, nodes)) options.progress?.(line);
     throw error;
   } finally {
     for (const node of nodes) await node.remove();
@@ -101,7 +101,7 @@ async function underLoad(options: ManyNodesOptions<NetworkFault>, ground: Ground
 async function breakOne(
   drawn: Drawn,
   { database: { pool }, nodes, roads, ledger, source, token }: Ground,
-  { nodes: count, told }: ManyNodesOptions<NetworkFault>,
+  { nodes: count, progress }: ManyNodesOptions<NetworkFault>,
 ): Promise<Passed> {
   const node = nodes[drawn.node] as ServiceProcess;
   const name = `${nameOf(drawn)}, node ${drawn.node + 1}`;
@@ -112,7 +112,7 @@ async function breakOne(
   const servesMs = performance.now() - endedAt;
   await untilShared(pool, count);
   const sharedMs = performance.now() - endedAt;
-  told?.(
+  progress?.(
     `${name}: ${takeover === undefined ? "" : `taken over after ${seconds(takeover.takenMs)}, `}serves again after ${seconds(servesMs)}, all have their share after ${seconds(sharedMs)}`,
   );
   return { fault: drawn.fault, name, takeover, servesMs, sharedMs };

@@ -80,7 +80,7 @@ class Faults {
     const restartedAt = performance.now();
     await node.untilReady(READY_MS_MAX);
     this.readyMs.push(performance.now() - restartedAt);
-    this.#options.told?.(
+    this.#options.progress?.(
       `${fault} node ${at + 1}: taken over after ${seconds(takeover.takenMs)}, first apply ${applied(takeover)}, ready again ${seconds(performance.now() - restartedAt)}`,
     );
   }
@@ -138,7 +138,7 @@ export async function runNodes(options: ManyNodesOptions<NodeFault>): Promise<No
     };
   } catch (error) {
     // Before they are gone: what the nodes and the database have to say about it.
-    for (const line of await explainStall(database.pool, nodes)) options.told?.(line);
+    for (const line of await explainStall(database.pool, nodes)) options.progress?.(line);
     throw error;
   } finally {
     senders?.abandon();

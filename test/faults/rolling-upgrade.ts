@@ -19,7 +19,7 @@ export interface RollingOptions {
   /** How long two versions, or one, run side by side between two changes. */
   readonly restMs: number;
   readonly enough?: AbortSignal;
-  readonly told?: (line: string) => void;
+  readonly progress?: (line: string) => void;
 }
 
 /** What it came to. */
@@ -50,7 +50,7 @@ async function roll(
     node.start();
     await node.untilReady(READY_MS_MAX);
     await untilShared(queryContext.database.pool, queryContext.nodes.length);
-    queryContext.told?.(
+    queryContext.progress?.(
       `node ${at + 1} is version ${version}, after ${seconds(performance.now() - startedAt)}`,
     );
     await new Promise((resolve) => setTimeout(resolve, queryContext.restMs));
@@ -101,7 +101,7 @@ export async function runRollingUpgrade(options: RollingOptions): Promise<Rollin
     const problems = [...failedRequests(ledger), ...(await replayProblems(nodes[0] as ServiceProcess))];
     return { ...report, before: before.version, changes, problems: [...report.problems, ...problems] };
   } catch (error) {
-    for (const line of await explainStall(database.pool, nodes)) options.told?.(line);
+    for (const line of await explainStall(database.pool, nodes)) options.progress?.(line);
     throw error;
   } finally {
     senders?.abandon();

@@ -47,7 +47,7 @@ interface Parts {
   readonly balancer: Balancer;
   readonly askers: TokenAskers;
   readonly keys: KeyRotations;
-  readonly told: (line: string) => void;
+  readonly progress: (line: string) => void;
 }
 
 /** Replaces one thing after another, in turn or always the same. */
@@ -68,7 +68,7 @@ class Rotator {
     const startedAt = performance.now();
     await this.#rotate(kind);
     this.counts[kind] = (this.counts[kind] ?? 0) + 1;
-    this.#parts.told(`${kind} replaced after ${Math.round(performance.now() - startedAt)} ms`);
+    this.#parts.progress(`${kind} replaced after ${Math.round(performance.now() - startedAt)} ms`);
   }
 
   #rotate(kind: Rotation): Promise<void> {
@@ -132,7 +132,7 @@ class Rotator {
 /** Runs nodes under load and replaces everything that can be, one after the other; no request may fail. */
 export async function runRotations(options: ManyNodesOptions<Rotation>): Promise<RotationsReport> {
   const startedAt = performance.now();
-  const { seed, senders: senderCount, told = () => undefined } = options;
+  const { seed, senders: senderCount, progress = () => undefined } = options;
   const database = await createTestDatabase();
   const environments = Array.from({ length: options.nodes }, () => ({
     DATABASE_URL: database.url,
@@ -163,7 +163,7 @@ export async function runRotations(options: ManyNodesOptions<Rotation>): Promise
     await untilShared(database.pool, options.nodes);
     const keys = new KeyRotations(nodes, ledger, source, () => partners.client);
     const rotator = new Rotator(
-      { nodes, environments, balancer, askers: partners, keys, told },
+      { nodes, environments, balancer, askers: partners, keys, progress },
       options.only,
     );
     const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => rotator.one());

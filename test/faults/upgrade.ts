@@ -52,7 +52,7 @@ export async function upgradeCommand(args: readonly string[]): Promise<number> {
       seed,
       restMs: rest * 1_000,
       enough,
-      told: (line) => console.log(line),
+      progress: (line) => console.log(line),
     });
     const lines = [
       figure("seed", seed),

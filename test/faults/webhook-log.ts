@@ -11,12 +11,12 @@ import type { SeededRandom } from "../workload/seeded-random.ts";
 /** An answer takes so long at most: long enough that many a kill falls between a message and its answer. */
 const ANSWER_MS_MAX = 40;
 
-interface ToldRequest {
+interface RequestMessage {
   readonly requestId: string;
   readonly status: string;
 }
 
-interface ToldChanges {
+interface ChangesMessage {
   readonly changes: readonly { readonly record: object }[];
 }
 
@@ -95,17 +95,17 @@ export class WebhookLog {
     }
     this.#bodies.set(id, digest);
     this.messages += 1;
-    if (type === "request.applied") this.#keepRequest(data as ToldRequest);
-    else if (type === "changes.available") this.#keepChanges(id, data as ToldChanges);
+    if (type === "request.applied") this.#keepRequest(data as RequestMessage);
+    else if (type === "changes.available") this.#keepChanges(id, data as ChangesMessage);
   }
 
-  #keepRequest({ requestId, status }: ToldRequest): void {
+  #keepRequest({ requestId, status }: RequestMessage): void {
     if (status !== "applied") this.problems.push(`${requestId} was told as ${status}`);
     if (this.requests.has(requestId)) this.problems.push(`${requestId} was told by two messages`);
     this.requests.add(requestId);
   }
 
-  #keepChanges(id: string, { changes }: ToldChanges): void {
+  #keepChanges(id: string, { changes }: ChangesMessage): void {
     this.#newest = id;
     this.changes += changes.length;
     const lines = changes.map(({ record, ...change }) => {

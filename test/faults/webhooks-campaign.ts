@@ -25,7 +25,7 @@ export interface WebhooksCampaignOptions {
   readonly senders: number;
   /** Ends the kills early; what was told until then is checked all the same. */
   readonly enough?: AbortSignal;
-  readonly told?: (line: string) => void;
+  readonly progress?: (line: string) => void;
 }
 
 /** What a campaign came to. */
@@ -33,7 +33,7 @@ export interface WebhooksReport extends FeedFindings, RunFigures {
   readonly kills: number;
   /** Kills before which a message had come since the one before. */
   readonly fruitful: number;
-  readonly requestsTold: number;
+  readonly requestsDelivered: number;
   readonly requestsMissed: number;
   readonly messages: number;
   readonly repeats: number;
@@ -42,7 +42,7 @@ export interface WebhooksReport extends FeedFindings, RunFigures {
 
 const APPLIED_MS_MAX = 120_000;
 /** A lease of a node that was killed ends with its backend; what it had under way is due at once. */
-const TOLD_MS_MAX = 120_000;
+const DELIVERY_MS_MAX = 120_000;
 /** A kill comes so long after messages have come again at most. */
 const UP_MS_MAX = 1_500;
 const DELIVERING_MS_MAX = 30_000;
@@ -60,7 +60,7 @@ async function register(address: string, token: string, url: string, event: stri
 }
 
 /** Waits until nothing is left to be told: of requests, of changes, and no message waits. */
-async function untilTold(pool: pg.Pool, log: WebhookLog): Promise<void> {
+async function untilDelivered(pool: pg.Pool, log: WebhookLog): Promise<void> {
   await until(async () => {
     const { rows } = await pool.query<{ waiting: number; changes: number }>(
       `select
@@ -69,7 +69,7 @@ async function untilTold(pool: pg.Pool, log: WebhookLog): Promise<void> {
     );
     const [{ waiting, changes } = { waiting: 1, changes: 0 }] = rows;
     return Number(waiting) === 0 && log.changes >= Number(changes);
-  }, TOLD_MS_MAX);
+  }, DELIVERY_MS_MAX);
 }
 
 /** Kills one node after another while it delivers, each once the one before is ready again and messages come. */
@@ -77,7 +77,7 @@ async function killNodes(
   nodes: readonly ServiceProcess[],
   log: WebhookLog,
   random: SeededRandom,
-  { kills, enough, told }: WebhooksCampaignOptions,
+  { kills, enough, progress }: WebhooksCampaignOptions,
 ): Promise<{ readonly kills: number; readonly fruitful: number }> {
   const done = { kills: 0, fruitful: 0 };
   while (done.kills < kills && enough?.aborted !== true) {
@@ -95,7 +95,7 @@ async function killNodes(
     node.start();
     await node.untilReady(READY_MS_MAX);
     if (done.kills % 10 === 0)
-      told?.(`${done.kills} kills, ${log.messages} messages, ${log.repeats} of them came again`);
+      progress?.(`${done.kills} kills, ${log.messages} messages, ${log.repeats} of them came again`);
   }
   return done;
 }
@@ -136,7 +136,7 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
     await senders.stop();
     await untilApplied(database.pool, APPLIED_MS_MAX);
     const problems: string[] = [];
-    await untilTold(database.pool, log).catch((error: Error) => problems.push(error.message));
+    await untilDelivered(database.pool, log).catch((error: Error) => problems.push(error.message));
     const findings = await checkFeed(database.pool, kept);
     const missed = ledger.answers.filter(({ requestId }) => !log.requests.has(requestId));
     problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never told`));
@@ -145,7 +145,7 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
       ...runFigures(ledger, startedAt),
       ...killed,
       problems: [...ledger.problems, ...log.problems, ...problems, ...findings.problems],
-      requestsTold: log.requests.size,
+      requestsDelivered: log.requests.size,
       requestsMissed: missed.length,
       messages: log.messages,
       repeats: log.repeats,

@@ -22,11 +22,11 @@ function linesOf(report: WebhooksReport, seed: number): string[] {
     figure("seed", seed),
     figure("kills", `${report.kills}, before ${report.fruitful} of which new messages had come`),
     acceptedLine(report),
-    figure("requests told", `${report.requestsTold}, ${report.requestsMissed} missed`),
+    figure("requests told", `${report.requestsDelivered}, ${report.requestsMissed} missed`),
     figure("changes in the tables", report.changes),
     figure(
       "changes told",
-      `${report.told}, ${report.missed} missed, ${report.repeated} by two messages, ${report.changedBack} as they changed back`,
+      `${report.delivered}, ${report.missed} missed, ${report.repeated} by two messages, ${report.changedBack} as they changed back`,
     ),
     figure(
       "messages",
@@ -67,7 +67,7 @@ export async function webhooksCommand(args: readonly string[]): Promise<number> 
       seed,
       senders,
       enough,
-      told: (line) => console.log(line),
+      progress: (line) => console.log(line),
     });
     return { lines: linesOf(report, seed), problems: report.problems };
   };

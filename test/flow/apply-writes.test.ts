@@ -100,35 +100,35 @@ describe("what apply writes", () => {
       };
     };
     const stay = { arrivalDate: "2026-01-01", departureDate: "2026-01-02", roomTypeCode: "STD" };
-    const tell = async (key: string, second: number, more = {}) => {
+    const apply = async (key: string, second: number, more = {}) => {
       const { record, isParsed } = sent(key, second, more);
       await client.query("begin");
-      const [told] = await applyIsolatingBadRecords(client, [record], () => 1, memory);
+      const [reported] = await applyIsolatingBadRecords(client, [record], () => 1, memory);
       await memory.write(client);
       await client.query("commit");
-      assert.ok(told !== undefined && told.outcome !== "q");
-      return [told.outcome, isParsed(), ...told.warnings.map(({ code }) => code)].join(" ");
+      assert.ok(reported !== undefined && reported.outcome !== "q");
+      return [reported.outcome, isParsed(), ...reported.warnings.map(({ code }) => code)].join(" ");
     };
     // No inventory has named a room type yet: what it names may still turn out to be unknown, but is not so far.
-    assert.equal(await tell("Q1", 1), "a true");
-    assert.equal(await tell("Q1", 2), "u false");
-    assert.equal(await tell("Q4", 1, { roomStays: [stay] }), "a true");
-    assert.equal(await tell("Q4", 2, { roomStays: [stay] }), "u false");
+    assert.equal(await apply("Q1", 1), "a true");
+    assert.equal(await apply("Q1", 2), "u false");
+    assert.equal(await apply("Q4", 1, { roomStays: [stay] }), "a true");
+    assert.equal(await apply("Q4", 2, { roomStays: [stay] }), "u false");
     await client.query("insert into known_room_type values (7, 2, 'DLX')");
     memory.forget();
-    assert.equal(await tell("Q4", 3, { roomStays: [stay] }), "u true room-type.unknown");
-    assert.equal(await tell("Q1", 3), "u true");
-    assert.equal(await tell("Q1", 4), "u false");
-    assert.equal(await tell("Q1", 4), "d false");
-    assert.equal(await tell("Q2", 1, { roomStays: [stay] }), "a true room-type.unknown");
-    assert.equal(await tell("Q2", 2, { roomStays: [stay] }), "u true room-type.unknown");
-    assert.equal(await tell("Q3", 1, { status: "OF OUR OWN" }), "a true status.unmapped");
-    assert.equal(await tell("Q3", 2, { status: "OF OUR OWN" }), "u true status.unmapped");
+    assert.equal(await apply("Q4", 3, { roomStays: [stay] }), "u true room-type.unknown");
+    assert.equal(await apply("Q1", 3), "u true");
+    assert.equal(await apply("Q1", 4), "u false");
+    assert.equal(await apply("Q1", 4), "d false");
+    assert.equal(await apply("Q2", 1, { roomStays: [stay] }), "a true room-type.unknown");
+    assert.equal(await apply("Q2", 2, { roomStays: [stay] }), "u true room-type.unknown");
+    assert.equal(await apply("Q3", 1, { status: "OF OUR OWN" }), "a true status.unmapped");
+    assert.equal(await apply("Q3", 2, { status: "OF OUR OWN" }), "u true status.unmapped");
     // What it becomes next is told like anything new, and only what is current counts.
-    assert.equal(await tell("Q1", 5, { status: "OF OUR OWN" }), "a true status.unmapped");
-    assert.equal(await tell("Q1", 6, { status: "OF OUR OWN" }), "u true status.unmapped");
-    assert.equal(await tell("Q1", 7), "a true");
-    assert.equal(await tell("Q1", 8), "u false");
+    assert.equal(await apply("Q1", 5, { status: "OF OUR OWN" }), "a true status.unmapped");
+    assert.equal(await apply("Q1", 6, { status: "OF OUR OWN" }), "u true status.unmapped");
+    assert.equal(await apply("Q1", 7), "a true");
+    assert.equal(await apply("Q1", 8), "u false");
     const { rows } = await client.query(
       `select status, from_date::text, to_date::text, facts is null as narrow, outcome from reservation_version
       where property_id = 2 and key = 'Q1' and source_time = '2026-01-01T00:00:08Z'`,

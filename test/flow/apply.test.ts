@@ -189,15 +189,15 @@ describe("apply", () => {
     // What fails together is tried part by part, and would then be right.
     assert.equal(bench.failures.length, failed);
     assert.ok(parts.length > 3 && parts.some(({ details }) => details === null), "too few parts to mix up");
-    const told = parts.flatMap(({ details }) => Object.entries(details ?? {}));
+    const reported = parts.flatMap(({ details }) => Object.entries(details ?? {}));
     const indexes = (of: (n: number) => boolean, at: number) =>
       Array.from({ length: 12 }, (_, n) => n).flatMap((n) => (of(n) ? [n * 3 + at] : []));
-    const sorted = (found: typeof told) => found.map(([index]) => Number(index)).sort((a, b) => a - b);
+    const sorted = (found: typeof reported) => found.map(([index]) => Number(index)).sort((a, b) => a - b);
     assert.deepEqual(
-      sorted(told.filter(([, { warnings }]) => warnings !== undefined)),
+      sorted(reported.filter(([, { warnings }]) => warnings !== undefined)),
       indexes((n) => n % 3 === 0, 0),
     );
-    const quarantined = told.filter(([, { code }]) => code === "time.future");
+    const quarantined = reported.filter(([, { code }]) => code === "time.future");
     assert.deepEqual(
       sorted(quarantined),
       indexes((n) => n % 2 === 0, 1),

@@ -5,7 +5,7 @@ import { until } from "../support/until.ts";
 export const BACKFILLS = "/api/public/v1/backfills";
 
 /** What has come of one resource, as partners read it. */
-export interface ToldResource {
+export interface ReportedResource {
   readonly resource: string;
   readonly batches: number;
   readonly counts: Readonly<Record<string, number>>;
@@ -17,20 +17,20 @@ export interface ToldResource {
 }
 
 /** A backfill as partners read it. */
-export interface ToldBackfill {
+export interface ReportedBackfill {
   readonly backfillId: string;
   readonly state: string;
-  readonly resources: readonly ToldResource[];
+  readonly resources: readonly ReportedResource[];
   readonly waitingBatches: number;
   readonly lateBatches: number;
   readonly statementHash: string | null;
   readonly signatures: readonly { readonly side: string; readonly signedBy: string }[];
 }
 
-export const asBackfill = (answer: Answer): ToldBackfill => answer.json() as unknown as ToldBackfill;
+export const asBackfill = (answer: Answer): ReportedBackfill => answer.json() as unknown as ReportedBackfill;
 
 /** Posts JSON to an address of backfills. */
-export function tell(
+export function post(
   service: TestService,
   path: string,
   body?: object | string,
@@ -46,14 +46,14 @@ export async function open(
   resources: readonly object[],
   options: RequestOptions = {},
 ): Promise<string> {
-  const answer = await tell(service, "", { clientCode: "ACME", propertyCode, resources }, options);
+  const answer = await post(service, "", { clientCode: "ACME", propertyCode, resources }, options);
   assert.equal(answer.status, 201, answer.text);
   const { backfillId } = asBackfill(answer);
   assert.equal(answer.headers.get("location"), `${BACKFILLS}/${backfillId}`);
   return backfillId;
 }
 
-export async function progress(service: TestService, backfillId: string): Promise<ToldBackfill> {
+export async function progress(service: TestService, backfillId: string): Promise<ReportedBackfill> {
   const answer = await service.get(`${BACKFILLS}/${backfillId}`);
   assert.equal(answer.status, 200, answer.text);
   return asBackfill(answer);
@@ -64,9 +64,9 @@ export async function appliedOf(
   service: TestService,
   backfillId: string,
   resource: string,
-): Promise<ToldResource> {
+): Promise<ReportedResource> {
   await until(async () => (await progress(service, backfillId)).waitingBatches === 0, 60_000);
-  const found = (await progress(service, backfillId)).resources.find((told) => told.resource === resource);
+  const found = (await progress(service, backfillId)).resources.find((each) => each.resource === resource);
   assert.ok(found !== undefined);
   return found;
 }
@@ -79,7 +79,7 @@ export async function close(
 ): Promise<Answer> {
   let answer: Answer | undefined;
   await until(async () => {
-    answer = await tell(service, `/${backfillId}/close`, form);
+    answer = await post(service, `/${backfillId}/close`, form);
     if (answer.json()["exception"] !== "bellhop.backfill.NotReady") return true;
     assert.equal(answer.status, 409);
     assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]$/);

@@ -9,7 +9,7 @@ import { addDays } from "../../src/insight/question.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { appliedOf, asBackfill, BACKFILLS, close, gapsOf, open, progress, tell } from "./backfill-fixture.ts";
+import { appliedOf, asBackfill, BACKFILLS, close, gapsOf, open, post, progress } from "./backfill-fixture.ts";
 import { accept, apply, inventory, readRequest, reservation, untilApplied } from "./read-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -187,9 +187,12 @@ describe("a cold start of two years", () => {
       LOST.map((night) => inventory(night, T1, { propertyCode })),
     );
     await apply(service, "reservations", [reservation("R61", T1, { propertyCode })]);
-    const told = await progress(service, backfillId);
-    assert.deepEqual([told.resources[0]?.datesCovered, told.resources[1]?.distinctRecords], [727, 61]);
-    assert.equal(told.lateBatches >= (late.status === 202 ? 1 : 0), true);
+    const reported = await progress(service, backfillId);
+    assert.deepEqual(
+      [reported.resources[0]?.datesCovered, reported.resources[1]?.distinctRecords],
+      [727, 61],
+    );
+    assert.equal(reported.lateBatches >= (late.status === 202 ? 1 : 0), true);
   });
 
   test("after a replay the log still says the same, and the operator signs that and nothing else", async () => {
@@ -197,12 +200,16 @@ describe("a cold start of two years", () => {
     await replay({ clientConfig, pool, swap: true });
     const shown = await bellhop("show", backfillId, "--json");
     assert.equal(shown.code, 0, shown.err);
-    const told = JSON.parse(shown.out) as { reproduced: boolean; statement: object; statementHash: string };
-    assert.equal(told.reproduced, true);
-    assert.equal(JSON.stringify(told.statement), statement);
+    const reported = JSON.parse(shown.out) as {
+      reproduced: boolean;
+      statement: object;
+      statementHash: string;
+    };
+    assert.equal(reported.reproduced, true);
+    assert.equal(JSON.stringify(reported.statement), statement);
     const other = await bellhop("sign", backfillId, "--hash", "0".repeat(64));
     assert.deepEqual([other.code, /has another hash/.test(other.err)], [1, true]);
-    const signed = await bellhop("sign", backfillId, "--hash", told.statementHash, "--json");
+    const signed = await bellhop("sign", backfillId, "--hash", reported.statementHash, "--json");
     assert.equal(signed.code, 0, signed.err);
     const { signatures } = await progress(service, backfillId);
     assert.deepEqual(
@@ -276,7 +283,7 @@ describe("a batch that does not belong where it says", () => {
         (await service.post("reservations", one, { headers: { "backfill-id": own } })).status === 409,
       60_000,
     );
-    const answer = await tell(service, `/${own}/close`);
+    const answer = await post(service, `/${own}/close`);
     assert.deepEqual([answer.status, answer.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
   });
 
@@ -285,13 +292,13 @@ describe("a batch that does not belong where it says", () => {
     const requestId = await apply(service, "reservations", [stay("G1", "GIVEN-UP")], {
       headers: { "backfill-id": own },
     });
-    const odd = await tell(service, `/${own}/abandon`, { why: "x".repeat(501) });
+    const odd = await post(service, `/${own}/abandon`, { why: "x".repeat(501) });
     assert.deepEqual([odd.status, odd.json()["exception"]], [400, "bellhop.http.BadRequest"]);
     const stranger = await service.newClient({});
-    assert.equal((await tell(service, `/${own}/abandon`, undefined, { as: stranger })).status, 404);
-    const ended = asBackfill(await tell(service, `/${own}/abandon`, { why: "the wrong property" }));
+    assert.equal((await post(service, `/${own}/abandon`, undefined, { as: stranger })).status, 404);
+    const ended = asBackfill(await post(service, `/${own}/abandon`, { why: "the wrong property" }));
     assert.equal(ended.state, "abandoned");
-    assert.deepEqual(asBackfill(await tell(service, `/${own}/abandon`)), ended);
+    assert.deepEqual(asBackfill(await post(service, `/${own}/abandon`)), ended);
     assert.equal((await readRequest(service, requestId)).status, "applied");
     const { rows } = await service.pool.query(
       "select who, detail ->> 'why' as why from bellhop.audit_entry where what = 'abandon-backfill' and detail ->> 'backfillId' = $1",
@@ -300,13 +307,13 @@ describe("a batch that does not belong where it says", () => {
     assert.deepEqual(rows, [{ who: `client:${service.client.clientId}`, why: "the wrong property" }]);
     const closed = await open(service, "EMPTY", [{ resource: "groups", ...range }]);
     assert.equal((await close(service, closed, { acceptGaps: true })).status, 200);
-    const refusal = await tell(service, `/${closed}/abandon`);
+    const refusal = await post(service, `/${closed}/abandon`);
     assert.deepEqual([refusal.status, refusal.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
   });
 
   test("a manifest is checked as records are, with pointers into it", async () => {
     const resource = { resource: "inventories", from: "2026-02-30", to: "2026-01-31", expectedRecords: 1.5 };
-    const bad = await tell(service, "", { clientCode: "ACME", resources: [resource] });
+    const bad = await post(service, "", { clientCode: "ACME", resources: [resource] });
     assert.deepEqual([bad.status, bad.json()["exception"]], [400, "bellhop.backfill.InvalidManifest"]);
     const violations = (answer: { json(): Record<string, unknown> }) =>
       (answer.json()["violations"] as { pointer: string; code: string }[]).map(({ pointer, code }) => [
@@ -319,7 +326,7 @@ describe("a batch that does not belong where it says", () => {
       ["/resources/0/expectedRecords", "number.integer"],
     ]);
     const twice = { resource: "groups", from: "2016-01-01", to: "2026-12-31", expectedRecords: -1 };
-    const odd = await tell(service, "", {
+    const odd = await post(service, "", {
       clientCode: "ACME",
       propertyCode: "A\0",
       resources: [twice, twice],
@@ -335,7 +342,7 @@ describe("a batch that does not belong where it says", () => {
         "/resources/1/expectedRecords",
       ],
     );
-    assert.equal((await tell(service, "", "{")).json()["exception"], "bellhop.backfill.InvalidManifest");
+    assert.equal((await post(service, "", "{")).json()["exception"], "bellhop.backfill.InvalidManifest");
   });
 
   test("who may not send what it names may not open it, and nobody sees another's", async () => {
@@ -351,7 +358,7 @@ describe("a batch that does not belong where it says", () => {
       [half, manifest("PLACE", "groups")],
       [service.client, { ...manifest("PLACE", "groups"), clientCode: "OTHER" }],
     ] as const) {
-      const answer = await tell(service, "", body, { as });
+      const answer = await post(service, "", body, { as });
       assert.deepEqual([answer.status, answer.bytes.length], [403, 0]);
       assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="insufficient_scope"');
     }
@@ -360,7 +367,7 @@ describe("a batch that does not belong where it says", () => {
       const answer = await service.get(`${BACKFILLS}/${backfillId}${path}`, { as: reader });
       assert.deepEqual([answer.status, answer.json()["exception"]], [404, "bellhop.backfill.NotFound"]);
     }
-    assert.equal((await tell(service, `/${backfillId}/close`)).status, 404);
+    assert.equal((await post(service, `/${backfillId}/close`)).status, 404);
     const listed = await service.get(`${BACKFILLS}?state=open`, { as: half });
     assert.deepEqual(
       (listed.json()["items"] as { backfillId: string }[]).map((item) => item.backfillId),

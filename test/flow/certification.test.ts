@@ -16,7 +16,7 @@ import { bellhop } from "../support/command.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { asBackfill, tell } from "./backfill-fixture.ts";
+import { asBackfill, post } from "./backfill-fixture.ts";
 import { certifiedClient, resultsOf, standingOf } from "./certified-client.ts";
 import { inventory, reservation } from "./read-fixture.ts";
 
@@ -276,7 +276,7 @@ test("a cold start that was closed as a backfill, with nothing missing, is one, 
   const codes = { clientCode: "STARTED", propertyCode: "H1" };
   const dates = datesFrom("2023-01-01", 90);
   const last = dates.at(-1) ?? "";
-  const opened = await tell(
+  const opened = await post(
     service,
     "",
     {
@@ -297,7 +297,7 @@ test("a cold start that was closed as a backfill, with nothing missing, is one, 
   assert.equal((await service.post("reservations", stays, { as, headers })).status, 202);
   assert.equal(resultsOf(await standingOf(service, as))["cold-start"], "not-yet");
   // What was received within the last seconds has to settle first.
-  await until(async () => (await tell(service, `/${backfillId}/close`, {}, { as })).status === 200, 60_000);
+  await until(async () => (await post(service, `/${backfillId}/close`, {}, { as })).status === 200, 60_000);
   const report = await standingOf(service, as);
   const step = report.steps.find((one) => one.step === "cold-start");
   assert.equal(step?.result, "pass", step?.reason);

@@ -70,9 +70,9 @@ describe("the change feed", () => {
     const page = await readFeed(service, "limit=20", { as });
     assert.equal(page.changes.length, 20);
     for (const [n, { cursor }] of page.changes.entries()) {
-      const told = page.changes.slice(0, n + 1).map(compact);
+      const reported = page.changes.slice(0, n + 1).map(compact);
       const rest = (await readToEnd(service, "limit=10000", cursor, { as })).changes.map(compact);
-      assert.deepEqual([...told, ...rest].sort(), whole.toSorted(), `after line ${n}`);
+      assert.deepEqual([...reported, ...rest].sort(), whole.toSorted(), `after line ${n}`);
     }
   });
 
@@ -92,7 +92,7 @@ describe("the change feed", () => {
         written += 1;
       }
     });
-    const told = new Map<string, string[]>();
+    const reported = new Map<string, string[]>();
     let cursor: string | undefined;
     let isLast = false;
     const done = Promise.all(writers);
@@ -101,13 +101,13 @@ describe("the change feed", () => {
         as,
       });
       for (const { key, record } of page.changes)
-        told.set(key, [...(told.get(key) ?? []), JSON.stringify(record)]);
+        reported.set(key, [...(reported.get(key) ?? []), JSON.stringify(record)]);
       cursor = page.cursor;
       if (isLast && page.caughtUp) break;
       if (page.caughtUp) isLast = written === 3 * ROUNDS;
     }
     await done;
-    for (const [key, texts] of told) {
+    for (const [key, texts] of reported) {
       assert.equal(new Set(texts).size, texts.length, `${key} was told the same twice`);
       const times = texts.map((text) =>
         String((JSON.parse(text) as Record<string, unknown>)["lastModifiedDateTime"]),
@@ -117,7 +117,7 @@ describe("the change feed", () => {
       const current = (await service.get(`/api/public/v1/reservations?${query}`, { as })).text;
       assert.ok(current.includes(texts.at(-1) ?? "-"), key);
     }
-    assert.equal(told.size, 4);
+    assert.equal(reported.size, 4);
   });
 
   test("whatever is applied between any two statements of a reader is told, also of properties that are new", async () => {
@@ -133,15 +133,15 @@ describe("the change feed", () => {
       },
     } as unknown as typeof pool;
     const filter = { granted: new Map([["RACE", new Set(["*"])]]) };
-    const told: string[] = [];
+    const reported: string[] = [];
     let positions = BEGINNING;
     for (let call = 0; call < 12; call += 1) {
       const page = await readChanges(call < 11 ? racing : pool, positions, filter, 100);
-      told.push(...page.changes.map(({ key }) => key));
+      reported.push(...page.changes.map(({ key }) => key));
       positions = page.positions;
     }
     const all = Array.from({ length: written }, (_, n) => `R${n}`);
-    assert.deepEqual(told.toSorted(), all.toSorted());
+    assert.deepEqual(reported.toSorted(), all.toSorted());
   });
 
   test("tells only what was asked for and is granted, and passes the rest by", async () => {
@@ -257,13 +257,13 @@ describe("the change feed", () => {
     await grant("P2", "P3");
     await write("P1", 2);
     await write("P3", 1);
-    const told = await waiting;
+    const reported = await waiting;
     assert.deepEqual(
-      told.changes.map(({ key }) => key),
+      reported.changes.map(({ key }) => key),
       ["P3"],
     );
     await grant("P1", "P3");
-    const later = await readToEnd(service, "", told.cursor, { as });
+    const later = await readToEnd(service, "", reported.cursor, { as });
     // What was written while it had no right to it was passed by.
     assert.deepEqual(later.changes, []);
     const waitingOn = service.get(`${CHANGES}?cursor=${later.cursor}&wait=30`, { as });

@@ -129,8 +129,8 @@ describe("the command line", () => {
     const wrong = [...WRONG, ...WRONG_SETTINGS].map(([line]) => line);
     const lines = [...HELPED, ...wrong, "client list"];
     const argvs = lines.map((line) => line.split(" ").filter(Boolean));
-    const told = await runLines(argvs, NO_DATABASE);
-    answers = Object.fromEntries(told.map((answer, at) => [lines[at], answer]));
+    const reported = await runLines(argvs, NO_DATABASE);
+    answers = Object.fromEntries(reported.map((answer, at) => [lines[at], answer]));
   });
 
   test("the help of every command and verb has an example", async () => {

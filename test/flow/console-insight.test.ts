@@ -39,9 +39,9 @@ test("operators get the very insights that partners get, as JSON and as CSV", as
     const asPartner = await service.get(`/api/insight/v1/${question}`, { as: reader });
     assert.equal(asPartner.status, 200, `${question} ${asPartner.text}`);
     const asOperator = await session.read<Record<string, unknown>>(`insight/${question}`);
-    const { readAt: _partner, ...told } = asPartner.json();
+    const { readAt: _partner, ...reported } = asPartner.json();
     const { readAt: _operator, ...same } = asOperator;
-    assert.deepEqual(same, told, question);
+    assert.deepEqual(same, reported, question);
     const headers = { accept: "text/csv" };
     const sheet = await service.get(`/api/insight/v1/${question}`, { as: reader, headers });
     const own = await service.get(`/console/api/insight/${question}`, {

@@ -8,7 +8,7 @@ import { type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/con
 import { waitingForLock } from "../support/lock-waits.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
-import { asBackfill, tell } from "./backfill-fixture.ts";
+import { asBackfill, post } from "./backfill-fixture.ts";
 import { apply, reservation } from "./read-fixture.ts";
 
 const FUTURE = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+/, "");
@@ -43,7 +43,7 @@ async function makeTenant(code: string): Promise<Tenant> {
     propertyCode: "LIS01",
     resources: [{ resource: "reservations", from: "2026-01-01", to: "2026-01-31" }],
   };
-  const { backfillId } = asBackfill(await tell(service, "", manifest, sentBy));
+  const { backfillId } = asBackfill(await post(service, "", manifest, sentBy));
   const body = { url: `https://partner.invalid/${code}`, events: ["request.applied"] };
   const webhook = await service.send("POST", "/api/public/v1/webhooks", { ...sentBy, body });
   const endpointId = String(webhook.json()["endpointId"]);

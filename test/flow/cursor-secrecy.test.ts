@@ -54,7 +54,7 @@ function difference(one: string, other: string): number {
 }
 
 /** What an attacker tries: whether numbers of one width, anywhere in the cursor, are the counters of all buckets. */
-function tellsCounters(cursor: string, counters: readonly number[]): boolean {
+function disclosesCounters(cursor: string, counters: readonly number[]): boolean {
   const bytes = bytesOf(cursor);
   for (let width = 1; width <= 6; width += 1)
     for (let from = 0; from + counters.length * width <= bytes.length; from += 1)
@@ -100,8 +100,8 @@ describe("the cursors of a tenant that does nothing, beside one that does much",
     const counters = ALL_BUCKETS.map((bucket) => ends.get(bucket) ?? 0);
     assert.ok(counters[SHARED] !== undefined && counters[SHARED] >= 309);
     for (const [query, cursor] of await cursorsOf(idle)) {
-      assert.ok(!tellsCounters(cursor, counters), query);
-      assert.ok(!tellsCounters(cursor, [SHARED, counters[SHARED]]), query);
+      assert.ok(!disclosesCounters(cursor, counters), query);
+      assert.ok(!disclosesCounters(cursor, [SHARED, counters[SHARED]]), query);
       assert.throws(() => JSON.parse(bytesOf(cursor).toString()), SyntaxError, query);
     }
   });
@@ -142,7 +142,7 @@ describe("the cursors of a tenant that does nothing, beside one that does much",
     assert.equal(later.cursor.length, cursor.length);
     const ends = await readChangeEnds(service.pool, ALL_BUCKETS);
     assert.ok(
-      !tellsCounters(
+      !disclosesCounters(
         later.cursor,
         ALL_BUCKETS.map((bucket) => ends.get(bucket) ?? 0),
       ),

@@ -218,23 +218,23 @@ describe("where no service runs", () => {
 
   test("a backup that is old or missing is told, and one of before a restore is none", async () => {
     const { pool } = database;
-    const told = async () => {
+    const reported = async () => {
       const findings = await look(database.url);
       return [severityOf(findings, "backups.taken"), saysOf(findings, "backups.taken")] as const;
     };
-    assert.equal((await told())[0], "ok");
+    assert.equal((await reported())[0], "ok");
     await pool.query("update bellhop_migration.applied set applied_at = applied_at - interval '8 days'");
     assert.match(
-      (await told()).join(),
+      (await reported()).join(),
       /^warning,No backup of this database has been taken since it was made, 8 days ago/,
     );
     await recordAudit(pool, { who: "cli:test", what: "backup" });
-    assert.match((await told()).join(), /^ok,The last backup was taken /);
+    assert.match((await reported()).join(), /^ok,The last backup was taken /);
     await pool.query("update bellhop.audit_entry set occurred_at = occurred_at - interval '9 days'");
-    assert.match((await told()).join(), /^warning,The last backup was taken 9 days ago/);
+    assert.match((await reported()).join(), /^warning,The last backup was taken 9 days ago/);
     await recordAudit(pool, { who: "cli:test", what: "backup" });
     await recordAudit(pool, { who: "cli:test", what: "restore" });
-    assert.match((await told()).join(), /^warning,No backup of this database/);
+    assert.match((await reported()).join(), /^warning,No backup of this database/);
   });
 
   test("dead letters, paused receivers, old backfills and what a replay left are told", async () => {

@@ -90,13 +90,13 @@ describe("an erasure", () => {
     const range = { clientCode: "ACME", propertyCode: "LON01", from: "2026-03-01", to: "2026-03-31" };
     const books = await insightItems(service, "on-the-books", range);
     const { changes } = await readToEnd(service);
-    const told = changes.map(({ record, cursor, ...rest }) => rest);
+    const reported = changes.map(({ record, cursor, ...rest }) => rest);
     return {
       outcomes: outcomes.rows,
       log: log.rows,
       versions: versions.rows,
       books,
-      told,
+      reported,
       nights,
       nightsHash,
       blocks,

@@ -172,14 +172,14 @@ describe("amounts", () => {
       { net: 100, currency: null, roomType: "X" },
     ]);
     const items = await insightItems(service, "on-the-books", { ...JULY, propertyCode: "MONEY" });
-    const told = items.map(({ currency, rooms, roomRevenue, grossRoomRevenue, adr }) => [
+    const reported = items.map(({ currency, rooms, roomRevenue, grossRoomRevenue, adr }) => [
       currency,
       rooms,
       roomRevenue,
       grossRoomRevenue,
       adr,
     ]);
-    assert.deepEqual(told, [
+    assert.deepEqual(reported, [
       ["EUR", 2, "100.01", null, "50.01"],
       ["JPY", 1, "50", null, "50"],
       ["KWD", 1, null, null, null],

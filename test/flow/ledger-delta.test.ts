@@ -55,8 +55,11 @@ function addNights(sums: Map<string, number[]>, side: CompactNights | null, by: 
     for (let left = length; left > 0; left -= 1, night += 1) {
       const { high, low } = side.dimension;
       const key = `${dateOf(night)} ${(BigInt(high) << 32n) | BigInt(low >>> 0)}`;
-      const told = [revenue, gross].flatMap((number) => [number || 0, Number.isNaN(number) ? 0 : side.rooms]);
-      const numbers = [side.rooms, side.adults, side.children, ...told];
+      const reported = [revenue, gross].flatMap((number) => [
+        number || 0,
+        Number.isNaN(number) ? 0 : side.rooms,
+      ]);
+      const numbers = [side.rooms, side.adults, side.children, ...reported];
       const sum = sums.get(key) ?? numbers.map(() => 0);
       sums.set(
         key,

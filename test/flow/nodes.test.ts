@@ -202,7 +202,7 @@ describe("several nodes on one database", () => {
       const findings = await checkFeed(pool, kept);
       assert.deepEqual(findings.problems, []);
       assert.ok(consumers.fruitful > 0 && findings.changes > 0);
-      assert.equal(findings.told - findings.changedBack, findings.changes);
+      assert.equal(findings.delivered - findings.changedBack, findings.changes);
     } finally {
       senders.abandon();
       await balancer.stop();

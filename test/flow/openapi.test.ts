@@ -41,7 +41,7 @@ before(async () => {
 after(() => service.stop());
 
 /** Sends a request and holds its answer to the document. */
-async function told(method: string, path: string, options: RequestOptions = {}, status?: number) {
+async function sendChecked(method: string, path: string, options: RequestOptions = {}, status?: number) {
   const answer = await service.send(method, path, options);
   if (status !== undefined) assert.equal(answer.status, status, answer.text);
   const template = path.split("?")[0]?.replace(/(requests)\/[^/]+$/, "$1/{requestId}") ?? "";
@@ -80,22 +80,22 @@ describe("what the service answers is what the document tells", () => {
     ] as const) {
       const headers = { "x-correlation-id": "c-1", prefer: "handling=lenient", "idempotency-key": resource };
       const path = `/api/public/v1/${resource}`;
-      const { requestId } = (await told("POST", path, { body: [record, {}], headers }, 202)).json();
-      await told("POST", path, { body: [record, {}], headers }, 202);
-      await told("POST", path, { body: [record], headers: { accept: "text/plain" } }, 202);
+      const { requestId } = (await sendChecked("POST", path, { body: [record, {}], headers }, 202)).json();
+      await sendChecked("POST", path, { body: [record, {}], headers }, 202);
+      await sendChecked("POST", path, { body: [record], headers: { accept: "text/plain" } }, 202);
       const waiting = { headers: { prefer: "wait=10" } };
-      const status = (await told("GET", `/api/public/v1/requests/${requestId}`, waiting, 200)).json();
+      const status = (await sendChecked("GET", `/api/public/v1/requests/${requestId}`, waiting, 200)).json();
       assert.equal(status["status"], "applied");
       assert.ok((status["records"] as unknown[]).length > 0);
       const query = "clientCode=ACME&propertyCode=LON01";
-      const page = (await told("GET", `${path}?${query}`, {}, 200)).json();
+      const page = (await sendChecked("GET", `${path}?${query}`, {}, 200)).json();
       assert.equal((page["items"] as unknown[]).length, 1);
-      const history = (await told("GET", `${path}/history?${query}&${key}&limit=1`, {}, 200)).json();
+      const history = (await sendChecked("GET", `${path}/history?${query}&${key}&limit=1`, {}, 200)).json();
       assert.equal((history["items"] as unknown[]).length, 1);
     }
-    const lines = (await told("GET", "/api/public/v1/changes?clientCode=ACME&limit=2", {}, 200)).text;
+    const lines = (await sendChecked("GET", "/api/public/v1/changes?clientCode=ACME&limit=2", {}, 200)).text;
     assert.equal(lines.trimEnd().split("\n").length, 3);
-    const list = (await told("GET", "/api/public/v1/requests?limit=2", {}, 200)).json();
+    const list = (await sendChecked("GET", "/api/public/v1/requests?limit=2", {}, 200)).json();
     assert.equal(typeof list["nextCursor"], "string");
   });
 
@@ -103,9 +103,11 @@ describe("what the service answers is what the document tells", () => {
     const as = await service.newClient({ grants: [{ clientCode: "DEMO", propertyCode: "*" }] });
     for (const resource of RESOURCES) {
       const body = [EXAMPLE_RECORDS[resource]];
-      const { requestId } = (await told("POST", `/api/public/v1/${resource}`, { as, body }, 202)).json();
+      const { requestId } = (
+        await sendChecked("POST", `/api/public/v1/${resource}`, { as, body }, 202)
+      ).json();
       const waiting = { as, headers: { prefer: "wait=10" } };
-      const status = (await told("GET", `/api/public/v1/requests/${requestId}`, waiting, 200)).json();
+      const status = (await sendChecked("GET", `/api/public/v1/requests/${requestId}`, waiting, 200)).json();
       const { applied, warned } = status["counts"] as Record<string, number>;
       assert.deepEqual({ applied, warned }, { applied: 1, warned: 0 }, JSON.stringify(status));
     }
@@ -127,40 +129,47 @@ describe("what the service answers is what the document tells", () => {
     test(`of ${code}`, async () => {
       const headers = { "x-correlation-id": "c-2", prefer: "handling=strict", ...options.headers };
       const path = "/api/public/v1/inventories";
-      const answer = await told("POST", path, { ...options, headers }, ERRORS[code].status);
+      const answer = await sendChecked("POST", path, { ...options, headers }, ERRORS[code].status);
       assert.equal(answer.json()["exception"], code);
     });
   }
 
   test("of an Idempotency-Key that stands for something else", async () => {
     const headers = { "idempotency-key": "k-1" };
-    await told("POST", "/api/public/v1/groups", { body: [groupRecord()], headers }, 202);
-    await told("POST", "/api/public/v1/groups", { body: [groupRecord({ name: "x" })], headers }, 422);
+    await sendChecked("POST", "/api/public/v1/groups", { body: [groupRecord()], headers }, 202);
+    await sendChecked("POST", "/api/public/v1/groups", { body: [groupRecord({ name: "x" })], headers }, 422);
   });
 
   test("of a client without a token, a right or a rate", async () => {
     const other = await service.newClient({ scopes: ["read"], requestRate: 1, requestBurst: 1 });
     for (const resource of RESOURCES) {
       const path = `/api/public/v1/${resource}`;
-      await told("POST", path, { as: null, body: "[]" }, 401);
-      await told("POST", path, { as: other, body: "[]" }, 403);
-      await told("POST", path, { as: null, headers: { authorization: "Bearer no" }, body: "[]" }, 403);
+      await sendChecked("POST", path, { as: null, body: "[]" }, 401);
+      await sendChecked("POST", path, { as: other, body: "[]" }, 403);
+      await sendChecked("POST", path, { as: null, headers: { authorization: "Bearer no" }, body: "[]" }, 403);
       const asked = { "x-correlation-id": "c-3", prefer: "handling=lenient" };
-      await told("POST", path, { body: [inventoryRecord({ clientCode: "OTHER" })], headers: asked }, 403);
+      await sendChecked(
+        "POST",
+        path,
+        { body: [inventoryRecord({ clientCode: "OTHER" })], headers: asked },
+        403,
+      );
     }
-    await told("GET", "/api/public/v1/requests", { as: null }, 401);
+    await sendChecked("GET", "/api/public/v1/requests", { as: null }, 401);
     // Slow as this machine may be, some of so many must come within one second.
-    const answers = Array.from({ length: 20 }, () => told("GET", "/api/public/v1/requests", { as: other }));
+    const answers = Array.from({ length: 20 }, () =>
+      sendChecked("GET", "/api/public/v1/requests", { as: other }),
+    );
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     assert.ok(statuses.includes(200) && statuses.includes(429), String(statuses));
   });
 
   test("of questions that cannot be answered", async () => {
-    await told("GET", "/api/public/v1/requests?limit=0", {}, 400);
-    await told("GET", "/api/public/v1/requests/none", {}, 404);
-    await told("GET", "/api/public/v1/groups?clientCode=OTHER&propertyCode=A", {}, 403);
-    await told("GET", "/api/public/v1/changes?cursor=none", {}, 400);
-    await told("GET", "/api/public/v1/changes?clientCode=OTHER", {}, 403);
+    await sendChecked("GET", "/api/public/v1/requests?limit=0", {}, 400);
+    await sendChecked("GET", "/api/public/v1/requests/none", {}, 404);
+    await sendChecked("GET", "/api/public/v1/groups?clientCode=OTHER&propertyCode=A", {}, 403);
+    await sendChecked("GET", "/api/public/v1/changes?cursor=none", {}, 400);
+    await sendChecked("GET", "/api/public/v1/changes?clientCode=OTHER", {}, 403);
   });
 
   test("of what any address answers", async () => {
@@ -191,35 +200,35 @@ describe("what the service answers is what the document tells", () => {
     const credentials = { client_id: clientId, client_secret: clientSecret };
     const grant = { grant_type: "client_credentials", ...credentials };
     const token = "/api/oauth2/token";
-    const { access_token } = (await told("POST", token, form(grant), 200)).json();
-    await told("POST", token, form(grant), 429);
-    await told("POST", token, form({ ...grant, grant_type: "password" }), 400);
-    await told("POST", token, form({ ...grant, client_secret: "wrong" }), 401);
-    await told("POST", token, { as: null, body: "{}" }, 415);
-    await told("POST", token, form({ ...grant, scope: "x".repeat(9000) }), 413);
+    const { access_token } = (await sendChecked("POST", token, form(grant), 200)).json();
+    await sendChecked("POST", token, form(grant), 429);
+    await sendChecked("POST", token, form({ ...grant, grant_type: "password" }), 400);
+    await sendChecked("POST", token, form({ ...grant, client_secret: "wrong" }), 401);
+    await sendChecked("POST", token, { as: null, body: "{}" }, 415);
+    await sendChecked("POST", token, form({ ...grant, scope: "x".repeat(9000) }), 413);
     const question = { ...credentials, token: String(access_token) };
-    await told("POST", "/api/oauth2/introspect", form(question), 403);
-    await told("POST", "/api/oauth2/revoke", form(question), 200);
+    await sendChecked("POST", "/api/oauth2/introspect", form(question), 403);
+    await sendChecked("POST", "/api/oauth2/revoke", form(question), 200);
     const operator = await service.newClient({ scopes: ["introspect"] });
     const asked = { client_id: operator.clientId, client_secret: operator.clientSecret };
     for (const [one, active] of [
       [await service.token(), true],
       ["no", false],
     ] as const) {
-      const answer = await told("POST", "/api/oauth2/introspect", form({ ...asked, token: one }), 200);
+      const answer = await sendChecked("POST", "/api/oauth2/introspect", form({ ...asked, token: one }), 200);
       assert.equal(answer.json()["active"], active);
     }
-    await told("GET", "/.well-known/oauth-authorization-server", { as: null }, 200);
-    await told("GET", "/.well-known/jwks.json", { as: null }, 200);
+    await sendChecked("GET", "/.well-known/oauth-authorization-server", { as: null }, 200);
+    await sendChecked("GET", "/.well-known/jwks.json", { as: null }, 200);
   });
 
   test("of the service itself", async () => {
     for (const path of ["/healthz", "/readyz", "/openapi.json", "/docs"])
-      await told("GET", path, { as: null }, 200);
-    const { headers } = await told("GET", "/openapi.json", { as: null }, 200);
+      await sendChecked("GET", path, { as: null }, 200);
+    const { headers } = await sendChecked("GET", "/openapi.json", { as: null }, 200);
     const known = { "if-none-match": headers.get("etag") ?? "" };
-    await told("GET", "/openapi.json", { as: null, headers: known }, 304);
-    await told("GET", "/metrics", { as: null }, 401);
-    await told("GET", "/metrics", { as: null, headers: { authorization: "Bearer metrics" } }, 200);
+    await sendChecked("GET", "/openapi.json", { as: null, headers: known }, 304);
+    await sendChecked("GET", "/metrics", { as: null }, 401);
+    await sendChecked("GET", "/metrics", { as: null, headers: { authorization: "Bearer metrics" } }, 200);
   });
 });

@@ -49,16 +49,16 @@ async function answers(
   random: SeededRandom,
   groupings: readonly string[] = BY,
 ): Promise<(readonly unknown[])[]> {
-  const told: (readonly unknown[])[] = [];
+  const reported: (readonly unknown[])[] = [];
   for (const by of groupings)
     for (const clock of CLOCKS) {
       const asOf = new Date(Date.UTC(2026, 2, 1) + below(random, 4_400) * 3_600_000).toISOString();
       for (const at of clock === "source" ? [{}, { asOf }] : [{ asOf }]) {
         const question = { clientCode: "ACME", propertyCode, ...RANGE, by, clock, ...at };
-        told.push(await insightItems(service, "on-the-books", question));
+        reported.push(await insightItems(service, "on-the-books", question));
       }
     }
-  return told;
+  return reported;
 }
 
 /** The same from rows: nobody else segments meanwhile. */
@@ -70,14 +70,14 @@ async function answersOfRows({ propertyId }: Place, ...asked: Parameters<typeof 
   await service.pool.query("delete from bellhop_state.ledger_segment_progress where property_id = $1", [
     propertyId,
   ]);
-  const told = await answers(...asked);
+  const reported = await answers(...asked);
   await service.pool.query(
     `insert into bellhop_state.ledger_segment_progress
      select bucket, property_id, received_up_to
      from json_to_recordset($1) as kept (bucket smallint, property_id integer, received_up_to timestamptz)`,
     [JSON.stringify(rows)],
   );
-  return told;
+  return reported;
 }
 
 async function segmentsOf({ bucket, propertyId }: Place) {
@@ -125,11 +125,11 @@ test("a packed ledger answers what its rows do, at any instant of either clock, 
   assert.ok(whole.segments < 40, `${whole.segments} segments`);
   await agree(BY);
   // Without what is packed the answers are others: it is what was read.
-  const told = await answers("PACKED", SeededRandom.stream(SEED, 1), ["roomType"]);
+  const reported = await answers("PACKED", SeededRandom.stream(SEED, 1), ["roomType"]);
   await service.pool.query("update bellhop_state.ledger_segment set packed = '' where property_id = $1", [
     place.propertyId,
   ]);
-  assert.notDeepEqual(await answers("PACKED", SeededRandom.stream(SEED, 1), ["roomType"]), told);
+  assert.notDeepEqual(await answers("PACKED", SeededRandom.stream(SEED, 1), ["roomType"]), reported);
 });
 
 test("a ledger with numbers that do not fit is not packed, and answers as it did", async () => {

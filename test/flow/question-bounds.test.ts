@@ -276,12 +276,12 @@ describe("a record of more than insight counts", () => {
     assert.deepEqual(await warningsOf("inventories", inventoryOf("2026-01-02T00:00:00Z", 1_001)), [
       "applied inventory.too-many-room-types",
     ]);
-    const told = async () => [
+    const reported = async () => [
       ...(await insightItems(service, "on-the-books", july)).map((item) => item["capacity"]),
       ...(await insightItems(service, "reconciliation", july)).map((item) => item["reported"]),
     ];
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await reported(), []);
     await apply(service, "inventories", [inventoryOf("2026-01-03T00:00:00Z", 1_000)]);
-    assert.deepEqual(await told(), [1_000, 1_000]);
+    assert.deepEqual(await reported(), [1_000, 1_000]);
   });
 });

@@ -256,37 +256,40 @@ describe("records as of an instant", () => {
     const micros = BigInt(Date.parse(`${time.slice(0, 23)}Z`)) * 1000n + BigInt(time.slice(23, 26)) - 1n;
     return `${new Date(Number(micros / 1000n)).toISOString().slice(0, 23)}${String(micros % 1000n).padStart(3, "0")}Z`;
   };
-  const told = async (asOf: string, filter = "") =>
+  const reported = async (asOf: string, filter = "") =>
     (await readPage(service, path(asOf, filter))).items.map((item) => [
       item["reservationId"],
       item["channel"] ?? null,
     ]);
 
   test("are what had been received by then, to the microsecond, the newest source time winning", async () => {
-    assert.deepEqual(await told(microsecondBefore(received[0] as string)), []);
+    assert.deepEqual(await reported(microsecondBefore(received[0] as string)), []);
     const first = [
       ["x", "first"],
       ["y", null],
     ];
-    assert.deepEqual(await told(received[0] as string), first);
-    assert.deepEqual(await told(received[1] as string), first, "a stale version changes nothing");
-    assert.deepEqual(await told(microsecondBefore(received[2] as string)), first);
-    assert.deepEqual(await told(received[2] as string), [
+    assert.deepEqual(await reported(received[0] as string), first);
+    assert.deepEqual(await reported(received[1] as string), first, "a stale version changes nothing");
+    assert.deepEqual(await reported(microsecondBefore(received[2] as string)), first);
+    assert.deepEqual(await reported(received[2] as string), [
       ["x", "second"],
       ["y", null],
       ["z", null],
     ]);
-    assert.deepEqual(await told("9999-12-31T23:59:59Z"), await told(received[2] as string));
-    assert.deepEqual(await told("0001-01-01T00:00:00Z"), []);
+    assert.deepEqual(await reported("9999-12-31T23:59:59Z"), await reported(received[2] as string));
+    assert.deepEqual(await reported("0001-01-01T00:00:00Z"), []);
   });
 
   test("are filtered by what they were then", async () => {
-    assert.deepEqual(await told(received[0] as string, "&status=CANCELLED"), []);
-    assert.deepEqual(await told(received[2] as string, "&status=CANCELLED"), [["x", "second"]]);
-    assert.deepEqual(await told(received[0] as string, "&reservationId=x"), [["x", "first"]]);
-    assert.deepEqual(await told(received[0] as string, "&from=2026-07-15"), []);
+    assert.deepEqual(await reported(received[0] as string, "&status=CANCELLED"), []);
+    assert.deepEqual(await reported(received[2] as string, "&status=CANCELLED"), [["x", "second"]]);
+    assert.deepEqual(await reported(received[0] as string, "&reservationId=x"), [["x", "first"]]);
+    assert.deepEqual(await reported(received[0] as string, "&from=2026-07-15"), []);
     assert.deepEqual(
-      await told(received[0] as string, "&from=2026-07-14&to=2026-07-14&modifiedSince=2026-01-02T00:00:00Z"),
+      await reported(
+        received[0] as string,
+        "&from=2026-07-14&to=2026-07-14&modifiedSince=2026-01-02T00:00:00Z",
+      ),
       [["x", "first"]],
     );
     assert.deepEqual(ids(await readAll(service, path(received[2] as string, "&limit=1"))), ["x", "y", "z"]);

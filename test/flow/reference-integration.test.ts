@@ -68,11 +68,11 @@ describe("an integration", { concurrency: 5 }, () => {
   test("that is the reference is certified by running the checklist, and the report names the requests", async () => {
     // The client renews a token when four fifths of its life are over.
     const { client } = await certifiedClient(service, "REFERENCE", { tokenSeconds: 30 });
-    const told: string[] = [];
-    const report = await runReference(optionsOf(client), (step) => told.push(step));
+    const reported: string[] = [];
+    const report = await runReference(optionsOf(client), (step) => reported.push(step));
     assert.deepEqual(resultsOf(report), ALL_PASS, JSON.stringify(report.steps, null, 2));
     assert.equal(report.verdict, "certified");
-    assert.deepEqual(told.sort(), NAMES.toSorted());
+    assert.deepEqual(reported.sort(), NAMES.toSorted());
     const silent = report.steps.filter(
       ({ step, requestIds }) => step !== "token-use" && requestIds.length === 0,
     );

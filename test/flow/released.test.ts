@@ -36,7 +36,7 @@ function assertSays(now: unknown, before: unknown, where: string): void {
 }
 
 /** Of a list its items: beside them stand the moment of the question, and cursors that are never the same twice. */
-function toldBy(body: unknown): unknown {
+function reportedBy(body: unknown): unknown {
   const { items } = body as { items?: unknown };
   return items ?? body;
 }
@@ -117,7 +117,7 @@ for (const { version, migrations } of releases) {
       for (const { path, body } of released.answers) {
         const said = await service.get(path, { as: null, headers });
         assert.equal(said.status, 200, path);
-        assertSays(toldBy(said.json()), toldBy(body), path);
+        assertSays(reportedBy(said.json()), reportedBy(body), path);
       }
     });
 

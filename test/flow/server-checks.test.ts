@@ -118,8 +118,8 @@ test("a server with fsync or full_page_writes off is refused by name, unless the
   );
   await (await open(true)).close();
   const findings = await examine({ readConfig: () => readConfig({ DATABASE_URL: url }), explain: String });
-  const told = findings.find(({ id }) => id === "database.durability");
-  assert.deepEqual([told?.severity, told?.says], ["error", "fsync = off, full_page_writes = off."]);
+  const reported = findings.find(({ id }) => id === "database.durability");
+  assert.deepEqual([reported?.severity, reported?.says], ["error", "fsync = off, full_page_writes = off."]);
   const exited = once(server, "exit");
   await stopServer(home.dataDirectory);
   await exited;

@@ -28,14 +28,14 @@ describe("what was slow is told with what it waited for", () => {
   });
   after(() => service.stop());
 
-  const told = (): SlowLine[] =>
+  const reported = (): SlowLine[] =>
     service
       .logLines()
       .flatMap((line) => (line.includes('"msg":"slow') ? [JSON.parse(line) as SlowLine] : []));
 
   const slowRequest = (headers: Headers) =>
     untilFound(
-      async () => told().find(({ httpRequestId }) => httpRequestId === headers.get("x-request-id")),
+      async () => reported().find(({ httpRequestId }) => httpRequestId === headers.get("x-request-id")),
       WAIT_MS_MAX,
     );
 
@@ -76,7 +76,7 @@ describe("what was slow is told with what it waited for", () => {
     const { waits, route } = await slowRequest(headers);
     assert.equal(route, "/api/public/v1/inventories");
     assert.ok((waits?.["flush"] ?? 0) >= SLOW_MS, JSON.stringify(waits));
-    assert.ok(told().some(({ statement }) => statement === APPENDS));
+    assert.ok(reported().some(({ statement }) => statement === APPENDS));
   });
 
   test("a question that waits for the database, and the statement it waits for", async () => {
@@ -87,7 +87,7 @@ describe("what was slow is told with what it waited for", () => {
     );
     assert.equal(status, 200);
     assert.ok(((await slowRequest(headers)).waits?.["database"] ?? 0) >= SLOW_MS);
-    assert.ok(told().some(({ statement }) => statement === "read-find-property"));
+    assert.ok(reported().some(({ statement }) => statement === "read-find-property"));
   });
 
   test("a batch whose body comes slowly", async () => {
@@ -113,7 +113,7 @@ describe("what was slow is told with what it waited for", () => {
     const isOver = () =>
       service.logLines().some((line) => line.includes(`"httpRequestId":"${id}"`) && line.includes('"ms":'));
     await until(isOver, WAIT_MS_MAX);
-    const line = told().find(({ httpRequestId }) => httpRequestId === id);
+    const line = reported().find(({ httpRequestId }) => httpRequestId === id);
     // On a machine that is busy with other things it may be slow by itself.
     const { ms = 0, waits } = line ?? {};
     assert.ok(line === undefined || ms - (waits?.["asked"] ?? 0) >= SLOW_MS, JSON.stringify(line));

@@ -179,11 +179,11 @@ describe("traces of two nodes on one database, one that accepts and one that app
       WAIT_MS_MAX,
     );
     collector.status = 200;
-    const told = accepting
+    const reported = accepting
       .logLines()
       .slice(before)
       .filter((line) => line.includes("traces did not reach the collector"));
-    assert.equal(told.length, 1);
+    assert.equal(reported.length, 1);
     const traceId = await traceIdOf(requestIdOf(await accepting.post("inventories", [inventoryRecord()])));
     await collected((span) => span.name === "apply" && span.traceId === traceId);
   });

@@ -68,10 +68,13 @@ describe("the watermark of a property", () => {
           (await bench.rows(`${waiting} and query_start < clock_timestamp() - interval '4 s'`)).length > 0
         );
       }, 20_000);
-      const told = await watermark();
+      const reported = await watermark();
       await holder.query("rollback");
       const { requestId } = await accepted;
-      assert.ok(told < receivedAt(requestId), `${told} was told before ${receivedAt(requestId)} appeared`);
+      assert.ok(
+        reported < receivedAt(requestId),
+        `${reported} was told before ${receivedAt(requestId)} appeared`,
+      );
       await bench.outcomesOf(requestId);
       await until(async () => (await watermark()) > receivedAt(requestId), 10_000);
     } finally {
@@ -109,12 +112,15 @@ describe("the watermark of a property", () => {
       await until(() => sent.length === 1, 10_000);
       const [taken = ""] = sent[0] ?? [];
       await until(async () => (await watermark()) > receivedAt(taken), 10_000);
-      const told = await watermark();
+      const reported = await watermark();
       late.resolve();
       const { requestId } = await accepted;
       assert.equal(sent.length, 2);
       assert.ok(requestId > taken);
-      assert.ok(receivedAt(requestId) > told, `${told} was told before ${receivedAt(requestId)} appeared`);
+      assert.ok(
+        receivedAt(requestId) > reported,
+        `${reported} was told before ${receivedAt(requestId)} appeared`,
+      );
     } finally {
       await log.close();
     }

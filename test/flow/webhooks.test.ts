@@ -243,10 +243,10 @@ describe("request.applied", () => {
     // One more, which is told after them: what would have come twice has come.
     await service.post("groups", [groupRecord()], { as });
     await until(() => at("/applied").length >= 4, 60_000);
-    const told = at("/applied").map((message) => verified(secret, message).data);
-    assert.equal(told.length, 4);
+    const reported = at("/applied").map((message) => verified(secret, message).data);
+    assert.equal(reported.length, 4);
     for (const [requestId, round] of sent) {
-      const [data, ...more] = told.filter((one) => one["requestId"] === requestId);
+      const [data, ...more] = reported.filter((one) => one["requestId"] === requestId);
       assert.equal(more.length, 0);
       assert.ok(data !== undefined);
       const { applied, duplicate, pending } = data["counts"] as Record<string, number>;
@@ -321,8 +321,10 @@ describe("ReplyTo", () => {
     await until(() => at("/reply/third").length === 1, 60_000);
     const message = at("/reply/third")[0] as ReceivedMessage;
     assert.equal(verified(String(rotated.json()["secret"]), message).data["requestId"], third);
-    const told = receiver.received.filter(({ path }) => path.startsWith("/reply/"));
-    const ids = told.map(({ body }) => (JSON.parse(body) as { data: { requestId: string } }).data.requestId);
+    const reported = receiver.received.filter(({ path }) => path.startsWith("/reply/"));
+    const ids = reported.map(
+      ({ body }) => (JSON.parse(body) as { data: { requestId: string } }).data.requestId,
+    );
     assert.deepEqual(ids.sort(), [first, second, third].sort());
     assert.ok(!ids.includes(unlisted));
   });
@@ -355,7 +357,7 @@ describe("ReplyTo", () => {
 });
 
 describe("changes.available", () => {
-  interface ToldChanges {
+  interface ChangesMessage {
     readonly from: string;
     readonly to: string;
     readonly caughtUp: boolean;
@@ -367,8 +369,8 @@ describe("changes.available", () => {
       record: LooseRecord;
     }[];
   }
-  const toldAt = (path: string, secret: string) =>
-    at(path).map((message) => verified(secret, message).data as unknown as ToldChanges);
+  const changesAt = (path: string, secret: string) =>
+    at(path).map((message) => verified(secret, message).data as unknown as ChangesMessage);
   const groups = (from: number, count: number, more: LooseRecord = {}) =>
     Array.from({ length: count }, (_, number) => groupRecord({ groupCode: `C${from + number}`, ...more }));
 
@@ -391,11 +393,11 @@ describe("changes.available", () => {
     );
     const newer = { propertyCode: "CHG2", lastModifiedDateTime: "2026-03-01T12:00:00Z", name: "Newer" };
     await service.post("groups", groups(7, 1, newer), { as });
-    const all = () => toldAt("/changes", secret).flatMap(({ changes }) => changes);
+    const all = () => changesAt("/changes", secret).flatMap(({ changes }) => changes);
     await until(() => all().some(({ record }) => record["name"] === "Newer"), 60_000);
     await until(() => all().length >= 301, 60_000);
     assert.equal(all().length, 301);
-    for (const { changes } of toldAt("/changes", secret)) assert.ok(changes.length <= 100);
+    for (const { changes } of changesAt("/changes", secret)) assert.ok(changes.length <= 100);
     const of = all().filter(({ key, propertyCode }) => key === "C7" && propertyCode === "CHG2");
     assert.deepEqual(
       of.map(({ change }) => change),
@@ -405,12 +407,12 @@ describe("changes.available", () => {
       new Set(all().map(({ propertyCode, key, change }) => `${propertyCode}/${key}/${change}`)).size,
       301,
     );
-    const told = toldAt("/changes", secret);
+    const reported = changesAt("/changes", secret);
     const key = await service.service.authenticator.internals.cursorKey();
     const cursors = new ChangeCursors({ key, epoch: 0 }, { clientId: as.clientId, filters: "[]" });
-    for (const [at, { from }] of told.slice(1).entries())
-      assert.deepEqual(cursors.read(from), cursors.read(told[at]?.to ?? ""));
-    const [first] = told;
+    for (const [at, { from }] of reported.slice(1).entries())
+      assert.deepEqual(cursors.read(from), cursors.read(reported[at]?.to ?? ""));
+    const [first] = reported;
     const next = await service.get(`/api/public/v1/changes?cursor=${first?.from}&limit=1000`, { as });
     assert.equal(next.status, 200, next.text);
     assert.equal(next.text.trim().split("\n").length, 302);
@@ -427,7 +429,7 @@ describe("changes.available", () => {
     });
     for (const from of [0, 130])
       await service.post("groups", groups(from, 130, { propertyCode: "RACED" }), { as });
-    const keys = () => toldAt("/raced", secret).flatMap(({ changes }) => changes.map(({ key }) => key));
+    const keys = () => changesAt("/raced", secret).flatMap(({ changes }) => changes.map(({ key }) => key));
     await until(() => keys().includes("C259"), 60_000);
     isOver = true;
     await Promise.all(racers);
@@ -445,7 +447,7 @@ describe("changes.available", () => {
     await service.post("groups", groups(0, 2, { propertyCode: "THEIRS" }), { as: other });
     await service.post("inventories", [inventoryRecord({ propertyCode: "MINE" })], { as });
     await service.post("groups", groups(0, 2, { propertyCode: "MINE" }), { as });
-    const all = () => toldAt("/filtered", String(secret)).flatMap(({ changes }) => changes);
+    const all = () => changesAt("/filtered", String(secret)).flatMap(({ changes }) => changes);
     await until(() => all().length >= 2, 60_000);
     assert.deepEqual(
       all().map(({ propertyCode, key, resource }) => [propertyCode, key, resource]),
@@ -475,7 +477,7 @@ describe("changes.available", () => {
       "insert into bellhop.retention_horizon values ('ACME', 'g', 'payloads', clock_timestamp())",
     );
     await service.send("POST", `${API}/${endpointId}/resume`, { as });
-    const keys = () => toldAt("/kept", secret).flatMap(({ changes }) => changes.map(({ key }) => key));
+    const keys = () => changesAt("/kept", secret).flatMap(({ changes }) => changes.map(({ key }) => key));
     await until(() => keys().includes("LONG2"), 60_000);
     assert.deepEqual(keys(), ["LONG1", "LONG2"]);
   });
@@ -485,7 +487,7 @@ describe("changes.available", () => {
     const { secret } = await create(as, addressOf("/long"), "changes.available");
     const long = groupRecord({ groupCode: "LONG", propertyCode: "LONG", note: 'x,"record":'.repeat(30_000) });
     await service.post("groups", [long, ...groups(0, 2, { propertyCode: "LONG" })], { as });
-    const all = () => toldAt("/long", secret).flatMap(({ changes }) => changes);
+    const all = () => changesAt("/long", secret).flatMap(({ changes }) => changes);
     await until(() => all().length >= 3, 60_000);
     assert.deepEqual(
       all().map(({ key, record }) => [key, record?.["groupCode"] ?? null]),

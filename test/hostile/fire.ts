@@ -33,7 +33,7 @@ export interface FireReport {
   readonly problems: readonly string[];
 }
 
-const PROBLEMS_TOLD_MAX = 50;
+const PROBLEMS_LISTED_MAX = 50;
 
 /** Fires so many shots over so many connections, each kept alive as long as the service keeps it. */
 export async function fire(options: FireOptions): Promise<FireReport> {
@@ -64,7 +64,7 @@ class Fire implements FireReport {
   async gunner(): Promise<void> {
     const { address, arms, count, seed, target, process, progress } = this.#options;
     let connection: RawConnection | undefined;
-    while (this.fired < count && this.problemCount < PROBLEMS_TOLD_MAX) {
+    while (this.fired < count && this.problemCount < PROBLEMS_LISTED_MAX) {
       const number = this.fired;
       this.fired += 1;
       if (process.exitCode !== null || process.signalCode !== null) {
@@ -103,7 +103,7 @@ class Fire implements FireReport {
 
   #problem(number: number, what: string): void {
     this.problemCount += 1;
-    if (this.problems.length < PROBLEMS_TOLD_MAX) this.problems.push(`shot ${number}: ${what}`);
+    if (this.problems.length < PROBLEMS_LISTED_MAX) this.problems.push(`shot ${number}: ${what}`);
   }
 }
 

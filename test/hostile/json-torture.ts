@@ -98,15 +98,15 @@ class TortureRun implements TortureReport {
     const record = Buffer.concat([Buffer.from(`${head},"note":`), each.bytes, Buffer.from("}")]);
     const body = Buffer.concat([Buffer.from("["), record, Buffer.from("]")]);
     const { status, exception, pointers } = await this.#post(each, body, "field");
-    const told = `${each.name} in a field: ${status} ${exception ?? ""} ${pointers}`;
+    const problem = `${each.name} in a field: ${status} ${exception ?? ""} ${pointers}`;
     // Some fragments complete their surroundings ("1,"b":2" and such): they are JSON there.
     const json = isJson(body);
     if (status === 202 && json) return this.#checkKept(each, reservationId, record);
-    if (status !== 400) return void this.problems.push(told);
+    if (status !== 400) return void this.problems.push(problem);
     if (exception === "bellhop.contract.MalformedJson") {
-      if (each.expected === "accepted") this.problems.push(told);
+      if (each.expected === "accepted") this.problems.push(problem);
     } else if (!json || pointers.length === 0) {
-      this.problems.push(told);
+      this.problems.push(problem);
     } else if (each.expected === "accepted") {
       this.refusedWithPointer.push(each.name);
     }

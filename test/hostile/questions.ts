@@ -117,7 +117,7 @@ const ASKERS = 6;
  * Asks every insight of the worst records, leaves in the middle of some, and has a neighbour post beside them: of a service
  * with the embedded PostgreSQL, whose processes share the machine.
  */
-export async function askWorst(told: (line: string) => void): Promise<QuestionsReport> {
+export async function askWorst(progress: (line: string) => void): Promise<QuestionsReport> {
   const dataDir = await mkdtemp(join(tmpdir(), "bellhop-questions-"));
   // For the commands that make clients, too.
   process.env["DATA_DIR"] = dataDir;
@@ -175,7 +175,7 @@ export async function askWorst(told: (line: string) => void): Promise<QuestionsR
       figures.push(...asked);
       const slowest = asked.reduce((one, other) => (other.ms > one.ms ? other : one));
       afterRecord.push({ record, slowestMs: slowest.ms, question: slowest.question });
-      told(`${record}: slowest ${slowest.ms} ms, ${slowest.status}, ${slowest.question}`);
+      progress(`${record}: slowest ${slowest.ms} ms, ${slowest.status}, ${slowest.question}`);
     }
     const running = async () => {
       const { rows } = await database.pool.query<{ statement: string }>(

@@ -92,7 +92,9 @@ function booksByRecords(records: readonly FeedRecord[], atMs: number, by: Groupi
       const rate = stay.rates?.find(
         ({ startDate, endDate }) => dayOf(startDate ?? "") <= day && day <= dayOf(endDate ?? ""),
       );
-      const told = reservation.stayRevenue?.daily?.find(({ occupancyDate }) => dayOf(occupancyDate) === day);
+      const reported = reservation.stayRevenue?.daily?.find(
+        ({ occupancyDate }) => dayOf(occupancyDate) === day,
+      );
       const share = reservation.shareId === undefined ? key : `${reservation.shareId}`;
       const holds = !taken.has(`${share} ${day}`);
       taken.add(`${share} ${day}`);
@@ -100,9 +102,9 @@ function booksByRecords(records: readonly FeedRecord[], atMs: number, by: Groupi
       nights.set(day, groups);
       const had = groups.get(group) ?? { rooms: 0, adults: 0, children: 0, net: 0n, gross: 0n };
       const net =
-        told === undefined
+        reported === undefined
           ? millionths(String(rate?.rateValue)) * BigInt(rooms)
-          : millionths(String(told.netRoomRevenue));
+          : millionths(String(reported.netRoomRevenue));
       groups.set(group, {
         rooms: had.rooms + (holds ? rooms : 0),
         adults: had.adults + Number(stay.numberOfAdults) * rooms,

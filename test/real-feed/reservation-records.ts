@@ -91,7 +91,7 @@ function saidAt({ booking, part }: RealReservation, { changesLeft }: LifeStep): 
 }
 
 /** The rates over runs of nights that cost the same. Where daily revenue is told, the rate is the listed one. */
-function ratesOf({ arrivalDay, nightly }: Said, isDailyTold: boolean): object[] {
+function ratesOf({ arrivalDay, nightly }: Said, hasDaily: boolean): object[] {
   const starts = nightly.flatMap((rate, night) =>
     night === 0 || rate !== nightly[night - 1] ? [night] : [],
   );
@@ -100,7 +100,7 @@ function ratesOf({ arrivalDay, nightly }: Said, isDailyTold: boolean): object[] 
     return {
       startDate: dateOfDay(arrivalDay + start),
       endDate: dateOfDay(arrivalDay + (starts[at + 1] ?? nightly.length) - 1),
-      rateValue: decimalText(rate + (isDailyTold ? LISTED_MORE_CENTS * 100 : 0), 4),
+      rateValue: decimalText(rate + (hasDaily ? LISTED_MORE_CENTS * 100 : 0), 4),
       grossRateValue: decimalText(rate * GROSS_PERCENT, 6),
     };
   });

@@ -25,7 +25,7 @@ export interface RealFeedOptions {
   /** Records of a batch, about. */
   readonly batchRecords: number;
   /** Hears a line about each step. */
-  readonly told?: (line: string) => void;
+  readonly progress?: (line: string) => void;
 }
 
 /** What a run came to: no problems are answers equal to the rows, in each order of arrival. */
@@ -125,7 +125,7 @@ async function runOrder(
   batches: readonly FeedBatch[],
   questions: readonly Asked[][],
 ): Promise<RealFeedResult> {
-  const tell = options.told ?? (() => undefined);
+  const progress = options.progress ?? (() => undefined);
   const service: TestService = await startTestService();
   try {
     const client = await feedClient(service);
@@ -140,7 +140,7 @@ async function runOrder(
     await run.push.push(batches.slice(0, half));
     const askAgain = await askAtWatermark(run, questions[0] ?? []);
     await run.push.push(batches.slice(half));
-    tell(
+    progress(
       `  ${run.push.records} records in ${batches.length} batches, pushed and applied in ${secondsSince(startedAt)}`,
     );
     await askAgain();
@@ -152,7 +152,7 @@ async function runOrder(
       }
       const found = run.problems.length === problems ? "equal" : "DIFFERENT";
       const answers = `${run.insight.asked - asked} answers, ${run.insight.rows - rows} rows`;
-      tell(`  ${textOf(atInstant[0]?.atMs ?? 0)}: ${answers}: ${found}`);
+      progress(`  ${textOf(atInstant[0]?.atMs ?? 0)}: ${answers}: ${found}`);
     }
     return { problems: run.problems, questions: run.insight.asked, rows: run.insight.rows };
   } finally {
@@ -166,7 +166,7 @@ function secondsSince(startedAt: number): string {
 
 /** The whole proof: the feed in the order of time, then in another one, each to a service of its own. */
 export async function runRealFeed(options: RealFeedOptions): Promise<RealFeedResult> {
-  const tell = options.told ?? (() => undefined);
+  const progress = options.progress ?? (() => undefined);
   const bookings = chooseBookings(options.bookings);
   const records = feedOf(bookings);
   const books = new Map(HOTELS.map((hotel) => [hotel, new ExpectedBooks(bookings, hotel)]));
@@ -178,7 +178,7 @@ export async function runRealFeed(options: RealFeedOptions): Promise<RealFeedRes
   const problems: string[] = [];
   let [asked, rows] = [0, 0];
   for (const order of options.orders ?? ORDERS) {
-    tell(`${bookings.length} bookings in ${order === "time" ? "the order of time" : "another order"}:`);
+    progress(`${bookings.length} bookings in ${order === "time" ? "the order of time" : "another order"}:`);
     const result = await runOrder(options, books, batchesIn[order](), questions);
     problems.push(...result.problems.map((problem) => `order ${order}: ${problem}`));
     asked += result.questions;

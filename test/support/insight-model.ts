@@ -163,17 +163,17 @@ function entriesOf({ version, sourceTime, receivedAt, sign }: ModelChange) {
 }
 
 /** An amount of an exchange that nobody told. */
-const NOT_TOLD = -(2n ** 63n);
+const ABSENT = -(2n ** 63n);
 const tenThousandths = (amount: number | null, sign: number) =>
-  amount === null ? NOT_TOLD : BigInt(sign * amount) * 100n;
+  amount === null ? ABSENT : BigInt(sign * amount) * 100n;
 
 /** Changes of a reservation at one time of each clock as one row: four numbers a run, by arithmetic where apply writes bits. */
 function exchangeOf(changes: readonly ModelChange[]) {
-  const told = changes.flatMap(({ version, sign }) => version.runs.map((run) => ({ run, sign })));
-  const first = Math.min(...told.map(({ run }) => run.first));
-  const end = Math.max(...told.map(({ run }) => run.first + run.nights));
+  const reported = changes.flatMap(({ version, sign }) => version.runs.map((run) => ({ run, sign })));
+  const first = Math.min(...reported.map(({ run }) => run.first));
+  const end = Math.max(...reported.map(({ run }) => run.first + run.nights));
   const { version, sourceTime, receivedAt } = changes[0] as ModelChange;
-  const runs = told.flatMap(({ run, sign }) => {
+  const runs = reported.flatMap(({ run, sign }) => {
     const guests = (sign * run.adults + 1_024) * 2_048 + sign * run.children + 1_024;
     const counts = BigInt((sign * run.rooms + 512) * 2 ** 22 + guests);
     return [

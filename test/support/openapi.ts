@@ -9,7 +9,7 @@ import {
 } from "../../src/platform/http/openapi/model.ts";
 
 /** Headers that HTTP, Node or the app's hardening give every answer; the document need not name them. */
-const UNTOLD = new Set([
+const UNDOCUMENTED = new Set([
   "allow",
   "cache-control",
   "connection",
@@ -55,19 +55,19 @@ export function assertDocumented(document: OpenApiDocument, method: string, path
   assert.ok(operation !== undefined, `the document has no ${method} ${path}`);
   const found = operation.responses[String(seen.status)];
   assert.ok(found !== undefined, `the document has no ${at}`);
-  const told = resolved(document, found) as Documented;
-  assertHeaders(document, told, new Map(seen.headers), at);
-  assertBody(document, told, new Map(seen.headers).get("content-type"), seen.text, at);
+  const documented = resolved(document, found) as Documented;
+  assertHeaders(document, documented, new Map(seen.headers), at);
+  assertBody(document, documented, new Map(seen.headers).get("content-type"), seen.text, at);
 }
 
 function assertHeaders(
   document: OpenApiDocument,
-  told: Documented,
+  documented: Documented,
   headers: ReadonlyMap<string, string>,
   at: string,
 ): void {
   const known = new Map(
-    Object.entries(told.headers ?? {}).map(([name, header]) => [name.toLowerCase(), header]),
+    Object.entries(documented.headers ?? {}).map(([name, header]) => [name.toLowerCase(), header]),
   );
   for (const [name, header] of known) {
     const { required, schema } = resolved(document, header) as { required?: boolean; schema: Schema };
@@ -81,22 +81,22 @@ function assertHeaders(
       );
   }
   for (const name of headers.keys()) {
-    if (!UNTOLD.has(name)) assert.ok(known.has(name), `${at}: the document has no ${name}`);
+    if (!UNDOCUMENTED.has(name)) assert.ok(known.has(name), `${at}: the document has no ${name}`);
   }
 }
 
 function assertBody(
   document: OpenApiDocument,
-  told: Documented,
+  documented: Documented,
   type: string | undefined,
   text: string,
   at: string,
 ): void {
-  if (told.content === undefined) {
+  if (documented.content === undefined) {
     assert.equal(text, "", `${at} has a body`);
     return;
   }
-  const media = told.content[(type ?? "").split(";")[0] as string];
+  const media = documented.content[(type ?? "").split(";")[0] as string];
   assert.ok(media !== undefined, `${at}: the document has no ${type}`);
   for (const value of valuesOf(type ?? "", text))
     assert.deepEqual(errorsOf(document, media.schema, value), [], `${at}: ${text.slice(0, 500)}`);

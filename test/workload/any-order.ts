@@ -19,7 +19,7 @@ export interface AnyOrderOptions {
   readonly atOnce: number;
   readonly plant?: PlantedFault;
   /** Hears of each order as it ends. The workload in its own order, with which the others are compared, is order 0. */
-  readonly told?: (result: OrderResult) => void;
+  readonly onResult?: (result: OrderResult) => void;
 }
 
 /** What one order ended in. Empty `problems` are a state and views like the wanted ones. */
@@ -36,7 +36,7 @@ const PROPERTIES = 24;
 const LOG_WRITERS = 3;
 const APPLIERS = 2;
 /** So many failures of appliers are told of one order. */
-const FAILURES_TOLD_MAX = 5;
+const FAILURES_LISTED_MAX = 5;
 
 /**
  * Applies one workload in many random orders, each on a database of its own, and compares every one with what the
@@ -44,7 +44,7 @@ const FAILURES_TOLD_MAX = 5;
  * its problems: none is the guarantee "in any order" kept.
  */
 export async function runAnyOrder(options: AnyOrderOptions): Promise<readonly string[]> {
-  const { seed, records, told } = options;
+  const { seed, records, onResult } = options;
   const messages = prepareMessages(generateWorkload({ seed, records, properties: PROPERTIES }));
   const source: OrderSource = {
     seed,
@@ -65,7 +65,7 @@ export async function runAnyOrder(options: AnyOrderOptions): Promise<readonly st
       wanted,
       startAppliers(APPLIERS),
     );
-    told?.(reference);
+    onResult?.(reference);
     if (reference.problems.length > 0) return reference.problems;
     return await runOrders(options, source, {
       ...wanted,
@@ -81,7 +81,7 @@ async function runOrders(
   source: OrderSource,
   wanted: Wanted,
 ): Promise<readonly string[]> {
-  const { first, orders, httpEvery, atOnce, plant, told } = options;
+  const { first, orders, httpEvery, atOnce, plant, onResult } = options;
   const startEngine = plant === undefined ? startAppliers(APPLIERS) : PLANTED_FAULTS[plant];
   const problems: string[] = [];
   let next = first;
@@ -94,7 +94,7 @@ async function runOrders(
       const database = await createTestDatabase();
       try {
         const result = await runOrder(database, planned, wanted, startEngine);
-        told?.(result);
+        onResult?.(result);
         problems.push(...result.problems);
       } finally {
         await database.drop();
@@ -124,7 +124,7 @@ async function runOrder(
     views,
     ledger,
     problems: [
-      ...failures.slice(0, FAILURES_TOLD_MAX).map((error) => `apply failed: ${String(error)}`),
+      ...failures.slice(0, FAILURES_LISTED_MAX).map((error) => `apply failed: ${String(error)}`),
       ...problems,
     ],
     appliedMs: appliedAt - startedAt,

@@ -82,7 +82,7 @@ export class Delivery {
   }
 
   refuseUnwritable(index: number, record: unknown, message: string): void {
-    this.#tell({ index, record, code: "client.NotJson", message, violations: [] });
+    this.#report({ index, record, code: "client.NotJson", message, violations: [] });
   }
 
   async #post(batch: Batch, signal: AbortSignal, { patienceMsOf }: FaultyRequest): Promise<string> {
@@ -180,10 +180,10 @@ export class Delivery {
     const violations = found.map((violation) => ({ ...violation, index, record }));
     const [first] = violations;
     const code = first?.code ?? error.exception;
-    this.#tell({ index, record, code, message: first?.message ?? error.message, violations });
+    this.#report({ index, record, code, message: first?.message ?? error.message, violations });
   }
 
-  #tell(refusal: Omit<RefusedRecord, "outcome" | "requestId">): void {
+  #report(refusal: Omit<RefusedRecord, "outcome" | "requestId">): void {
     const refused: RefusedRecord = { ...refusal, outcome: "rejected", requestId: undefined };
     this.#tally.refuse(refused);
     this.#settings.onRefused?.(refused);

@@ -12,7 +12,7 @@ import { RESOURCES, type Resource } from "./resource.ts";
 import { RecordBytes, walkHead, walkSpans } from "./walk-record.ts";
 
 /** All that a reading says. */
-function told({ content, ...identity }: RecordReading): unknown {
+function reported({ content, ...identity }: RecordReading): unknown {
   const { facts, ...rest } = content();
   return { ...identity, ...rest, facts: factsText(facts) };
 }
@@ -31,7 +31,7 @@ function sameEitherWay(resource: Resource, text: string): boolean | undefined {
   const [record] = reading.ok ? reading.records : [];
   if (record === undefined || checkRecord(resource, record, 1).total > 0) return undefined;
   const bytes = body.subarray(record.start, record.end);
-  assert.deepEqual(told(readRecord(resource, bytes)), told(parsedReading(resource, bytes)), text);
+  assert.deepEqual(reported(readRecord(resource, bytes)), reported(parsedReading(resource, bytes)), text);
   return isWalked(resource, bytes);
 }
 
@@ -282,8 +282,8 @@ test("adjacent records are read as each would be alone, though their results sha
     });
     texts.forEach((text, place) => {
       assert.deepEqual(
-        told(readings[place] as RecordReading),
-        told(parsedReading(resource, Buffer.from(text))),
+        reported(readings[place] as RecordReading),
+        reported(parsedReading(resource, Buffer.from(text))),
       );
     });
   }

@@ -219,10 +219,10 @@ export class HotelFaults {
     const { planned, group, sharer, linkId, nights, departure } = reservation;
     const isAlone = group === undefined && sharer === undefined && linkId === undefined;
     const staysAsIs = planned.rooms === 1 && planned.earlier.length === 0 && !planned.moves;
-    const isTold = planned.arrival > day && departure <= day + this.#horizonDays;
+    const isReported = planned.arrival > day && departure <= day + this.#horizonDays;
     // A guest who waited for a room never had one.
     const waited = reservation.steps !== planned.steps;
-    return isAlone && staysAsIs && isTold && !waited && nights >= 1 && nights <= NIGHTS_MAX;
+    return isAlone && staysAsIs && isReported && !waited && nights >= 1 && nights <= NIGHTS_MAX;
   }
 
   #draws(fault: FaultName): boolean {

@@ -351,7 +351,7 @@ export class RoomBooks {
     return this.#isTouched[day - this.firstDay] === 1;
   }
 
-  told(day: number): void {
+  reported(day: number): void {
     this.#isTouched[day - this.firstDay] = 0;
   }
 

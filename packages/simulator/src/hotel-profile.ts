@@ -33,7 +33,7 @@ export interface HotelProfile {
   readonly demand: number;
   readonly vocabulary: Vocabulary;
   /** Quantities as text. */
-  readonly tellsTextNumbers: boolean;
+  readonly usesTextNumbers: boolean;
   /** A virtual room type for the whole hotel. */
   readonly hasRunOfHouse: boolean;
 }
@@ -147,7 +147,7 @@ export function hotelProfile(seed: number, number: number, clientCode: string): 
     priceLevel: PRICE_LEVELS[(number >> 1) % PRICE_LEVELS.length] as number,
     demand: (BUSIEST_MONTH * all) / busiestMonth(kind),
     vocabulary: VOCABULARIES[number % VOCABULARIES.length] as Vocabulary,
-    tellsTextNumbers: number % 3 === 1,
+    usesTextNumbers: number % 3 === 1,
     hasRunOfHouse: number % 5 === 4,
   };
 }

@@ -39,23 +39,23 @@ for (const number of NUMBERS) {
       const counted = folded.counted();
       for (let day = today; day < today + HORIZON; day += 1) {
         const date = new Date(day * 86_400_000).toISOString().slice(0, 10);
-        for (const told of folded.inventories.get(date)?.roomTypeInventories ?? []) {
-          const { transient = 0, group = 0 } = counted.get(`${day} ${told.roomTypeCode}`) ?? {};
+        for (const reported of folded.inventories.get(date)?.roomTypeInventories ?? []) {
+          const { transient = 0, group = 0 } = counted.get(`${day} ${reported.roomTypeCode}`) ?? {};
           seen.compared += 1;
           if (
-            told.transientSold !== transient ||
-            told.groupSold !== group ||
-            told.roomsSold !== transient + group
+            reported.transientSold !== transient ||
+            reported.groupSold !== group ||
+            reported.roomsSold !== transient + group
           )
-            seen.different.push({ date, told, transient, group });
+            seen.different.push({ date, reported, transient, group });
           const more =
-            told.roomsSold +
-            told.roomsNotAvailableMaintenance +
-            told.roomsNotAvailableOther -
-            told.roomTypeCapacity;
+            reported.roomsSold +
+            reported.roomsNotAvailableMaintenance +
+            reported.roomsNotAvailableOther -
+            reported.roomTypeCapacity;
           seen.most = Math.max(seen.most, more);
-          if (more > (told === folded.inventories.get(date)?.roomTypeInventories[0] ? overbooks : 0))
-            seen.overfull.push({ date, told });
+          if (more > (reported === folded.inventories.get(date)?.roomTypeInventories[0] ? overbooks : 0))
+            seen.overfull.push({ date, reported });
         }
       }
       const pickedUp = folded.pickedUp();
@@ -63,8 +63,8 @@ for (const number of NUMBERS) {
         for (const { occupancyDate, roomTypeCode, blocks, pickup } of groupBlocks) {
           const rebuilt = pickedUp.get(`${code} ${dayOf(occupancyDate)} ${roomTypeCode}`) ?? 0;
           // Guests of before the first day are not told of.
-          const isTold = dayOf(occupancyDate) >= START;
-          if (pickup > blocks || (isTold && pickup !== rebuilt))
+          const isReported = dayOf(occupancyDate) >= START;
+          if (pickup > blocks || (isReported && pickup !== rebuilt))
             seen.blocks.push({ code, occupancyDate, roomTypeCode, blocks, pickup, rebuilt });
         }
       }

@@ -158,7 +158,7 @@ export class Hotel {
   readonly #bytes = new RecordBytes();
   readonly #open = new Set<Reservation>();
   /** Records of the current day; undefined before the first day. */
-  #told: SimulatedRecord[] | undefined;
+  #reported: SimulatedRecord[] | undefined;
 
   constructor(number: number, options: HotelOptions) {
     const { seed, clientCode, startDay, days, faultsOf } = options;
@@ -185,13 +185,13 @@ export class Hotel {
     for (let day = startDay - NIGHTS_MAX; day < startDay + this.#demand.planAheadDays; day += 1)
       this.#enterGroups(day);
     for (let day = this.#agenda.firstDay ?? startDay; day < startDay; day += 1) this.#live(day);
-    const told = this.#push.records(startDay, horizonDays, startDay - 1, PUSH_SECOND);
+    const reported = this.#push.records(startDay, horizonDays, startDay - 1, PUSH_SECOND);
     for (const group of this.#desk.touchedGroups(startDay - 1))
       if (group.state === "tentative" || group.state === "definite")
-        told.push(this.#groupRecord(group, startDay - 1));
+        reported.push(this.#groupRecord(group, startDay - 1));
     for (const reservation of this.#open)
-      if (reservation.departure >= startDay) told.push(this.#reservationRecord(reservation));
-    return told;
+      if (reservation.departure >= startDay) reported.push(this.#reservationRecord(reservation));
+    return reported;
   }
 
   day(day: number): SimulatedRecord[] {
@@ -200,14 +200,14 @@ export class Hotel {
     });
     this.#enterGroups(day + this.#demand.planAheadDays);
     this.#maintenance.plan(day);
-    const told: SimulatedRecord[] = [];
-    this.#told = told;
+    const reported: SimulatedRecord[] = [];
+    this.#reported = reported;
     this.#live(day);
-    for (const group of this.#desk.touchedGroups(day)) told.push(this.#groupRecord(group, day));
+    for (const group of this.#desk.touchedGroups(day)) reported.push(this.#groupRecord(group, day));
     this.#faults?.beforePush(day);
     for (const record of this.#push.records(day, this.#options.horizonDays, day, PUSH_SECOND))
-      told.push(record);
-    return told;
+      reported.push(record);
+    return reported;
   }
 
   #enterBookings(arrival: number, band: number): void {
@@ -256,14 +256,14 @@ export class Hotel {
   #stayStep(reservation: Reservation, step: StayStep): void {
     // Cancelled with its group meanwhile.
     if (reservation.step > 0 && reservation.isOver && step.event !== "corrected") return;
-    const isTold = this.#desk.happen(reservation, step);
-    if (!isTold) {
+    const isReported = this.#desk.happen(reservation, step);
+    if (!isReported) {
       this.#open.delete(reservation);
       return;
     }
     reservation.step += 1;
     this.#scheduleNext(reservation);
-    this.#tell(reservation, step.day, step.second);
+    this.#report(reservation, step.day, step.second);
   }
 
   #groupStep(step: GroupStep, day: number, second: number): void {
@@ -273,18 +273,18 @@ export class Hotel {
     for (const member of this.#desk.membersOf(step.group)) {
       at += 7;
       this.#desk.cancel(member);
-      this.#tell(member, day, at);
+      this.#report(member, day, at);
     }
   }
 
-  #tell(reservation: Reservation, day: number, second: number): void {
+  #report(reservation: Reservation, day: number, second: number): void {
     reservation.modifiedDay = day;
     reservation.modifiedSecond = second;
     if (reservation.isOver) this.#open.delete(reservation);
     else this.#open.add(reservation);
-    if (this.#told === undefined) return;
+    if (this.#reported === undefined) return;
     this.#faults?.happened(reservation, day);
-    this.#told.push(this.#reservationRecord(reservation));
+    this.#reported.push(this.#reservationRecord(reservation));
   }
 
   #reservationRecord(reservation: Reservation): SimulatedRecord {

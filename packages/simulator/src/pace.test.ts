@@ -8,13 +8,13 @@ const wave = (from: number, quarters: number): PackedPart[] =>
 
 test("every part of every wave comes once, in order, however many are due at once", async () => {
   const pace = new Pace(1e9, undefined);
-  const told: number[] = [];
+  const reported: number[] = [];
   for (const parts of [wave(100, 4), wave(104, 96), wave(200, 1)])
     for await (const due of pace.due(parts)) {
       assert.ok(due.length > 0);
-      told.push(...due.map(({ quarter }) => quarter));
+      reported.push(...due.map(({ quarter }) => quarter));
     }
-  assert.deepEqual(told, [...Array.from({ length: 100 }, (_, at) => 100 + at), 200]);
+  assert.deepEqual(reported, [...Array.from({ length: 100 }, (_, at) => 100 + at), 200]);
 });
 
 test("the first wave is due at once, and an interrupt rejects the wait for the next", async () => {

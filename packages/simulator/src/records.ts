@@ -93,10 +93,10 @@ function profilesText({ guest, segment }: Reservation["planned"]): string {
   return person;
 }
 
-function roomStayText(reservation: Reservation, { kind, roomTypes, tellsTextNumbers }: HotelProfile): string {
+function roomStayText(reservation: Reservation, { kind, roomTypes, usesTextNumbers }: HotelProfile): string {
   const { planned, departure, type, bookedType, group, adults, roomNumber } = reservation;
   const { segment, board, arrival, children, infants } = planned;
-  const quantity = (count: number) => (tellsTextNumbers ? `"${count}"` : String(count));
+  const quantity = (count: number) => (usesTextNumbers ? `"${count}"` : String(count));
   const block = group === undefined ? "" : `"groupBlockCode":"${group.code}",`;
   const room = roomNumber === undefined ? "" : `"roomNumber":"${roomNumber}",`;
   const ages =
@@ -254,7 +254,7 @@ export class InventoryPush {
         `","occupancyDate":"${dateText(day)}","roomTypeInventories":[${this.#typesText(day)}]${this.#virtualText(day)}}`,
       );
       this.#rests.set(day, rest);
-      books.told(day);
+      books.reported(day);
     }
     return rest;
   }

@@ -179,16 +179,16 @@ export function* simulate(options: SimulationOptions): Generator<SimulatedDay, v
   const hotels = Array.from({ length: options.properties }, (_, number) => openHotel(number, options));
   const startDay = dayOfDate(options.start);
   const planted = (): PlantedFault[] => hotels.flatMap(({ faults }) => faults?.planted.splice(0) ?? []);
-  const told = hotels.map(({ hotel }) => hotel.coldStart());
+  const starts = hotels.map(({ hotel }) => hotel.coldStart());
   const ofResource = (resource: SimulatedRecord["resource"]) =>
-    told.flatMap((records) => records.filter((record) => record.resource === resource));
+    starts.flatMap((records) => records.filter((record) => record.resource === resource));
   yield {
     date: dateText(startDay - 1),
     // Room types are known by inventory; groups come before their members.
     waves: withoutEmpty([ofResource("inventories"), ofResource("groups"), ofResource("reservations")]),
     planted: planted(),
   };
-  told.length = 0;
+  starts.length = 0;
   for (let day = startDay; day < startDay + options.days; day += 1) {
     const isLast = day === startDay + options.days - 1;
     const [before, during, after]: [SimulatedRecord[], SimulatedRecord[], SimulatedRecord[]] = [[], [], []];

@@ -71,11 +71,11 @@ describe("nights in short", () => {
         let night = compact.firstNight;
         const runs = nights.runs.map((_, at): Omit<NightRun, "codes"> => {
           const [length, revenue, gross] = compact.runs.slice(at * 3, at * 3 + 3) as [number, number, number];
-          const told = (number: number) => (Number.isNaN(number) ? null : number);
+          const orNull = (number: number) => (Number.isNaN(number) ? null : number);
           const { rooms, adults, children } = compact;
           const firstNight = night;
           night += length;
-          const amounts = { roomRevenue: told(revenue), grossRoomRevenue: told(gross) };
+          const amounts = { roomRevenue: orNull(revenue), grossRoomRevenue: orNull(gross) };
           return { firstNight, nights: length, rooms, adults, children, ...amounts };
         });
         assert.deepEqual(

@@ -74,10 +74,10 @@ function nightByNight({ roomStays, numberOfRooms, stayRevenue }: Reservation) {
       const covers = (rate: { startDate?: string; endDate?: string }) =>
         (rate.startDate ?? "0") <= night && night <= (rate.endDate ?? "9");
       const rate = (one.rates ?? []).findLast(covers);
-      const told = (stayRevenue?.daily ?? []).filter(
+      const reported = (stayRevenue?.daily ?? []).filter(
         ({ occupancyDate, netRoomRevenue }) => occupancyDate === night && netRoomRevenue !== undefined,
       );
-      const own = !taken.has(night) && told.length > 0;
+      const own = !taken.has(night) && reported.length > 0;
       taken.add(night);
       const byRate = (value: unknown) => (value === undefined ? null : cents(value) * rooms);
       nights.push({
@@ -85,7 +85,7 @@ function nightByNight({ roomStays, numberOfRooms, stayRevenue }: Reservation) {
         rooms,
         adults: Number(one.numberOfAdults ?? 0) * rooms,
         net: own
-          ? told.reduce((sum, { netRoomRevenue }) => sum + cents(netRoomRevenue), 0)
+          ? reported.reduce((sum, { netRoomRevenue }) => sum + cents(netRoomRevenue), 0)
           : byRate(rate?.rateValue),
         gross: byRate(rate?.grossRateValue),
       });

@@ -19,13 +19,13 @@ const codes = fc.record({
 test("a dimension is the number of its own eight codes, whichever were remembered before", () => {
   const dimensions = new Dimensions();
   fc.assert(
-    fc.property(codes, fc.nat(2), (told, propertyId) => {
-      const { high, low } = dimensions.of({ bucket: 1, propertyId, resource: "r", key: "K" }, told);
+    fc.property(codes, fc.nat(2), (of, propertyId) => {
+      const { high, low } = dimensions.of({ bucket: 1, propertyId, resource: "r", key: "K" }, of);
       const number = Buffer.alloc(8);
       number.writeInt32BE(high, 0);
       number.writeInt32BE(low, 4);
-      const list = [told.status, told.roomTypeCode, told.bookedRoomTypeCode, told.marketSegmentCode];
-      list.push(told.groupBlockCode, told.rateCode, told.channel, told.currencyCode);
+      const list = [of.status, of.roomTypeCode, of.bookedRoomTypeCode, of.marketSegmentCode];
+      list.push(of.groupBlockCode, of.rateCode, of.channel, of.currencyCode);
       const expected = hash("sha256", JSON.stringify(list), "buffer").subarray(0, 8);
       assert.deepEqual(number, expected);
     }),

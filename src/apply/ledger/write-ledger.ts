@@ -284,7 +284,7 @@ const SHORT_NIGHTS = 31;
 const HALVES_A_RUN = 8;
 const TWO_TO_32 = 2 ** 32;
 /** The lowest bigint, of which the lower half is 0. */
-const NOT_TOLD_HIGH = -2_147_483_648;
+const ABSENT_HIGH = -2_147_483_648;
 
 /** The counts of a run in the lower half of a bigint, each from the least that it can be. */
 function countsOf(rooms: number, adults: number, children: number): number {
@@ -319,7 +319,7 @@ class Runs {
   /** What the run that was added last has of revenue, and then of gross revenue. */
   addAmount(amount: number): void {
     const high = Math.floor(amount / TWO_TO_32);
-    if (Number.isNaN(amount)) this.#put(NOT_TOLD_HIGH, 0);
+    if (Number.isNaN(amount)) this.#put(ABSENT_HIGH, 0);
     else this.#put(high, amount - high * TWO_TO_32);
   }
 
@@ -418,7 +418,7 @@ function makeRows(delta: LedgerDelta, take: TakeRow): void {
 /** The amount whose halves stand from a place on; null where it is not told. */
 function amountAt(halves: Int32Array, place: number): number | null {
   const [high, low] = [halves[place] as number, halves[place + 1] as number];
-  return high === NOT_TOLD_HIGH ? null : high * TWO_TO_32 + (low >>> 0);
+  return high === ABSENT_HIGH ? null : high * TWO_TO_32 + (low >>> 0);
 }
 
 /** The same as entries, one a run. */

@@ -170,7 +170,7 @@ async function ask(bellhop: BellhopClient, path: string, init?: RequestInit): Pr
 }
 
 /** Waits as the `Retry-After` of a 429 says. */
-async function waitAsTold(response: Response): Promise<void> {
+async function waitRetryAfter(response: Response): Promise<void> {
   const seconds = Number(response.headers.get("retry-after") ?? 1);
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
@@ -273,7 +273,7 @@ const rateLimit: ReferenceStep = async (on) => {
     );
     const refused = answers.find(({ status }) => status === 429);
     if (refused === undefined) continue;
-    await waitAsTold(refused);
+    await waitRetryAfter(refused);
     const body = JSON.stringify([inventoryOf(on.hotel, on.today, minutesAgo(0), 20)]);
     await ask(on.bellhop, "inventories", { method: "POST", headers, body });
     return;
@@ -340,13 +340,13 @@ export interface ReferenceOptions {
 /** Runs the checklist and answers the report, once every record has its outcome. `told` is called before each step. */
 export async function runReference(
   options: ReferenceOptions,
-  told: (step: string) => void,
+  onStep: (step: string) => void,
   steps: Readonly<Record<string, ReferenceStep>> = REFERENCE_STEPS,
 ): Promise<Report> {
   const bellhop = new BellhopClient(options);
   const integration = await openIntegration(bellhop);
   for (const [name, step] of Object.entries(steps)) {
-    told(name);
+    onStep(name);
     await step(integration);
   }
   for (;;) {

@@ -229,10 +229,10 @@ function findingOfDates(evidence: Evidence): Finding {
   const missing = dates.filter((date) => !keys.has(date));
   const requests = [...new Set(seen.map(({ requestId }) => requestId))];
   if (missing.length > 0) {
-    const told = `${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`;
+    const listed = `${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`;
     if (!keys.has(last))
       return pending(`${seen.length} of ${DATES} dates so far; the next is ${missing[0]}.`);
-    const reason = `${missing.length} of ${DATES} dates from ${first} to ${last} were left out: ${told}. A cold start has every date, also those on which nothing is sold.`;
+    const reason = `${missing.length} of ${DATES} dates from ${first} to ${last} were left out: ${listed}. A cold start has every date, also those on which nothing is sold.`;
     return wrong(reason, ...requests);
   }
   if (seen.length / requests.length < DATES_A_REQUEST_LEAST) {

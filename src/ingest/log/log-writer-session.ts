@@ -104,12 +104,12 @@ function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
 /** As it is stored, so that a flush of which it is part neither writes nor parses it within its own JSON: it may be megabytes. */
 function rejectionsOf(rejected: Submission["rejected"]): Buffer | null {
   if (rejected.length === 0) return null;
-  const told = rejected.map(({ index, violations, violationTotal }) => ({
+  const reported = rejected.map(({ index, violations, violationTotal }) => ({
     index,
     violations,
     violationTotal,
   }));
-  return Buffer.from(JSON.stringify(told));
+  return Buffer.from(JSON.stringify(reported));
 }
 
 function bytesOf({ rejections, layout, body }: LogEntry): number {

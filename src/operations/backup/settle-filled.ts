@@ -25,7 +25,7 @@ async function closeLogWriters(client: pg.ClientBase): Promise<void> {
  * Invalidates all change cursors and pauses change endpoints: changes handed out after the restored state was taken are
  * unknown here, and their numbers will be reused. Returns how many endpoints it paused. No node may run.
  */
-export async function voidWhatWasTold(client: pg.ClientBase, by: string, why: string): Promise<number> {
+export async function voidCursors(client: pg.ClientBase, by: string, why: string): Promise<number> {
   await beginCursorEpoch(client);
   const reason = `${why}: read the records anew, then resume this endpoint.`;
   await client.query(voidWebhookPositions);
@@ -43,7 +43,7 @@ export async function settleFilled(
   await client.query("reset synchronous_commit");
   await withTransaction(client, async () => {
     await closeLogWriters(client);
-    if (!nothingLost) await voidWhatWasTold(client, "restore", "The database was restored from a backup");
+    if (!nothingLost) await voidCursors(client, "restore", "The database was restored from a backup");
     // Nodes ask by its number whether anything has changed.
     await client.query("update bellhop.auth_epoch set epoch = epoch + 1");
     await clearUnfinished(client);

@@ -3,7 +3,7 @@ import { constants, zstdCompress } from "node:zlib";
 import type pg from "pg";
 import { readReplayHorizon } from "../../apply/replay.ts";
 import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
-import { endWithClient, tellProcess, withSession } from "../../platform/db/connection.ts";
+import { endWithClient, reportProcess, withSession } from "../../platform/db/connection.ts";
 import { holdOffExclusiveWork } from "../../platform/db/coordination.ts";
 import { limitationOf } from "../../platform/db/dialect.ts";
 import { CODE_VERSION, readRecords } from "../../platform/db/migrate.ts";
@@ -115,7 +115,7 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
   const { client } = snapshot;
   const { sink, opened, progress } = options;
   const header = await describeSnapshot(snapshot, options.withState || (await isStateNeeded(client)));
-  tellProcess(client, (processId) => opened?.(processId));
+  reportProcess(client, (processId) => opened?.(processId));
   let bytes = 0;
   const write = async (written: Buffer) => {
     await sink.write(written);

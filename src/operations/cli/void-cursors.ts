@@ -4,7 +4,7 @@ import { recordAudit } from "../../identity/audit.ts";
 import { countPresent } from "../../platform/db/coordination.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
-import { voidWhatWasTold } from "../backup/settle-filled.ts";
+import { voidCursors } from "../backup/settle-filled.ts";
 
 const own = verb({
   summary: "invalidate change feed cursors after a recovery by other tools",
@@ -21,7 +21,7 @@ const own = verb({
           throw new OperatorError(
             "A node runs on this database. Stop every node first: a running one would keep writing valid cursors.",
           );
-        const paused = await voidWhatWasTold(client, "recovery", "The database was recovered");
+        const paused = await voidCursors(client, "recovery", "The database was recovered");
         await recordAudit(client, { who, what: "void-cursors", detail: { webhooksPaused: paused } });
         return paused;
       });

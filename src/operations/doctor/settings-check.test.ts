@@ -50,9 +50,9 @@ test("each setting that is dangerous, alone or with another, is found, and nothi
     [{ HTTP_THREADS: "64" }, "warning settings.threads"],
   ];
   for (const [changes, ...found] of cases) {
-    const told = (await troubles(changes)).filter(
+    const reported = (await troubles(changes)).filter(
       (trouble) => changes["HTTP_THREADS"] === undefined || !trouble.endsWith("memory"),
     );
-    assert.deepEqual(told, found, JSON.stringify(changes));
+    assert.deepEqual(reported, found, JSON.stringify(changes));
   }
 });

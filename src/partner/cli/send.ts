@@ -261,8 +261,8 @@ class Refusals {
     const own = { ...refused, index: record.place };
     if (this.listed.length < LISTED_MAX) this.listed.push(own);
     if (this.#file === undefined) return;
-    const told = { ...refusedJson(own), requestId: refused.requestId ?? null, record: record.toString() };
-    writeSync(this.#file, `${JSON.stringify(told)}\n`);
+    const line = { ...refusedJson(own), requestId: refused.requestId ?? null, record: record.toString() };
+    writeSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 
   /** Yields the records that are valid by the service's rules, and keeps back the others. */

@@ -150,9 +150,9 @@ const CLIENT_CHECK_SECONDS = 2;
 const INVALID_PARAMETER_VALUE = "22023";
 
 /** Tells the number of the server's process that serves a connected client: what pg's types leave out. */
-export function tellProcess(client: pg.ClientBase, told: (processId: number) => void): void {
+export function reportProcess(client: pg.ClientBase, onProcess: (processId: number) => void): void {
   const { processID } = client as unknown as { readonly processID: number | null };
-  if (processID !== null) told(processID);
+  if (processID !== null) onProcess(processID);
 }
 
 /**
@@ -285,7 +285,7 @@ function countWaits(pool: pg.Pool): void {
 }
 
 /** Tells the log, and counts, which statements of a thread took `slowMs` or longer; 0: none does. */
-export function tellSlowStatements(slowMs: number, log: Logger, metrics: Metrics): StatementWatch {
+export function logSlowStatements(slowMs: number, log: Logger, metrics: Metrics): StatementWatch {
   return {
     slowMs: slowMs === 0 ? Number.POSITIVE_INFINITY : slowMs,
     slow(statement, durationMs) {
@@ -426,7 +426,7 @@ export function createQuestionPool(
 ): pg.Pool {
   const pool = createPool(config, log, QUESTION_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
   pool.on("connect", (client) => {
-    tellProcess(client, connected);
+    reportProcess(client, connected);
     client.query(`set statement_timeout = ${POOL_ANSWER_MS_MAX}`).catch(() => undefined);
   });
   return pool;

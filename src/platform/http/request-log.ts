@@ -72,13 +72,13 @@ function endTrace(
   { id, method, route, waits = noWaits(), clientId, acceptedRequestId }: TracedRequest,
   { endMs, status, isClientGone }: Ended,
 ): void {
-  const tellPart = (name: string, startMs: number, lastedMs: number) => {
+  const traceStep = (name: string, startMs: number, lastedMs: number) => {
     if (Number.isNaN(startMs)) return;
     const startTime = epochMs + startMs;
     tracer.beginWithin(span.spanContext(), name, { startTime }).end(startTime + lastedMs);
   };
-  tellPart("judge records", recordsAtMs, waits.records);
-  tellPart("append", appendAtMs, waits.logWriter + waits.flush);
+  traceStep("judge records", recordsAtMs, waits.records);
+  traceStep("append", appendAtMs, waits.logWriter + waits.flush);
   span.updateName(`${method} ${route}`);
   span.setAttributes({
     "http.request.method": method,

@@ -65,15 +65,15 @@ describe("a channel between two threads", () => {
 describe("hints of buckets", () => {
   it("reach a listener once however often they were sent, also one that starts later", async () => {
     const memory = SharedHints.allocate(BUCKET_COUNT, 2);
-    const teller = new SharedHints(memory, BUCKET_COUNT);
+    const sender = new SharedHints(memory, BUCKET_COUNT);
     const even = ALL_BUCKETS.filter((bucket) => bucket % 2 === 0);
-    teller.own(0, even);
-    teller.own(
+    sender.own(0, even);
+    sender.own(
       1,
       ALL_BUCKETS.filter((bucket) => bucket % 2 === 1),
     );
-    teller.tell([0, 31, 32, BUCKET_COUNT - 2, BUCKET_COUNT - 1]);
-    teller.tell([32]);
+    sender.notify([0, 31, 32, BUCKET_COUNT - 2, BUCKET_COUNT - 1]);
+    sender.notify([32]);
     const stopping = new AbortController();
     const heard: (readonly number[])[] = [];
     const { port1, port2 } = new MessageChannel();
@@ -87,11 +87,11 @@ describe("hints of buckets", () => {
       stopping.signal,
     );
     await once(port1, "message");
-    teller.tell([7]);
-    teller.tell([6]);
+    sender.notify([7]);
+    sender.notify([6]);
     await once(port1, "message");
     stopping.abort();
-    teller.wakeListeners();
+    sender.wakeListeners();
     await listening;
     port1.close();
     assert.deepEqual(heard, [[0, 32, BUCKET_COUNT - 2], [6]]);
@@ -102,7 +102,7 @@ describe("hints of buckets", () => {
       (buckets) => {
         others.push(buckets);
         second.abort();
-        teller.wakeListeners();
+        sender.wakeListeners();
       },
       second.signal,
     );

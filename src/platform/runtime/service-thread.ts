@@ -50,12 +50,12 @@ export function threadLogOf(log: Logger, options: LoggerOptions | undefined): Th
 export function createThreadLogger(
   threadLog: ThreadLog,
   name: string,
-  tellLines: (lines: string) => void,
+  writeLines: (lines: string) => void,
 ): Logger {
   const log =
     threadLog.to === "descriptor"
       ? createLogger(threadLog.options)
-      : createLoggerTo({ write: tellLines }, threadLog.level);
+      : createLoggerTo({ write: writeLines }, threadLog.level);
   return log.child({ thread: name });
 }
 
@@ -123,7 +123,7 @@ export class ServiceThread<Theirs extends Calls> {
     if (this.#leaving) return;
     this.#leaving = true;
     const ended = new Promise((resolve) => this.#worker.once("exit", resolve));
-    this.#channel.tell("leave", undefined as never);
+    this.#channel.send("leave", undefined as never);
     const late = setTimeout(() => void this.#worker.terminate(), LEAVE_MS_MAX);
     await ended;
     clearTimeout(late);

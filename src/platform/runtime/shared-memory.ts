@@ -278,16 +278,16 @@ export class SharedHints {
     }
   }
 
-  tell(buckets: Iterable<number>): void {
-    const told = new Set<Int32Array>();
+  notify(buckets: Iterable<number>): void {
+    const notified = new Set<Int32Array>();
     for (const bucket of buckets) {
       const owner = Atomics.load(this.#owners, bucket);
       if (owner === NOBODY) continue;
       const words = this.#wordsOf(owner - 1);
       Atomics.or(words, Math.floor(bucket / WORD_BITS), 1 << (bucket % WORD_BITS));
-      told.add(words);
+      notified.add(words);
     }
-    for (const words of told) this.#wake(words);
+    for (const words of notified) this.#wake(words);
   }
 
   /** Calls back with the buckets hinted to a thread since the last call, until `signal`. */
@@ -298,10 +298,10 @@ export class SharedHints {
   ): Promise<void> {
     const words = this.#wordsOf(thread);
     while (!signal.aborted) {
-      const told = Atomics.load(words, this.#words);
+      const seen = Atomics.load(words, this.#words);
       const buckets = this.#takeBuckets(words);
       if (buckets.length > 0) hear(buckets);
-      const change = Atomics.waitAsync(words, this.#words, told);
+      const change = Atomics.waitAsync(words, this.#words, seen);
       if (change.async) await change.value;
     }
   }

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { Page, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
-import { type Asked, addChange, addQuestion, pagingOf, type Told } from "../../console/console-routes.ts";
+import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../../console/console-routes.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import type { Scope } from "../../identity/scope.ts";
 import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
@@ -68,7 +68,7 @@ function itemOf(row: Row): QuarantineItem {
   };
 }
 
-/** Request and index of the last record told of. */
+/** Request and index of the last record form of. */
 const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 
 const BEGINNING: Position = [ID_LOWEST, -1];
@@ -124,12 +124,12 @@ async function requireQuarantined(
   throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was quarantined." });
 }
 
-async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: Told): Promise<ResolveAnswer> {
-  const reason = told.body.text("reason", REASON_CHARACTERS_MAX);
+async function resolve(parts: ConsoleParts, kind: "release" | "discard", form: Form): Promise<ResolveAnswer> {
+  const reason = form.body.text("reason", REASON_CHARACTERS_MAX);
   if (kind === "discard" && (reason === undefined || reason.trim() === "")) {
     throw new ConsoleError("bellhop.console.InvalidInput", { message: "A discard needs a reason." });
   }
-  const { item, bucket, resourceLetter } = await requireQuarantined(parts, told);
+  const { item, bucket, resourceLetter } = await requireQuarantined(parts, form);
   if (item.state !== "quarantined") {
     const message = `This record was ${item.state} already.`;
     throw new ConsoleError("bellhop.console.Conflict", { message });
@@ -140,7 +140,7 @@ async function resolve(parts: ConsoleParts, kind: "release" | "discard", told: T
     throw new ConsoleError("bellhop.console.Conflict", { message });
   }
   const { requestId, index, clientCode, propertyCode } = item;
-  const { who } = told;
+  const { who } = form;
   const target = { kind, operator: who, bucket, resource: resourceLetter, requestId, index } as const;
   const entryId = await context.acceptLog.appendResolution(target);
   await recordAudit(context.pool, {
@@ -184,7 +184,7 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
     return { ...item, clientId: request?.clientId ?? "", payload };
   });
   for (const kind of ["release", "discard"] as const)
-    addChange(scope, parts, "resolve-quarantine", `${one}/${kind}`, ["reason"], (told) =>
-      resolve(parts, kind, told),
+    addChange(scope, parts, "resolve-quarantine", `${one}/${kind}`, ["reason"], (form) =>
+      resolve(parts, kind, form),
     );
 }

@@ -107,8 +107,8 @@ export async function findRequest(
   const clientId = rows[0]?.clientId;
   if (clientId === undefined) return undefined;
   const [found] = await readSummariesOf(pool, [{ requestId, clientId }], null);
-  const told = found === undefined || scope.isEverything ? found : await confineRequest(pool, found, scope);
-  return told === undefined ? undefined : (await withNames(pool, [told]))[0];
+  const seen = found === undefined || scope.isEverything ? found : await confineRequest(pool, found, scope);
+  return seen === undefined ? undefined : (await withNames(pool, [seen]))[0];
 }
 
 const ID_PREFIX_CHARACTERS_MIN = 4;

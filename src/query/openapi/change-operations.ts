@@ -55,14 +55,14 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
 
 const CURSOR: Schema = text("Where to go on behind this line.", 2048, EXAMPLE_CURSOR, CURSOR_PATTERN);
 
-const codeTold = (description: string, example: string): Schema => ({ ...code(example), description });
+const describedCode = (description: string, example: string): Schema => ({ ...code(example), description });
 
 const CHANGE: Readonly<Record<string, Schema>> = {
   type: constant("What line this is.", "change"),
   resource: choice("The kind of the record.", RESOURCES, "reservations"),
-  clientCode: codeTold("The client code of the property.", EXAMPLE_CLIENT),
-  propertyCode: codeTold("The property code.", EXAMPLE_PROPERTY),
-  key: codeTold("Its occupancyDate, reservationId or groupCode.", "R-48213"),
+  clientCode: describedCode("The client code of the property.", EXAMPLE_CLIENT),
+  propertyCode: describedCode("The property code.", EXAMPLE_PROPERTY),
+  key: describedCode("Its occupancyDate, reservationId or groupCode.", "R-48213"),
   sourceTime: timestamp("Its createDateTime or lastModifiedDateTime.", "2026-06-01T08:30:00.000000Z"),
   receivedAt: timestamp("When its batch was accepted.", "2026-06-01T09:00:02.052927Z"),
   requestId: schemaOf("RequestId"),

@@ -89,7 +89,7 @@ export async function askForCsv(address: string): Promise<string> {
   return pages.join("");
 }
 
-export async function tell<Answer>(path: string, body: object): Promise<Answer> {
+export async function post<Answer>(path: string, body: object): Promise<Answer> {
   const token = csrfToken();
   const response = await reach(path, {
     method: "POST",
@@ -199,7 +199,7 @@ function enter(answer: SessionAnswer): void {
 
 /** `code`: of an authenticator app, once the service has asked for it. */
 export async function logIn(name: string, password: string, code?: string): Promise<void> {
-  enter(await tell<SessionAnswer>("login", { name, password, ...(code === undefined ? {} : { code }) }));
+  enter(await post<SessionAnswer>("login", { name, password, ...(code === undefined ? {} : { code }) }));
 }
 
 /** What the account can do has changed. */
@@ -221,10 +221,10 @@ export function useCovers(): (clientCode: string, propertyCode?: string) => bool
 }
 
 export async function changePassword(current: string, password: string): Promise<void> {
-  enter(await tell<SessionAnswer>("password", { current, password }));
+  enter(await post<SessionAnswer>("password", { current, password }));
 }
 
 export async function logOut(): Promise<void> {
-  await tell("logout", {});
+  await post("logout", {});
   await renewSession();
 }

@@ -7,7 +7,7 @@ import type {
   BackfillSignature,
   PageOf,
 } from "../contract.ts";
-import { tell, useAnswer, useMay } from "../data/queries.ts";
+import { post, useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
@@ -109,14 +109,14 @@ export function BackfillPage({ params }: { params: { backfillId: string } }) {
       asked={asked}
       actions={(backfill) => <BackfillAction backfill={backfill} />}
     >
-      {(told) => <Told told={told} />}
+      {(backfill) => <BackfillDetails backfill={backfill} />}
     </DetailPage>
   );
 }
 
 function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   const { backfillId, state, reproduced, signatures, statementHash } = backfill;
-  const send = (deed: string, body: object) => tell<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
+  const send = (deed: string, body: object) => post<BackfillAnswer>(`backfills/${backfillId}/${deed}`, body);
   if (!useMay()("sign-backfills")) return null;
   if (state === "open")
     return (
@@ -156,8 +156,8 @@ function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   );
 }
 
-function Told({ told }: { told: BackfillAnswer }) {
-  const { state, statementHash, signatures, reproduced, lateBatches } = told;
+function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
+  const { state, statementHash, signatures, reproduced, lateBatches, abandonedBy } = backfill;
   const signed = (by: BackfillSignature["side"]) => {
     const signature = signatures.find(({ side }) => side === by);
     return signature && <Signed by={signature} />;
@@ -172,13 +172,13 @@ function Told({ told }: { told: BackfillAnswer }) {
       <Facts
         facts={{
           State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
-          Opened: <Instant at={told.openedAt} />,
-          Ended: told.endedAt && <Instant at={told.endedAt} />,
-          Client: <ClientLink clientId={told.clientId} />,
-          Note: told.note,
-          Backlog: writeMany(told.waitingBatches, "batch", "batches"),
+          Opened: <Instant at={backfill.openedAt} />,
+          Ended: backfill.endedAt && <Instant at={backfill.endedAt} />,
+          Client: <ClientLink clientId={backfill.clientId} />,
+          Note: backfill.note,
+          Backlog: writeMany(backfill.waitingBatches, "batch", "batches"),
           "Received too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
-          Abandoned: told.abandonedBy && `${told.abandonedBy}: ${told.abandonedWhy ?? "no reason given"}`,
+          Abandoned: abandonedBy && `${abandonedBy}: ${backfill.abandonedWhy ?? "no reason given"}`,
           "Statement (SHA-256)": statementHash && <Copyable text={statementHash} what="statement’s hash" />,
           "Signed by the partner": signed("partner"),
           "Signed by the operator": signed("operator"),
@@ -188,11 +188,11 @@ function Told({ told }: { told: BackfillAnswer }) {
         <Table
           caption="Received records, by resource"
           columns={RESOURCE_COLUMNS}
-          rows={told.resources}
+          rows={backfill.resources}
           keyOf={({ resource }) => resource}
         />
       </Section>
-      <BackfillGaps backfillId={told.backfillId} isOpen={state === "open"} />
+      <BackfillGaps backfillId={backfill.backfillId} isOpen={state === "open"} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ClientAnswer, Grant, RotateSecretAnswer, SecretItem } from "../contract.ts";
-import { tell, useAnswer, useMay } from "../data/queries.ts";
+import { post, useAnswer, useMay } from "../data/queries.ts";
 import { readGrants, writeCount, writeGrant } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
@@ -110,7 +110,7 @@ function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: 
       title={`Edit ${client.name}`}
       button="Save"
       done="The client is changed. The change applies at once, also to tokens already issued."
-      onSubmit={(form) => tell(`clients/${client.clientId}/update`, readClient(form))}
+      onSubmit={(form) => post(`clients/${client.clientId}/update`, readClient(form))}
       onClose={onClose}
     >
       <NameField defaultValue={client.name} />
@@ -123,7 +123,7 @@ function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: 
 function Grants({ client }: { client: ClientAnswer }) {
   const deed = useDeed();
   const mayChange = useMay()("manage-clients") && client.revokedAt === null;
-  const update = (body: object) => tell<ClientAnswer>(`clients/${client.clientId}/update`, body);
+  const update = (body: object) => post<ClientAnswer>(`clients/${client.clientId}/update`, body);
   const remove = (grant: Grant) =>
     deed.run(() => update({ removeGrants: [grant] }), `The grant ${writeGrant(grant)} is removed.`);
   const removeButton = (grant: Grant) => (
@@ -208,7 +208,7 @@ function RevokeDialog({ client, onClose }: { client: ClientAnswer; onClose: () =
       danger
       ready={confirm.trim() === clientId}
       done={`${name} is revoked.`}
-      onSubmit={() => tell(`clients/${clientId}/disable`, { confirm: confirm.trim() })}
+      onSubmit={() => post(`clients/${clientId}/disable`, { confirm: confirm.trim() })}
       onClose={onClose}
     >
       <InputField
@@ -239,7 +239,7 @@ interface RotateDialogProps {
 function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
   const submit = async (form: FormData) => {
     const request = { overlapSeconds: Number(form.get("overlap")), expiresSeconds: readDays(form) };
-    onDone(await tell<RotateSecretAnswer>(`clients/${clientId}/rotate`, request));
+    onDone(await post<RotateSecretAnswer>(`clients/${clientId}/rotate`, request));
   };
   return (
     <FormDialog
@@ -297,7 +297,7 @@ function Secrets({ client }: { client: ClientAnswer }) {
           button="End it"
           danger
           done="The secret has ended."
-          onSubmit={() => tell(`clients/${client.clientId}/end-secret`, { slot: ending.slot })}
+          onSubmit={() => post(`clients/${client.clientId}/end-secret`, { slot: ending.slot })}
           onClose={() => setEnding(undefined)}
         />
       )}

@@ -7,7 +7,7 @@ import type {
   CreateClientAnswer,
   PageOf,
 } from "../contract.ts";
-import { tell, useAnswer, useCovers, useMay } from "../data/queries.ts";
+import { post, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { readGrants, writeCount } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
@@ -92,7 +92,7 @@ function NewClientForm({ options }: { options: ClientOptionsAnswer }) {
   const { grants, wrong } = readGrants(grantText);
   const submit = async (form: FormData) => {
     const request = { ...readClient(form), grants, secretExpiresSeconds: readDays(form) };
-    setCreated(await tell<CreateClientAnswer>("clients", request));
+    setCreated(await post<CreateClientAnswer>("clients", request));
   };
   return (
     <>

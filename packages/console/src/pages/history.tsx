@@ -20,8 +20,8 @@ function isResource(text: string): text is Resource {
 
 export function HistoryPage() {
   const { filters } = useFilters();
-  const told = filters.get("resource") ?? "reservations";
-  const resource = isResource(told) ? told : "reservations";
+  const named = filters.get("resource") ?? "reservations";
+  const resource = isResource(named) ? named : "reservations";
   const codes = {
     clientCode: filters.get("clientCode") ?? "",
     propertyCode: filters.get("propertyCode") ?? "",

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { OperatorItem, OperatorPasswordAnswer, OperatorsAnswer, Role } from "../contract.ts";
-import { tell, useAnswer, useSession } from "../data/queries.ts";
+import { post, useAnswer, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AreaField, InputField, SelectField } from "../parts/field.tsx";
@@ -85,7 +85,7 @@ export function OperatorsPage() {
           button="Remove"
           danger
           onClose={close}
-          onSubmit={() => tell(`operators/${open.of.name}/remove`, {})}
+          onSubmit={() => post(`operators/${open.of.name}/remove`, {})}
         />
       ) : null}
       {made !== undefined && made.password !== null ? (
@@ -137,7 +137,7 @@ function NewOperator({ onClose, onMade }: NewOperatorProps) {
         const email = typed(form, "email");
         const request = { name: typed(form, "name"), role: typed(form, "role"), grants: grantsOf(form) };
         onMade(
-          await tell<OperatorPasswordAnswer>("operators", email === "" ? request : { ...request, email }),
+          await post<OperatorPasswordAnswer>("operators", email === "" ? request : { ...request, email }),
         );
       }}
     >
@@ -181,13 +181,13 @@ function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
       }
       button="Save"
       onClose={onClose}
-      onSubmit={(form) => tell(`${path}/set`, { role: typed(form, "role"), grants: grantsOf(form) })}
+      onSubmit={(form) => post(`${path}/set`, { role: typed(form, "role"), grants: grantsOf(form) })}
       actions={(deed) => (
         <>
           <Button
             onClick={() =>
               deed.run(async () => {
-                onMade(await tell<OperatorPasswordAnswer>(`${path}/password`, {}));
+                onMade(await post<OperatorPasswordAnswer>(`${path}/password`, {}));
                 onClose();
               })
             }
@@ -198,7 +198,7 @@ function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
             <Button
               onClick={() =>
                 deed.run(
-                  () => tell(`${path}/reset-totp`, {}).then(onClose),
+                  () => post(`${path}/reset-totp`, {}).then(onClose),
                   "Codes are off and every session has ended.",
                 )
               }
@@ -209,7 +209,7 @@ function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
           <Button
             onClick={() =>
               deed.run(() =>
-                tell(`${path}/${of.disabledAt === null ? "disable" : "enable"}`, {}).then(onClose),
+                post(`${path}/${of.disabledAt === null ? "disable" : "enable"}`, {}).then(onClose),
               )
             }
           >

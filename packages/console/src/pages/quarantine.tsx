@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import type { PageOf, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../contract.ts";
-import { tell, useAnswer, useMay } from "../data/queries.ts";
+import { post, useAnswer, useMay } from "../data/queries.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressFilter } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
@@ -166,7 +166,7 @@ interface DecisionDialogProps {
 function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps) {
   const isDiscard = decision === "discard";
   const submit = async (form: FormData) => {
-    await tell<ResolveAnswer>(`${path}/${decision}`, { reason: typed(form, "reason") || undefined });
+    await post<ResolveAnswer>(`${path}/${decision}`, { reason: typed(form, "reason") || undefined });
     onDone();
   };
   return (

@@ -1,7 +1,7 @@
 import encodeQR from "qr";
 import { useState } from "react";
 import type { TotpAnswer, TotpConfirmedAnswer } from "../contract.ts";
-import { renewAccount, tell, useSession } from "../data/queries.ts";
+import { post, renewAccount, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { Form, typed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
@@ -35,7 +35,7 @@ export function SecondFactor() {
           danger
           done="Codes are off."
           onSubmit={async (form) => {
-            await tell("totp/disable", { code: typed(form, "code") });
+            await post("totp/disable", { code: typed(form, "code") });
             await renewAccount();
           }}
         >
@@ -47,7 +47,7 @@ export function SecondFactor() {
           className="form narrow"
           button="Turn codes on"
           onSubmit={async (form) => {
-            const answer = await tell<TotpConfirmedAnswer>("totp/confirm", { code: typed(form, "code") });
+            const answer = await post<TotpConfirmedAnswer>("totp/confirm", { code: typed(form, "code") });
             setRecoveryCodes(answer.recoveryCodes);
             setBegun(undefined);
             await renewAccount();
@@ -66,7 +66,7 @@ export function SecondFactor() {
           className="form narrow"
           button="Set up an app"
           onSubmit={async (form) =>
-            setBegun(await tell<TotpAnswer>("totp/begin", { current: String(form.get("current") ?? "") }))
+            setBegun(await post<TotpAnswer>("totp/begin", { current: String(form.get("current") ?? "") }))
           }
         >
           <p>With an authenticator app, your password alone is not enough to log in.</p>

@@ -7,7 +7,7 @@ import type {
   StatusesAnswer,
   StatusItem,
 } from "../contract.ts";
-import { addressOf, tell, useAnswer, useCovers, useMay } from "../data/queries.ts";
+import { addressOf, post, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { type Deed, FormDialog, typed, useDeed } from "../parts/dialog.tsx";
@@ -173,7 +173,7 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
   const of = propertyCode === "" ? `all properties of ${clientCode}` : `${clientCode} / ${propertyCode}`;
   const isOwn = from === (propertyCode === "" ? "client" : "property");
   const done = `${title} is changed.`;
-  const unset = () => tell("settings/unset", { ...codes, name }).then(onClose);
+  const unset = () => post("settings/unset", { ...codes, name }).then(onClose);
   const field = { name: "value", defaultValue: setting.value ?? "" };
   return (
     <FormDialog
@@ -181,7 +181,7 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
       text={`For ${of}.`}
       button="Save"
       done={done}
-      onSubmit={(form) => tell("settings/set", { ...codes, name, value: typed(form, "value") })}
+      onSubmit={(form) => post("settings/set", { ...codes, name, value: typed(form, "value") })}
       onClose={onClose}
       actions={({ busy, run }) =>
         isOwn ? (
@@ -248,9 +248,9 @@ function columnsOf(
   mayChange: boolean,
 ): readonly Column<StatusItem>[] {
   const set = ({ resource, status }: StatusItem, deducts: boolean) =>
-    run(() => tell("statuses/set", { clientCode, resource, status, deducts }), `${status} is changed.`);
+    run(() => post("statuses/set", { clientCode, resource, status, deducts }), `${status} is changed.`);
   const unset = ({ resource, status }: StatusItem) =>
-    run(() => tell("statuses/unset", { clientCode, resource, status }), `${status} is changed.`);
+    run(() => post("statuses/unset", { clientCode, resource, status }), `${status} is changed.`);
   return [
     { head: "Status", lead: true, cell: ({ status }) => <span className="break">{status}</span> },
     { head: "Resource", cell: ({ resource }) => resource },

@@ -8,7 +8,7 @@ import type {
   WebhookSecretAnswer,
   WebhooksAnswer,
 } from "../contract.ts";
-import { addressOf, tell, useAnswer } from "../data/queries.ts";
+import { addressOf, post, useAnswer } from "../data/queries.ts";
 import { failureInWords, writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
@@ -203,7 +203,7 @@ function DeadLetters({ webhook }: { webhook: WebhookAnswer }) {
   const deed = useDeed();
   if (webhook.deadLetters === 0) return null;
   const redrive = () =>
-    deed.run(() => tell(`webhooks/${webhook.endpointId}/redrive`, {}), "The dead letters are sent again.");
+    deed.run(() => post(`webhooks/${webhook.endpointId}/redrive`, {}), "The dead letters are sent again.");
   return (
     <Section
       title={`Dead letters (${writeCount(webhook.deadLetters)})`}
@@ -240,7 +240,7 @@ function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) 
   const submit = async (form: FormData) => {
     const events = typed(form, "events").split(" ");
     const request = { clientId: typed(form, "clientId"), url: typed(form, "url"), events };
-    onDone(await tell<WebhookSecretAnswer>("webhooks", request));
+    onDone(await post<WebhookSecretAnswer>("webhooks", request));
   };
   return (
     <FormDialog title="New endpoint" button="Register" onSubmit={submit} onClose={onClose}>
@@ -263,9 +263,9 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
   const [, go] = useLocation();
   const deed = useDeed();
   const path = `webhooks/${webhook.endpointId}`;
-  const verb = (name: string, done: string) => () => deed.run(() => tell(`${path}/${name}`, {}), done);
+  const verb = (name: string, done: string) => () => deed.run(() => post(`${path}/${name}`, {}), done);
   const rotate = async () =>
-    setMade(await tell<WebhookSecretAnswer>(`${path}/rotate`, { overlapSeconds: 86_400 }));
+    setMade(await post<WebhookSecretAnswer>(`${path}/rotate`, { overlapSeconds: 86_400 }));
   return (
     <>
       <Failure error={deed.error} />
@@ -299,7 +299,7 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
             text="Its waiting messages, dead letters and delivery log are removed with it."
             button="Remove"
             danger
-            onSubmit={() => tell(`${path}/remove`, {}).then(() => go("/webhooks"))}
+            onSubmit={() => post(`${path}/remove`, {}).then(() => go("/webhooks"))}
             onClose={close}
           />
         )}

@@ -20,8 +20,8 @@ export function choice(
   example: string,
   meanings?: Readonly<Record<string, string>>,
 ): Schema {
-  const told = meanings === undefined ? {} : { "x-enumDescriptions": meanings };
-  return { type: "string", enum: [...values], description, ...told, examples: [example] };
+  const described = meanings === undefined ? {} : { "x-enumDescriptions": meanings };
+  return { type: "string", enum: [...values], description, ...described, examples: [example] };
 }
 
 export function constant(description: string, value: string): Schema {

@@ -109,9 +109,9 @@ function usePickupFilters(): {
   readonly clock: "receipt" | undefined;
 } {
   const { filters } = useFilters();
-  const told = filters.get("until") ?? "";
+  const given = filters.get("until") ?? "";
   return {
-    until: isStayDate(told) ? told : today(),
+    until: isStayDate(given) ? given : today(),
     count: DAY_COUNTS.find(([days]) => days === filters.get("days"))?.[0] ?? "14",
     clock: filters.get("clock") === "receipt" ? "receipt" : undefined,
   };

@@ -99,12 +99,12 @@ export interface Range {
 /** The range of the address, at most 800 nights, or the default. */
 export function useRange(fallback: Range): Range {
   const { filters } = useFilters();
-  const told = (name: keyof Range) => {
+  const given = (name: keyof Range) => {
     const text = filters.get(name) ?? "";
     return isStayDate(text) ? text : undefined;
   };
-  const from = told("from") ?? fallback.from;
-  const to = told("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
+  const from = given("from") ?? fallback.from;
+  const to = given("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
   if (daysBetween(from, to) < 0) return { from, to: from };
   // A page with millennia of nights would freeze.
   return daysBetween(from, to) < NIGHTS_MAX ? { from, to } : { from, to: addDays(from, NIGHTS_MAX - 1) };
@@ -292,8 +292,8 @@ export function useMeasure(items: readonly Priced[]): {
 } {
   const { filters } = useFilters();
   const currencies = currenciesOf(items);
-  const told = filters.get("currency");
-  const currency = currencies.find((each) => each === told) ?? currencies[0];
+  const given = filters.get("currency");
+  const currency = currencies.find((each) => each === given) ?? currencies[0];
   const measure: Measure =
     filters.get("show") === "revenue" && currency !== undefined
       ? { of: "revenue", currency }
