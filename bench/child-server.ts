@@ -21,7 +21,7 @@ export interface ChildServer {
   stop(): Promise<void>;
 }
 
-/** Starts a server as a child that tells where it listens, and ends when its parent is gone. Throws when it ends first. */
+/** Starts a server as a child that reports where it listens, and ends when its parent is gone. Throws when it ends first. */
 export async function startChildServer(
   file: URL,
   environment: Readonly<Record<string, string>>,

@@ -49,7 +49,7 @@ export class HttpConnection {
     return this.#isClosed;
   }
 
-  /** Sends the parts of one request, which must not change until its answer is there; `done` is told the status. */
+  /** Sends the parts of one request, which must not change until its answer is there; `done` is called with the status. */
   send(parts: readonly Buffer[], done: (error: Error | undefined, status: number) => void): void {
     this.#done = done;
     this.#filled = 0;

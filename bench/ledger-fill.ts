@@ -58,7 +58,7 @@ const ENTRIES = `
         (5, arrival + nights, 1, 'CHECKED_OUT', is_changed::integer * 15, is_upgraded, not is_cancelled)
     ) as step (version, at, sign, status, price_more, upgraded, happens)
     where happens
-  ), told as (
+  ), reported as (
     select
       at + hour as source_time, version, sign, 'R' || booking as key, share_id, adults,
       arrival + case when part = 2 then nights / 2 else 0 end as first_night,
@@ -75,10 +75,10 @@ const ENTRIES = `
     cross join lateral (select has_two_rates and change.nights > 1 as is_split) as split
     cross join generate_series(1, 1 + is_split::integer) as part
   )
-  select row_number() over (order by source_time, key, version) as place, told.*,
+  select row_number() over (order by source_time, key, version) as place, reported.*,
     hashtextextended(concat_ws(',', status, room_type_code, booked_room_type_code, market_segment_code, group_block_code,
       rate_code, channel), 0) as dimension
-  from told`;
+  from reported`;
 
 /** A row for each of those that share a room. */
 const COPIED_ENTRIES = `
@@ -118,7 +118,7 @@ const DIMENSIONS = `
     select distinct dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
       channel
     from ledger_template
-  ) as told
+  ) as reported
   cross join unnest($1::integer[], $2::smallint[]) as hotel (property_id, bucket)
   on conflict do nothing`;
 

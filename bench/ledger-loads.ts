@@ -36,7 +36,7 @@ interface Reservation {
   };
 }
 
-/** Amounts under these names are so much more: prices and the sums that are told of them alike, or there would be warnings. */
+/** Amounts under these names are so much more: prices and the sums that are reported of them alike, or there would be warnings. */
 const RAISED =
   /^(rateValue|grossRateValue|netRoomRevenue|netTicketPrice|ticketPrice|netTotalRevenue|grossTotalRevenue)$/;
 const RAISED_SUMS = /^(netTotalTicketRevenue|totalTicketRevenue)$/;

@@ -1,6 +1,6 @@
 /**
  * The load: a process of its own that patches a round's bodies first and then sends them as fast as they are answered,
- * or at a pace. Its parent (load-process.ts) tells it what to do; each order is answered once.
+ * or at a pace. Its parent (load-process.ts) sends it orders; each is answered once.
  */
 import { gzipSync } from "node:zlib";
 import { Batches } from "./batches.ts";

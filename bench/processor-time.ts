@@ -16,7 +16,7 @@ function ticks(): number[] {
   return line.trim().split(/ +/).slice(1, 9).map(Number);
 }
 
-/** Tells, each time it is asked, of the time since it was asked before; undefined where there is no /proc. */
+/** Returns, each time it is called, the time since the last call; undefined where there is no /proc. */
 export class ProcessorTime {
   #before: number[] | undefined = process.platform === "linux" ? ticks() : undefined;
 

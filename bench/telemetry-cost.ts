@@ -38,7 +38,7 @@ CPU time a record, as medians of ratios with the interval that holds the median 
   on             telemetry on, every trace sampled, to off (by default)
   sampled        the same as it is sampled by default: one trace in ten
   spans          requests whose caller is sampled, to those whose caller is not
-  nothing        off to off: what such a comparison tells where nothing differs
+  nothing        off to off: what such a comparison shows where nothing differs
 Between two processes:
   on-apart       one that sends every trace to a collector, to one without a collector
   sampled-apart  one that samples as by default, to one without a collector
@@ -67,7 +67,7 @@ interface Side {
 interface Pair {
   readonly of: Side;
   readonly to: Side;
-  /** Both are one process, which must not be told the same twice. */
+  /** Both are one process, which must not be ordered the same twice. */
   readonly isOne: boolean;
   /** Sends metrics so many times, which else are sent once a minute; undefined where they are sent within the rounds. */
   sendMetrics?(count: number): Promise<void>;

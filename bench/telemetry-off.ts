@@ -2,7 +2,7 @@
  * `node bench/telemetry-off.ts [--rounds 12] [--share 1]`: what telemetry costs where no collector is named (docs/decisions/0024), from what
  * is done then that was not done before there was any: comparisons, readings of the clock for the log of slow requests and statements, a column that
  * is null. Each is measured by itself, in nanoseconds, and their sum is set against the CPU time of a batch of one by the
- * service, in the same run: two services that differ by so little cannot be told apart by their own CPU time.
+ * service, in the same run: two services that differ by so little cannot be distinguished by their own CPU time.
  */
 import { readFileSync } from "node:fs";
 import type pg from "pg";

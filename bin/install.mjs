@@ -84,7 +84,7 @@ async function runNpm(root, dev, state, onStarted) {
   const what = name === undefined ? "packages" : `packages of the ${name}`;
   console.error(`bellhop: installing ${what} (npm ${action[0]} ${extent}) …`);
   const [command, ...prefix] = npmCommand();
-  // Its warnings are about the Node that runs npm, which is not the one that runs the packages; errors are told.
+  // Its warnings are about the Node that runs npm, which is not the one that runs the packages; errors are reported.
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier"];
   const child = spawn(command, [...prefix, ...action, extent, ...quiet], {
     cwd: root,

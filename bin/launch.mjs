@@ -11,7 +11,7 @@
  *   entry gets SIGINT twice, once from the terminal itself, and has to take that for one.
  * - An entry that said `listening` on its IPC channel is a service: when it ends with an error and nobody asked for that, it is
  *   started again, after half a second at first and half a minute at most.
- * - The entry must not outlive this process: it has an IPC channel whose `disconnect` tells it that this process is
+ * - The entry must not outlive this process: it has an IPC channel whose `disconnect` signals that this process is
  *   gone, however it died. If npm itself is killed, this process notices and ends the entry.
  * - The entry's working directory is where the user called npm (INIT_CWD), so relative paths mean what they say.
  *   DATA_DIR is made absolute from there; without it, it is `data` in the checkout, from wherever npm was called.

@@ -38,7 +38,7 @@ interface Backup {
   readonly megabytes: number;
 }
 
-/** Backs up again and again until told to stop. */
+/** Backs up again and again until asked to stop. */
 async function backUp(dataDir: string, until: () => boolean): Promise<Backup[]> {
   const made: Backup[] = [];
   while (!until()) {

@@ -36,7 +36,7 @@ export function orderOf(load: OfferedLoad, perSecond: number, seconds: number, r
 
 /**
  * Finds how many batches a second are accepted and applied as fast as they come: the most of steps before the first that leaves
- * a backlog. `told` hears of each step.
+ * a backlog. `progress` is called with each step.
  */
 export async function findCapacity(
   steady: ChildTask,

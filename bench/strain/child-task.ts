@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 
 type Tasks = Readonly<Record<string, (argument: never) => unknown>>;
 
-/** A process that does what it is told, one order after another, and ends with its parent. */
+/** A process that carries out its orders, one after another, and ends with its parent. */
 export class ChildTask {
   readonly #child: ChildProcess;
   #waiting: PromiseWithResolvers<unknown> | undefined;

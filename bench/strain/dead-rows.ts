@@ -27,7 +27,7 @@ export async function tableRows(client: pg.ClientBase): Promise<TableRows[]> {
   return (await client.query<TableRows>(ROWS)).rows;
 }
 
-/** A session tells what it changed when it has had nothing to do for ten seconds. */
+/** A session reports what it changed when it has had nothing to do for ten seconds. */
 const STATISTICS_MS = 12_000;
 
 /** pgstattuple reads whole tables: what it calls dead is what was replaced, deleted or rolled back and is still there. */

@@ -1,4 +1,4 @@
-/** The noise: a process of its own that does to a port what noise-kinds.ts says, until it is told to stop. */
+/** The noise: a process of its own that does to a port what noise-kinds.ts says, until it is asked to stop. */
 import { setMaxListeners } from "node:events";
 import { connect, type Socket } from "node:net";
 import { HttpConnection } from "../http-connection.ts";
@@ -37,7 +37,7 @@ const CONNECTIONS_OF: Readonly<Partial<Record<NoiseKind, number>>> = {
   "as-live": 4,
 };
 const CONNECTIONS = 8;
-/** Who backfills does as it is told by `Retry-After`. */
+/** A backfill waits as `Retry-After` says. */
 const PUT_OFF_MS = 1_000;
 
 const prepared = new Map<NoiseKind, Buffer[]>();

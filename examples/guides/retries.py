@@ -40,6 +40,6 @@ _, first = send(batch, key)
 _, again = send(batch, key)
 print("one request, sent twice:", first["requestId"] == again["requestId"])
 
-# Another body under the same key is a mistake of the sender, and told as one.
+# Another body under the same key is a mistake of the sender, and reported as one.
 status, answer = send([night(13)], key)
 print(status, answer["exception"])

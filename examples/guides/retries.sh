@@ -17,7 +17,7 @@ FIRST=$(send)
 AGAIN=$(send)
 [ "$FIRST" = "$AGAIN" ] && echo "one request, sent twice"
 
-# Another body under the same key is a mistake of the sender, and told as one.
+# Another body under the same key is a mistake of the sender, and reported as one.
 sed 's/"roomsSold": 12/"roomsSold": 13/' batch.json |
   push inventories -H "Idempotency-Key: $KEY" | grep -o '"exception":"[A-Za-z.]*"'
 rm batch.json

@@ -24,6 +24,6 @@ const first = (await (await push(body)).json()) as { requestId: string };
 const again = (await (await push(body)).json()) as { requestId: string };
 console.log("one request, sent twice:", first.requestId === again.requestId);
 
-// Another body under the same key is a mistake of the sender, and told as one.
+// Another body under the same key is a mistake of the sender, and reported as one.
 const refused = await push(JSON.stringify([night(13)]));
 console.log(refused.status, ((await refused.json()) as { exception: string }).exception);

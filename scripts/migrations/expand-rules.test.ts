@@ -102,7 +102,7 @@ describe("an expand migration", () => {
     ],
     ["is nothing that is known", "lock table bellhop.property;", /no statement that a rule knows/],
   ] as const) {
-    test(`that ${what} is told`, () => {
+    test(`that ${what} is reported`, () => {
       const violations = expandViolations(sql);
       assert.equal(violations.length, 1, violations.join("\n"));
       assert.match(violations[0] ?? "", flaw);

@@ -3,7 +3,7 @@ import { type SqlStatement, splitAtCommas, statementsOf } from "./sql-statements
 /**
  * What an expand migration may do (docs/upgrades.md): add, without taking away, without changing what is there, and without
  * holding a table for as long as it is large, since nodes of the version before it are writing to it. Whatever is not known
- * here to be harmless is told; a statement that is so for a reason that no rule can see says the reason above it:
+ * here to be harmless is reported; a statement that is so for a reason that no rule can see says the reason above it:
  * `-- allowed: why`.
  */
 

@@ -9,7 +9,7 @@ describe("a release", () => {
     assert.equal(versionAfter("0.1.9", "major"), "1.0.0");
   });
 
-  test("is told of by what stood under Unreleased", () => {
+  test("is described by what stood under Unreleased", () => {
     const changelog = "# Changelog\n\n## Unreleased\n\n- A thing.\n\n## 0.1.0 (2026-01-01)\n\n- The first.\n";
     assert.equal(
       withRelease(changelog, "0.2.0", "2026-02-01"),
@@ -17,7 +17,7 @@ describe("a release", () => {
     );
   });
 
-  test("is refused where nothing is told of it", () => {
+  test("is refused where nothing describes it", () => {
     assert.throws(
       () => withRelease("## Unreleased\n\n## 0.1.0\n\n- A thing.\n", "0.2.0", "2026-02-01"),
       /nothing/,

@@ -18,14 +18,14 @@ export function withRelease(changelog: string, version: string, date: string): s
   const [before = "", after] = changelog.split(`${UNRELEASED}\n`);
   if (after === undefined) throw new Error(`CHANGELOG.md has no "${UNRELEASED}".`);
   const [notes = ""] = after.split(/^## /m);
-  if (notes.trim() === "") throw new Error(`CHANGELOG.md tells nothing under "${UNRELEASED}".`);
+  if (notes.trim() === "") throw new Error(`CHANGELOG.md says nothing under "${UNRELEASED}".`);
   return `${before}${UNRELEASED}\n\n## ${version} (${date})\n${after}`;
 }
 
 /** package.json or package-lock.json with another version of the package itself; the text stays as it is otherwise. */
 export function withVersion(packageJson: string, version: string): string {
   const { name, version: former } = JSON.parse(packageJson) as { name: string; version: string };
-  // The lock file tells it once more, of the root package.
+  // The lock file states it once more, of the root package.
   return packageJson.replaceAll(
     new RegExp(`("name": "${name}",\\s+"version": )"${former.replaceAll(".", "\\.")}"`, "g"),
     `$1"${version}"`,

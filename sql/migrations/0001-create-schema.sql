@@ -407,7 +407,7 @@ create table webhook_secret (
 
 -- What waits to be delivered, and (dead_at) what was given up: the dead letters. A delivered message is deleted. The id is
 -- the webhook-id of every try; the body is kept as it is signed. url: only where it is not the endpoint's. cause: the
--- request or the position that the message tells of.
+-- request or the position that the message reports.
 create table webhook_message (
   message_id uuid primary key,
   endpoint_id uuid not null references webhook_endpoint on delete cascade,
@@ -698,7 +698,7 @@ create table known_room_type (
 -- entries of a source instant T and a receipt instant R is what counts at T as it was known at R.
 
 -- A run of nights that follow each other and are alike: from first_night on so many nights, each with these numbers.
--- Numbers are signed and for all rooms of the reservation (adults of a room times its rooms); money that is not told is null.
+-- Numbers are signed and for all rooms of the reservation (adults of a room times its rooms); money that is not reported is null.
 create table night_entry (
   source_time timestamptz not null,
   received_at timestamptz not null,
@@ -717,7 +717,7 @@ create table night_entry (
   share_id text collate "C"
 );
 
--- The same of group block masters. `key` is the group's code; what is not told is null.
+-- The same of group block masters. `key` is the group's code; what is not reported is null.
 create table block_entry (
   source_time timestamptz not null,
   received_at timestamptz not null,

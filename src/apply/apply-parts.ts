@@ -26,10 +26,10 @@ import {
   UNREADABLE,
 } from "./state/record.ts";
 
-const UNSTORABLE = "The database could not store a value of this record; an operator has been told.";
+const UNSTORABLE = "The database could not store a value of this record; an operator has been notified.";
 
 const INCOMPLETE =
-  "What is stored of this record's earlier versions is incomplete; an operator has been told.";
+  "What is stored of this record's earlier versions is incomplete; an operator has been notified.";
 
 /** A record that could not be applied and is to be quarantined. */
 export interface RefusedRecord {
@@ -117,7 +117,7 @@ class FeedArrivals {
     if (isWarned) row.warned += 1;
   }
 
-  /** Records of a part that were rejected at acceptance: told beside one of its accepted ones, as their own codes may be anything. */
+  /** Records of a part that were rejected at acceptance: reported beside one of its accepted ones, as their own codes may be anything. */
   addRejected(part: LogPart, beside: RecordKey | undefined): void {
     if (part.rejectedIndexes.size === 0 || beside === undefined) return;
     const row = this.#rowOf(part, beside);

@@ -138,7 +138,7 @@ export class ChangeCounters {
 
 /**
  * Takes those of $2 (buckets, with the epoch they had when nobody held them) that nobody has taken since, for the backend $3
- * that began at $4. The epoch tells a former holder that it is one.
+ * that began at $4. The epoch shows a former holder that it is one.
  */
 const takeBuckets = namedStatement(
   "take-buckets",

@@ -95,7 +95,7 @@ const REPORT: Readonly<Record<string, Schema>> = {
     "failed",
   ),
   steps: list("Every step, as it stands.", 100, schemaOf("CertificationStep")),
-  observed: objectOf("What else was seen: told, not judged.", OBSERVED),
+  observed: objectOf("What else was seen: reported, not judged.", OBSERVED),
   evidence: objectOf("What the report is made of.", EVIDENCE),
 };
 

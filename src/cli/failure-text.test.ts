@@ -41,7 +41,7 @@ describe("the text of a failed start", () => {
     assert.doesNotMatch(message, /hunter2/);
   });
 
-  test("tells a host of DATABASE_URL from HOST when it cannot be resolved", () => {
+  test("distinguishes a host of DATABASE_URL from HOST when it cannot be resolved", () => {
     const error = Object.assign(new Error(), {
       code: "ENOTFOUND",
       syscall: "getaddrinfo",

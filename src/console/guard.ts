@@ -15,7 +15,7 @@ export const CONSOLE_API = "/console/api";
 const CSRF_HEADER = "x-bellhop-csrf";
 
 /** Addresses that a page polls automatically: they do not keep a session alive. */
-const LOOKED_AT_BY_ITSELF: ReadonlySet<string> = new Set([
+const POLLED: ReadonlySet<string> = new Set([
   "/console/api/intake",
   "/console/api/session",
   "/console/api/webhooks",
@@ -30,7 +30,7 @@ export async function sessionOf(
   const cookie = parts.cookie();
   const id = cookie === undefined ? undefined : readCookie(request.headers.cookie, cookie.name);
   if (id === undefined) return undefined;
-  const isActive = !LOOKED_AT_BY_ITSELF.has(request.routeOptions.url ?? "");
+  const isActive = !POLLED.has(request.routeOptions.url ?? "");
   return findSession(parts.context.pool, id, isActive);
 }
 

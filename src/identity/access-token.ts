@@ -114,7 +114,7 @@ export interface TokenChecks {
   /** The live key of this id, announced ones included; of our own, whatever a token names. */
   readonly findKey: (kid: string) => SigningKey | undefined | Promise<SigningKey | undefined>;
   readonly nowMs: number;
-  /** Told whose token it is when nothing but its age is wrong with it. */
+  /** Called with the token's client when nothing but its age is wrong with it. */
   readonly expired?: (clientId: string) => void;
 }
 

@@ -13,7 +13,7 @@ declare module "fastify" {
   }
 }
 
-/** An answer of zero bytes (spec section 5, rule 8); its header tells the reason (RFC 6750 section 3.1). */
+/** An answer of zero bytes (spec section 5, rule 8); its header states the reason (RFC 6750 section 3.1). */
 export class EmptyRefusal extends Error {
   readonly status: 401 | 403;
   /** The value of WWW-Authenticate. */

@@ -200,7 +200,7 @@ const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", impor
 
 /**
  * What nodes tell each other to know, so that nothing is changed into a form that one of them could not read. A node's own
- * session (src/service/node-presence.ts) tells by shared advisory locks, which end with it and which a version that knows
+ * session (src/service/node-presence.ts) announces by shared advisory locks, which end with it and which a version that knows
  * nothing of this does not hold. The class of these locks; any constant will do, as long as nothing else takes it.
  */
 export const KNOWLEDGE_LOCKS = 73_020_270;
@@ -231,7 +231,7 @@ export async function whoCannotRead(
     : `Nodes run that do not know this KEY_ENCRYPTION_KEY and could not use it: ${nodes.join(", ")}.`;
 }
 
-/** Tells by this session, as long as it lives. */
+/** Announces knowledge by this session, as long as it lives. */
 export async function announceKnowledge(session: Queryable, knowledge: readonly number[]): Promise<void> {
   await session.query({ ...ANNOUNCE, values: [KNOWLEDGE_LOCKS, knowledge] });
 }

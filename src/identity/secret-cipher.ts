@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 
-/** The database's auth data cannot be used with these settings; the message tells the operator what to do. */
+/** The database's auth data cannot be used with these settings; the message says what to do. */
 export class AuthSetupError extends OperatorError {}
 
 /** Wraps values that must not be readable in a copy of the database. `name` is bound in: a value cannot be moved. */

@@ -61,7 +61,7 @@ const NO_DIGEST = Buffer.alloc(32);
 
 /**
  * The stored secret whose digest is that of the secret. Always hashes once for each pepper and compares twice, whatever there
- * is to compare with, so the time tells neither whether the client exists nor how many secrets it has.
+ * is to compare with, so the time discloses neither whether the client exists nor how many secrets it has.
  */
 export function matchSecret<Stored extends StoredSecret>(
   { keys }: Peppers,

@@ -181,7 +181,7 @@ function acceptedAnswer({ raw, acceptedRequestId = "" }: DataPost): Answer {
   return { status: 202, fields, body };
 }
 
-/** What every answer tells of the client's rate and of the request's parameters, as far as they are known. */
+/** What every answer states of the client's rate and of the request's parameters, as far as they are known. */
 function commonFields({ rate, parameters }: DataPost): string[] {
   const fields: string[] = [];
   if (rate !== undefined) {

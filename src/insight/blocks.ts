@@ -37,7 +37,7 @@ export interface GroupMaster {
   readonly status: string | null;
   /** Whether the status holds rooms; null: nobody has mapped it. */
   readonly holds: boolean | null;
-  /** The last day on which the block is held; null: not told. */
+  /** The last day on which the block is held; null: not reported. */
   readonly cutoffDate: string | null;
   readonly sourceTime: string;
   readonly requestId: string;
@@ -51,11 +51,11 @@ export interface BlockNight {
   readonly status: string | null;
   readonly roomType: string | null;
   readonly blocks: number;
-  /** Null: not told. */
+  /** Null: not reported. */
   readonly pickedUp: number | null;
   readonly originalBlocks: number | null;
   /** Rooms released after the cutoff. */
-  readonly givenBackAfterCutoff: number;
+  readonly releasedAfterCutoff: number;
   /** Whether the group's status holds rooms; null: nobody has mapped it. */
   readonly holds: boolean | null;
   /** Rooms that are held and not picked up, as the master says; 0 where the status holds none. */
@@ -200,7 +200,7 @@ async function readBlocks(
     sum.originalBlocks = sumOf(sum.originalBlocks, night.originalBlocks);
     sum.pickedUp = sumOf(sum.pickedUp, night.pickedUp);
     sum.remaining += night.unpicked;
-    sum.washAfterCutoff += night.givenBackAfterCutoff;
+    sum.washAfterCutoff += night.releasedAfterCutoff;
   }
   for (const { night, block_group, room_type, rooms: picked } of rooms) {
     const sum = block_group === null ? undefined : sumAt(night, block_group, room_type);

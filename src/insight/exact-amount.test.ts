@@ -30,7 +30,7 @@ test("halves are rounded away from zero, whatever binary floating point would ma
     assert.equal(dividedBy(text, by, digits), expected, `${text} by ${by}`);
 });
 
-test("sums are exact, and what is not told adds nothing", () => {
+test("sums are exact, and what is not reported adds nothing", () => {
   const cents = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
   const text = (units: bigint) => {
     const digits = String(units < 0n ? -units : units).padStart(3, "0");

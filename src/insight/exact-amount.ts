@@ -102,7 +102,7 @@ function smallQuotient(text: string, by: number, digits: number): number | undef
   return units < 0 ? -quotient : quotient;
 }
 
-/** The sum of two decimals; where one is not told, the other. */
+/** The sum of two decimals; where one is not reported, the other. */
 export function plus(left: string | null, right: string | null): string | null {
   if (left === null || right === null) return left ?? right;
   const [one, other] = [amountOf(left), amountOf(right)];
@@ -114,7 +114,7 @@ export function plus(left: string | null, right: string | null): string | null {
 /** The scale of packed amounts: no currency has more digits after the point. */
 const PACKED_SCALE = 4;
 
-/** An amount as a whole number of ten-thousandths, 0 where it is not told; undefined where that is not exact. */
+/** An amount as a whole number of ten-thousandths, 0 where it is not reported; undefined where that is not exact. */
 export function tenThousandthsOf(text: string | null): number | undefined {
   if (text === null) return 0;
   let { units, scale } = amountOf(text);

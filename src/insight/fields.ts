@@ -29,7 +29,7 @@ export function count(description: string, example: number): Field<number> {
   return { type: "integer", format: "int64", minimum, maximum, description, examples: [example] };
 }
 
-/** Exact decimal text; the format tells it from text of senders, which matters in a spreadsheet. */
+/** Exact decimal text; the format distinguishes it from text of senders, which matters in a spreadsheet. */
 export function decimalOrNull(description: string, example: string): Field<string | null> {
   const pattern = "^-?[0-9]+(\\.[0-9]+)?$";
   const [type, format] = [["string", "null"], "decimal"];
@@ -98,7 +98,7 @@ export const roomType = codeOrNull("The room type; null: the record names none."
 export const GROUPING_FIELDS = {
   roomType: codeOrNull("With `by=roomType`: the room type that is assigned.", "DLX"),
   bookedRoomType: codeOrNull(
-    "With `by=bookedRoomType`: the room type that was booked, the assigned one where that is not told.",
+    "With `by=bookedRoomType`: the room type that was booked, the assigned one where that is not reported.",
     "STD",
   ),
   marketSegment: codeOrNull("With `by=marketSegment`: the market segment.", "LEISURE"),
@@ -111,9 +111,9 @@ export const currency = codeOrNull(
   "What the amounts are in, as sent; where records name none, the property's setting. Amounts of two currencies are two items.",
   "EUR",
 );
-export const roomRevenue = decimalOrNull("Net room revenue, exact. Null: no night tells it.", "5580.00");
+export const roomRevenue = decimalOrNull("Net room revenue, exact. Null: no night reports it.", "5580.00");
 export const grossRoomRevenue = decimalOrNull(
-  "Gross room revenue, exact. Null: no night tells it.",
+  "Gross room revenue, exact. Null: no night reports it.",
   "6138.00",
 );
 export const adr = decimalOrNull(

@@ -60,7 +60,7 @@ async function linesOf(items: readonly object[], lineOf: (item: object) => strin
 
 /**
  * Items as CSV (RFC 4180): the fields of their schema as columns, but for groupings that were not asked for; what is not
- * told is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
+ * reported is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
  */
 async function csvOf(items: readonly object[], fields: Fields, leftOut: readonly string[]): Promise<string> {
   const columns = Object.entries(fields).filter(([name]) => !leftOut.includes(name));

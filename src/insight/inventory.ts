@@ -17,7 +17,7 @@ const COLUMN = {
   grouped: ROOM.groupSold,
 } as const;
 
-/** Rooms of one room type, or of all together where `unit` is null; a count is null where no record tells it. */
+/** Rooms of one room type, or of all together where `unit` is null; a count is null where no record reports it. */
 export interface InventoryRooms<Column extends keyof typeof COLUMN> {
   readonly unit: string | null;
   readonly counts: Readonly<Record<Column, number | null>>;

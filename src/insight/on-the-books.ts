@@ -40,7 +40,7 @@ const FIELDS = {
   adults: field.count("Adults of all rooms.", 52),
   children: field.count("Children of all rooms.", 7),
   capacity: field.countOrNull(
-    "Rooms that inventory tells of, of this room type or of all. Null by any other grouping.",
+    "Rooms that inventory reports, of this room type or of all. Null by any other grouping.",
     40,
   ),
   outOfOrder: field.countOrNull("Rooms of these that inventory says are out of order.", 1),
@@ -109,7 +109,7 @@ function itemOf(
 }
 
 /**
- * Rows of the books beside what inventory tells of the same night and group; what has nothing on the books is there too. Both
+ * Rows of the books beside what inventory reports of the same night and group; what has nothing on the books is there too. Both
  * come in the order of nights and groups, and so does the answer.
  */
 async function* joined(
@@ -188,7 +188,7 @@ export const onTheBooks: Insight = {
   operationId: "readOnTheBooks",
   summary: "What is on the books",
   description:
-    "Rooms, revenue and guests of each night, beside capacity and what inventory reports sold, at any instant. A night that has nothing is not listed, unless inventory tells of its rooms.",
+    "Rooms, revenue and guests of each night, beside capacity and what inventory reports sold, at any instant. A night that has nothing is not listed, unless inventory reports its rooms.",
   parameters: STAY_PARAMETERS,
   item: {
     name: "OnTheBooksItem",

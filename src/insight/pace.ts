@@ -22,7 +22,7 @@ interface CurveChange {
 /** What was on the books at the end of a business day. */
 interface CurvePoint {
   readonly rooms: bigint;
-  /** Exact decimal text; null: no night that is on the books tells it. */
+  /** Exact decimal text; null: no night that is on the books reports it. */
   readonly roomRevenue: string | null;
   readonly grossRoomRevenue: string | null;
 }

@@ -11,7 +11,7 @@ import {
   type StayQuestion,
 } from "./question.ts";
 
-/** A row of nights in the order of answers: by stay date, group and currency; what is not told comes last. */
+/** A row of nights in the order of answers: by stay date, group and currency; what is not reported comes last. */
 export interface BooksPlace {
   /** `YYYY-MM-DD`. */
   readonly night: string;
@@ -60,7 +60,7 @@ export function afterPlace(start: Position | null): (string | boolean)[] {
 /** From surrogates on, the order of UTF-16 is not that of UTF-8. */
 const FROM_SURROGATES = /[\ud800-\uffff]/;
 
-/** Compares as PostgreSQL's collation "C" does, which is by bytes of UTF-8; what is not told is last. */
+/** Compares as PostgreSQL's collation "C" does, which is by bytes of UTF-8; what is not reported is last. */
 export function compareCodes(left: string | null, right: string | null): number {
   if (left === right) return 0;
   if (left === null || right === null) return (left === null ? 1 : 0) - (right === null ? 1 : 0);
@@ -175,7 +175,7 @@ class NightWindows {
 interface NightItems<Item> {
   readonly client: Queryable;
   readonly question: StayQuestion;
-  /** Whether items are also of nights that only inventory tells of. */
+  /** Whether items are also of nights that only inventory reports. */
   readonly hasStock: boolean;
   /** Whether group blocks are laid out night by night. */
   readonly withBlocks: boolean;

@@ -87,7 +87,7 @@ export const STAY_PARAMETERS: readonly Parameter[] = [
   ...RANGE,
   wordParameter(
     "by",
-    "What nights are grouped by: each item has it under this name, null where it is not told.",
+    "What nights are grouped by: each item has it under this name, null where it is not reported.",
     BY,
     ["none", "roomType"],
   ),

@@ -26,7 +26,7 @@ const FIELDS = {
   booked: count("Rooms of reservations that have more of them at the end than before.", 3),
   cancelled: count("Rooms of reservations that have fewer of them at the end than before.", 1),
   roomRevenue: decimalOrNull(
-    "Net room revenue that came onto the books. Null: no change tells any.",
+    "Net room revenue that came onto the books. Null: no change reports any.",
     "355.00",
   ),
   grossRoomRevenue: decimalOrNull("The same, gross.", "390.50"),

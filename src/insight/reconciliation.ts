@@ -21,8 +21,8 @@ import { addDays, pointInTimeOf } from "./question.ts";
 
 const SUM_FIELDS = {
   reported: field.countOrNull("Rooms sold as inventory reports; null: it has no record of the night.", 33),
-  reportedTransient: field.countOrNull("Of those, transient ones; null: not told.", 21),
-  reportedGroup: field.countOrNull("Of those, rooms of groups; null: not told.", 12),
+  reportedTransient: field.countOrNull("Of those, transient ones; null: not reported.", 21),
+  reportedGroup: field.countOrNull("Of those, rooms of groups; null: not reported.", 12),
   rebuilt: field.count("Rooms of reservations on the books; those who share a room are one.", 32),
   rebuiltTransient: field.count("Of those, of no group.", 20),
   rebuiltGroup: field.count("Of those, of a group's block.", 12),

@@ -158,7 +158,7 @@ describe("the document itself", () => {
     const { flows } = deployed.components.securitySchemes["oauth2"] ?? {};
     assert.equal(flows?.clientCredentials.tokenUrl, "https://auth.example/api/oauth2/token");
   });
-  test("tells the deployment's own limits", () => {
+  test("states the deployment's own limits", () => {
     const config = readConfig({
       RECORDS_PER_BATCH_MAX: "77",
       REQUEST_RATE: "13",

@@ -43,7 +43,7 @@ export const TAGS: readonly Tag[] = [
   {
     name: "Push",
     description:
-      "One address for each kind of record. A batch is accepted whole or refused whole, unless you send `Prefer: handling=lenient`. What is refused (**400**) is what cannot be stored and understood: a wrong type, a missing required field, a date that is none, a period that ends before it starts. What is merely doubtful, such as more rooms sold than there are, is accepted and told as a warning.",
+      "One address for each kind of record. A batch is accepted whole or refused whole, unless you send `Prefer: handling=lenient`. What is refused (**400**) is what cannot be stored and understood: a wrong type, a missing required field, a date that is none, a period that ends before it starts. What is merely doubtful, such as more rooms sold than there are, is accepted and reported as a warning.",
   },
   {
     name: "Requests",

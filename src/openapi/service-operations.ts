@@ -45,7 +45,7 @@ function textAnswer(
   };
 }
 
-/** What tells of the service itself. */
+/** Operations about the service itself. */
 export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
   "/healthz": openOperation(
     "Service",
@@ -123,7 +123,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
   ),
 };
 
-/** The schemas of what tells of the service itself. */
+/** The schemas of operations about the service itself. */
 export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Health: objectOf("The process answers.", {
     status: constant("Always `alive`.", "alive"),

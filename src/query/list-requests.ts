@@ -49,7 +49,7 @@ async function* codesIn(
   }
 }
 
-/** Whether a part of a request has a record of this property: in a batch of one property the first record tells. */
+/** Whether a part of a request has a record of this property: in a batch of one property the first record decides. */
 async function namesProperty(
   pool: pg.Pool,
   requestId: string,

@@ -67,7 +67,7 @@ interface ApplyParts {
 }
 
 /**
- * Tells of an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
+ * Traces an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
  * the request that brought it, from whichever node that was.
  */
 function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number, durationMs: number): void {

@@ -19,7 +19,7 @@ import type { Logger } from "../platform/telemetry/log.ts";
 const LOOK_MS = 10_000;
 const WHO = "service";
 
-/** What this node's own session tells the others that it knows. */
+/** The knowledge that this node's own session announces. */
 export function knowledgeOf({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): number[] {
   const keys = [...(keyEncryptionKey === undefined ? [] : [keyEncryptionKey]), ...keyEncryptionKeysPrevious];
   return [KNOWLEDGE_OF_PEPPERS, KNOWLEDGE_OF_ENCRYPTED_PARTS, ...keys.map(knowledgeOfKey)];

@@ -13,7 +13,7 @@ export interface NodePresenceOptions {
   /** Names the node, for people. */
   readonly owner: string;
   readonly roles: readonly Role[];
-  /** What it tells the others that it knows (src/identity/key-admin.ts). */
+  /** The knowledge that it announces (src/identity/key-admin.ts). */
   readonly knowledge: readonly number[];
   counted(present: ReadonlyMap<Presence, number>): void;
   failed(error: unknown): void;

@@ -162,7 +162,7 @@ function addHooks(app: FastifyInstance, requestLog: RequestLog, isClosing: () =>
 
 /**
  * The router decodes a path before it matches it, and no address here needs an escape: `/%6detrics` would be a second
- * spelling of one that a proxy in front may have been told to keep to itself.
+ * spelling of one that a proxy in front may be configured to keep to itself.
  */
 function encodedPathFault(address: string): ServiceError | undefined {
   const path = address.split("?", 1)[0] ?? "";

@@ -35,7 +35,7 @@ test("applying counts for a node that does nothing else only", async () => {
   assert.equal(await sayOf(ALL, ["apply"]), undefined);
 });
 
-test("of each role of a node a metric tells whether it can be done", async () => {
+test("of each role of a node a metric shows whether it can be done", async () => {
   const whole = new WholeProcess(ALL);
   whole.add({
     blockedReason: async (role) => (role === "apply" ? "The disk is almost full." : undefined),

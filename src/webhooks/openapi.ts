@@ -44,7 +44,7 @@ const WEBHOOK_ID: Schema = text(
   "^msg_[0-9a-f]{32}$",
 );
 
-const EVENT: Schema = text("What a message tells of.", 64, "request.applied", "^[a-z]+\\.[a-z]+$");
+const EVENT: Schema = text("What a message reports.", 64, "request.applied", "^[a-z]+\\.[a-z]+$");
 
 const SECRET: Schema = text(
   "The secret that messages are signed with. It is shown here and never again.",
@@ -140,7 +140,7 @@ const DEAD_LETTER: Readonly<Record<string, Schema>> = {
   webhookId: WEBHOOK_ID,
   event: EVENT,
   cause: text(
-    "The request that it tells of, or the cursor of the change feed behind which its changes begin.",
+    "The request that it reports, or the cursor of the change feed behind which its changes begin.",
     2048,
     EXAMPLE_REQUEST_ID,
   ),

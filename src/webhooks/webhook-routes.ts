@@ -216,7 +216,7 @@ const ROUTES: readonly Route[] = [
     operationId: "testWebhook",
     summary: "Test a webhook endpoint",
     description:
-      "Sends a `webhook.test`, once, also to an endpoint that is paused. The delivery log tells what came of it.",
+      "Sends a `webhook.test`, once, also to an endpoint that is paused. The delivery log shows its outcome.",
     status: 202,
     answer: "WebhookTest",
     answered: "The test is queued.",

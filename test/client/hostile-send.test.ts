@@ -245,7 +245,7 @@ describe("a request whose outcomes are answered 500 whatever happens", () => {
     ["all of them", /000000000001/],
     ["the list of what was refused of it", /000000000001\?limit=1000/],
   ] as const)
-    test(`${what}: it counts as pending, and the outcomes of the others are told`, async () => {
+    test(`${what}: it counts as pending, and the outcomes of the others are reported`, async () => {
       const none = { pending: 0, unchanged: 0, stale: 0, duplicate: 0, quarantined: 0, discarded: 0 };
       const refused = [{ index: 9, outcome: "rejected", code: "required", message: "It has no status." }];
       const counts = { ...none, applied: 9, rejected: 1, warned: 0 };
@@ -304,7 +304,7 @@ describe("what a send reports of records that are refused", () => {
     assertEachOnce(all, refused);
   });
 
-  test("tells the properties that are not the client's from those that are", async () => {
+  test("reports the properties that are not the client's from those that are", async () => {
     const bellhop = await started({});
     const all = records(30, (index) => ({ propertyCode: index % 3 === 0 ? "FOREIGN" : `P${index % 3}` }));
     const report = await bellhop.reservations.send(all, { batchRecords: 10, concurrency: 1 });

@@ -3,14 +3,14 @@ import { type RealBooking, readRealBookings } from "../data/real-bookings/real-b
 
 const DAY_MS = 86_400_000;
 
-/** `2016-07-02T12:00:00Z`: the data set tells days only. */
+/** `2016-07-02T12:00:00Z`: the data set states days only. */
 const noonOf = (date: string, daysLater: number): string =>
   `${new Date(Date.parse(date) + daysLater * DAY_MS).toISOString().slice(0, 10)}T12:00:00Z`;
 
 const dayAfter = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 
-/** One booking as its row tells it, as it stood when the guest came, left out or cancelled: one reservation. */
+/** One booking as its row states it, as it stood when the guest came, left out or cancelled: one reservation. */
 function reservationOf(booking: RealBooking, clientCode: string): object {
   const { row, arrivalDate, nights, isCanceled, leadDays, averageRate } = booking;
   const departureDate = dayAfter(arrivalDate, nights);

@@ -131,7 +131,7 @@ describe("the client and the service", () => {
     assert.deepEqual(kinds.slice(0, 2), ["groups", "inventories"]);
   });
 
-  test("the change feed tells each change of a property once, in order, and goes on from any of them", async () => {
+  test("the change feed reports each change of a property once, in order, and goes on from any of them", async () => {
     const property = { clientCode: "ACME", propertyCode: "FEED" };
     const sent = [...reservations("FEED", 25)];
     const later = sent

@@ -312,7 +312,7 @@ async function send(service: TestService, resource: string, rows: readonly Row[]
   return String(answer.json()["requestId"]);
 }
 
-/** Batches are applied in the order of their receipt, so the last one tells. */
+/** Batches are applied in the order of their receipt, so the last one decides. */
 async function untilAllApplied(service: TestService, requestId: string): Promise<void> {
   await untilFound(async () => {
     const answer = await service.get(`/api/public/v1/requests/${requestId}`);

@@ -9,7 +9,7 @@ import { logInByHand, settled } from "./pages.ts";
 export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
   describe("an operator in the console", () => {
     inWindow(
-      "logs in where a deep link leads, and a wrong password is told; axe finds nothing wrong with either",
+      "logs in where a deep link leads, and a wrong password is reported; axe finds nothing wrong with either",
       async (page, complaints) => {
         await page.goto(`${service().address}/console/requests?outcome=failed`);
         await page.getByRole("heading", { name: "Log in to the console" }).waitFor();

@@ -102,7 +102,7 @@ export class Container {
     return new RegExp(`^${name}:\\s*(.*)$`, "m").exec(status)?.[1] ?? "";
   }
 
-  /** Tells the first process to stop, as `docker stop` does; answers its exit code and how long it took, in ms. */
+  /** Signals the first process to stop, as `docker stop` does; answers its exit code and how long it took, in ms. */
   async stop(): Promise<{ code: number | null; ms: number }> {
     const startedAt = performance.now();
     process.kill(await this.#firstProcess(), "SIGTERM");

@@ -113,7 +113,7 @@ export class BatchSource {
     return { number, resource, records, idempotencyKey };
   }
 
-  /** A batch for who is told of each record: with all of theirs one that is killed all the time would fall behind for ever. */
+  /** A batch for a receiver that is notified of each record: with all of theirs one that is killed all the time would fall behind for ever. */
   nextShort(): Batch {
     const batch = this.next();
     return { ...batch, records: batch.records.slice(0, SHORT_RECORDS_MAX) };

@@ -20,7 +20,7 @@ export interface Printed {
 
 /**
  * Runs a campaign and prints what it came to; answers the exit code. `again` is the line that runs the same again. The
- * campaign is told by the signal when somebody has had enough, or so many minutes are over.
+ * campaign learns from the signal when somebody has had enough, or so many minutes are over.
  */
 export async function runAndPrint(
   again: string,

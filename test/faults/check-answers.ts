@@ -7,7 +7,7 @@ interface Status {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-/** What the partner is told afterwards of a sample of its requests: applied, with outcomes that add up. */
+/** What the service answers afterwards about a sample of its requests: applied, with outcomes that add up. */
 export async function checkAnswers(address: string, token: string, ledger: Ledger): Promise<string[]> {
   const sent = [...ledger.batches.values()].filter(({ requestId }) => requestId !== undefined);
   const step = Math.max(1, Math.floor(sent.length / SAMPLE));
@@ -26,7 +26,7 @@ export async function checkAnswers(address: string, token: string, ledger: Ledge
     const adds = applied + unchanged + stale + duplicate === batch.records.length;
     if (status !== "applied" || !adds || records !== batch.records.length)
       problems.push(
-        `${requestId} of ${batch.records.length} records is told as ${status}, ${JSON.stringify(counts)}`,
+        `${requestId} of ${batch.records.length} records is reported as ${status}, ${JSON.stringify(counts)}`,
       );
   }
   return problems;

@@ -16,10 +16,10 @@ interface KeptChange {
 
 /** What a consumer kept, held against what the tables have. */
 export interface FeedFindings {
-  /** Changes that the tables have, and that the consumer was told. */
+  /** Changes that the tables have, and that the consumer received. */
   readonly changes: number;
   readonly delivered: number;
-  /** Told twice: that changed back (a copy that was received earlier was applied later). */
+  /** Reported twice: that changed back (a copy that was received earlier was applied later). */
   readonly changedBack: number;
   readonly missed: number;
   readonly repeated: number;
@@ -62,7 +62,7 @@ async function* keptLines(path: string): AsyncGenerator<KeptChange> {
   }
 }
 
-/** The last that was told of a record, and at which place among all that was. */
+/** The last that was reported of a record, and at which place among all that was. */
 interface LastDelivered {
   readonly sourceTime: string;
   readonly digest: string;
@@ -70,15 +70,15 @@ interface LastDelivered {
 }
 
 /**
- * Holds what was kept against the tables: every change is told, none twice, those of a record in order of their source times,
+ * Holds what was kept against the tables: every change is reported, none twice, those of a record in order of their source times,
  * those of a bucket in the order of their numbers, and the last of each record is what is current. The receipt of a version may
- * have become an earlier one since it was told, so versions are told apart by source time and content first.
+ * have become an earlier one since it was reported, so versions are distinguished by source time and content first.
  */
 export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindings> {
   const stored = await readStored(pool);
   const problems: string[] = [];
   const lastOf = new Map<string, LastDelivered>();
-  /** Of each record and source time, the contents that were told, and the receipts. */
+  /** Of each record and source time, the contents that were reported, and the receipts. */
   const contents = new Map<string, Map<string, number>>();
   const receipts = new Map<string, number>();
   let delivered = 0;
@@ -89,17 +89,17 @@ export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindin
     const identity = `${of} ${change.sourceTime}`;
     const before = lastOf.get(of);
     if (before !== undefined && before.sourceTime > change.sourceTime)
-      problems.push(`${identity} was told after ${before.sourceTime}`);
+      problems.push(`${identity} was reported after ${before.sourceTime}`);
     const digests = contents.get(identity) ?? new Map<string, number>();
     contents.set(identity, digests);
     const times = (digests.get(change.digest) ?? 0) + 1;
     digests.set(change.digest, times);
     if (times > 1) {
-      // It changed back if another content of the same source time was told in between.
+      // It changed back if another content of the same source time was reported in between.
       if (digests.size > 1 && before?.digest !== change.digest) changedBack += 1;
       else {
         repeated += 1;
-        problems.push(`${identity} was told again`);
+        problems.push(`${identity} was reported again`);
       }
     }
     receipts.set(`${change.requestId}/${change.index}`, delivered);
@@ -111,7 +111,7 @@ export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindin
   return { changes: stored.length, delivered, changedBack, missed, repeated, problems };
 }
 
-/** Of each record and source time as many contents are told as there are changes. */
+/** Of each record and source time as many contents are reported as there are changes. */
 function findMissed(
   stored: readonly StoredChange[],
   contents: ReadonlyMap<string, ReadonlyMap<string, number>>,
@@ -124,12 +124,12 @@ function findMissed(
     const lacking = count - (contents.get(identity)?.size ?? 0);
     if (lacking <= 0) continue;
     missed += lacking;
-    problems.push(`${identity}: ${lacking} of ${count} changes were never told`);
+    problems.push(`${identity}: ${lacking} of ${count} changes were never reported`);
   }
   return missed;
 }
 
-/** Within a bucket what was told later has the greater number; of those whose receipt is still the one that was told. */
+/** Within a bucket what was reported later has the greater number; of those whose receipt is still the one that was reported. */
 function checkNumbers(
   stored: readonly StoredChange[],
   receipts: ReadonlyMap<string, number>,
@@ -141,12 +141,12 @@ function checkNumbers(
     if (place === undefined) continue;
     const before = last.get(bucket);
     if (before !== undefined && place < before.place)
-      problems.push(`${identity} was told before ${before.identity}, which has the smaller number`);
+      problems.push(`${identity} was reported before ${before.identity}, which has the smaller number`);
     last.set(bucket, { place, identity });
   }
 }
 
-/** What was told last of a record is its last change. */
+/** What was reported last of a record is its last change. */
 function checkLast(
   stored: readonly StoredChange[],
   receipts: ReadonlyMap<string, number>,
@@ -160,6 +160,6 @@ function checkLast(
     const place = receipts.get(`${request_id}/${record_index}`);
     const isLast = `${of} ${last?.sourceTime}` === identity && (place === undefined || place === last?.place);
     if (!isLast)
-      problems.push(`${of} was told last as of ${last?.sourceTime}, and its last change is ${identity}`);
+      problems.push(`${of} was reported last as of ${last?.sourceTime}, and its last change is ${identity}`);
   }
 }

@@ -6,7 +6,7 @@ import { readStateLines } from "../workload/observed-state.ts";
 import type { Ledger } from "./ledger.ts";
 import { readStoredRecords, type StoredRecord } from "./stored-records.ts";
 
-/** So many of each kind of problem are told; the rest are counted. */
+/** So many of each kind of problem are reported; the rest are counted. */
 const LISTED_MAX = 5;
 
 export interface LogFindings {

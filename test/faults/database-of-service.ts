@@ -58,5 +58,5 @@ async function withConnectionOf<Result>(
   }
 }
 
-/** By which the harness's own connection is told from the service's. */
+/** By which the harness's own connection is distinguished from the service's. */
 export const LOOKER = "faults";

@@ -100,7 +100,7 @@ async function ask(pool: pg.Pool, query: string): Promise<string[]> {
   }
 }
 
-/** Name, state and CPU seconds (in ticks of 10 ms) of each thread, where the system tells. */
+/** Name, state and CPU seconds (in ticks of 10 ms) of each thread, where the system reports it. */
 async function threadsOf(pid: number): Promise<string[]> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
   return await Promise.all(

@@ -25,7 +25,7 @@ export interface FeedCampaignOptions {
   /** From one kill of a node to the next; 0: none is killed. */
   readonly nodeKillEveryMs: number;
   readonly plant?: PlantedFault | undefined;
-  /** Ends the kills early; what was told until then is checked all the same. */
+  /** Ends the kills early; what was reported until then is checked all the same. */
   readonly enough?: AbortSignal;
   readonly progress?: (line: string) => void;
 }
@@ -42,7 +42,7 @@ export interface FeedReport extends FeedFindings, RunFigures {
 export const FEED_QUERY = "limit=200&wait=5";
 const APPLIED_MS_MAX = 120_000;
 
-/** Kills one node after another, each once the one before is ready again, until told to stop. */
+/** Kills one node after another, each once the one before is ready again, until asked to stop. */
 class NodeKills {
   count = 0;
   #isOver = false;
@@ -50,7 +50,7 @@ class NodeKills {
 
   constructor(nodes: readonly ServiceProcess[], everyMs: number, random: SeededRandom) {
     this.#finished = this.#killAll(nodes, everyMs, random);
-    // Whoever stops it is told of it.
+    // The caller that stops it gets the error.
     this.#finished.catch(() => undefined);
   }
 
@@ -74,7 +74,7 @@ class NodeKills {
   }
 }
 
-/** Has a consumer of the feed be killed and go on, while nodes write and are killed, too; then checks what it was told. */
+/** Has a consumer of the feed be killed and go on, while nodes write and are killed, too; then checks what it received. */
 export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport> {
   const startedAt = performance.now();
   const { seed } = options;
@@ -89,7 +89,7 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
     for (const node of nodes) await node.untilReady(READY_MS_MAX);
     const token = await newToken(nodes[0] as ServiceProcess);
     await untilShared(database.pool, options.nodes);
-    const kept = `${directory}/told.ndjson`;
+    const kept = `${directory}/received.ndjson`;
     const consumers = new FeedConsumers(
       { addresses, token, query: FEED_QUERY, kept },
       SeededRandom.stream(seed, 3),

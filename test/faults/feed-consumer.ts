@@ -1,5 +1,5 @@
 /**
- * A consumer of the change feed that may be killed at any moment: it adds each line that it was told to a file, with the cursor
+ * A consumer of the change feed that may be killed at any moment: it adds each line that it received to a file, with the cursor
  * behind it, in one write, and begins where the last whole line of that file ends. Nothing is imported but Node's own, as
  * it is started a thousand times.
  */
@@ -7,14 +7,14 @@ import { createHash } from "node:crypto";
 import { appendFileSync, closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What one is told. */
+/** What one receives. */
 interface ConsumerSettings {
   readonly addresses: readonly string[];
   readonly token: string;
   /** Filters and limit, as they stand in the address. */
   readonly query: string;
   readonly kept: string;
-  /** It ends by itself once it is told that it is caught up. */
+  /** It ends by itself once it reads that it is caught up. */
   readonly untilCaughtUp: boolean;
 }
 

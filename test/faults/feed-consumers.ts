@@ -18,7 +18,7 @@ export interface FeedConsumerOptions {
   readonly addresses: readonly string[];
   readonly token: string;
   readonly query: string;
-  /** The file of what was told: one JSON line each, the consumer's. */
+  /** The file of what was received: one JSON line each, the consumer's. */
   readonly kept: string;
 }
 
@@ -74,7 +74,7 @@ export class FeedConsumers {
   async #untilMoreThan(bytes: number, child: ChildProcess): Promise<void> {
     const until = performance.now() + FIRST_MS_MAX;
     while (this.#keptBytes() <= bytes && child.exitCode === null) {
-      if (performance.now() > until) throw new Error(`A consumer was told nothing in ${FIRST_MS_MAX} ms.`);
+      if (performance.now() > until) throw new Error(`A consumer received nothing in ${FIRST_MS_MAX} ms.`);
       await delay(5);
     }
   }

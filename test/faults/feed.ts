@@ -9,7 +9,7 @@ const HELP = `npm run faults -- feed [--kills N] [--minutes M] [--nodes N] [--se
 
 Runs several nodes on one PostgreSQL under load, with a consumer of the change feed (a process of its own) that is killed
 outright again and again and goes on from the cursor that it kept; nodes are killed, too. At the end it checks that
-it was told every change that the tables have, none twice, in order. It uses TEST_DATABASE_URL, or a PostgreSQL of its own.
+it received every change that the tables have, none twice, in order. It uses TEST_DATABASE_URL, or a PostgreSQL of its own.
 
   --kills N            of the consumer; by default 1000
   --minutes M          kills no more after so many minutes
@@ -27,7 +27,7 @@ function linesOf(report: FeedReport, seed: number): string[] {
     figure("kills of nodes", report.nodeKills),
     acceptedLine(report),
     figure("changes in the tables", report.changes),
-    figure("told", `${report.delivered}, ${report.changedBack} of them as they changed back`),
+    figure("reported", `${report.delivered}, ${report.changedBack} of them as they changed back`),
     figure("missed", report.missed),
     figure("repeated", report.repeated),
     figure("took", seconds(report.durationMs)),

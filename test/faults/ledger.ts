@@ -20,13 +20,13 @@ export interface Answer {
 }
 
 /**
- * What the senders sent and what they were told, in memory: the truth that the service is held to. A 202 is written
+ * What the senders sent and what they were answered, in memory: the truth that the service is held to. A 202 is written
  * down the moment its body has arrived.
  */
 export class Ledger {
   readonly batches = new Map<number, SentBatch>();
   readonly answers: Answer[] = [];
-  /** What no sender may ever be told, as sentences. */
+  /** What no sender may ever be answered, as sentences. */
   readonly problems: string[] = [];
   longestAnswerMs = 0;
   /** When the request was sent, on the sender's clock, whose 202 is of the one sent last. */

@@ -11,7 +11,7 @@ export interface ManyNodesCampaign<Fault extends string, Report extends ManyNode
   /** What it does, in some sentences, and when it ends well. */
   readonly about: string;
   readonly faults: readonly Fault[];
-  /** What `--only` is to be told besides. */
+  /** What `--only` takes besides. */
   readonly onlyNote?: string;
   /** The option that says how often, such as `every`. */
   readonly interval: string;

@@ -169,7 +169,7 @@ function rewriteUnnamed(part: string, other: (asked: AskedStatement) => AskedSta
   } as typeof pg.Client.prototype.query;
 }
 
-/** A reader of the feed that keeps one number: in every bucket it goes on behind the highest it has been told of any. */
+/** A reader of the feed that keeps one number: in every bucket it goes on behind the highest it has received of any. */
 function followHighestNumber(): void {
   rewriteUnnamed("as looked (bucket, behind", (asked) => {
     const [buckets, behind, ...others] = asked.values as [number[], number[], ...unknown[]];

@@ -21,7 +21,7 @@ interface ChangesMessage {
 }
 
 /**
- * A partner's server that takes webhooks, verifies them, and keeps what it was told: which requests are applied, and each change as a
+ * A partner's server that takes webhooks, verifies them, and keeps what it received: which requests are applied, and each change as a
  * line of `kept`, in the order in which the messages came first (as `checkFeed` reads them).
  */
 export class WebhookLog {
@@ -100,8 +100,8 @@ export class WebhookLog {
   }
 
   #keepRequest({ requestId, status }: RequestMessage): void {
-    if (status !== "applied") this.problems.push(`${requestId} was told as ${status}`);
-    if (this.requests.has(requestId)) this.problems.push(`${requestId} was told by two messages`);
+    if (status !== "applied") this.problems.push(`${requestId} was reported as ${status}`);
+    if (this.requests.has(requestId)) this.problems.push(`${requestId} was reported by two messages`);
     this.requests.add(requestId);
   }
 

@@ -23,7 +23,7 @@ export interface WebhooksCampaignOptions {
   readonly kills: number;
   readonly seed: number;
   readonly senders: number;
-  /** Ends the kills early; what was told until then is checked all the same. */
+  /** Ends the kills early; what was reported until then is checked all the same. */
   readonly enough?: AbortSignal;
   readonly progress?: (line: string) => void;
 }
@@ -59,7 +59,7 @@ async function register(address: string, token: string, url: string, event: stri
   return (JSON.parse(text) as { secret: string }).secret;
 }
 
-/** Waits until nothing is left to be told: of requests, of changes, and no message waits. */
+/** Waits until nothing remains to be reported: of requests, of changes, and no message waits. */
 async function untilDelivered(pool: pg.Pool, log: WebhookLog): Promise<void> {
   await until(async () => {
     const { rows } = await pool.query<{ waiting: number; changes: number }>(
@@ -102,14 +102,14 @@ async function killNodes(
 
 /**
  * Has nodes killed (-9) again and again while they deliver webhooks of a client that sends all the while; then holds what its endpoints
- * were told against what was answered and what the tables have.
+ * were reported against what was answered and what the tables have.
  */
 export async function runWebhooks(options: WebhooksCampaignOptions): Promise<WebhooksReport> {
   const startedAt = performance.now();
   const { seed } = options;
   const database = await createTestDatabase();
   const directory = await temporaryDirectory("webhooks");
-  const kept = `${directory}/told.ndjson`;
+  const kept = `${directory}/received.ndjson`;
   const log = await WebhookLog.start(kept, SeededRandom.stream(seed, 3));
   const nodes = await startNodes(options.nodes, database.url, NETWORKS);
   const ledger = new Ledger();
@@ -139,7 +139,7 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
     await untilDelivered(database.pool, log).catch((error: Error) => problems.push(error.message));
     const findings = await checkFeed(database.pool, kept);
     const missed = ledger.answers.filter(({ requestId }) => !log.requests.has(requestId));
-    problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never told`));
+    problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never reported`));
     return {
       ...findings,
       ...runFigures(ledger, startedAt),

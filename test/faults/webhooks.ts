@@ -7,8 +7,8 @@ import { runWebhooks, type WebhooksReport } from "./webhooks-campaign.ts";
 const HELP = `npm run faults -- webhooks [--kills N] [--minutes M] [--nodes N] [--seed S] [--senders N]
 
 Runs nodes on one PostgreSQL under load and kills one after another outright while they deliver webhooks to a server of the
-harness, which answers after up to 40 ms. At the end it checks that every 202 was told as applied, by one message, and every
-change that the tables have, none twice but by the message that told it, in order. It uses TEST_DATABASE_URL, or a PostgreSQL of its own.
+harness, which answers after up to 40 ms. At the end it checks that every 202 was reported as applied, by one message, and every
+change that the tables have, none twice but by the message that reported it, in order. It uses TEST_DATABASE_URL, or a PostgreSQL of its own.
 
   --kills N    by default 100
   --minutes M  kills no more after so many minutes
@@ -22,10 +22,10 @@ function linesOf(report: WebhooksReport, seed: number): string[] {
     figure("seed", seed),
     figure("kills", `${report.kills}, before ${report.fruitful} of which new messages had come`),
     acceptedLine(report),
-    figure("requests told", `${report.requestsDelivered}, ${report.requestsMissed} missed`),
+    figure("requests reported", `${report.requestsDelivered}, ${report.requestsMissed} missed`),
     figure("changes in the tables", report.changes),
     figure(
-      "changes told",
+      "changes reported",
       `${report.delivered}, ${report.missed} missed, ${report.repeated} by two messages, ${report.changedBack} as they changed back`,
     ),
     figure(

@@ -124,7 +124,7 @@ describe("what apply writes", () => {
     assert.equal(await apply("Q2", 2, { roomStays: [stay] }), "u true room-type.unknown");
     assert.equal(await apply("Q3", 1, { status: "OF OUR OWN" }), "a true status.unmapped");
     assert.equal(await apply("Q3", 2, { status: "OF OUR OWN" }), "u true status.unmapped");
-    // What it becomes next is told like anything new, and only what is current counts.
+    // What it becomes next is reported like anything new, and only what is current counts.
     assert.equal(await apply("Q1", 5, { status: "OF OUR OWN" }), "a true status.unmapped");
     assert.equal(await apply("Q1", 6, { status: "OF OUR OWN" }), "u true status.unmapped");
     assert.equal(await apply("Q1", 7), "a true");
@@ -137,7 +137,7 @@ describe("what apply writes", () => {
     assert.deepEqual(rows, [{ status, from_date: fromDate, to_date: toDate, narrow: true, outcome: "u" }]);
   });
 
-  test("tells of a room type that inventory of the same transaction leaves unnamed", async () => {
+  test("reports a room type that inventory of the same transaction leaves unnamed", async () => {
     const of = { bucket: 7, propertyId: 3 } as const;
     const booked = (second: number): ApplicableRecord => {
       const record = applicable("T1", second, "x", `2026-01-01T00:00:0${second}.000000Z`);

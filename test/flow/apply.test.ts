@@ -161,7 +161,7 @@ describe("apply", () => {
     assert.deepEqual(quarantined, [{ key: "BAD", code: "data.unstorable" }]);
   });
 
-  test("tells each part of its own records, and counts those that are warned, whatever their statuses say", async () => {
+  test("reports to each part its own records, and counts those that are warned, whatever their statuses say", async () => {
     const ahead = new Date(Date.now() + 3_600_000).toISOString();
     const withStatus = { status: 'of our own, "warnings":' };
     const records = Array.from({ length: 12 }, (_, n) => [

@@ -174,7 +174,7 @@ describe("a cold start of two years", () => {
 
   test("no more batches are taken, and what comes live changes nothing of what was said", async () => {
     const late = await service.post("inventories", [nights[0]], { headers });
-    // A thread may know it as open for a second: then the batch is taken, and told as late.
+    // A thread may know it as open for a second: then the batch is taken, and reported as late.
     if (late.status !== 202)
       assert.deepEqual([late.status, late.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
     await until(
@@ -225,7 +225,7 @@ describe("a cold start of two years", () => {
     );
   });
 
-  test("a statement that somebody has changed is told, and cannot be signed", async () => {
+  test("a statement that somebody has changed is reported, and cannot be signed", async () => {
     await service.pool.query("delete from bellhop.backfill_signature where side = 'operator'");
     await service.pool.query(
       "update bellhop.backfill set statement = replace(statement, '\"openRecords\":1', '\"openRecords\":0') where backfill_id = $1",

@@ -178,7 +178,7 @@ describe("a backup that is taken under load", () => {
     assert.equal((await rowsOf(restored, SCHEMAS)).length, 4, "what the restore used is gone");
   });
 
-  test("is gone on with by a service: what waited is applied, and what was told is found", async () => {
+  test("is gone on with by a service: what waited is applied, and what was reported is found", async () => {
     const node = await startTestService({}, { database: restored });
     try {
       await until(async () => (await unappliedParts(restored)) === 0, WAIT_MS);
@@ -307,7 +307,7 @@ describe("a restore refuses", () => {
     await assert.rejects(verifyBackup(join(directory, "none")), /cannot be read \(ENOENT\)/);
   });
 
-  test("to finish where the state is not the one that was backed up, unless it is told to", async () => {
+  test("to finish where the state is not the one that was backed up, unless it is forced to", async () => {
     const spoil = (sign: string) =>
       service.pool.query(
         `update bellhop_state.current_record set record_index = record_index ${sign} 7 where key = 'SHARED'`,

@@ -28,7 +28,7 @@ after(() => service.stop());
 
 const PATH = "/api/public/v1/certification";
 
-test("what the client is told is what the API's document says", async () => {
+test("what the client is answered is what the API's document says", async () => {
   const document = (await service.get("/openapi.json")).json() as unknown as OpenApiDocument;
   const { client: as } = await certifiedClient(service, "OPEN");
   await service.post("reservations", [stay("d1", "2026-01-01T00:00:00Z", { status: "WHATEVER" })], {
@@ -49,7 +49,7 @@ const admin = () => ({ internals: service.service.authenticator.internals, who: 
 const stay = (id: string, modified: string, more: Record<string, unknown> = {}) =>
   reservation(id, modified, { clientCode: "OPEN", ...more });
 
-test("a client without a certification is told that it has none", async () => {
+test("a client without a certification is answered that it has none", async () => {
   const answer = await service.get(PATH);
   assert.deepEqual([answer.status, answer.json()], [200, { certification: null }]);
 });
@@ -72,7 +72,7 @@ test("a client under certification is held to its terms, and to its own limits a
   assert.equal(await endCertification(admin(), client.clientId), false);
 });
 
-test("what is wrong is told with its requests, and does not count any more with a later `since`", async () => {
+test("what is wrong is reported with its requests, and does not count any more with a later `since`", async () => {
   const { client: as } = await certifiedClient(service, "OPEN");
   const booked = await service.post("reservations", [stay("c1", "2026-01-01T00:00:00Z")], { as });
   const cancelled = stay("c1", "2026-01-02T00:00:00Z", { status: "CANCELLED" });

@@ -21,7 +21,7 @@ export async function certifiedClient(
   return { client, certificationId };
 }
 
-/** How the client's certification stands once every record has its outcome, by its own question, at the pace it is told. */
+/** How the client's certification stands once every record has its outcome, by its own question, at the pace it is given. */
 export async function standingOf(service: TestService, as: TestClient, query = ""): Promise<Report> {
   for (let asked = 0; asked < 100; asked += 1) {
     const answer = await service.get(`/api/public/v1/certification${query}`, { as });

@@ -24,7 +24,7 @@ async function partner(clientCode: string): Promise<TestClient> {
 }
 
 describe("the change feed", () => {
-  test("tells every new current content once, as it was sent, and nothing of what changed nothing", async () => {
+  test("reports every new current content once, as it was sent, and nothing of what changed nothing", async () => {
     const as = await partner("ONE");
     const of = (id: string, second: number, more = {}) =>
       reservation(id, at(second), { clientCode: "ONE", ...more });
@@ -108,7 +108,7 @@ describe("the change feed", () => {
     }
     await done;
     for (const [key, texts] of reported) {
-      assert.equal(new Set(texts).size, texts.length, `${key} was told the same twice`);
+      assert.equal(new Set(texts).size, texts.length, `${key} was reported the same twice`);
       const times = texts.map((text) =>
         String((JSON.parse(text) as Record<string, unknown>)["lastModifiedDateTime"]),
       );
@@ -120,7 +120,7 @@ describe("the change feed", () => {
     assert.equal(reported.size, 4);
   });
 
-  test("whatever is applied between any two statements of a reader is told, also of properties that are new", async () => {
+  test("whatever is applied between any two statements of a reader is reported, also of properties that are new", async () => {
     const as = await partner("RACE");
     const { pool } = service;
     let written = 0;
@@ -144,7 +144,7 @@ describe("the change feed", () => {
     assert.deepEqual(reported.toSorted(), all.toSorted());
   });
 
-  test("tells only what was asked for and is granted, and passes the rest by", async () => {
+  test("reports only what was asked for and is granted, and passes the rest by", async () => {
     const both = await service.newClient({
       grants: [
         { clientCode: "FX", propertyCode: "*" },
@@ -309,7 +309,7 @@ describe("the change feed", () => {
     return rows;
   }
 
-  test("goes on behind the same cursor after a replay has put rebuilt tables in place, and tells what that corrected", async () => {
+  test("goes on behind the same cursor after a replay has put rebuilt tables in place, and reports what that corrected", async () => {
     const as = await partner("REPLAY");
     const of = (id: string, second: number) => reservation(id, at(second), { clientCode: "REPLAY" });
     await apply(service, "reservations", [of("A", 1), of("B", 1)], { as });

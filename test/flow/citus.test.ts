@@ -47,7 +47,7 @@ test("without the extension, distributing is refused with what to do, and nothin
 
 const joined = await createJoinedDatabase();
 
-/** What stands on Citus only; elsewhere there is nothing to distribute over, and the test above says what is told then. */
+/** What stands on Citus only; elsewhere there is nothing to distribute over, and the test above says what is answered then. */
 if (joined !== undefined)
   describe("a database with workers", () => {
     let database: TestDatabase;

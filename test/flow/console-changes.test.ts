@@ -48,7 +48,7 @@ const create = (more: object = {}) =>
 const show = (clientId: string) => session.read<ClientAnswer>(`clients/${clientId}`);
 
 describe("clients", () => {
-  test("are made with a secret that is good, shown once and told nowhere again", async () => {
+  test("are made with a secret that is good, shown once and nowhere again", async () => {
     const made = await create({ requestRate: 7, secretExpiresSeconds: 86_400 });
     assert.equal(await tokenStatus(made), 200);
     const shown = await show(made.clientId);

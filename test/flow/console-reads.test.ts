@@ -85,7 +85,7 @@ describe("requests", () => {
     assert.equal((await session.get(`requests?limit=1&resource=groups&cursor=${cursor}`)).status, 400);
   });
 
-  test("are told record by record: what became of each, why, and what was sent", async () => {
+  test("are reported record by record: what became of each, why, and what was sent", async () => {
     const body = [
       reservation("r1", "2026-01-01T00:00:00Z", { status: "NOBODY KNOWS" }),
       { clientCode: "ACME", propertyCode: "LIS01", reservationId: 7 },
@@ -184,7 +184,7 @@ test("what is accepted and not applied is the lag", async () => {
   }
 });
 
-test("a reservation's history tells what each version changed, also the first of a page", async () => {
+test("a reservation's history reports what each version changed, also the first of a page", async () => {
   const id = "history-1";
   const send = (modified: string, more: object) =>
     apply(service, "reservations", [reservation(id, modified, { ...more })]);

@@ -158,7 +158,7 @@ const ONES: Readonly<Record<string, Ask>> = {
   "GET insight/feed-health": (tenant) => ({ query: property(tenant) }),
 };
 
-/** Routes that have nothing of a tenant until they are told: their own tests are below. */
+/** Routes that have nothing of a tenant until one is named: their own tests are below. */
 const OF_NOBODY = new Set([
   "GET session",
   "POST login",
@@ -400,7 +400,7 @@ describe("two tenants", () => {
     assert.equal((await second.admin.post("operators/desk/remove")).status, 404);
   });
 
-  test("an email address is one operator's, and another is told so", async () => {
+  test("an email address is one operator's, and another is refused so", async () => {
     const [first] = pair();
     const rights = { role: "viewer", grants: ["FIRST/*"] };
     for (const name of ["mail-one", "mail-two"])

@@ -176,7 +176,7 @@ test("an operator without a local password has none to guess, and an admin may t
   assert.equal(refusalOf((await signOn("stranger")).response), "disabled");
 });
 
-test("a provider that cannot be reached is told in words, and passwords still work", async () => {
+test("a provider that cannot be reached is reported in words, and passwords still work", async () => {
   const alone = await startTestService({
     singleSignOn: { issuer: "http://127.0.0.1:9", clientId: "bellhop", clientSecret: undefined },
   });

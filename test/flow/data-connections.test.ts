@@ -288,7 +288,7 @@ describe("requests of older and rarer forms", () => {
     }
   });
 
-  test("Expect: 100-continue is told to go on, or gets the refusal at once", async () => {
+  test("Expect: 100-continue is asked to go on, or gets the refusal at once", async () => {
     const connection = await RawConnection.open(service.address);
     connection.write(await head(service, [`Content-Length: ${body.length}`, "Expect: 100-continue"]));
     await until(() => connection.received.toString("latin1").startsWith("HTTP/1.1 100 "), 5_000);

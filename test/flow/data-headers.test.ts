@@ -148,7 +148,7 @@ describe("the request rate", () => {
     }
     assert.equal((await post({})).status, 202);
   });
-  test("a client that waits as it is told is served again", async () => {
+  test("a client that waits as it is asked to is served again", async () => {
     const client = await service.newClient({ requestRate: 2, requestBurst: 1 });
     const send = () => service.post("inventories", [inventoryRecord()], { as: client });
     await send();

@@ -41,7 +41,7 @@ test("the same key and body gives the first answer again, and nothing more is st
   assert.equal(await storedOnes(), stored);
 });
 
-test("a repeat is told by the decompressed body, and may ask for the UUID as text", async () => {
+test("a repeat is recognised by the decompressed body, and may ask for the UUID as text", async () => {
   const first = await post("packed");
   const packed = await post("packed", gzipSync(batch), { headers: { "content-encoding": "gzip" } });
   assert.equal(packed.text, first.text);

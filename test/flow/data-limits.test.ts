@@ -119,7 +119,7 @@ describe("the shape of a batch", () => {
     errorObject(await service.post("inventories", `[${'{"a":'.repeat(100_000)}`), 400);
   });
 
-  test("an empty batch, another value, and nothing at all are 400, each told apart", async () => {
+  test("an empty batch, another value, and nothing at all are 400, each distinguished", async () => {
     const codeOf = async (text: string) => errorObject(await service.post("groups", text), 400).exception;
     assert.equal(await codeOf("[]"), "bellhop.contract.EmptyBatch");
     assert.equal(await codeOf(" [ ] "), "bellhop.contract.EmptyBatch");

@@ -6,7 +6,7 @@ import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** What a firewall does that has forgotten connections: they lead nowhere, nobody is told, and new ones come through. */
+/** What a firewall does that has forgotten connections: they lead nowhere, nobody is notified, and new ones come through. */
 // At once, each with a database of its own: nearly all of it is waiting.
 describe("connections to the database that were forgotten on the way", { concurrency: true }, () => {
   async function start(t: TestContext) {

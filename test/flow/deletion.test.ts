@@ -77,7 +77,7 @@ test("a property goes with all that is kept of it, and of its neighbour in the s
   assert.deepEqual(await searchEverywhere(bench.database.pool, "Guest of LON01"), []);
   assert.ok((await searchEverywhere(bench.database.pool, `Guest of ${NEIGHBOUR}`)).length > 0);
   assert.deepEqual(await bench.rows(neighbour, [NEIGHBOUR]), was);
-  // That batches came, and what became of their records, stays told.
+  // That batches came, and what became of their records, stays readable.
   assert.deepEqual(
     await bench.rows("select request_id, bucket, outcomes from bellhop.request_outcome order by 1, 2"),
     letters,

@@ -54,7 +54,7 @@ test("the dependency audit fails on a finding of high severity and names the pac
   assert.match(said, /^high: jose /m);
 });
 
-test("the dependency audit passes where there is nothing, or nothing of high severity, and tells it all", async () => {
+test("the dependency audit passes where there is nothing, or nothing of high severity, and reports it all", async () => {
   const moderate = await audit(200, advisory("moderate"));
   assert.equal(moderate.code, 0, moderate.said);
   assert.match(moderate.said, /^moderate: jose /m);

@@ -107,7 +107,7 @@ describe("the contract's lists are the code's", () => {
     assert.deepEqual(named, SECRET_SETTINGS);
   });
 
-  test("every finding of a reconciliation, in the order in which they are told", async () => {
+  test("every finding of a reconciliation, in the order in which they are listed", async () => {
     const rows = await checkedRows("docs/insight.md", "findings");
     assert.deepEqual(
       rows.map(([kind]) => kind),

@@ -112,7 +112,7 @@ describe("beside a running service", () => {
     );
   });
 
-  test("secrets that lie readable although there is a key are told, and one that does not open them fails", async () => {
+  test("secrets that lie readable although there is a key are reported, and one that does not open them fails", async () => {
     const { url } = service.database;
     assert.equal(severityOf(await look(url), "keys.encryption"), "ok");
     assert.equal(severityOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "warning");
@@ -123,7 +123,7 @@ describe("beside a running service", () => {
     await service.pool.query("update bellhop.signing_key set private_key = $1", [rows[0]?.private_key]);
   });
 
-  test("a rotation of the pepper that is not over is told, and batches that are to be encrypted and are not", async () => {
+  test("a rotation of the pepper that is not over is reported, and batches that are to be encrypted and are not", async () => {
     const { url, pool } = service.database;
     const severities = async (settings: Readonly<Record<string, string>> = {}) => {
       const findings = await look(url, settings);
@@ -167,14 +167,14 @@ describe("where no service runs", () => {
   after(() => database.drop());
   const say = async (id: string) => severityOf(await look(database.url), id);
 
-  test("nobody is there: nodes and keys are told as what a start brings, buckets without an owner are no alarm", async () => {
+  test("nobody is there: nodes and keys are reported as what a start brings, buckets without an owner are no alarm", async () => {
     const findings = await look(database.url);
     assert.equal(saysOf(findings, "nodes.present"), "No node is running on this database.");
     assert.equal(severityOf(findings, "keys.active"), "warning");
     assert.equal(severityOf(findings, "buckets.owned"), "ok");
   });
 
-  test("partitions that end too soon are told, and none at all for now fails", async () => {
+  test("partitions that end too soon are reported, and none at all for now fails", async () => {
     // A database has none until a node makes them.
     await database.pool.query(
       `create table bellhop.accept_log_old partition of bellhop.accept_log
@@ -183,7 +183,7 @@ describe("where no service runs", () => {
     assert.equal(await say("partitions.ahead"), "error");
   });
 
-  test("what should have gone by its term and is still there is told, and terms of today are given time", async () => {
+  test("what should have gone by its term and is still there is reported, and terms of today are given time", async () => {
     const { pool } = database;
     assert.equal(
       saysOf(await look(database.url), "retention.expired"),
@@ -216,7 +216,7 @@ describe("where no service runs", () => {
     );
   });
 
-  test("a backup that is old or missing is told, and one of before a restore is none", async () => {
+  test("a backup that is old or missing is reported, and one of before a restore is none", async () => {
     const { pool } = database;
     const reported = async () => {
       const findings = await look(database.url);
@@ -237,7 +237,7 @@ describe("where no service runs", () => {
     assert.match((await reported()).join(), /^warning,No backup of this database/);
   });
 
-  test("dead letters, paused receivers, old backfills and what a replay left are told", async () => {
+  test("dead letters, paused receivers, old backfills and what a replay left are reported", async () => {
     await database.pool.query(
       `insert into bellhop.client (client_id, name, scopes, changed_epoch) values ('c1', 'sandbox', '{}', 0);
       insert into bellhop.client_grant values ('c1', 'DEMO', '*');
@@ -260,7 +260,7 @@ describe("where no service runs", () => {
     assert.equal(severityOf(findings, "leftovers.sandbox"), "error");
   });
 
-  test("a migration of a newer version and one that is not made yet are told", async () => {
+  test("a migration of a newer version and one that is not made yet are reported", async () => {
     const { pool } = database;
     await pool.query(
       "insert into bellhop_migration.applied (name, checksum) values ('9999-do-more.sql', '')",

@@ -200,7 +200,7 @@ describe("what the database keeps encrypted", () => {
     await alone.node.client.token("read");
   });
 
-  test("is not encrypted by the command either with a key that a running node does not know, unless it is told to", async (t) => {
+  test("is not encrypted by the command either with a key that a running node does not know, unless it is forced to", async (t) => {
     const { node, stop } = await start(t, { keyEncryptionKey: second });
     const run = (...args: string[]) => runKeyCommand(node, [third, second], ...args);
     const refused = await run("reseal");

@@ -178,7 +178,7 @@ describe("an erasure beside what others have read or kept", () => {
     assert.deepEqual(await placesOf("CNF-EMIL"), []);
     const is = await currentRow();
     assert.notEqual(is?.hash, was?.hash);
-    // Nor is the former hash told, by which a name could be guessed.
+    // Nor is the former hash disclosed, by which a name could be guessed.
     assert.equal(is?.nights, null);
   });
 });

@@ -36,7 +36,7 @@ describe("an erasure", () => {
   before(async () => {
     directory = await mkdtemp(join(tmpdir(), "bellhop-erasure-"));
     receiver = await startWebhookReceiver();
-    // What it is told waits to be told again; it answers with a name that it was told.
+    // What it receives waits to be sent again; it answers with a name that it received.
     receiver.answer = ({ body }, response) =>
       response.writeHead(500).end(`sorry, ${/Ottilie Grünwald/.exec(body)?.[0]}`);
     service = await startTestService({ webhookAllowedNetworks: ["127.0.0.0/8"] });
@@ -67,7 +67,7 @@ describe("an erasure", () => {
     return { requestId, outcomes: await outcomesOf(requestId) };
   }
 
-  /** All that must not change: every row's outcome, every count, every figure, and what readers are told but for the payload. */
+  /** All that must not change: every row's outcome, every count, every figure, and what readers are answered but for the payload. */
   async function figures() {
     const { pool } = service;
     const outcomes = await pool.query(

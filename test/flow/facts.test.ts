@@ -77,10 +77,10 @@ describe("facts as text", () => {
     const stored = await database.pool.query(
       `select key, name, blocks, currency_code, salesperson from analytics.stored_group_version order by key desc`,
     );
-    const told = { name: "Wedding", blocks: [3], currency_code: null };
+    const reported = { name: "Wedding", blocks: [3], currency_code: null };
     assert.deepEqual(stored.rows, [
-      { key: "before", ...told, salesperson: null },
-      { key: "after", ...told, salesperson: "Ann" },
+      { key: "before", ...reported, salesperson: null },
+      { key: "after", ...reported, salesperson: "Ann" },
     ]);
     const nights = groupNights(before, "DEFINITE", "G1");
     assert.equal(nights[0]?.blocks, 3);

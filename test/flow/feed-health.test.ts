@@ -73,7 +73,7 @@ test("a batch of two properties is a batch of each", async () => {
   }
 });
 
-test("nights that no record names, and nights that the last push left out, are told", async () => {
+test("nights that no record names, and nights that the last push left out, are reported", async () => {
   const propertyCode = "NIGHTS";
   await setSetting(
     service.pool,
@@ -136,7 +136,7 @@ test("a feed is silent once its cadence has passed, by the setting as it is now"
   assert.equal((await healthOf(propertyCode)).feed("inventories").silent, false);
 });
 
-test("statuses that nobody has mapped are told with the records that carry them", async () => {
+test("statuses that nobody has mapped are reported with the records that carry them", async () => {
   const propertyCode = "LABELS";
   await apply(
     service,

@@ -12,7 +12,7 @@ import {
 
 const NIGHT_PATH = "reconciliation/night";
 
-/** What the service calls each of them, and whether it can be told from every other cause by what there is. */
+/** What the service calls each of them, and whether it can be distinguished from every other cause by what there is. */
 const FOUND_AS: Readonly<Record<Discrepancy, { readonly kind: string; readonly isFirst: boolean }>> = {
   // A count too many that no record explains is either.
   "missing reservation": { kind: "missing-reservation", isFirst: true },

@@ -60,7 +60,7 @@ describe("while a snapshot is held", () => {
       [...values],
     );
     const nodes = rows.flatMap((row) => movingIn(row["QUERY PLAN"][0].Plan));
-    // Only a scan of the index alone tells how many; no other plan will do.
+    // Only a scan of the index alone counts them; no other plan will do.
     return nodes.map((node) => node["Heap Fetches"] ?? Number.POSITIVE_INFINITY);
   }
 

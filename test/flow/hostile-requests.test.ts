@@ -137,7 +137,7 @@ describe("headers that claim who the sender is or where the service stands", () 
   });
 });
 
-test("what is at fault around a form is told in OAuth's words, which its client reads", async () => {
+test("what is at fault around a form is answered in OAuth's words, which its client reads", async () => {
   const form = new URLSearchParams({ grant_type: "client_credentials" }).toString();
   const lines = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${form.length}`];
   for (const [line, description] of [

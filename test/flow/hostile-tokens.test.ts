@@ -281,7 +281,7 @@ describe("what a token opens", () => {
     }
   });
 
-  test("is told apart by its whole text: one that shares its beginning with a good one is forged", async () => {
+  test("is distinguished by its whole text: one that shares its beginning with a good one is forged", async () => {
     const digest = createHash("sha256").update(good).digest("base64");
     for (const token of [
       good.slice(0, -2),

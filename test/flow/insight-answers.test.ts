@@ -204,7 +204,7 @@ describe("amounts", () => {
 });
 
 describe("statuses", () => {
-  test("mean what the client code's mapping says when it is asked; what nobody mapped is told apart", async () => {
+  test("mean what the client code's mapping says when it is asked; what nobody mapped is distinguished", async () => {
     await hotelOf("LABELS", [{ status: "WALK IN" }, { status: "conf." }, { status: "CXL" }, {}]);
     const asked = { ...JULY, propertyCode: "LABELS" };
     const of = async () =>
@@ -319,7 +319,7 @@ describe("capacity", () => {
     );
   });
 
-  test("of a night is what inventory tells, whether or not anything is on the books; virtual room types have none", async () => {
+  test("of a night is what inventory reports, whether or not anything is on the books; virtual room types have none", async () => {
     assert.deepEqual(of(await insightItems(service, "on-the-books", asked)), [
       ["14", "-", 3, 12, 2, "0.2500", "25.00", 1],
       ["14", "-", 1, 12, 2, "0.0833", "8.25", 1],
@@ -346,7 +346,7 @@ describe("capacity", () => {
       );
   });
 
-  test("by anything else is not told", async () => {
+  test("by anything else is not reported", async () => {
     for (const item of await insightItems(service, "on-the-books", { ...asked, by: "channel" }))
       assert.deepEqual(
         [item["capacity"], item["occupancy"], item["revpar"], item["soldReported"]],

@@ -103,7 +103,7 @@ test("a property that nobody has named has nothing, and no night of it differs",
   }
 });
 
-test("a grouping that is not told, and any other parameter that is none, is refused with what it takes", async () => {
+test("a grouping that is not reported, and any other parameter that is none, is refused with what it takes", async () => {
   assert.match(parameterMessage(await ask("blocks", { by: "channel" })), /by takes one of: none, roomType/);
   assert.match(parameterMessage(await ask("blocks", { holding: "maybe" })), /holding takes one of: yes, no/);
   assert.match(
@@ -116,7 +116,7 @@ test("a grouping that is not told, and any other parameter that is none, is refu
   );
 });
 
-test("an instant by the clock of receipt has a watermark, and the settings version is told", async () => {
+test("an instant by the clock of receipt has a watermark, and the settings version is reported", async () => {
   const answer = (await ask("reconciliation", { clock: "receipt", asOf: new Date().toISOString() })).json();
   // On Citus the parts of an append appear one by one, so there is none.
   assert.equal(typeof answer["watermark"], "string");

@@ -45,7 +45,7 @@ before(async () => {
 });
 after(() => rm(checkout, { recursive: true }));
 
-/** Launches a command of the service; answers what it printed, and what was told beside. */
+/** Launches a command of the service; answers what it printed, and what was reported beside. */
 async function launch(command = "serve"): Promise<{ out: string; err: string }> {
   const child = spawn(process.execPath, [join(checkout, "bin", "launch.mjs"), "src/main.ts", command], {
     cwd: "/",
@@ -129,7 +129,7 @@ test("the service starts while its documentation is built", async () => {
   await taken("npm-calls");
 });
 
-test("a console that cannot be built is told of, and the service starts; what was built before stays", async () => {
+test("a console that cannot be built is reported, and the service starts; what was built before stays", async () => {
   await writeFile(join(console_, "build.ts"), "process.exit(3);");
   const { out, err } = await launch();
   assert.equal(out, "started serve\n");

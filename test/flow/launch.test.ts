@@ -13,7 +13,7 @@ const nodePackage = `node-${process.platform}-${process.arch}`;
 let checkout: string;
 const started: ChildProcess[] = [];
 
-/** Says where and as what it runs, then lives until it is told to stop or its launcher is gone. */
+/** Says where and as what it runs, then lives until it is asked to stop or its launcher is gone. */
 const ENTRY = `
   import fs from "node:fs";
   process.once("SIGTERM", () => process.exit(7));
@@ -204,7 +204,7 @@ test("SIGTERM is passed on, and a signal that ends the entry is how the launch e
   assert.equal(dying.signalCode, "SIGKILL");
 });
 
-test("a service that ended with an error is started again, and ends for good when it is told to", async () => {
+test("a service that ended with an error is started again, and ends for good when it is asked to", async () => {
   for (const how of ["crash", "kill"]) {
     const child = launch({ args: ["serve", join(checkout, how), how] });
     const first = await firstWords(child);

@@ -179,7 +179,7 @@ describe("several nodes on one database", () => {
 
   test("tell a consumer of the feed every change once, however often it is killed while they write", async () => {
     const directory = await temporaryDirectory("feed");
-    const kept = `${directory}/told.ndjson`;
+    const kept = `${directory}/received.ndjson`;
     const addresses = nodes.map(({ address }) => address);
     const balancer = new Balancer(addresses);
     await until(() => addresses.every((address) => balancer.isRouted(address)), 20_000);

@@ -19,7 +19,7 @@ const RESOURCES = ["inventories", "reservations", "groups"] as const;
 
 /** Data POSTs are answered ahead of the framework, which knows no route for them. */
 const registered = new Set<string>(DATA_ROUTES.map((path) => `POST ${path}`));
-/** Fastify tells of every instance before its first route: so no route that the service registers can be missed. */
+/** Fastify announces every instance before its first route: so no route that the service registers can be missed. */
 function listen(message: unknown): void {
   const { fastify } = message as { fastify: FastifyInstance };
   fastify.addHook("onRoute", ({ method, url, onRequest }) => {
@@ -67,7 +67,7 @@ describe("routes", () => {
   });
 });
 
-describe("what the service answers is what the document tells", () => {
+describe("what the service answers is what the document describes", () => {
   test("of pushes that are accepted, and of what is read back then", async () => {
     for (const [resource, record, key] of [
       [

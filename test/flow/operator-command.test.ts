@@ -53,7 +53,7 @@ test("operators are made by commands, with a password that is shown once or read
   assert.doesNotMatch((await bellhop(["list"])).out, /berta/);
 });
 
-test("a name that is taken or cannot be, a weak password and an unknown operator are told in one line", async () => {
+test("a name that is taken or cannot be, a weak password and an unknown operator are reported in one line", async () => {
   const admin = ["--role", "admin", "--grant", "*/*"];
   await bellhop(["create", "carla", ...admin]);
   const bad: [string[], string, RegExp][] = [

@@ -219,7 +219,7 @@ test("who enters something received long ago takes the segments away, and waits 
   assert.deepEqual([again.entries, again.progress], [again.rows, 1]);
 });
 
-test("a property that cannot be packed is told, and keeps no other from it", async () => {
+test("a property that cannot be packed is reported, and keeps no other from it", async () => {
   const random = SeededRandom.stream(SEED, 600);
   const [stuck, next] = [await addProperty(service, "STUCK"), await addProperty(service, "NEXT")];
   for (const place of [stuck, next]) await writeNights(service.pool, place, randomVersions(random, 20));

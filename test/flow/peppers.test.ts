@@ -45,7 +45,7 @@ describe("the pepper of clients' secrets", () => {
       [2, 0],
       [1, 2],
     ]);
-    // The first to be asked is the node that was not told.
+    // The first to be asked is the node that was not notified.
     const rotated = await rotateSecret(service.admin, used.clientId);
     assert.deepEqual(await pepperOf(used.clientId), [1, 2]);
     assert.equal(

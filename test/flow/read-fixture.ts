@@ -10,7 +10,7 @@ export interface Page {
   readonly nextCursor: string | null;
 }
 
-/** What one request is told to have become; `records` are those that are more than plainly applied. */
+/** The outcome that one request reports; `records` are those that are more than plainly applied. */
 export interface RequestStatus {
   readonly requestId: string;
   readonly status: string;
@@ -106,7 +106,7 @@ export async function resolveQuarantined(
   await log.close();
   await until(async () => {
     const { records } = await readRequest(service, requestId);
-    // What was applied without a word to be told of it is not among them.
+    // What was applied without a word to report is not among them.
     return !records.some((record) => record["index"] === index && record["outcome"] === "quarantined");
   }, 60_000);
 }

@@ -182,7 +182,7 @@ describe("cursors", () => {
         const name = `C${String(id).padStart(4, "0")}`;
         assert.equal(read.filter((found) => found === name).length, 1, `${name} ${order}`);
       }
-      // In the order of keys a record is told once even when it is modified.
+      // In the order of keys a record is reported once even when it is modified.
       if (order === "") assert.equal(new Set(read).size, read.length);
     }
   });

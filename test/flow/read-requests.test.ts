@@ -26,7 +26,7 @@ const FUTURE = "2999-01-01T00:00:00Z";
 const LENIENT = { headers: { prefer: "handling=lenient", "x-correlation-id": "corr-1" } };
 
 describe("one request", () => {
-  test("is accepted until every part of it is applied, and then tells what became of each record", async () => {
+  test("is accepted until every part of it is applied, and then reports what became of each record", async () => {
     await apply(service, "reservations", [
       reservation("k1", "2026-01-02T00:00:00Z"),
       reservation("k2", OLD, { status: "CONFIRMED" }),
@@ -172,7 +172,7 @@ describe("one request", () => {
     assert.equal((await service.get(`/api/public/v1/requests/${requestId.toUpperCase()}`)).status, 200);
   });
 
-  test("tells of thousands of records in pages, without parsing them all at once", async () => {
+  test("reports thousands of records in pages, without parsing them all at once", async () => {
     const requestId = await apply(
       service,
       "reservations",

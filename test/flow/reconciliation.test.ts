@@ -252,7 +252,7 @@ test("a night is reconciled as it stood at an instant, by either clock", async (
   assert.deepEqual(await of({ asOf: received, clock: "receipt" }), [1, 1, 1]);
 });
 
-test("blocks are told as the master says and as reservations pick them up, with what was given back", async () => {
+test("blocks are reported as the master says and as reservations pick them up, with what was given back", async () => {
   const { book, block, blocks } = hotel("GROUPS");
   const nights = (dlx: number, std: number) => [
     { occupancyDate: FIRST, roomTypeCode: "DLX", blocks: dlx, pickup: 2, originalBlocks: 10 },

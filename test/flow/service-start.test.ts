@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 
 const silentLog = createLogger({ level: "silent", pretty: false });
 
-/** Node tells here that a server listens, before anything else of the program hears of it. */
+/** Node reports here that a server listens, before anything else of the program hears of it. */
 const LISTENING = "tracing:net.server.listen:asyncEnd";
 
 async function ask(port: number): Promise<RawAnswer> {
@@ -55,7 +55,7 @@ async function listenAnywhere(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test("a port that is in use is told before a database is made", async () => {
+test("a port that is in use is reported before a database is made", async () => {
   const taken = createServer();
   const port = await listenAnywhere(taken);
   const dataDir = await temporaryDirectory("taken-port");

@@ -113,7 +113,7 @@ describe("signing keys", () => {
     assert.deepEqual(rows, [{ who: "service" }]);
   });
 
-  it("are replaced by a service that finds an old one, and by none that was told to leave it", async () => {
+  it("are replaced by a service that finds an old one, and by none that was asked to leave it", async () => {
     const states = async () =>
       (await listKeys(service.admin)).filter(({ state }) => state === "announced").length;
     await service.pool.query(

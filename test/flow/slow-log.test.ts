@@ -20,7 +20,7 @@ interface SlowLine {
   readonly waits?: Readonly<Record<string, number>>;
 }
 
-describe("what was slow is told with what it waited for", () => {
+describe("what was slow is reported with what it waited for", () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ slowRequestMs: SLOW_MS, slowQueryMs: SLOW_MS });
@@ -119,7 +119,7 @@ describe("what was slow is told with what it waited for", () => {
     assert.ok(line === undefined || ms - (waits?.["asked"] ?? 0) >= SLOW_MS, JSON.stringify(line));
   });
 
-  test("nothing of what was asked or answered is told, and both are counted", async () => {
+  test("nothing of what was asked or answered is reported, and both are counted", async () => {
     const lines = service.logLines().filter((line) => line.includes('"msg":"slow'));
     for (const line of lines) assert.doesNotMatch(line, /NOWHERE|ACME|LON01|DLX/);
     const { text } = await service.get("/metrics");

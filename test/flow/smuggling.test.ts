@@ -24,7 +24,7 @@ function head(lines: readonly string[], start = `POST ${PATH} HTTP/1.1`): string
   return `${[...usual, ...lines].join("\r\n")}\r\n\r\n`;
 }
 
-/** A request that can be told from every other by its answer, and leaves nothing behind. */
+/** A request that can be distinguished from every other by its answer, and leaves nothing behind. */
 const canary = () => `${head(["X-Correlation-Id: canary", "Content-Length: 1"])}[`;
 
 async function requestsInLog(): Promise<number> {

@@ -123,7 +123,7 @@ describe("what the installation is like as a whole", () => {
     await seen("bellhop_quarantine_held_records", (count) => count === 1);
   });
 
-  test("what is of the disk is told where it is ours", async () => {
+  test("what is of the disk is reported where it is ours", async () => {
     await seen("bellhop_disk_free_bytes", (bytes) => bytes > 0);
     await seen("bellhop_wal_files_bytes", (bytes) => bytes > 0);
     await seen("bellhop_log_bytes", (bytes) => bytes > 0);

@@ -65,7 +65,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
       return line === undefined ? undefined : (JSON.parse(line) as { traceId?: string }).traceId;
     }, WAIT_MS_MAX);
 
-  test("a batch is one trace from its POST to the webhook that tells of it: its caller's, on whatever node", async () => {
+  test("a batch is one trace from its POST to the webhook that reports it: its caller's, on whatever node", async () => {
     const registered = await accepting.send("POST", "/api/public/v1/webhooks", {
       body: { url: receiver.url, events: ["request.applied"] },
     });
@@ -108,7 +108,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
     assert.equal(request.parentSpanId, undefined);
   });
 
-  test("a caller that is not sampled is told nothing of, and nothing travels with its batch", async () => {
+  test("a caller that is not sampled is not reported, and nothing travels with its batch", async () => {
     const traceId = "1".repeat(32);
     const posted = await accepting.post("inventories", [inventoryRecord()], {
       headers: { traceparent: `00-${traceId}-${CALLER}-00` },
@@ -118,7 +118,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
       [requestIdOf(posted)],
     );
     assert.deepEqual(rows, [{ untraced: true }]);
-    // What comes after it is told of, so that it would have been.
+    // What comes after it is reported, so that it would have been.
     const later = await traceIdOf(requestIdOf(await accepting.post("inventories", [inventoryRecord()])));
     await collected((span) => span.traceId === later && span.kind === SERVER);
     assert.ok(!collector.spans.some((span) => span.traceId === traceId));
@@ -168,7 +168,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
       assert.deepEqual([authorization, tenant], ["Bearer secret-of-ours", "hotels"]);
   });
 
-  test("a collector that is gone costs no request and is told of once; what it missed is counted", async () => {
+  test("a collector that is gone costs no request and is reported once; what it missed is counted", async () => {
     collector.status = 400;
     const before = accepting.logLines().length;
     for (let count = 0; count < 3; count += 1)

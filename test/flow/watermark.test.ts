@@ -73,7 +73,7 @@ describe("the watermark of a property", () => {
       const { requestId } = await accepted;
       assert.ok(
         reported < receivedAt(requestId),
-        `${reported} was told before ${receivedAt(requestId)} appeared`,
+        `${reported} was reported before ${receivedAt(requestId)} appeared`,
       );
       await bench.outcomesOf(requestId);
       await until(async () => (await watermark()) > receivedAt(requestId), 10_000);
@@ -119,7 +119,7 @@ describe("the watermark of a property", () => {
       assert.ok(requestId > taken);
       assert.ok(
         receivedAt(requestId) > reported,
-        `${reported} was told before ${receivedAt(requestId)} appeared`,
+        `${reported} was reported before ${receivedAt(requestId)} appeared`,
       );
     } finally {
       await log.close();

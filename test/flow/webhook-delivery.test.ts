@@ -149,7 +149,7 @@ describe("a message", () => {
     const { waiting, dropped, droppedSince } = await stands(endpointId);
     assert.deepEqual([waiting, dropped], [10_000, 3]);
     assert.ok(droppedSince !== null);
-    // A message of changes is the only one, and what it tells is told by no other.
+    // A message of changes is the only one, and what it reports is reported by no other.
     await enqueueMessages(database.pool, [
       { messageId: randomUUID(), endpointId, event: "changes.available", cause: "", url: null, body: "{}" },
     ]);
@@ -222,7 +222,7 @@ describe("an endpoint", () => {
     await three.stop();
   });
 
-  test("that is told of changes is paused when all cursors are voided, which no node may be there for", async () => {
+  test("that is notified of changes is paused when all cursors are voided, which no node may be there for", async () => {
     const endpointId = await newEndpoint("/voided");
     await database.pool.query(
       "update bellhop.webhook_endpoint set events = '{changes.available}' where endpoint_id = $1",

@@ -79,7 +79,7 @@ describe("bellhop webhook", () => {
 });
 
 describe("a client's own endpoints", () => {
-  test("are for the scope webhooks, and nobody else's are seen, changed or told from none", async () => {
+  test("are for the scope webhooks, and nobody else's are seen, changed or distinguished from none", async () => {
     const reader = await service.newClient({ scopes: ["read"] });
     assert.equal((await service.send("GET", API, { as: reader })).status, 403);
     const [one, other] = [await service.newClient(), await service.newClient()];
@@ -229,7 +229,7 @@ describe("operators at the console", () => {
 });
 
 describe("request.applied", () => {
-  test("tells of each batch once, when all of its parts are applied, with the counts of their outcomes", async () => {
+  test("reports each batch once, when all of its parts are applied, with the counts of their outcomes", async () => {
     const as = await service.newClient();
     const { secret } = await create(as, addressOf("/applied"), "request.applied");
     const properties = Array.from({ length: 12 }, (_, number) => `APPLIED${number}`);
@@ -240,7 +240,7 @@ describe("request.applied", () => {
       sent.set(String(requestId), round);
     }
     await until(() => at("/applied").length >= 3, 60_000);
-    // One more, which is told after them: what would have come twice has come.
+    // One more, which is reported after them: what would have come twice has come.
     await service.post("groups", [groupRecord()], { as });
     await until(() => at("/applied").length >= 4, 60_000);
     const reported = at("/applied").map((message) => verified(secret, message).data);
@@ -297,7 +297,7 @@ describe("request.applied", () => {
 });
 
 describe("ReplyTo", () => {
-  test("is told of its request where the operator has listed the origin, and nowhere else", async () => {
+  test("is notified of its request where the operator has listed the origin, and nowhere else", async () => {
     const origin = `http://127.0.0.1:${receiver.port}`;
     const as = await service.newClient({ replyToOrigins: [origin] });
     const push = async (replyTo: string, groupCode: string) => {
@@ -347,7 +347,7 @@ describe("ReplyTo", () => {
       "update bellhop.webhook_message set next_try_at = clock_timestamp() where endpoint_id in (select endpoint_id from bellhop.webhook_endpoint where client_id = $1)",
       [as.clientId],
     );
-    // Another client's request, told after this one was due.
+    // Another client's request, reported after this one was due.
     const other = await service.newClient();
     await create(other, addressOf("/after-off"), "request.applied");
     await service.post("groups", [groupRecord({ groupCode: "AFTER" })], { as: other });
@@ -374,7 +374,7 @@ describe("changes.available", () => {
   const groups = (from: number, count: number, more: LooseRecord = {}) =>
     Array.from({ length: count }, (_, number) => groupRecord({ groupCode: `C${from + number}`, ...more }));
 
-  test("tells each change once, in order, in messages of 100 at most, whose cursors go on in the feed", async () => {
+  test("reports each change once, in order, in messages of 100 at most, whose cursors go on in the feed", async () => {
     const as = await service.newClient();
     await service.post("groups", groups(0, 3, { propertyCode: "EARLIER" }), { as });
     await until(
@@ -418,7 +418,7 @@ describe("changes.available", () => {
     assert.equal(next.text.trim().split("\n").length, 302);
   });
 
-  test("tells each change once and in order, also while several nodes believe that the endpoint is theirs", async () => {
+  test("reports each change once and in order, also while several nodes believe that the endpoint is theirs", async () => {
     const as = await service.newClient();
     const { secret } = await create(as, addressOf("/raced"), "changes.available");
     const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
@@ -439,7 +439,7 @@ describe("changes.available", () => {
     );
   });
 
-  test("tells only what its filters name and its client may read", async () => {
+  test("reports only what its filters name and its client may read", async () => {
     const as = await service.newClient({ grants: [{ clientCode: "ACME", propertyCode: "MINE" }] });
     const other = await service.newClient();
     const body = { url: addressOf("/filtered"), events: ["changes.available"], resource: "groups" };
@@ -458,7 +458,7 @@ describe("changes.available", () => {
     );
   });
 
-  test("goes on behind changes whose record is no longer kept, and tells none behind them twice", async () => {
+  test("goes on behind changes whose record is no longer kept, and reports none behind them twice", async () => {
     const as = await service.newClient();
     const { endpointId, secret } = await create(as, addressOf("/kept"), "changes.available");
     await service.send("POST", `${API}/${endpointId}/pause`, { as });

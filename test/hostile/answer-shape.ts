@@ -69,7 +69,7 @@ function errorFault(shot: Shot, answer: RawAnswer, text: string): string | undef
   if (text === "" && [401, 403].includes(answer.status)) return undefined;
   if (answer.status < 400)
     return shot.expect === "refused" ? `${answer.status}, although nothing was asked for` : undefined;
-  // Other methods at an OAuth endpoint: where the fault is found first decides whose words it is told in.
+  // Other methods at an OAuth endpoint: where the fault is found first decides whose words it is answered in.
   if (answer.headers.get("pragma") === "no-cache" && OAUTH_ERROR.test(text)) return undefined;
   try {
     errorObject({ status: answer.status, text }, answer.status);

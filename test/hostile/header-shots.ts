@@ -29,7 +29,7 @@ function batch(random: SeededRandom): string {
   return JSON.stringify([record]);
 }
 
-/** Tells itself by its answer: its body is refused after its headers were read, and nothing is stored. */
+/** Recognised by its answer: its body is refused after its headers were read, and nothing is stored. */
 function canaryOf(token: string, id: string): string {
   return `${head(token, `POST ${PUSH} HTTP/1.1`, [`X-Correlation-Id: ${id}`, "Content-Length: 1"])}[`;
 }

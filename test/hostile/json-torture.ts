@@ -84,7 +84,7 @@ class TortureRun implements TortureReport {
     this.#service = service;
   }
 
-  /** None of them is a batch of records: 400, told apart by whether it is JSON. */
+  /** None of them is a batch of records: 400, distinguished by whether it is JSON. */
   async asWholeBody(each: JsonCase): Promise<void> {
     const { status, exception } = await this.#post(each, each.bytes, "body");
     const malformed = exception === "bellhop.contract.MalformedJson";

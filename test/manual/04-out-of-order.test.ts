@@ -10,7 +10,7 @@ interface Inventory {
 
 /**
  * Page 4. Messages overtake each other. The record with the newest source time (createDateTime, lastModifiedDateTime) is
- * current, in whatever order they arrive; an older one that comes late is kept in the history and told as stale.
+ * current, in whatever order they arrive; an older one that comes late is kept in the history and reported as stale.
  */
 describe("04 out of order", () => {
   let service: TestService;

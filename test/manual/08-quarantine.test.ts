@@ -64,7 +64,7 @@ describe("08 quarantine", () => {
     assert.equal((await itemsOf(service, CURRENT)).length, 2);
   });
 
-  test("discarded, the record stays in the log and is told as discarded", async () => {
+  test("discarded, the record stays in the log and is reported as discarded", async () => {
     const { code } = await bellhop(service, "quarantine", "discard", requestId, "2");
     assert.equal(code, 0);
     const { counts } = await statusWith("discarded", 1);

@@ -52,7 +52,7 @@ export interface InsightQuestion {
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d{1,6}))?$/;
 
-/** Millionths of a plain decimal text; what is not told is nothing. Throws for more than six decimals. */
+/** Millionths of a plain decimal text; what is not reported is nothing. Throws for more than six decimals. */
 export function millionthsOf(text: string | null): bigint {
   if (text === null) return 0n;
   const [, sign, whole, fraction = ""] = DECIMAL.exec(text) ?? [];
@@ -119,7 +119,7 @@ export class Insight {
     const nights = new Map<number, Map<string | null, Books>>();
     for (const item of items) {
       const { rooms, adults, children, roomRevenue, grossRoomRevenue } = item;
-      // A night of which inventory alone tells is there, too, with nothing on the books and in no currency.
+      // A night of which inventory alone reports is there, too, with nothing on the books and in no currency.
       if (item.currency === null && rooms === 0 && roomRevenue === null) continue;
       if (item.currency !== "EUR") throw new Error(`Not in euros: ${JSON.stringify(item)}`);
       const day = dayOf(item.stayDate);

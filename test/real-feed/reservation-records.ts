@@ -90,7 +90,7 @@ function saidAt({ booking, part }: RealReservation, { changesLeft }: LifeStep): 
   };
 }
 
-/** The rates over runs of nights that cost the same. Where daily revenue is told, the rate is the listed one. */
+/** The rates over runs of nights that cost the same. Where daily revenue is reported, the rate is the listed one. */
 function ratesOf({ arrivalDay, nightly }: Said, hasDaily: boolean): object[] {
   const starts = nightly.flatMap((rate, night) =>
     night === 0 || rate !== nightly[night - 1] ? [night] : [],
@@ -126,7 +126,7 @@ function roomStayOf({ booking, part }: RealReservation, { event }: LifeStep, sai
   };
 }
 
-/** The record that tells a step of a reservation's life. */
+/** The record that states a step of a reservation's life. */
 function recordOf(reservation: RealReservation, step: LifeStep, bookedAtMs: number): FeedRecord {
   const { booking, part, reservationId } = reservation;
   const said = saidAt(reservation, step);
@@ -142,7 +142,7 @@ function recordOf(reservation: RealReservation, step: LifeStep, bookedAtMs: numb
     reservationId,
     status: STATUS_WORDS[booking.hotel][step.event],
     bookingDateTime: timestampOf(bookedAtMs),
-    // Rooms that are not told are one.
+    // Rooms that are not reported are one.
     ...(said.rooms === 1 && booking.row % 4 === 3 ? {} : { numberOfRooms: said.rooms }),
     ...(part === "whole" ? {} : { shareId: `S${booking.row}` }),
     cancellationDateTime: step.event === "cancelled" ? timestampOf(step.atMs) : null,

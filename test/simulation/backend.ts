@@ -161,7 +161,7 @@ export class Backend {
     });
   }
 
-  /** Ends at once, as a backend that is told to at a moment when it looks; a commit under way is not stopped. */
+  /** Ends at once, as a backend that is asked to at a moment when it looks; a commit under way is not stopped. */
   end(error = new DatabaseError("57P01", "terminating connection due to administrator command")): void {
     if (!this.isAlive) return;
     if (this.#isCommitting) {

@@ -29,7 +29,7 @@ export interface Batch {
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
   /** The request that it became, as the log has it. */
   storedAs: string | undefined;
-  /** The request that its client was told. */
+  /** The request that its client was answered. */
   answeredAs: string | undefined;
   /** How often it was sent again. */
   sent: number;

@@ -4,7 +4,7 @@ import type { SimulatedDatabase } from "./database.ts";
 import { type LogRow, type LogWriterRow, positionOf, type Transaction } from "./store.ts";
 
 /**
- * What must be true whatever happens, told of everything the moment it happens. It keeps its own count of what was stored
+ * What must be true whatever happens, called with everything the moment it happens. It keeps its own count of what was stored
  * and applied and believes no cursor. The first thing that is wrong is kept.
  */
 export class Checker {
@@ -34,7 +34,7 @@ export class Checker {
     for (const logWriter of transaction.retired) this.#checkRetirement(database, logWriter);
   }
 
-  /** A client was told that a batch is stored. */
+  /** A client was answered that a batch is stored. */
   answered(database: SimulatedDatabase, attempt: Attempt, requestId: string, isRepeated: boolean): void {
     const { batch } = attempt;
     const rows = database.store.rowsOfRequest.get(requestId);
@@ -61,11 +61,11 @@ export class Checker {
     batch.answeredAs = requestId;
   }
 
-  /** A client was told that another batch holds its key. */
+  /** A client was answered that another batch holds its key. */
   answeredHeld(database: SimulatedDatabase, batch: Batch): void {
     const held = database.store.keys.get(`client/${batch.idempotency?.key}`);
     if (held === undefined || held.fingerprint === batch.idempotency?.fingerprint)
-      this.fail(`batch ${batch.number} was told that another holds its key, which none does`);
+      this.fail(`batch ${batch.number} was answered that another holds its key, which none does`);
   }
 
   #checkAppend(database: SimulatedDatabase, backend: Backend, { rows }: Transaction): void {

@@ -76,7 +76,7 @@ export class Conditions {
     this.bulkShare = world.pick([0, 0.1, 0.6]);
   }
 
-  /** Nothing but what is told to fail does, and nothing takes long. */
+  /** Nothing fails but what is planted, and nothing takes long. */
   get isCalm(): boolean {
     const chances = [this.#slowChance, this.#refuseChance, this.#loseChance, this.#refuseRecordChance];
     return !this.#readsSlowly && [...chances, this.#refuseReadingChance].every((chance) => chance === 0);

@@ -128,7 +128,7 @@ export class Connection implements Peer {
     );
   }
 
-  /** The road has been closed for so long that the server gave up; nobody tells the client. */
+  /** The road has been closed for so long that the server gave up; nobody notifies the client. */
   serverGivesUp(): void {
     if (this.#backend === undefined || !this.#backend.isAlive) return;
     this.#isGivenUp = true;

@@ -10,7 +10,7 @@ import type { SimulatedDatabase } from "./database.ts";
 import { simulatedApplySessions, simulatedLogWriterSessions } from "./sessions.ts";
 import type { Road } from "./wire.ts";
 
-/** How long a node that was told to stop lets requests be answered, and takes in all (src/service/service.ts). */
+/** How long a node that was asked to stop lets requests be answered, and takes in all (src/service/service.ts). */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 const STOP_MS_MAX = 10_000;
 /** How long hints take from the thread that accepts to the one that applies. */
@@ -202,7 +202,7 @@ export class SimulatedNode {
   #hint(buckets: ReadonlySet<number>): void {
     this.database.scheduler.after(HINT_MS, () =>
       this.deliver(() => {
-        // As SharedHints has it: only the one that has a bucket is told.
+        // As SharedHints has it: only the one that has a bucket is notified.
         for (const [writer, owned] of this.#owned)
           this.#appliers[writer]?.wake([...buckets].filter((bucket) => owned.has(bucket)));
       }),

@@ -40,7 +40,7 @@ let takeoverMsMax = 0;
 let failed: Verdict | undefined;
 for (let seed = from; seed < from + seeds && failed === undefined; seed += 1) {
   const verdict = await runSeed(seed, { plants, isTraced: values.trace });
-  // Node tells of rejections that nobody handles once a turn of the loop is over.
+  // Node reports rejections that nobody handles once a turn of the loop is over.
   await new Promise((resolve) => setImmediate(resolve));
   done += 1;
   events += verdict.events;

@@ -19,7 +19,7 @@ async function firstFailure(
   for (let seed = from; seed < from + seeds; seed += 1) {
     const verdict = await runSeed(seed, { plants });
     if (verdict.failure !== undefined) return verdict;
-    // Node tells of promises that nobody handled once a turn of the loop is over; the runner takes that for a failure.
+    // Node reports promises that nobody handled once a turn of the loop is over; the runner takes that for a failure.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return undefined;

@@ -10,7 +10,7 @@ import { untilFound } from "./until.ts";
 
 type TestRecord = Readonly<Record<string, unknown>>;
 
-/** A reservation of one night; `content` is what tells one content from another. */
+/** A reservation of one night; `content` is what distinguishes one content from another. */
 export function reservation(
   id: string,
   sourceTime: string,

@@ -162,7 +162,7 @@ function entriesOf({ version, sourceTime, receivedAt, sign }: ModelChange) {
   }));
 }
 
-/** An amount of an exchange that nobody told. */
+/** An amount of an exchange that nobody reported. */
 const ABSENT = -(2n ** 63n);
 const tenThousandths = (amount: number | null, sign: number) =>
   amount === null ? ABSENT : BigInt(sign * amount) * 100n;
@@ -286,7 +286,7 @@ export function countingOf<Version extends Timed & { readonly key: string }>(
   });
 }
 
-/** What is on the books of one night, group and currency. Money in cents; null: nobody tells it. */
+/** What is on the books of one night, group and currency. Money in cents; null: nobody reports it. */
 export interface ModelCell {
   rooms: number;
   unmapped: number;

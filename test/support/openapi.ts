@@ -48,7 +48,7 @@ export function errorsOf(document: OpenApiDocument, schema: Schema, value: unkno
   return check.Check(value) ? [] : [...check.Errors(value)[1]];
 }
 
-/** Asserts that an answer is one that the document tells of this operation: status, headers, media type and body. */
+/** Asserts that an answer is one that the document describes for this operation: status, headers, media type and body. */
 export function assertDocumented(document: OpenApiDocument, method: string, path: string, seen: Seen): void {
   const at = `${method} ${path} ${seen.status}`;
   const operation = document.paths[path]?.[method.toLowerCase() as "get" | "post"] as Operation | undefined;

@@ -76,7 +76,7 @@ export class RoadWay {
     else for (const end of [this.#near, this.#far]) end.end();
   }
 
-  /** The next answer to something written breaks off after part of it (`share` of 1), and the way is cut; `then` is told. */
+  /** The next answer to something written breaks off after part of it (`share` of 1), and the way is cut; `then` is called. */
   cutInAnswer(share: number, then: () => void): void {
     this.#whenAnswered = (answer) => {
       this.#near.write(answer.subarray(0, Math.floor(answer.length * share)), () => this.#reset());
@@ -89,7 +89,7 @@ export class RoadWay {
     this.#whenAnswered = undefined;
   }
 
-  /** What a firewall does that has forgotten it: nothing comes through any more, and nobody is told. */
+  /** What a firewall does that has forgotten it: nothing comes through any more, and nobody is notified. */
   lose(): void {
     this.go({ toDatabase: true, fromDatabase: false, trickle: undefined });
     this.#isLost = true;
@@ -104,7 +104,7 @@ export class RoadWay {
     this.#far.destroy();
   }
 
-  /** One end is gone: the other is told once it has all that was said before, unless the way is lost. */
+  /** One end is gone: the other is notified once it has all that was said before, unless the way is lost. */
   #closed(other: Socket): void {
     if (this.#near.closed && this.#far.closed) this.#ended();
     else if (!this.#isLost) other.destroySoon();

@@ -11,7 +11,7 @@ export type ConfigOverrides = Partial<Omit<Config, "limits">> & {
   readonly limits?: Partial<Config["limits"]>;
 };
 
-/** An answer, its body read as bytes, so that a body of zero bytes can be told from an empty text. */
+/** An answer, its body read as bytes, so that a body of zero bytes can be distinguished from an empty text. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

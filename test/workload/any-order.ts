@@ -35,7 +35,7 @@ export interface OrderResult extends Comparison {
 const PROPERTIES = 24;
 const LOG_WRITERS = 3;
 const APPLIERS = 2;
-/** So many failures of appliers are told of one order. */
+/** So many failures of appliers are reported of one order. */
 const FAILURES_LISTED_MAX = 5;
 
 /**

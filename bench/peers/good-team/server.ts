@@ -1,6 +1,6 @@
 /**
  * What a good team writes: every record checked by a compiled schema, one upsert a batch, committed before the 202.
- * Takes PostgreSQL from the PG… variables of the environment and tells its parent the port.
+ * Takes PostgreSQL from the PG… variables of the environment and reports the port to its parent.
  */
 import cluster from "node:cluster";
 import { randomUUID } from "node:crypto";

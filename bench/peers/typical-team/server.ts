@@ -1,6 +1,6 @@
 /**
  * What a typical team writes: every record checked by zod, then written by an INSERT of its own, all in one transaction.
- * Takes PostgreSQL from the PG… variables of the environment and tells its parent the port.
+ * Takes PostgreSQL from the PG… variables of the environment and reports the port to its parent.
  */
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";

@@ -245,7 +245,7 @@ export interface FaultyRequest {
   failedAt: number | undefined;
 }
 
-/** Tells a batch that is always answered 500 from a service that answers 500 to everything. */
+/** Reports a batch that is always answered 500 from a service that answers 500 to everything. */
 export class FaultWatch {
   #acceptedAt = Number.NEGATIVE_INFINITY;
   #inARow = 0;

@@ -96,7 +96,7 @@ const GZIP = [0x1f, 0x8b] as const;
 const READ_BYTES = 262_144;
 
 /**
- * Reads the records of a file verbatim, one at a time: a JSON array or NDJSON, plain or gzip, told apart by the first bytes.
+ * Reads the records of a file verbatim, one at a time: a JSON array or NDJSON, plain or gzip, distinguished by the first bytes.
  * Throws `client.UnreadableInput` for any other input, or one that ends within a record.
  *
  * @example

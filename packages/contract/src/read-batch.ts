@@ -468,7 +468,7 @@ class BatchRun {
   }
 }
 
-// An escape of NUL or of any surrogate. Pairs and escaped backslashes match too; the close look tells them apart.
+// An escape of NUL or of any surrogate. Pairs and escaped backslashes match too; the close look distinguishes them.
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
 function isSuspicious(text: string, doubts: number): boolean {

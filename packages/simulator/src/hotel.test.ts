@@ -18,7 +18,7 @@ const NUMBERS = [1, 2];
 
 for (const number of NUMBERS) {
   const { propertyCode, overbooks } = hotelProfile(SEED, number, "DEMO");
-  describe(`${propertyCode}, told from its records alone`, () => {
+  describe(`${propertyCode}, read from its records alone`, () => {
     const hotel = new Hotel(number, {
       seed: SEED,
       clientCode: "DEMO",
@@ -62,7 +62,7 @@ for (const number of NUMBERS) {
       for (const [code, { groupBlocks }] of folded.groups) {
         for (const { occupancyDate, roomTypeCode, blocks, pickup } of groupBlocks) {
           const rebuilt = pickedUp.get(`${code} ${dayOf(occupancyDate)} ${roomTypeCode}`) ?? 0;
-          // Guests of before the first day are not told of.
+          // Guests of before the first day are not reported.
           const isReported = dayOf(occupancyDate) >= START;
           if (pickup > blocks || (isReported && pickup !== rebuilt))
             seen.blocks.push({ code, occupancyDate, roomTypeCode, blocks, pickup, rebuilt });

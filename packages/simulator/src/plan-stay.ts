@@ -39,7 +39,7 @@ export interface PlannedStay {
   readonly moves: boolean;
   /** Cancelled or not taken up in the end. */
   readonly fails: boolean;
-  /** Tells guests apart, and what they spend. */
+  /** Distinguishes guests, and sets what they spend. */
   readonly guest: number;
 }
 
@@ -281,7 +281,7 @@ interface ToChange {
   readonly changesLeft: number;
 }
 
-/** Invented: the data set tells how often a booking changed, not what. */
+/** Invented: the data set states how often a booking changed, not what. */
 function earlierVersion(random: SeededRandom, tables: StayTables, last: ToChange): EarlierVersion {
   const what = random.between(1, 20);
   const moreRate = { rateCents: last.rateCents + last.changesLeft * MORE_A_CHANGE_CENTS };

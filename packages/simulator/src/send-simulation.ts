@@ -163,7 +163,7 @@ interface SimulationSendOptions {
   /** Sends invalid records for the service to reject one by one. */
   readonly lenient: boolean;
   readonly signal?: AbortSignal;
-  /** Told after every day. */
+  /** Called after every day. */
   readonly onDay?: (sent: SentSimulation, day: PackedDay) => void;
 }
 

@@ -97,7 +97,7 @@ export interface CompactNights {
   readonly children: number;
   /** Days since 1970-01-01. */
   readonly firstNight: number;
-  /** Of each run, one after another without a gap: its nights, revenue and gross revenue. NaN: not told. */
+  /** Of each run, one after another without a gap: its nights, revenue and gross revenue. NaN: not reported. */
   readonly runs: readonly number[];
 }
 

@@ -93,7 +93,7 @@ export function textOfMoney(money: Money): string {
   return textOf(amountOf(money));
 }
 
-/** What entries are grouped by. Null: not told. */
+/** What entries are grouped by. Null: not reported. */
 export interface DimensionCodes {
   readonly status: string | null;
   readonly roomTypeCode: string | null;
@@ -120,7 +120,7 @@ export interface NightRun {
   /** Guests of all rooms. */
   readonly adults: number;
   readonly children: number;
-  /** For all rooms; null where the record tells neither revenue nor rate. */
+  /** For all rooms; null where the record reports neither revenue nor rate. */
   readonly roomRevenue: Money | null;
   readonly grossRoomRevenue: Money | null;
   /** One object for all runs of a stay. */
@@ -273,7 +273,7 @@ class SpanFacts implements ReservationFacts {
 /** The column by which the items of each list are counted. */
 const COUNTED_BY = [COLUMN.arrivalDate, COLUMNS.rateStay, COLUMN.occupancyDate] as const;
 
-/** Facts as their stored text tells them. */
+/** Facts as their stored text states them. */
 class TextFacts implements ReservationFacts {
   readonly #facts: readonly (string | null | undefined)[];
   readonly #lists: (readonly (string | null)[] | undefined)[] = new Array(PLACES.length);
@@ -325,7 +325,7 @@ class TextFacts implements ReservationFacts {
 
 /** The nights of one stay after another, each by its place from the arrival on. */
 class StayNights {
-  /** What the record tells of a night's revenue. */
+  /** What the record states of a night's revenue. */
   readonly #revenue: (Money | null)[] = new Array(STAY_NIGHTS_MAX).fill(null);
   /** The rate that a night has, by its place in the lists of rates; 0 is none. */
   readonly #rate = new Int32Array(STAY_NIGHTS_MAX);

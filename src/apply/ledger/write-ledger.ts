@@ -344,7 +344,7 @@ class Runs {
       const nights = to.runs[at] as number;
       const revenue = (to.runs[at + 1] as number) - (from.runs[at + 1] as number);
       const gross = (to.runs[at + 2] as number) - (from.runs[at + 2] as number);
-      // What is not told on either side is no difference.
+      // What is not reported on either side is no difference.
       if (counts !== NO_COUNTS || (revenue || 0) !== 0 || (gross || 0) !== 0) {
         this.add(to.dimension, night, nights, counts);
         this.addAmount(revenue);
@@ -415,7 +415,7 @@ function makeRows(delta: LedgerDelta, take: TakeRow): void {
   }
 }
 
-/** The amount whose halves stand from a place on; null where it is not told. */
+/** The amount whose halves stand from a place on; null where it is not reported. */
 function amountAt(halves: Int32Array, place: number): number | null {
   const [high, low] = [halves[place] as number, halves[place + 1] as number];
   return high === ABSENT_HIGH ? null : high * TWO_TO_32 + (low >>> 0);

@@ -278,7 +278,7 @@ function receivedLast(resource: ResourceLetter): string {
 const KEPT_NIGHTS = "t.compact_nights, null";
 
 /**
- * What tells the nights that another content replaces: the compact ones or, of groups, the facts (on Citus
+ * What states the nights that another content replaces: the compact ones or, of groups, the facts (on Citus
  * these are loaded later).
  */
 function nightsOfReplaced(resource: ResourceLetter): { readonly columns: string; readonly join: string } {

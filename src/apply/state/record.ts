@@ -51,7 +51,7 @@ export interface NewVersion {
   readonly version: Version;
   readonly outcome: VersionOutcome;
   readonly changeNumber: number | null;
-  /** Whether it replaced another version of its record; told of what has a change number. */
+  /** Whether it replaced another version of its record; present on what has a change number. */
   readonly isUpdate: boolean;
   readonly facts: FactsText | null;
 }
@@ -232,9 +232,9 @@ export interface QuarantinedRecord {
   readonly message: string;
 }
 
-/** Told of a record that was accepted and cannot be read any more. */
+/** The message for a record that was accepted and cannot be read any more. */
 export const UNREADABLE =
-  "The record could not be read again after it was accepted; an operator has been told.";
+  "The record could not be read again after it was accepted; an operator has been notified.";
 
 /** Why a record is quarantined. Stable codes, listed in docs/contract.md. */
 export type QuarantineCode = "time.future" | "data.unstorable" | "record.unreadable" | "state.incomplete";

@@ -165,7 +165,7 @@ async function ask(bellhop: BellhopClient, path: string, init?: RequestInit): Pr
   const text = await response.text();
   if (response.ok) return text;
   if (response.status !== 429) throw new Error(`${path} was answered ${response.status}: ${text}`);
-  await waitAsTold(response);
+  await waitRetryAfter(response);
   return await ask(bellhop, path, init);
 }
 
@@ -337,7 +337,7 @@ export interface ReferenceOptions {
   readonly clientSecret: string;
 }
 
-/** Runs the checklist and answers the report, once every record has its outcome. `told` is called before each step. */
+/** Runs the checklist and answers the report, once every record has its outcome. `onStep` is called before each step. */
 export async function runReference(
   options: ReferenceOptions,
   onStep: (step: string) => void,

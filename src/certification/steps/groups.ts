@@ -77,13 +77,13 @@ function findingOfGroupPickup(record: SeenRecord, picked: readonly Picked[]): Fi
   const behind = counted.find(({ pickup, booked }) => pickup < booked);
   const places = new Set(counted.flatMap(({ place, booked }) => (booked > 0 ? place : [])));
   if (behind === undefined && places.size > 0)
-    return [right(`${key} tells the pickup of ${places.size} blocks.`, ...requests)];
+    return [right(`${key} reports the pickup of ${places.size} blocks.`, ...requests)];
   if (!picked.every((one) => receivedAt > one.record.receivedAt))
     return [pending("A reservation names the group; the group has not been sent again with its pickup.")];
   const reason =
     behind === undefined
       ? `The reservations of ${key} are in no night and room type that it has blocks of.`
-      : `${key} was sent after its reservations and tells a pickup of ${behind.pickup} for ${behind.place}, where ${behind.booked} rooms are booked. Send the group again whenever a room is picked up.`;
+      : `${key} was sent after its reservations and reports a pickup of ${behind.pickup} for ${behind.place}, where ${behind.booked} rooms are booked. Send the group again whenever a room is picked up.`;
   return [wrong(reason, ...requests)];
 }
 

@@ -9,8 +9,8 @@ select coalesce(
 from pg_stat_activity as node
 where node.datname = current_database() and node.application_name = 'bellhop node'
   and not exists (
-    select from pg_locks as told
-    where told.locktype = 'advisory' and told.pid = node.pid and told.granted and told.objsubid = 2
-      and told.classid::bigint = $1::bigint and told.objid::bigint = $2::bigint
+    select from pg_locks as announced
+    where announced.locktype = 'advisory' and announced.pid = node.pid and announced.granted and announced.objsubid = 2
+      and announced.classid::bigint = $1::bigint and announced.objid::bigint = $2::bigint
   )
 order by 1

@@ -127,7 +127,7 @@ export class RequestIdStamp {
   }
 
   /**
-   * Tells what the database's clock read at some moment between two local readings (milliseconds of `now`).
+   * Reports what the database's clock read at some moment between two local readings (milliseconds of `now`).
    * The offset is moved only as far as these two bounds demand: a statement that waited for long says little, and half its
    * wait taken for the way back would put the clock into the future.
    */

@@ -124,7 +124,7 @@ export async function listPayloadKeys(on: Queryable): Promise<PayloadKeySummary[
   return (await on.query<PayloadKeySummary>(LIST)).rows;
 }
 
-/** How often a new key of another node is looked for; until then parts are encrypted with the previous key. */
+/** How often another node's new key is read; until then parts are encrypted with the previous key. */
 const RENEW_MS = 5_000;
 
 /**

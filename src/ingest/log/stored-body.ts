@@ -145,7 +145,7 @@ export interface RecordSlice {
 
 /**
  * The content hashes, by index in the batch, of records whose bytes are no longer those that were sent: each stands for what
- * was hashed then, so that a replay still tells equal contents from different ones.
+ * was hashed then, so that a replay still distinguishes equal contents from different ones.
  */
 export type HashOverrides = ReadonlyMap<number, string>;
 

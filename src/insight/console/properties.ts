@@ -115,7 +115,7 @@ interface PropertyFilter {
   readonly within: Scope;
 }
 
-/** The codes of the last property told of. */
+/** The codes of the last property listed. */
 export const PROPERTY_POSITION: PositionShape = [isKey, isKey];
 
 const CLIENT_CODES_MAX = 1_000;

@@ -4,7 +4,7 @@ select
   (entry.first_night + passed)::text as night, entry.key as "group", kind.status,
   kind.room_type_code as "roomType", coalesce(sum(entry.blocks), 0)::float8 as blocks,
   sum(entry.picked_up)::float8 as "pickedUp", sum(entry.original_blocks)::float8 as "originalBlocks",
-  -coalesce(sum(entry.blocks) filter (where entry.source_time >= cutoff.passed_at), 0)::float8 as "givenBackAfterCutoff"
+  -coalesce(sum(entry.blocks) filter (where entry.source_time >= cutoff.passed_at), 0)::float8 as "releasedAfterCutoff"
 from (
   select key, dimension, source_time, blocks, picked_up, original_blocks,
     greatest(first_night, $3::date) as first_night, least(first_night + nights, $4::date + 1) as end_night

@@ -1,6 +1,6 @@
 -- The groups and currencies of the property $2, numbered as `changes-of-books` does, with the dimensions that deduct (statuses $3) and those
 -- that nobody has mapped (neither $3 nor $4), eight bytes each in hexadecimal. $5: statuses of groups that deduct, $6: the default currency.
-with told as materialized (
+with reported as materialized (
   select
     dimension,
     {unit} as unit,
@@ -15,7 +15,7 @@ select
   row_number() over (order by unit, currency)::integer as cell, unit, currency,
   coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where deducts), 'hex'), '') as deducting,
   coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where not deducts and not is_off), 'hex'), '') as unmapped
-from told
+from reported
 where holds or not is_off
 group by unit, currency
 order by cell

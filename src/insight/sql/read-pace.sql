@@ -40,7 +40,7 @@ entered as materialized (
 ),
 step as (
   select share_id, night, days, lead(days) over (partition by share_id, night order by days desc) as next_days
-  from (select distinct share_id, night, days from entered) as told
+  from (select distinct share_id, night, days from entered) as reported
 ),
 sharer_night as (
   select step.share_id, step.night, step.days, step.next_days, sharer, cell, place, sum(rooms) as rooms
@@ -79,6 +79,6 @@ join (
       >= ($11::boolean, $12::text collate "C", $13::boolean, $14::text collate "C")
   order by cell
   limit $15
-) as told using (cell)
+) as reported using (cell)
 group by cell, unit, currency, days
 order by cell, days desc

@@ -92,7 +92,7 @@ select
   case when priced <> 0 then room_revenue::text end as room_revenue,
   case when gross_priced <> 0 then gross_room_revenue::text end as gross_room_revenue
 from stretch
-join (select distinct cell, unit, currency from kind) as told using (cell)
+join (select distinct cell, unit, currency from kind) as reported using (cell)
 cross join lateral generate_series(0, end_night - night - 1) as passed
 where end_night > night
   and (booked <> 0 or cancelled <> 0 or adults <> 0 or children <> 0 or room_revenue <> 0 or gross_room_revenue <> 0)

@@ -46,10 +46,10 @@ stretch as (
   from changed
   window passed as (partition by cell order by night)
 )
-select (stretch.night + passed)::text as night, told.room_type_code as room_type, told.group_block_code as block_group,
+select (stretch.night + passed)::text as night, reported.room_type_code as room_type, reported.group_block_code as block_group,
   stretch.rooms::float8 as rooms
 from stretch
-join (select distinct cell, room_type_code, group_block_code from kind) as told using (cell)
+join (select distinct cell, room_type_code, group_block_code from kind) as reported using (cell)
 cross join lateral generate_series(0, stretch.end_night - stretch.night - 1) as passed
 where stretch.rooms <> 0
 order by stretch.night + passed, cell

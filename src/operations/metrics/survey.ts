@@ -166,8 +166,8 @@ const SELDOM: readonly Look[] = [
 ];
 
 /**
- * What the installation is like as a whole. Every node tells the same of what the database knows, so they are not to be added
- * up over nodes; and what could not be seen is not told, so that nothing is taken for zero.
+ * What the installation is like as a whole. Every node reports the same of what the database knows, so they are not to be added
+ * up over nodes; and what could not be seen is not reported, so that nothing is taken for zero.
  */
 interface SurveyMetrics {
   readonly registry: Registry;

@@ -149,7 +149,7 @@ export async function withSession<Result>(
 const CLIENT_CHECK_SECONDS = 2;
 const INVALID_PARAMETER_VALUE = "22023";
 
-/** Tells the number of the server's process that serves a connected client: what pg's types leave out. */
+/** Reports the number of the server's process that serves a connected client: what pg's types leave out. */
 export function reportProcess(client: pg.ClientBase, onProcess: (processId: number) => void): void {
   const { processID } = client as unknown as { readonly processID: number | null };
   if (processID !== null) onProcess(processID);
@@ -284,7 +284,7 @@ function countWaits(pool: pg.Pool): void {
   };
 }
 
-/** Tells the log, and counts, which statements of a thread took `slowMs` or longer; 0: none does. */
+/** Logs, and counts, which statements of a thread took `slowMs` or longer; 0: none does. */
 export function logSlowStatements(slowMs: number, log: Logger, metrics: Metrics): StatementWatch {
   return {
     slowMs: slowMs === 0 ? Number.POSITIVE_INFINITY : slowMs,

@@ -23,7 +23,7 @@ export const ERRORS = {
     cause:
       "the body is not JSON in UTF-8, nested too deep, or has a record that is too large; the message says where",
     remedy: "fix the sender",
-    more: "The message tells the record and the byte of the (decompressed) body. Common causes: a body that was cut off, a comma behind the last item, a byte order mark, `NaN`, another character set than UTF-8, a field that stands twice.",
+    more: "The message states the record and the byte of the (decompressed) body. Common causes: a body that was cut off, a comma behind the last item, a byte order mark, `NaN`, another character set than UTF-8, a field that stands twice.",
   },
   "bellhop.contract.NotAnArray": {
     status: 400,

@@ -388,7 +388,7 @@ export abstract class PacedRequest extends IncomingMessage {
   #refuse(): boolean {
     this.#isRefused = true;
     this.#gathered = undefined;
-    passOver(this.socket);
+    discardInput(this.socket);
     refuseConnection({ code: CHUNKS_TOO_SMALL }, this.socket);
     return false;
   }
@@ -398,7 +398,7 @@ export abstract class PacedRequest extends IncomingMessage {
  * Makes the parser drop the rest of its current read: up to 10,000 one-byte chunks, each at a thirtieth of the cost of
  * delivering it. With an unknown version of Node's parser, they keep their full cost.
  */
-function passOver(socket: Socket): void {
+function discardInput(socket: Socket): void {
   const parser = (socket as { parser?: Record<string, unknown> | null }).parser ?? {};
   const handler = Object.entries(parser).find(
     ([, value]) => typeof value === "function" && value.name === "parserOnBody",

@@ -93,7 +93,7 @@ export class Channel<Theirs extends Calls> {
     }
   }
 
-  /** Tells the other side something that it does not answer. */
+  /** Sends the other side something that it does not answer. */
   send<Name extends keyof Theirs & string>(name: Name, argument: Argument<Theirs, Name>): void {
     this.#port.postMessage({ kind: "call", id: undefined, name, argument });
   }

@@ -43,7 +43,7 @@ function makersOf(registry: Registry) {
       new Histogram({ name: `bellhop_${name}`, help, buckets, labelNames, registers }),
     gauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
       new Gauge({ name: `bellhop_${name}`, help, labelNames, registers }),
-    /** Of which each thread tells what holds for all: the greatest counts, not the sum. */
+    /** Of which each thread reports what holds for all: the greatest counts, not the sum. */
     sharedGauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
       new Gauge({ name: `bellhop_${name}`, help, labelNames, registers, aggregator: "max" }),
   };

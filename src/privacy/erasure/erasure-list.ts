@@ -129,7 +129,7 @@ function lineOf(line: string, number: number): Record<string, unknown> {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed === "object" && parsed !== null) return { ...parsed };
   } catch {
-    // Told below.
+    // Listed below.
   }
   throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
 }

@@ -259,7 +259,7 @@ async function redactLog(
 /** What is taken out of a bucket. */
 interface BucketRun {
   readonly bucket: number;
-  /** Tells of any record whether it is a subject's. */
+  /** Whether a record is a subject's. */
   readonly subjects: RedactionList;
   /** The subjects that are known by their key, whether or not the log has anything of them. */
   readonly named: readonly RecordIdentity[];

@@ -195,7 +195,7 @@ async function rewriteMessage(client: pg.ClientBase, messageId: string, data: Me
 
 /**
  * Writes messages to webhooks anew, those that wait and those that were given up, when all that they are made of is redacted:
- * records by `rewrite`, of requests what the log has of them. What is delivered from now on tells nothing of what is gone: a
+ * records by `rewrite`, of requests what the log has of them. What is delivered from now on discloses nothing of what is gone: a
  * message that was made of what was read before is here already, or is not queued. Answers in how many something changed.
  */
 export async function rewriteMessages(client: pg.ClientBase, rewrite: RewriteRecord): Promise<number> {

@@ -24,7 +24,7 @@ class Written {
 
 type Node = Written | readonly Node[] | ReadonlyMap<string, Node>;
 
-/** JSON.parse tells a reviver the source of each scalar (ECMA-262, JSON.parse source text access). */
+/** JSON.parse gives a reviver the source of each scalar (ECMA-262, JSON.parse source text access). */
 type SourceReviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
 const parseWith = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
 

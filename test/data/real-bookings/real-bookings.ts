@@ -16,7 +16,7 @@ const MONTHS = [
   "December",
 ];
 
-/** One real booking as its row tells it (README.md beside this file says whose data it is). */
+/** One real booking as its row states it (README.md beside this file says whose data it is). */
 export interface RealBooking {
   /** Its row: 1 is the first below the header. */
   readonly row: number;

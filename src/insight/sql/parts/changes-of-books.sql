@@ -1,7 +1,7 @@
 -- The changes of the nights from $3 to $4 up to $5, by grouping and currency ($9 where none is named). $6: statuses that deduct, $7: that are
 -- known and do not, $8: of groups that deduct. A running sum of a cell's changes is what is there; nights are laid out only for
 -- shared rooms. Plan: bitmap scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
-told as materialized (
+reported as materialized (
   select
     dimension,
     {unit} as unit,
@@ -14,7 +14,7 @@ told as materialized (
 ),
 kind as materialized (
   select dimension, dense_rank() over (order by unit, currency) as cell, unit, currency, deducts, is_off, holds
-  from told
+  from reported
   where holds or not is_off
 ),
 cell as (

@@ -66,7 +66,7 @@ export class WorkersOfThread {
 
   /**
    * A session that had taken these was closed. The coordinator's backend may outlive it by as long as a worker hangs: it is
-   * still telling it that the statement is called off. Nobody uses what it holds, and in the middle of a transaction it has the row.
+   * still notifying it that the statement is called off. Nobody uses what it holds, and in the middle of a transaction it has the row.
    */
   leave(leases: Iterable<Lease>): void {
     for (const { bucket, epoch } of leases) this.#left.set(bucket, epoch);
@@ -204,7 +204,7 @@ async function withinLimit<Result>(client: pg.ClientBase, ask: () => Promise<Res
   const takeBack = () => client.query({ ...SHORT, text: "reset statement_timeout" });
   await client.query({ ...SHORT, text: `set statement_timeout = ${WORKERS_ANSWER_MS_MAX}` });
   const answer = await ask().catch(async (error) => {
-    // Of a session that is lost the first error tells more.
+    // Of a session that is lost the first error says more.
     await takeBack().catch(() => undefined);
     throw error;
   });

@@ -167,7 +167,7 @@ async function processesTitled(cluster: string, directory: string): Promise<numb
 }
 
 function clusterName(directory: string): string {
-  // At most 63 characters; the end of the path is what tells two apart.
+  // At most 63 characters; the end of the path distinguishes them.
   return `bellhop-${directory.replace(/[^A-Za-z0-9]+/g, "-").slice(-50)}`;
 }
 
@@ -251,7 +251,7 @@ const IMMEDIATE_STOP_MS_MAX = 1_500;
 
 /**
  * Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). One
- * that does not get there (a slow disk; told to stop as its recovery began, it was seen to hang) is ended without its
+ * that does not get there (a slow disk; asked to stop as its recovery began, it was seen to hang) is ended without its
  * checkpoint, then outright: nothing committed is lost either way.
  */
 export async function stopServer(dataDirectory: string): Promise<void> {

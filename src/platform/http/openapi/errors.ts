@@ -130,7 +130,7 @@ export const ERROR_ANSWERS = {
   },
   Forbidden: {
     description:
-      "The token is invalid or expired, or the client may not do this: its scope is missing, or a record or parameter names a clientCode and propertyCode it was not granted (then the whole batch is refused and nothing is stored). The body has zero bytes; `WWW-Authenticate` tells which.",
+      "The token is invalid or expired, or the client may not do this: its scope is missing, or a record or parameter names a clientCode and propertyCode it was not granted (then the whole batch is refused and nothing is stored). The body has zero bytes; `WWW-Authenticate` states which.",
     headers: ratedHeadersOf("WWW-Authenticate", "X-Correlation-Id", "Preference-Applied"),
   },
   InvalidBatch: ofBatch(
@@ -223,7 +223,7 @@ export const ERROR_ANSWERS = {
     "bellhop.backfill.Ahead",
   ),
   Internal: ofBatch(
-    "A fault of the service. The message never tells more; name the `X-Request-Id` when you ask.",
+    "A fault of the service. The message never says more; name the `X-Request-Id` when you ask.",
     "bellhop.http.Internal",
   ),
   Unavailable: ofBatchForLater(

@@ -136,7 +136,7 @@ function groupingOf(filters: URLSearchParams): Grouping | undefined {
 /** Keeps the weekday. */
 const YEAR_DAYS = 364;
 
-/** A page of rows; `isWhole` tells nights whose rows are all on it. */
+/** A page of rows; `isWhole` marks nights whose rows are all on it. */
 interface NightRows {
   readonly items: readonly OnTheBooksItem[];
   readonly isWhole: (night: string) => boolean;
