@@ -508,7 +508,7 @@ class DataPost {
   bearer: BearerResult = { kind: "absent" };
   /** The client, once its token, scope and rate allow the request. */
   principal: Principal | undefined;
-  /** How the client's rate stands, once it was asked: every answer from then on tells it. */
+  /** How the client's rate stands, once checked: every answer from then on reports it. */
   rate: { readonly of: Principal; readonly result: RateResult } | undefined;
   trace: MaybeTrace;
   /** Set once the headers are read; every later answer reports how they were applied, errors included. */
