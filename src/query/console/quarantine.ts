@@ -68,7 +68,7 @@ function itemOf(row: Row): QuarantineItem {
   };
 }
 
-/** Request and index of the last record form of. */
+/** Request and index of the last record listed. */
 const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 
 const BEGINNING: Position = [ID_LOWEST, -1];
