@@ -58,7 +58,7 @@ describe("the image", () => {
       "packages/console/node_modules/vite/x",
       "packages/console/dist/index.html",
       "src/config.test.ts",
-      "test/flow/apply.test.ts",
+      "test/apply/apply.test.ts",
       "deploy/compose/secrets/tls.pem",
       ".env",
     ])

@@ -9,15 +9,15 @@ const NO_RETENTION = "nothing is taken out there, and no term can be set (docs/r
 
 /**
  * Test files that do not run on Citus, and why; `npm test` says so. That what they are about is refused there, is tested in
- * test/flow/citus.test.ts.
+ * test/platform/citus.test.ts.
  */
 export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
-  "test/flow/backup.test.ts": NO_BACKUP,
-  "test/flow/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
-  "test/flow/move.test.ts": NO_BACKUP,
-  "test/flow/retention-command.test.ts": NO_RETENTION,
-  "test/flow/retention-versions.test.ts": NO_RETENTION,
-  "test/flow/retention.test.ts": NO_RETENTION,
+  "test/operations/backup.test.ts": NO_BACKUP,
+  "test/apply/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
+  "test/operations/move.test.ts": NO_BACKUP,
+  "test/retention/command.test.ts": NO_RETENTION,
+  "test/retention/versions.test.ts": NO_RETENTION,
+  "test/retention/retention.test.ts": NO_RETENTION,
 };
 
 interface Node {

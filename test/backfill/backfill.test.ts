@@ -1,0 +1,437 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { text } from "node:stream/consumers";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { replay } from "../../src/apply/replay.ts";
+import { addDays } from "../../src/insight/question.ts";
+import {
+  appliedOf,
+  asBackfill,
+  BACKFILLS,
+  close,
+  gapsOf,
+  open,
+  post,
+  progress,
+} from "../support/backfill-fixture.ts";
+import { logInAsNew } from "../support/console-session.ts";
+import { accept, apply, inventory, readRequest, reservation, untilApplied } from "../support/read-fixture.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const T1 = "2026-01-01T00:00:00Z";
+const T2 = "2026-01-02T00:00:00Z";
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function bellhop(...args: string[]) {
+  const child = spawn(process.execPath, [MAIN, "backfill", ...args], {
+    env: { ...process.env, DATABASE_URL: service.database.url },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await ended, out, err };
+}
+
+const days = (from: string, count: number) => Array.from({ length: count }, (_, day) => addDays(from, day));
+
+describe("a cold start of two years", () => {
+  const propertyCode = "COLD";
+  const FROM = "2024-07-01";
+  const TO = "2026-06-30";
+  const LOST = ["2025-02-28", "2025-12-30", "2025-12-31"];
+  const nights = days(FROM, 730).map((night) => inventory(night, T1, { propertyCode }));
+  const stays = Array.from({ length: 60 }, (_, n) => reservation(`R${n}`, T1, { propertyCode }));
+  let backfillId: string;
+  let headers: Record<string, string>;
+  let statement: string;
+
+  before(async () => {
+    backfillId = await open(service, propertyCode, [
+      { resource: "reservations", from: FROM, to: TO, expectedRecords: "62" },
+      { resource: "inventories", from: FROM, to: TO, expectedRecords: 730 },
+    ]);
+    headers = { "backfill-id": backfillId };
+  });
+
+  test("before anything was sent, everything is missing", async () => {
+    const { state, resources } = await progress(service, backfillId);
+    assert.equal(state, "open");
+    assert.deepEqual(
+      resources.map(({ resource, missingRecords, datesNamed, datesCovered }) => [
+        resource,
+        missingRecords,
+        datesNamed,
+        datesCovered,
+      ]),
+      [
+        ["inventories", 730, 730, 0],
+        ["reservations", 62, null, null],
+      ],
+    );
+    const gaps = await gapsOf(service, backfillId, 400);
+    assert.equal(gaps.length, 1 + 730 + 1);
+  });
+
+  test("each record counts once, however often and by whichever way it came", async () => {
+    const sent = nights.filter(({ occupancyDate }) => !LOST.includes(occupancyDate));
+    const key = { ...headers, "idempotency-key": "cold-1" };
+    // While it waits to be applied the next batch would be put off.
+    const first = await apply(service, "inventories", sent, { headers: key });
+    assert.equal(await accept(service, "inventories", sent, { headers: key }), first);
+    // The same again without a key, and some of it newer; a part of the reservations had come live before.
+    await accept(service, "inventories", sent.slice(0, 100), { headers });
+    await accept(service, "inventories", [inventory(FROM, T2, { propertyCode })], { headers });
+    await apply(service, "reservations", stays.slice(0, 20));
+    await accept(service, "reservations", stays.slice(10), { headers });
+    await accept(service, "reservations", stays.slice(0, 15), { headers });
+    const ofNights = await appliedOf(service, backfillId, "inventories");
+    assert.deepEqual([ofNights.batches, ofNights.counts["records"]], [3, 828]);
+    assert.deepEqual([ofNights.counts["applied"], ofNights.counts["unchanged"]], [727, 1]);
+    assert.equal(ofNights.counts["duplicate"], 100);
+    assert.deepEqual([ofNights.distinctRecords, ofNights.missingRecords], [727, 3]);
+    assert.deepEqual([ofNights.datesNamed, ofNights.datesCovered], [730, 727]);
+    const ofStays = await appliedOf(service, backfillId, "reservations");
+    assert.deepEqual([ofStays.counts["applied"], ofStays.counts["duplicate"]], [40, 25]);
+    assert.deepEqual([ofStays.distinctRecords, ofStays.missingRecords], [60, 2]);
+    assert.equal(
+      ((await readRequest(service, first)) as unknown as { backfillId: string }).backfillId,
+      backfillId,
+    );
+  });
+
+  test("what was rejected or is quarantined is a gap until a later record of its key is applied", async () => {
+    const lenient = { ...headers, prefer: "handling=lenient" };
+    const broken = { ...reservation("R60", T1, { propertyCode }), roomStays: "none" };
+    const future = reservation("R61", new Date(Date.now() + 3_600_000).toISOString(), { propertyCode });
+    const requestId = await accept(service, "reservations", [stays[0], broken, future], { headers: lenient });
+    await untilApplied(service, requestId);
+    const failed = async () =>
+      (await gapsOf(service, backfillId, 2)).filter(({ kind }) => kind === "record-failed");
+    assert.deepEqual(
+      (await failed()).map(({ index, key, outcome, code, mended }) => [index, key, outcome, code, mended]),
+      [
+        [1, "R60", "rejected", "type", false],
+        [2, "R61", "quarantined", "time.future", false],
+      ],
+    );
+    await accept(service, "reservations", [reservation("R60", T1, { propertyCode })], { headers });
+    await appliedOf(service, backfillId, "reservations");
+    assert.deepEqual(
+      (await failed()).map(({ key, mended }) => [key, mended]),
+      [
+        ["R60", true],
+        ["R61", false],
+      ],
+    );
+  });
+
+  test("the list of gaps is exact, page by page", async () => {
+    const byOne = await gapsOf(service, backfillId, 1);
+    assert.deepEqual(byOne, await gapsOf(service, backfillId, 1_000));
+    assert.deepEqual(byOne.slice(0, 5), [
+      { kind: "records-short", resource: "inventories", expected: 730, distinct: 727, missing: 3 },
+      ...LOST.map((date) => ({ kind: "date-missing", resource: "inventories", date })),
+      { kind: "records-short", resource: "reservations", expected: 62, distinct: 61, missing: 1 },
+    ]);
+    assert.equal(byOne.length, 7);
+  });
+
+  test("with gaps it is not closed, and the refusal names them", async () => {
+    const answer = await close(service, backfillId);
+    assert.equal(answer.status, 409, answer.text);
+    assert.equal(answer.json()["exception"], "bellhop.backfill.HasGaps");
+    const message = String(answer.json()["message"]);
+    assert.match(message, /inventories: 3 records fewer than expected, 3 dates without a record/);
+    assert.match(
+      message,
+      /reservations: 1 records fewer than expected, 1 records rejected, quarantined or discarded/,
+    );
+    assert.equal((await progress(service, backfillId)).state, "open");
+  });
+
+  test("closed in spite of them, the statement says so, and closing again answers the same", async () => {
+    const closed = asBackfill(await close(service, backfillId, { acceptGaps: true }));
+    assert.equal(closed.state, "closed");
+    statement = (await service.get(`${BACKFILLS}/${backfillId}/statement`)).text;
+    assert.equal(closed.statementHash, createHash("sha256").update(statement).digest("hex"));
+    assert.deepEqual(
+      closed.signatures.map(({ side, signedBy }) => [side, signedBy]),
+      [["partner", `client:${service.client.clientId}`]],
+    );
+    const said = JSON.parse(statement) as {
+      complete: boolean;
+      gapsAccepted: boolean;
+      resources: { missingDates: object[]; openRecords: number }[];
+    };
+    assert.deepEqual([said.complete, said.gapsAccepted], [false, true]);
+    assert.deepEqual(said.resources[0]?.missingDates, [
+      { from: "2025-02-28", to: "2025-02-28" },
+      { from: "2025-12-30", to: "2025-12-31" },
+    ]);
+    assert.equal(said.resources[1]?.openRecords, 1);
+    assert.deepEqual(asBackfill(await close(service, backfillId)), closed);
+  });
+
+  test("no more batches are taken, and what comes live changes nothing of what was said", async () => {
+    const late = await service.post("inventories", [nights[0]], { headers });
+    // A thread may know it as open for a second: then the batch is taken, and reported as late.
+    if (late.status !== 202)
+      assert.deepEqual([late.status, late.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
+    await until(
+      async () => (await service.post("inventories", [nights[0]], { headers })).status === 409,
+      60_000,
+    );
+    await apply(
+      service,
+      "inventories",
+      LOST.map((night) => inventory(night, T1, { propertyCode })),
+    );
+    await apply(service, "reservations", [reservation("R61", T1, { propertyCode })]);
+    const reported = await progress(service, backfillId);
+    assert.deepEqual(
+      [reported.resources[0]?.datesCovered, reported.resources[1]?.distinctRecords],
+      [727, 61],
+    );
+    assert.equal(reported.lateBatches >= (late.status === 202 ? 1 : 0), true);
+  });
+
+  test("after a replay the log still says the same, and the operator signs that and nothing else", async () => {
+    const { clientConfig, pool } = service.database;
+    await replay({ clientConfig, pool, swap: true });
+    const shown = await bellhop("show", backfillId, "--json");
+    assert.equal(shown.code, 0, shown.err);
+    const reported = JSON.parse(shown.out) as {
+      reproduced: boolean;
+      statement: object;
+      statementHash: string;
+    };
+    assert.equal(reported.reproduced, true);
+    assert.equal(JSON.stringify(reported.statement), statement);
+    const other = await bellhop("sign", backfillId, "--hash", "0".repeat(64));
+    assert.deepEqual([other.code, /has another hash/.test(other.err)], [1, true]);
+    const signed = await bellhop("sign", backfillId, "--hash", reported.statementHash, "--json");
+    assert.equal(signed.code, 0, signed.err);
+    const { signatures } = await progress(service, backfillId);
+    assert.deepEqual(
+      signatures.map(({ side }) => side),
+      ["partner", "operator"],
+    );
+    const { rows } = await service.pool.query(
+      "select what from bellhop.audit_entry where what like '%backfill' order by audit_id",
+    );
+    assert.deepEqual(
+      rows.map(({ what }) => what),
+      ["open-backfill", "close-backfill", "sign-backfill"],
+    );
+  });
+
+  test("a statement that somebody has changed is reported, and cannot be signed", async () => {
+    await service.pool.query("delete from bellhop.backfill_signature where side = 'operator'");
+    await service.pool.query(
+      "update bellhop.backfill set statement = replace(statement, '\"openRecords\":1', '\"openRecords\":0') where backfill_id = $1",
+      [backfillId],
+    );
+    const shown = await bellhop("show", backfillId);
+    assert.deepEqual([shown.code, /reproduced +NO/.test(shown.out)], [1, true]);
+    const { statementHash } = await progress(service, backfillId);
+    assert.match(
+      (await bellhop("sign", backfillId, "--hash", statementHash ?? "")).err,
+      /gives another statement/,
+    );
+  });
+});
+
+describe("a batch that does not belong where it says", () => {
+  const range = { from: "2026-01-01", to: "2026-01-31" };
+  const stay = (id: string, propertyCode: string) => reservation(id, T1, { propertyCode });
+
+  async function refused(body: object, headers: Record<string, string>, status: number, exception: string) {
+    const answer = await service.post("reservations", body, { headers });
+    assert.deepEqual(
+      [answer.status, answer.json()["exception"]],
+      [status, `bellhop.${exception}`],
+      answer.text,
+    );
+  }
+
+  test("is refused with the reason, and nothing of it is stored", async () => {
+    const stored = async () =>
+      Number((await service.pool.query("select count(*) as n from bellhop.accept_log")).rows[0].n);
+    const other = await service.newClient();
+    const [own, foreign, ofGroups] = [
+      await open(service, "PLACE", [{ resource: "reservations", ...range }]),
+      await open(service, "PLACE", [{ resource: "reservations", ...range }], { as: other }),
+      await open(service, "PLACE", [{ resource: "groups", ...range }]),
+    ];
+    const beforehand = await stored();
+    const one = [stay("P1", "PLACE")];
+    const unknown = "00000000-0000-4000-8000-000000000000";
+    await refused(one, { "backfill-id": unknown }, 422, "backfill.UnknownBackfill");
+    await refused(one, { "backfill-id": foreign }, 422, "backfill.UnknownBackfill");
+    await refused(one, { "backfill-id": ofGroups }, 422, "backfill.NotInManifest");
+    await refused(one, { "backfill-id": "mine" }, 422, "http.InvalidHeader");
+    const mixed = [stay("P1", "PLACE"), stay("P2", "ELSEWHERE")];
+    await refused(mixed, { "backfill-id": own }, 422, "backfill.NotInManifest");
+    assert.equal(await stored(), beforehand);
+    // Its case is no matter, and it is one of the things that an Idempotency-Key stands for.
+    const key = { "idempotency-key": "place-1" };
+    await apply(service, "reservations", one, { headers: { ...key, "backfill-id": own.toUpperCase() } });
+    await refused(one, key, 422, "accept.IdempotencyKeyReused");
+    await bellhop("abandon", own, "--why", "opened by mistake");
+    await until(
+      async () =>
+        (await service.post("reservations", one, { headers: { "backfill-id": own } })).status === 409,
+      60_000,
+    );
+    const answer = await post(service, `/${own}/close`);
+    assert.deepEqual([answer.status, answer.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
+  });
+
+  test("its client abandons what is open, once, and what it brought stays", async () => {
+    const own = await open(service, "GIVEN-UP", [{ resource: "reservations", ...range }]);
+    const requestId = await apply(service, "reservations", [stay("G1", "GIVEN-UP")], {
+      headers: { "backfill-id": own },
+    });
+    const odd = await post(service, `/${own}/abandon`, { why: "x".repeat(501) });
+    assert.deepEqual([odd.status, odd.json()["exception"]], [400, "bellhop.http.BadRequest"]);
+    const stranger = await service.newClient({});
+    assert.equal((await post(service, `/${own}/abandon`, undefined, { as: stranger })).status, 404);
+    const ended = asBackfill(await post(service, `/${own}/abandon`, { why: "the wrong property" }));
+    assert.equal(ended.state, "abandoned");
+    assert.deepEqual(asBackfill(await post(service, `/${own}/abandon`)), ended);
+    assert.equal((await readRequest(service, requestId)).status, "applied");
+    const { rows } = await service.pool.query(
+      "select who, detail ->> 'why' as why from bellhop.audit_entry where what = 'abandon-backfill' and detail ->> 'backfillId' = $1",
+      [own],
+    );
+    assert.deepEqual(rows, [{ who: `client:${service.client.clientId}`, why: "the wrong property" }]);
+    const closed = await open(service, "EMPTY", [{ resource: "groups", ...range }]);
+    assert.equal((await close(service, closed, { acceptGaps: true })).status, 200);
+    const refusal = await post(service, `/${closed}/abandon`);
+    assert.deepEqual([refusal.status, refusal.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
+  });
+
+  test("a manifest is checked as records are, with pointers into it", async () => {
+    const resource = { resource: "inventories", from: "2026-02-30", to: "2026-01-31", expectedRecords: 1.5 };
+    const bad = await post(service, "", { clientCode: "ACME", resources: [resource] });
+    assert.deepEqual([bad.status, bad.json()["exception"]], [400, "bellhop.backfill.InvalidManifest"]);
+    const violations = (answer: { json(): Record<string, unknown> }) =>
+      (answer.json()["violations"] as { pointer: string; code: string }[]).map(({ pointer, code }) => [
+        pointer,
+        code,
+      ]);
+    assert.deepEqual(violations(bad), [
+      ["/propertyCode", "required"],
+      ["/resources/0/from", "format.date"],
+      ["/resources/0/expectedRecords", "number.integer"],
+    ]);
+    const twice = { resource: "groups", from: "2016-01-01", to: "2026-12-31", expectedRecords: -1 };
+    const odd = await post(service, "", {
+      clientCode: "ACME",
+      propertyCode: "A\0",
+      resources: [twice, twice],
+    });
+    assert.deepEqual(
+      violations(odd).map(([pointer]) => pointer),
+      [
+        "/propertyCode",
+        "/resources/0/to",
+        "/resources/0/expectedRecords",
+        "/resources/1/resource",
+        "/resources/1/to",
+        "/resources/1/expectedRecords",
+      ],
+    );
+    assert.equal((await post(service, "", "{")).json()["exception"], "bellhop.backfill.InvalidManifest");
+  });
+
+  test("who may not send what it names may not open it, and nobody sees another's", async () => {
+    const reader = await service.newClient({ scopes: ["read"] });
+    const half = await service.newClient({ scopes: ["inventories:write"] });
+    const manifest = (propertyCode: string, resource: string) => ({
+      clientCode: "ACME",
+      propertyCode,
+      resources: [{ resource, ...range }],
+    });
+    for (const [as, body] of [
+      [reader, manifest("PLACE", "inventories")],
+      [half, manifest("PLACE", "groups")],
+      [service.client, { ...manifest("PLACE", "groups"), clientCode: "OTHER" }],
+    ] as const) {
+      const answer = await post(service, "", body, { as });
+      assert.deepEqual([answer.status, answer.bytes.length], [403, 0]);
+      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="insufficient_scope"');
+    }
+    const backfillId = await open(service, "PLACE", [{ resource: "inventories", ...range }], { as: half });
+    for (const path of ["", "/gaps", "/statement"]) {
+      const answer = await service.get(`${BACKFILLS}/${backfillId}${path}`, { as: reader });
+      assert.deepEqual([answer.status, answer.json()["exception"]], [404, "bellhop.backfill.NotFound"]);
+    }
+    assert.equal((await post(service, `/${backfillId}/close`)).status, 404);
+    const listed = await service.get(`${BACKFILLS}?state=open`, { as: half });
+    assert.deepEqual(
+      (listed.json()["items"] as { backfillId: string }[]).map((item) => item.backfillId),
+      [backfillId],
+    );
+    assert.equal((await service.get(BACKFILLS, { as: reader })).json()["nextCursor"], null);
+    const found = await bellhop("list", "--client", half.clientId, "--json");
+    assert.equal((JSON.parse(found.out) as { items: object[] }).items.length, 1);
+  });
+});
+
+test("a console's operator sees a backfill, signs what was closed complete, and abandons what is open", async () => {
+  const range = { resource: "inventories", from: "2026-01-01", to: "2026-01-02", expectedRecords: 2 };
+  const backfillId = await open(service, "DESK", [range]);
+  const nights = days("2026-01-01", 2).map((night) => inventory(night, T1, { propertyCode: "DESK" }));
+  await apply(service, "inventories", nights, { headers: { "backfill-id": backfillId } });
+  const desk = await logInAsNew(service, "anna");
+  const path = `backfills/${backfillId}`;
+  const early = await desk.post(`${path}/sign`, { hash: "0".repeat(64) });
+  assert.deepEqual([early.status, early.json()["exception"]], [409, "bellhop.console.Conflict"]);
+  const { statementHash } = asBackfill(await close(service, backfillId));
+  assert.deepEqual((await desk.read<{ items: object[] }>(`${path}/gaps`)).items, []);
+  const signed = await desk.change<{ reproduced: boolean; signatures: { signedBy: string }[] }>(
+    `${path}/sign`,
+    {
+      hash: statementHash,
+    },
+  );
+  assert.deepEqual([signed.reproduced, signed.signatures[1]?.signedBy], [true, "console:anna"]);
+  const other = await open(service, "DESK", [range]);
+  const abandoned = await desk.change<{ state: string }>(`backfills/${other}/abandon`, { why: "twice" });
+  assert.equal(abandoned.state, "abandoned");
+  const listed = await desk.read<{ items: { backfillId: string }[] }>("backfills?state=abandoned&limit=1");
+  assert.equal(listed.items[0]?.backfillId, other);
+  assert.equal((await desk.get("backfills/none")).status, 404);
+});
+
+test("a list of backfills goes on page by page, newest first", async () => {
+  const client = await service.newClient();
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n += 1)
+    ids.push(
+      await open(service, `PAGE${n}`, [{ resource: "groups", from: "2026-01-01", to: "2026-01-01" }], {
+        as: client,
+      }),
+    );
+  const listed: string[] = [];
+  let cursor = "";
+  do {
+    const page = (await service.get(`${BACKFILLS}?limit=1${cursor}`, { as: client })).json() as {
+      items: { backfillId: string }[];
+      nextCursor: string | null;
+    };
+    listed.push(...page.items.map(({ backfillId }) => backfillId));
+    cursor = page.nextCursor === null ? "" : `&cursor=${page.nextCursor}`;
+  } while (cursor !== "");
+  assert.deepEqual(listed, ids.reverse());
+});

@@ -1,0 +1,422 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { AuditItem, IntakeAnswer, Page, RequestAnswer, RequestItem } from "../../src/console/answers.ts";
+import { createOperator, removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
+import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
+import { consoleRoutes } from "../hostile/flood-routes.ts";
+import { asBackfill, post } from "../support/backfill-fixture.ts";
+import { type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/console-session.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
+import { apply, reservation } from "../support/read-fixture.ts";
+import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+const FUTURE = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+/, "");
+const PAST = "2026-01-01T00:00:00Z";
+
+/** A client code with one of everything that the console shows, and who may see it. */
+interface Tenant {
+  readonly code: string;
+  readonly client: TestClient;
+  readonly admin: ConsoleSession;
+  readonly operator: string;
+  readonly requestId: string;
+  readonly quarantinedId: string;
+  readonly endpointId: string;
+  readonly backfillId: string;
+}
+
+let service: TestService;
+let everything: ConsoleSession;
+const tenants: Tenant[] = [];
+let mixedId: string;
+
+async function makeTenant(code: string): Promise<Tenant> {
+  const grants = [{ clientCode: code, propertyCode: "*" }];
+  const client = await service.newClient({ name: `Partner of ${code}`, grants });
+  const of = (id: string, at = PAST) => ({ ...reservation(id, at), clientCode: code });
+  const sentBy = { as: client };
+  const requestId = await apply(service, "reservations", [of(`${code}-1`)], sentBy);
+  const quarantinedId = await apply(service, "reservations", [of(`${code}-2`, FUTURE)], sentBy);
+  const manifest = {
+    clientCode: code,
+    propertyCode: "LIS01",
+    resources: [{ resource: "reservations", from: "2026-01-01", to: "2026-01-31" }],
+  };
+  const { backfillId } = asBackfill(await post(service, "", manifest, sentBy));
+  const body = { url: `https://partner.invalid/${code}`, events: ["request.applied"] };
+  const webhook = await service.send("POST", "/api/public/v1/webhooks", { ...sentBy, body });
+  const endpointId = String(webhook.json()["endpointId"]);
+  const operator = `admin-${code.toLowerCase()}`;
+  const admin = await logInAsNew(service, operator, { role: "admin", grants: [`${code}/*`] });
+  return { code, client, admin, operator, requestId, quarantinedId, endpointId, backfillId };
+}
+
+before(async () => {
+  service = await startTestService();
+  everything = await logInAsNew(service, "all");
+  for (const code of ["FIRST", "SECOND"]) tenants.push(await makeTenant(code));
+  const both = await service.newClient({
+    name: "Sends for both",
+    grants: tenants.map(({ code }) => ({ clientCode: code, propertyCode: "*" })),
+  });
+  const records = [
+    { ...reservation("M-1", PAST), clientCode: "FIRST" },
+    { ...reservation("M-2", PAST), clientCode: "SECOND" },
+    { ...reservation("M-3", FUTURE), clientCode: "SECOND" },
+  ];
+  mixedId = await apply(service, "reservations", records, { as: both });
+});
+after(() => service.stop());
+
+/** What a route is asked about a tenant: the query of a question, or the form of a change. */
+type Ask = (tenant: Tenant) => { readonly query?: Record<string, string>; readonly form?: object };
+
+const property = ({ code }: Tenant) => ({ clientCode: code, propertyCode: "LIS01" });
+const nights = { from: "2026-07-01", to: "2026-07-31" };
+const insight: Ask = (tenant) => ({ query: { ...property(tenant), ...nights } });
+const nothing: Ask = () => ({});
+const form =
+  (of: (tenant: Tenant) => object): Ask =>
+  (tenant) => ({ form: of(tenant) });
+
+/** Questions whose answer is a list of what is within the scope; all others are about one thing, which is there or is not. */
+const LISTS: Readonly<Record<string, Ask>> = {
+  "GET intake": nothing,
+  "GET requests": nothing,
+  "GET properties": nothing,
+  "GET client-codes": nothing,
+  "GET quarantine": nothing,
+  "GET backfills": nothing,
+  "GET clients": nothing,
+  "GET webhooks": nothing,
+  "GET audit": nothing,
+  "GET operators": nothing,
+};
+
+const ONES: Readonly<Record<string, Ask>> = {
+  "GET requests/{requestId}": nothing,
+  "GET requests/{requestId}/records/{index}": nothing,
+  "GET calendar": insight,
+  "GET history": (tenant) => ({
+    query: { ...property(tenant), resource: "reservations", key: `${tenant.code}-1` },
+  }),
+  "GET quarantine/{requestId}/{index}": nothing,
+  "POST quarantine/{requestId}/{index}/release": nothing,
+  "POST quarantine/{requestId}/{index}/discard": form(() => ({ reason: "not ours" })),
+  "GET backfills/{backfillId}": nothing,
+  "GET backfills/{backfillId}/gaps": nothing,
+  "POST backfills/{backfillId}/sign": form(() => ({ hash: "0".repeat(64) })),
+  "POST backfills/{backfillId}/abandon": form(() => ({ why: "not ours" })),
+  "GET clients/{clientId}": nothing,
+  "POST clients/{clientId}/rotate": nothing,
+  "POST clients/{clientId}/update": form(() => ({ name: "Taken over" })),
+  "POST clients/{clientId}/end-secret": form(() => ({ slot: 1 })),
+  "POST clients/{clientId}/disable": form(({ client }) => ({ confirm: client.clientId })),
+  "GET settings": (tenant) => ({ query: property(tenant) }),
+  "GET statuses": ({ code }) => ({ query: { clientCode: code } }),
+  "POST settings/set": form((tenant) => ({ ...property(tenant), name: "currency", value: "EUR" })),
+  "POST settings/unset": form((tenant) => ({ ...property(tenant), name: "currency" })),
+  "POST statuses/set": form(({ code }) => ({
+    clientCode: code,
+    resource: "reservations",
+    status: "HELD",
+    deducts: true,
+  })),
+  "POST statuses/unset": form(({ code }) => ({
+    clientCode: code,
+    resource: "reservations",
+    status: "HELD",
+  })),
+  "GET webhooks/{endpointId}": nothing,
+  "POST webhooks": form(({ client }) => ({
+    clientId: client.clientId,
+    url: "https://elsewhere.invalid/",
+    events: ["request.applied"],
+  })),
+  "POST webhooks/{endpointId}/pause": nothing,
+  "POST webhooks/{endpointId}/resume": nothing,
+  "POST webhooks/{endpointId}/test": nothing,
+  "POST webhooks/{endpointId}/redrive": nothing,
+  "POST webhooks/{endpointId}/rotate": nothing,
+  "POST webhooks/{endpointId}/remove": nothing,
+  "POST operators/{name}/set": form(() => ({ role: "viewer" })),
+  "POST operators/{name}/password": nothing,
+  "POST operators/{name}/account": nothing,
+  "POST operators/{name}/reset-totp": nothing,
+  "POST operators/{name}/disable": nothing,
+  "POST operators/{name}/enable": nothing,
+  "POST operators/{name}/remove": nothing,
+  "GET insight/on-the-books": insight,
+  "GET insight/pickup": (tenant) => ({ query: { ...property(tenant), ...nights, since: PAST } }),
+  "GET insight/pace": (tenant) => ({ query: { ...property(tenant), ...nights, daysBefore: "30" } }),
+  "GET insight/blocks": insight,
+  "GET insight/reconciliation": insight,
+  "GET insight/reconciliation/night": (tenant) => ({
+    query: { ...property(tenant), stayDate: "2026-07-14" },
+  }),
+  "GET insight/feed-health": (tenant) => ({ query: property(tenant) }),
+};
+
+/** Routes that have nothing of a tenant until one is named: their own tests are below. */
+const OF_NOBODY = new Set([
+  "GET session",
+  "POST login",
+  "POST logout",
+  "POST password",
+  "POST totp/begin",
+  "POST totp/confirm",
+  "POST totp/disable",
+  "GET client-options",
+  "POST clients",
+  "POST operators",
+]);
+
+async function routes() {
+  return (await consoleRoutes()).map(({ method, path, permission }) => {
+    const short = path.replace("/console/api/", "");
+    return { name: `${method} ${short}`, method, path: short, permission };
+  });
+}
+
+/** Asks a route about what is of a tenant. */
+function askAbout(session: ConsoleSession, method: string, path: string, tenant: Tenant, ask: Ask = nothing) {
+  const requestId = path.startsWith("quarantine") ? tenant.quarantinedId : tenant.requestId;
+  const { clientId } = tenant.client;
+  const { endpointId, backfillId, operator: name } = tenant;
+  const ids: Readonly<Record<string, string>> = {
+    requestId,
+    index: "0",
+    clientId,
+    endpointId,
+    backfillId,
+    name,
+  };
+  const { query = {}, form: body = {} } = ask(tenant);
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "");
+  return method === "GET"
+    ? session.get(`${address}?${new URLSearchParams(query)}`)
+    : session.post(address, body);
+}
+
+const pair = () => tenants as [Tenant, Tenant];
+
+describe("roles", () => {
+  test("every route of the console declares a permission, and is in the tables of this test", async () => {
+    const all = await routes();
+    for (const { name, permission } of all) {
+      assert.ok(permission === "public" || permissionsOf("admin").includes(permission as Permission), name);
+      assert.ok(OF_NOBODY.has(name) || name in LISTS || name in ONES, `${name} is not tried below`);
+    }
+    const open = all.filter(({ permission }) => permission === "public").map(({ name }) => name);
+    assert.deepEqual(open, ["GET session", "POST login"]);
+    assert.equal(all.length, OF_NOBODY.size + Object.keys(LISTS).length + Object.keys(ONES).length);
+  });
+
+  test("a role is refused with 403 whatever it lacks, and nothing else", async () => {
+    const [tenant] = pair();
+    for (const role of ROLES) {
+      const session = await logInAsNew(service, `only-${role}`, { role, grants: ["NOBODY/*"] });
+      for (const { name, method, path, permission } of await routes()) {
+        if (permission === "public" || name === "POST logout") continue;
+        const answer = await askAbout(session, method, path, tenant, LISTS[name] ?? ONES[name]);
+        const allowed = isAllowed(role, permission as Permission);
+        assert.equal(answer.status === 403, !allowed, `${role}: ${name} ${answer.status} ${answer.text}`);
+        if (!allowed) assert.match(answer.text, /bellhop\.console\.NotAllowed/);
+      }
+    }
+  });
+
+  test("a change of role or grants is in effect with the next request, and a removed operator is out at once", async () => {
+    const admin = { pool: service.pool, who: "cli:test" };
+    const session = await logInAsNew(service, "changing", { role: "admin", grants: ["FIRST/*"] });
+    assert.equal((await session.get("audit")).status, 200);
+    await setOperatorRights(admin, "changing", { role: "viewer" satisfies Role });
+    assert.equal((await session.get("audit")).status, 403);
+    assert.equal(
+      (await session.get("calendar?clientCode=FIRST&propertyCode=LIS01&from=2026-07-01&to=2026-07-02"))
+        .status,
+      200,
+    );
+    await setOperatorRights(admin, "changing", { grants: ["SECOND/*"] });
+    assert.equal(
+      (await session.get("calendar?clientCode=FIRST&propertyCode=LIS01&from=2026-07-01&to=2026-07-02"))
+        .status,
+      404,
+    );
+    await removeOperator(admin, "changing");
+    assert.equal((await session.get("requests")).status, 401);
+  });
+});
+
+describe("operators", () => {
+  test("of two admins who disable each other at the same moment, one stays", async () => {
+    const names = ["duel-one", "duel-two"];
+    const sessions: ConsoleSession[] = [];
+    for (const name of names) sessions.push(await logInAsNew(service, name));
+    const locking = await service.pool.connect();
+    await locking.query("begin");
+    await locking.query("select from bellhop.operator where name = any ($1) for update", [names]);
+    const answers = sessions.map((session, at) => session.post(`operators/${names[1 - at]}/disable`));
+    await until(async () => (await waitingForLock(service.pool, "%bellhop.operator%")) === 2, 10_000);
+    await locking.query("rollback");
+    locking.release();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), [200, 403]);
+    const { rows } = await service.pool.query(
+      "select from bellhop.operator where name = any ($1) and disabled_at is null",
+      [names],
+    );
+    assert.equal(rows.length, 1);
+  });
+
+  test("a name that is used again does not inherit the audit entries of who had it before", async () => {
+    const [{ admin }] = pair();
+    const who = { pool: service.pool, who: "cli:test" };
+    await logInAsNew(service, "twice");
+    await removeOperator(who, "twice");
+    const seen = async () =>
+      (await admin.read<Page<AuditItem>>("audit?who=console:twice")).items.map(({ what }) => what);
+    await createOperator(who, "twice", PASSWORD, { role: "viewer", grants: ["FIRST/LIS01"] });
+    assert.deepEqual(await seen(), []);
+    await logIn(service, "twice");
+    assert.deepEqual(await seen(), ["log-in"]);
+  });
+});
+
+describe("two tenants", () => {
+  test("see nothing of each other in any list", async () => {
+    const [first, second] = pair();
+    for (const { name, method, path } of await routes()) {
+      if (!(name in LISTS)) continue;
+      for (const [one, other] of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        const { status, text } = await askAbout(one.admin, method, path, one, LISTS[name]);
+        assert.equal(status, 200, `${name} ${text}`);
+        if (name !== "GET intake" && name !== "GET operators") assert.match(text, RegExp(one.code), name);
+        const { code, requestId, quarantinedId, endpointId, backfillId, operator } = other;
+        const { clientId } = other.client;
+        for (const foreign of [code, requestId, quarantinedId, endpointId, backfillId, clientId, operator])
+          assert.ok(!text.includes(foreign), `${name}: ${foreign} in ${text}`);
+      }
+    }
+  });
+
+  test("get 404 for everything of the other, and change nothing of it; their own is there", async () => {
+    const [first, second] = pair();
+    const before = await service.pool.query("select max(audit_id) as last from bellhop.audit_entry");
+    for (const { name, method, path } of await routes()) {
+      if (!(name in ONES)) continue;
+      const foreign = await askAbout(first.admin, method, path, second, ONES[name]);
+      assert.equal(foreign.status, 404, `${name} ${foreign.text}`);
+    }
+    const { rows } = await service.pool.query(
+      "select who, what from bellhop.audit_entry where audit_id > $1",
+      [before.rows[0].last],
+    );
+    assert.deepEqual(rows, []);
+    for (const { name, method, path } of await routes()) {
+      if (!(name in ONES) || method !== "GET") continue;
+      const own = await askAbout(second.admin, method, path, second, ONES[name]);
+      assert.equal(own.status, 200, `${name} ${own.text}`);
+    }
+  });
+
+  test("of a batch for both, each sees its own records and their counts alone", async () => {
+    const [first, second] = pair();
+    const whole = await everything.read<RequestAnswer>(`requests/${mixedId}?records=all`);
+    assert.equal(whole.counts.records, 3);
+    for (const [{ admin, code }, keys, quarantined] of [
+      [first, ["M-1"], 0],
+      [second, ["M-2", "M-3"], 1],
+    ] as const) {
+      const seen = await admin.read<RequestAnswer>(`requests/${mixedId}?records=all`);
+      assert.deepEqual(
+        seen.records.map(({ key }) => key),
+        keys,
+      );
+      assert.equal(seen.counts.records, keys.length);
+      assert.equal(seen.counts.quarantined, quarantined);
+      const found = await admin.read<Page<RequestItem>>("requests?outcome=quarantined");
+      assert.equal(
+        found.items.some(({ requestId }) => requestId === mixedId),
+        quarantined > 0,
+        code,
+      );
+      const intake = await admin.read<IntakeAnswer>("intake");
+      assert.equal(intake.quarantined, 1 + quarantined);
+      const total = intake.minutes.reduce(
+        (sum, { resources }) => sum + (resources?.reservations.records ?? 0),
+        0,
+      );
+      assert.equal(total, 2 + keys.length);
+    }
+    assert.equal((await first.admin.get(`requests/${mixedId}/records/1`)).status, 404);
+    assert.equal((await second.admin.get(`requests/${mixedId}/records/1`)).status, 200);
+  });
+
+  test("no admin gives what the admin has not, nor changes themselves", async () => {
+    const [first, second] = pair();
+    const grants = [{ clientCode: second.code, propertyCode: "*" }];
+    const refused: [string, object][] = [
+      ["clients", { name: "Mine", scopes: ["read"], grants }],
+      ["clients", { name: "Nobody's yet", scopes: ["read"], grants: [] }],
+      [
+        "clients",
+        {
+          name: "Fast",
+          scopes: ["read"],
+          grants: [{ clientCode: "FIRST", propertyCode: "*" }],
+          requestRate: 1e6,
+        },
+      ],
+      [`clients/${first.client.clientId}/update`, { addGrants: grants }],
+      [`clients/${first.client.clientId}/update`, { requestBurst: 1_000_000 }],
+      ["operators", { name: "spy", role: "viewer", grants: ["SECOND/LIS01"] }],
+      ["operators", { name: "spy", role: "admin", grants: ["*/*"] }],
+      ["operators", { name: "spy", role: "root", grants: ["FIRST/*"] }],
+    ];
+    for (const [path, body] of refused) {
+      const answer = await first.admin.post(path, body);
+      assert.equal(answer.status, 422, `${path} ${answer.text}`);
+    }
+    for (const verb of ["set", "disable", "remove", "password"]) {
+      const answer = await first.admin.post(
+        `operators/${first.operator}/${verb}`,
+        verb === "set" ? { role: "viewer" } : {},
+      );
+      assert.equal(answer.status, 409, answer.text);
+    }
+    const made = await first.admin.post("operators", {
+      name: "desk",
+      role: "viewer",
+      grants: ["FIRST/LIS01"],
+    });
+    assert.equal(made.status, 200, made.text);
+    const wider = await first.admin.post("operators/desk/set", { grants: ["FIRST/LIS01", "SECOND/*"] });
+    assert.equal(wider.status, 422, wider.text);
+    assert.equal((await second.admin.post("operators/desk/remove")).status, 404);
+  });
+
+  test("an email address is one operator's, and another is refused so", async () => {
+    const [first] = pair();
+    const rights = { role: "viewer", grants: ["FIRST/*"] };
+    for (const name of ["mail-one", "mail-two"])
+      await first.admin.change("operators", { ...rights, name, email: `${name}@hotel.example` });
+    const taken = await first.admin.post("operators/mail-two/account", { email: "Mail-One@hotel.example" });
+    assert.equal(taken.status, 422, taken.text);
+    assert.match(taken.text, /Another operator has this account/);
+  });
+
+  test("the audit names the role of who did it, then", async () => {
+    const [first] = pair();
+    await first.admin.change("settings/set", { ...property(first), name: "currency", value: "EUR" });
+    const { items } = await first.admin.read<Page<AuditItem>>("audit?limit=1");
+    assert.deepEqual(
+      [items[0]?.who, items[0]?.role, items[0]?.what],
+      [`console:${first.operator}`, "admin", "set-setting"],
+    );
+  });
+});

@@ -1,0 +1,351 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type {
+  AuditItem,
+  CalendarAnswer,
+  ClientCodesAnswer,
+  IntakeAnswer,
+  Page,
+  PropertyItem,
+  QuarantineAnswer,
+  QuarantineItem,
+  RecordAnswer,
+  RequestAnswer,
+  RequestItem,
+  VersionItem,
+} from "../../src/console/answers.ts";
+import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
+import { apply, inventory, reservation } from "../support/read-fixture.ts";
+import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+let service: TestService;
+let session: ConsoleSession;
+let other: TestClient;
+before(async () => {
+  service = await startTestService();
+  other = await service.newClient({
+    name: "Second partner",
+    grants: [{ clientCode: "OTHER", propertyCode: "*" }],
+  });
+  session = await logInAsNew(service, "anna");
+});
+after(() => service.stop());
+
+const ids = (page: Page<RequestItem>) => page.items.map(({ requestId }) => requestId);
+const list = (query: string) => session.read<Page<RequestItem>>(`requests?${query}`);
+const FUTURE = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+/, "");
+const LISBON = "clientCode=ACME&propertyCode=LIS01";
+
+describe("requests", () => {
+  test("of every client are found by property, client, resource, outcome, time and the beginning of their id", async () => {
+    const good = await apply(service, "reservations", [reservation("q1", "2026-01-01T00:00:00Z")]);
+    const quarantined = await apply(service, "reservations", [
+      reservation("q2", "2026-01-01T00:00:00Z"),
+      reservation("q3", FUTURE),
+    ]);
+    const foreign = await apply(
+      service,
+      "inventories",
+      [{ ...inventory("2026-07-01", "2026-01-01T00:00:00Z"), clientCode: "OTHER", propertyCode: "MAD01" }],
+      { as: other },
+    );
+    assert.deepEqual(ids(await list("")), [foreign, quarantined, good]);
+    assert.deepEqual(ids(await list(`clientId=${other.clientId}`)), [foreign]);
+    assert.deepEqual(ids(await list(LISBON)), [quarantined, good]);
+    assert.deepEqual(ids(await list("clientCode=OTHER&propertyCode=MAD01")), [foreign]);
+    assert.deepEqual(ids(await list("resource=inventories")), [foreign]);
+    assert.deepEqual(ids(await list("outcome=failed")), [quarantined]);
+    assert.deepEqual(ids(await list("outcome=quarantined")), [quarantined]);
+    assert.deepEqual(ids(await list("outcome=pending")), []);
+    assert.deepEqual(ids(await list(`id=${quarantined}`)), [quarantined]);
+    assert.deepEqual(ids(await list(`id=${quarantined.slice(0, 20).toUpperCase()}`)), [quarantined]);
+    assert.deepEqual(ids(await list("id=0123")), []);
+    const [first] = (await list(`id=${quarantined}`)).items;
+    assert.equal(first?.clientId, service.client.clientId);
+    assert.equal(first?.clientName, "Partner");
+    assert.deepEqual(ids(await list(`from=${first?.receivedAt}&to=${first?.receivedAt}`)), [quarantined]);
+    const page = await list("limit=2");
+    assert.deepEqual(ids(page), [foreign, quarantined]);
+    assert.deepEqual(ids(await list(`limit=2&cursor=${page.nextCursor}`)), [good]);
+  });
+
+  test("are refused a filter that is not known, or half a property", async () => {
+    for (const query of [
+      "status=x",
+      "clientCode=ACME",
+      "outcome=bad",
+      "id=zzzz",
+      "id=abc",
+      "limit=0",
+      "from=now",
+    ])
+      assert.equal((await session.get(`requests?${query}`)).status, 400, query);
+    const cursor = (await list("limit=1")).nextCursor;
+    assert.equal((await session.get(`requests?limit=1&resource=groups&cursor=${cursor}`)).status, 400);
+  });
+
+  test("are reported record by record: what became of each, why, and what was sent", async () => {
+    const body = [
+      reservation("r1", "2026-01-01T00:00:00Z", { status: "NOBODY KNOWS" }),
+      { clientCode: "ACME", propertyCode: "LIS01", reservationId: 7 },
+      reservation("r2", FUTURE),
+      reservation("r3", "2026-01-01T00:00:00Z"),
+    ];
+    const requestId = await apply(service, "reservations", body, { headers: { prefer: "handling=lenient" } });
+    const notable = await session.read<RequestAnswer>(`requests/${requestId}`);
+    assert.deepEqual(
+      notable.records.map(({ index, outcome }) => [index, outcome]),
+      [
+        [0, "applied"],
+        [1, "rejected"],
+        [2, "quarantined"],
+      ],
+    );
+    assert.equal(notable.records[0]?.warnings[0]?.pointer, "/0/status");
+    assert.ok((notable.records[1]?.violations?.length ?? 0) > 0);
+    const all = await session.read<RequestAnswer>(`requests/${requestId}?records=all&limit=3`);
+    assert.deepEqual(
+      all.records.map(({ index }) => index),
+      [0, 1, 2],
+    );
+    const rest = await session.read<RequestAnswer>(
+      `requests/${requestId}?records=all&limit=3&cursor=${all.nextCursor}`,
+    );
+    assert.deepEqual(
+      rest.records.map(({ index, outcome, key }) => [index, outcome, key]),
+      [[3, "applied", "r3"]],
+    );
+    const quarantined = await session.read<RequestAnswer>(`requests/${requestId}?outcome=quarantined`);
+    assert.deepEqual(
+      quarantined.records.map(({ index }) => index),
+      [2],
+    );
+    const one = await session.read<RecordAnswer>(`requests/${requestId}/records/1`);
+    assert.equal(one.record.outcome, "rejected");
+    assert.equal(one.payload.text, JSON.stringify(body[1]));
+    assert.equal(one.payload.truncated, false);
+    for (const path of [
+      `requests/${requestId}/records/4`,
+      `requests/${requestId}/records/x`,
+      "requests/none",
+    ])
+      assert.equal((await session.get(path)).status, 404, path);
+  });
+});
+
+test("the intake counts batches and records by minute, says what waits, and shows the newest batches", async () => {
+  const before = await session.read<IntakeAnswer>("intake");
+  const batches = (intake: IntakeAnswer) =>
+    intake.minutes.reduce((sum, { resources }) => sum + (resources?.groups.batches ?? 0), 0);
+  const records = (intake: IntakeAnswer) =>
+    intake.minutes.reduce((sum, { resources }) => sum + (resources?.groups.records ?? 0), 0);
+  const group = (property: string) => ({
+    clientCode: "ACME",
+    propertyCode: property,
+    lastModifiedDateTime: "2026-01-01T00:00:00Z",
+    groupCode: "g",
+    groupStatusCode: "DEFINITE",
+    startDate: "2026-09-10",
+    endDate: "2026-09-12",
+    groupBlocks: [{ occupancyDate: "2026-09-10", roomTypeCode: "DLX", blocks: 20 }],
+  });
+  const properties = ["P1", "P2", "P3", "P4", "P5"];
+  const requestId = await apply(service, "groups", properties.map(group));
+  const intake = await session.read<IntakeAnswer>("intake");
+  assert.equal(intake.minutes.length, 60);
+  assert.equal(batches(intake) - batches(before), 1);
+  assert.equal(records(intake) - records(before), properties.length);
+  assert.equal(intake.lastBatches[0]?.requestId, requestId);
+  assert.equal(intake.lag.oldestReceivedAt, null);
+  assert.equal(intake.lag.seconds, 0);
+  assert.ok(intake.quarantined >= 1);
+  await until(async () => {
+    const later = await session.read<IntakeAnswer>("intake");
+    return later.minutes.every(({ resources }) => resources !== null);
+  }, 10_000);
+});
+
+test("what is accepted and not applied is the lag", async () => {
+  const idle = await startTestService({ roles: ["accept", "read"] });
+  try {
+    const operator = await logInAsNew(idle, "anna");
+    const answer = await idle.post("inventories", [inventory("2026-07-01", "2026-01-01T00:00:00Z")]);
+    assert.equal(answer.status, 202, answer.text);
+    const { lag, lastBatches } = await operator.read<IntakeAnswer>("intake");
+    assert.equal(lag.waiting, 1);
+    assert.equal(lag.oldestReceivedAt, lastBatches[0]?.receivedAt);
+    assert.ok(lag.seconds >= 0);
+    assert.equal(lastBatches[0]?.status, "accepted");
+    const all = await operator.read<RequestAnswer>(`requests/${lastBatches[0]?.requestId}?records=all`);
+    assert.equal(all.records[0]?.outcome, "pending");
+  } finally {
+    await idle.stop();
+  }
+});
+
+test("a reservation's history reports what each version changed, also the first of a page", async () => {
+  const id = "history-1";
+  const send = (modified: string, more: object) =>
+    apply(service, "reservations", [reservation(id, modified, { ...more })]);
+  await send("2026-01-01T00:00:00Z", { status: "CONFIRMED" });
+  await send("2026-01-03T00:00:00Z", { status: "CANCELLED", channel: "WEB" });
+  await send("2026-01-02T00:00:00Z", { status: "CONFIRMED", channel: "WEB" });
+  const path = `history?resource=reservations&${LISBON}&key=${id}`;
+  const whole = await session.read<Page<VersionItem>>(path);
+  assert.deepEqual(
+    whole.items.map(({ status, outcome, late, changes }) => ({
+      status,
+      outcome,
+      late,
+      changes: changes.filter(({ pointer }) => pointer !== "/lastModifiedDateTime"),
+    })),
+    [
+      { status: "CONFIRMED", outcome: "applied", late: false, changes: [] },
+      {
+        status: "CONFIRMED",
+        outcome: "stale",
+        late: true,
+        changes: [{ pointer: "/channel", before: null, after: '"WEB"' }],
+      },
+      {
+        status: "CANCELLED",
+        outcome: "applied",
+        late: false,
+        changes: [{ pointer: "/status", before: '"CONFIRMED"', after: '"CANCELLED"' }],
+      },
+    ],
+  );
+  const first = await session.read<Page<VersionItem>>(`${path}&limit=2`);
+  const second = await session.read<Page<VersionItem>>(`${path}&limit=2&cursor=${first.nextCursor}`);
+  assert.deepEqual([...first.items, ...second.items], whole.items);
+  assert.equal(JSON.parse(whole.items[1]?.payload.text ?? "").channel, "WEB");
+  const none = await session.read<Page<VersionItem>>(`history?resource=groups&${LISBON}&key=${id}`);
+  assert.deepEqual(none.items, []);
+});
+
+test("properties are listed by codes and found by how either begins; a calendar shows the nights that are missing", async () => {
+  await apply(service, "inventories", [
+    inventory("2026-08-01", "2026-01-01T00:00:00Z"),
+    inventory("2026-08-03", "2026-01-01T00:00:00.5Z"),
+  ]);
+  const all = await session.read<Page<PropertyItem>>("properties");
+  const codes = all.items.map(({ clientCode, propertyCode }) => `${clientCode}/${propertyCode}`);
+  assert.deepEqual(codes, [...codes].sort());
+  assert.ok(codes.includes("ACME/LIS01") && codes.includes("OTHER/MAD01"));
+  const found = await session.read<Page<PropertyItem>>("properties?search=lis");
+  assert.deepEqual(
+    found.items.map(({ propertyCode }) => propertyCode),
+    ["LIS01"],
+  );
+  assert.ok((found.items[0]?.quarantined ?? 0) >= 1);
+  const first = await session.read<Page<PropertyItem>>("properties?limit=1");
+  const next = await session.read<Page<PropertyItem>>(`properties?limit=1&cursor=${first.nextCursor}`);
+  assert.deepEqual([...first.items, ...next.items], all.items.slice(0, 2));
+  const { items } = await session.read<ClientCodesAnswer>("client-codes");
+  assert.deepEqual(items.at(-1), { clientCode: "OTHER", properties: 1 });
+
+  const calendar = await session.read<CalendarAnswer>(`calendar?${LISBON}&from=2026-07-31&to=2026-08-04`);
+  assert.deepEqual(
+    calendar.nights.map(({ date, inventory: night }) => [date, night]),
+    [
+      ["2026-07-31", "outside"],
+      ["2026-08-01", "reported"],
+      ["2026-08-02", "missing"],
+      ["2026-08-03", "reported"],
+      ["2026-08-04", "outside"],
+    ],
+  );
+  assert.equal(calendar.nights[3]?.sourceTime, "2026-01-01T00:00:00.500000Z");
+  assert.deepEqual([calendar.firstNight, calendar.lastNight], ["2026-08-01", "2026-08-03"]);
+  const unknown = await session.read<CalendarAnswer>(
+    "calendar?clientCode=NO&propertyCode=NO&from=2026-07-31&to=2026-07-31",
+  );
+  assert.deepEqual(unknown.nights.length, 1);
+  for (const range of ["from=2026-08-02&to=2026-08-01", "from=2020-01-01&to=2026-01-01", "from=2026-08-01"])
+    assert.equal((await session.get(`calendar?${LISBON}&${range}`)).status, 400, range);
+});
+
+test("properties show when each feed came last, and which is silent by the property's cadence", async () => {
+  const lisbon = async () => {
+    const { items } = await session.read<Page<PropertyItem>>("properties?search=lis");
+    return items[0]?.feeds ?? [];
+  };
+  const stateOf = async (resource: string) =>
+    (await lisbon()).find((feed) => feed.resource === resource)?.state;
+  const requestId = await apply(service, "inventories", [inventory("2026-08-01", "2026-01-02T00:00:00Z")]);
+  const { receivedAt } = await session.read<RequestAnswer>(`requests/${requestId}`);
+  assert.deepEqual(
+    (await lisbon()).map(({ resource, state, cadenceHours }) => [resource, state, cadenceHours]),
+    [
+      ["inventories", "ok", 24],
+      ["reservations", "ok", 24],
+      ["groups", "never", null],
+    ],
+  );
+  assert.equal((await lisbon())[0]?.lastReceivedAt, receivedAt);
+  const cadence = { clientCode: "ACME", propertyCode: "LIS01", name: "cadence.inventories" };
+  await session.change("settings/set", { ...cadence, value: "0.001" });
+  await until(async () => (await stateOf("inventories")) === "silent", 20_000);
+  assert.equal(await stateOf("reservations"), "ok");
+});
+
+describe("quarantine", () => {
+  const quarantinedOf = async (id: string): Promise<QuarantineItem> => {
+    const { items } = await session.read<Page<QuarantineItem>>(`quarantine?${LISBON}`);
+    const found = items.find(({ key }) => key === id);
+    assert.ok(found, `${id} is quarantined`);
+    return found;
+  };
+
+  test("shows what is quarantined, why and as it was sent, page by page", async () => {
+    const requestId = await apply(service, "reservations", [
+      reservation("h1", FUTURE),
+      reservation("h2", FUTURE),
+    ]);
+    const quarantined = await quarantinedOf("h2");
+    assert.equal(quarantined.requestId, requestId);
+    assert.equal(quarantined.index, 1);
+    assert.equal(quarantined.code, "time.future");
+    const one = await session.read<QuarantineAnswer>(`quarantine/${requestId}/1`);
+    assert.equal(one.clientId, service.client.clientId);
+    assert.equal(one.payload.text, JSON.stringify(reservation("h2", FUTURE)));
+    const first = await session.read<Page<QuarantineItem>>(`quarantine?limit=1`);
+    const second = await session.read<Page<QuarantineItem>>(`quarantine?limit=1&cursor=${first.nextCursor}`);
+    const all = await session.read<Page<QuarantineItem>>("quarantine");
+    assert.deepEqual([...first.items, ...second.items], all.items.slice(0, 2));
+    assert.equal((await session.get(`quarantine/${requestId}/7`)).status, 404);
+    assert.deepEqual((await session.read<Page<QuarantineItem>>("quarantine?clientCode=OTHER")).items, []);
+  });
+
+  test("releases and discards once, with who and why in the audit", async () => {
+    const requestId = await apply(service, "reservations", [
+      reservation("h3", FUTURE),
+      reservation("h4", FUTURE),
+    ]);
+    const discard = `quarantine/${requestId}/0/discard`;
+    assert.equal((await session.post(discard, {})).status, 422);
+    assert.equal((await session.post(discard, { reason: "  " })).status, 422);
+    await session.change(discard, { reason: "sent by mistake" });
+    await session.change(`quarantine/${requestId}/1/release`);
+    const stateOf = async (index: number) =>
+      (await session.read<QuarantineAnswer>(`quarantine/${requestId}/${index}`)).state;
+    await until(async () => (await stateOf(0)) === "discarded" && (await stateOf(1)) === "released", 20_000);
+    const again = await session.post(discard, { reason: "once more" });
+    assert.equal(again.status, 409);
+    assert.match(String(again.json()["message"]), /was discarded already/);
+    const records = (await session.read<RequestAnswer>(`requests/${requestId}?outcome=discarded`)).records;
+    assert.deepEqual(
+      records.map(({ index, outcome }) => [index, outcome]),
+      [[0, "discarded"]],
+    );
+    const audit = await session.read<Page<AuditItem>>("audit?who=console:anna");
+    const [release, discarded] = audit.items;
+    assert.deepEqual(
+      [release?.what, discarded?.what],
+      ["release-quarantined-record", "discard-quarantined-record"],
+    );
+    assert.equal(discarded?.detail["reason"], "sent by mistake");
+    assert.equal(discarded?.who, "console:anna");
+  });
+});

@@ -1,0 +1,358 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { replay } from "../../src/apply/replay.ts";
+import { isOnCitus } from "../support/database.ts";
+import { apply, group, inventory, reservation } from "../support/read-fixture.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+/** On Citus workers check the rights of roles on the tables themselves, and let no role in that is not committed: citus.test.ts has them. */
+const hasRoles = !(await isOnCitus());
+const OLD = "2026-01-01T00:00:00Z";
+
+async function rowsOf(sql: string, ...values: unknown[]): Promise<unknown[][]> {
+  const { rows } = await service.pool.query({ text: sql, values, rowMode: "array" });
+  return rows as unknown[][];
+}
+
+const RELATIONS = [
+  "room_type_inventory",
+  "reservation",
+  "room_stay",
+  "stay_night",
+  "daily_revenue",
+  "group_block_master",
+  "group_block_night",
+];
+
+/**
+ * A superuser's session on the service's database, for what its own role may not do: make roles. The embedded server's
+ * superuser has the same password; on a server of another kind the given role must be able to itself.
+ */
+async function openAsSuperuser(): Promise<pg.Client> {
+  const url = new URL(service.database.url);
+  url.username = "postgres";
+  for (const connectionString of [url.href, service.database.url]) {
+    const client = new pg.Client({ connectionString });
+    if (
+      await client.connect().then(
+        () => true,
+        () => false,
+      )
+    )
+      return client;
+  }
+  throw new Error("no session");
+}
+
+const PARIS = { propertyCode: "PARIS01" };
+
+before(async () => {
+  service = await startTestService();
+  await apply(service, "reservations", [
+    {
+      ...reservation("R1", OLD),
+      ...PARIS,
+      numberOfRooms: "2",
+      bookingDateTime: "2026-01-01T01:02:03.000004Z",
+      roomStays: [
+        {
+          arrivalDate: "2026-07-14",
+          departureDate: "2026-07-17",
+          roomTypeCode: "DLX",
+          marketSegmentCode: "LEISURE",
+          numberOfAdults: 2,
+          rates: [
+            { startDate: "2026-07-14", endDate: "2026-07-15", rateValue: "180.10" },
+            {
+              startDate: "2026-07-15",
+              endDate: "2026-07-15",
+              rateValue: "999999999999999999.99",
+              grossRateValue: 1,
+            },
+          ],
+        },
+        {
+          arrivalDate: "2026-07-16",
+          departureDate: "2026-07-18",
+          roomTypeCode: "STD",
+          rates: [{ rateValue: "50" }],
+        },
+        { arrivalDate: "2026-07-20", departureDate: "2026-07-20", roomTypeCode: "DAY" },
+      ],
+      stayRevenue: {
+        daily: [
+          { occupancyDate: "2026-07-14", netRoomRevenue: "0.1", netTotalRevenue: "0.1" },
+          { occupancyDate: "2026-07-16", netRoomRevenue: "0.2", netTotalRevenue: "0.2" },
+          { occupancyDate: "2026-07-16", netRoomRevenue: "0.7", netTotalRevenue: "0.7" },
+          { occupancyDate: "2026-07-20", netRoomRevenue: "100", netTotalRevenue: "100" },
+        ],
+      },
+    },
+  ]);
+  await apply(service, "inventories", [
+    {
+      ...inventory("2026-07-14", OLD),
+      ...PARIS,
+      roomTypeInventories: [
+        { roomTypeCode: "DLX", roomTypeCapacity: "40", roomsSold: 31, roomsNotAvailableOther: 1 },
+      ],
+      virtualRoomTypeInventories: [{ roomTypeCode: "VIRT", roomTypeCapacity: 5, roomsSold: 0 }],
+    },
+  ]);
+  await apply(service, "groups", [
+    {
+      ...group("G1", OLD, { name: "Autumn conference", cutoffDate: null, cutoffDays: 30 }),
+      ...PARIS,
+      groupBlocks: [
+        {
+          occupancyDate: "2026-09-10",
+          roomTypeCode: "DLX",
+          blocks: 20,
+          pickup: 8,
+          originalBlocks: 25,
+          singlePersonRate: 140.5,
+        },
+        { occupancyDate: "2026-09-11", roomTypeCode: "DLX", blocks: 10 },
+      ],
+    },
+  ]);
+});
+after(() => service.stop());
+
+describe("the views of current state", () => {
+  test("give each night of each stay one row, with the rate that covers it and its revenue exactly once", async () => {
+    const rows = await rowsOf(
+      `select stay_number, occupancy_date, room_type_code, number_of_rooms, rate_value, net_room_revenue
+      from analytics.stay_night where property_code = 'PARIS01' order by stay_number, occupancy_date`,
+    );
+    assert.deepEqual(rows, [
+      [1, "2026-07-14", "DLX", 2, "180.10", "0.1"],
+      [1, "2026-07-15", "DLX", 2, "999999999999999999.99", null],
+      [1, "2026-07-16", "DLX", 2, null, "0.9"],
+      [2, "2026-07-16", "STD", 2, "50", null],
+      [2, "2026-07-17", "STD", 2, "50", null],
+    ]);
+    assert.deepEqual(
+      await rowsOf("select sum(net_room_revenue), count(*)::integer from analytics.daily_revenue"),
+      [["101.0", 4]],
+    );
+    assert.deepEqual(
+      await rowsOf(
+        "select stay_number, nights, room_type_code, number_of_adults from analytics.room_stay order by stay_number",
+      ),
+      [
+        [1, 3, "DLX", 2],
+        [2, 2, "STD", null],
+        [3, 0, "DAY", null],
+      ],
+    );
+  });
+
+  test("are typed, and tell the source time and the receipt to the microsecond", async () => {
+    const [row] = await rowsOf(
+      `select client_code, reservation_id, arrival_date, departure_date, status, number_of_rooms, booking_time::text, source_time::text,
+        pg_typeof(number_of_rooms)::text, received_at::text from analytics.reservation`,
+    );
+    const received = row?.pop();
+    assert.deepEqual(row, [
+      "ACME",
+      "R1",
+      "2026-07-14",
+      "2026-07-20",
+      "CONFIRMED",
+      2,
+      "2026-01-01 01:02:03.000004+00",
+      "2026-01-01 00:00:00+00",
+      "integer",
+    ]);
+    const logged = await rowsOf(
+      "select received_at::text from bellhop.accept_log where resource = 'r' order by request_id limit 1",
+    );
+    assert.equal(received, logged[0]?.[0]);
+    assert.deepEqual(
+      await rowsOf(
+        "select occupancy_date, room_type_code, is_virtual, room_type_capacity, rooms_sold, transient_sold from analytics.room_type_inventory order by 2",
+      ),
+      [
+        ["2026-07-14", "DLX", false, 40, 31, null],
+        ["2026-07-14", "VIRT", true, 5, 0, null],
+      ],
+    );
+    assert.deepEqual(
+      await rowsOf(
+        "select group_code, name, start_date, cutoff_days, cutoff_date from analytics.group_block_master",
+      ),
+      [["G1", "Autumn conference", "2026-09-10", 30, null]],
+    );
+    assert.deepEqual(
+      await rowsOf(
+        "select occupancy_date, blocks, pickup, original_blocks, single_person_rate from analytics.group_block_night order by 1",
+      ),
+      [
+        ["2026-09-10", 20, 8, 25, "140.5"],
+        ["2026-09-11", 10, null, null, null],
+      ],
+    );
+  });
+
+  test("show an unchanged record under its newest source time, with the facts of the version before it", async () => {
+    const of = (modified: string) => ({
+      ...reservation("U", modified, { channel: "WEB" }),
+      propertyCode: "UNC",
+    });
+    await apply(service, "reservations", [of("2026-01-01T00:00:00Z")]);
+    await apply(service, "reservations", [of("2026-02-01T00:00:00Z")]);
+    const sql = (from: string) =>
+      `select channel, source_time::text from ${from} where property_code = 'UNC'`;
+    assert.deepEqual(await rowsOf(sql("analytics.reservation")), [["WEB", "2026-02-01 00:00:00+00"]]);
+    assert.deepEqual(await rowsOf(sql("analytics.reservation_as_of('2026-01-15Z')")), [
+      ["WEB", "2026-01-01 00:00:00+00"],
+    ]);
+    assert.deepEqual(await rowsOf(sql("analytics.reservation_as_of(now())")), [
+      ["WEB", "2026-02-01 00:00:00+00"],
+    ]);
+  });
+});
+
+describe("the views as of an instant", () => {
+  test("go by the source's clock or by receipt, and agree with current state at the end of time", async () => {
+    const of = (modified: string, channel: string) => ({
+      ...reservation("A", modified, { channel }),
+      propertyCode: "CLK",
+    });
+    await apply(service, "reservations", [of("2026-01-03T00:00:00Z", "third")]);
+    await apply(service, "reservations", [of("2026-01-01T00:00:00Z", "first")]);
+    const receipts = await rowsOf(
+      "select received_at::text from bellhop.accept_log where kind = 'b' order by request_id desc limit 2",
+    );
+    const [late, early] = receipts.map(([time]) => String(time));
+    const at = (instant: unknown, clock: string) =>
+      rowsOf(
+        "select channel from analytics.reservation_as_of($1::timestamptz, $2) where property_code = 'CLK'",
+        instant,
+        clock,
+      );
+    assert.deepEqual(await at("2026-01-02Z", "source"), [["first"]]);
+    assert.deepEqual(await at("2026-01-03T00:00:00Z", "source"), [["third"]]);
+    assert.deepEqual(await at("2025-12-31Z", "source"), []);
+    assert.deepEqual(await at(early, "receipt"), [["third"]]);
+    assert.deepEqual(await at(late, "receipt"), [["third"]]);
+    assert.deepEqual(
+      await rowsOf(
+        "select * from analytics.reservation_as_of($1::timestamptz - interval '1 microsecond', 'receipt') where property_code = 'CLK'",
+        early,
+      ),
+      [],
+    );
+    await assert.rejects(at(early, "wrong"), /invalid input value for enum/);
+    for (const relation of RELATIONS) {
+      for (const clock of ["source", "receipt"]) {
+        const [difference] = await rowsOf(
+          `select (select count(*)::integer from (table analytics.${relation} except select * from analytics.${relation}_as_of('infinity', '${clock}')) x),
+            (select count(*)::integer from (select * from analytics.${relation}_as_of('infinity', '${clock}') except table analytics.${relation}) y),
+            (select count(*)::integer > 0 from analytics.${relation})`,
+        );
+        assert.deepEqual(difference, [0, 0, true], `${relation} ${clock}`);
+      }
+    }
+  });
+});
+
+describe("docs/analytics.md", () => {
+  test("has examples that run, and names every view and function there is", async () => {
+    const text = await readFile(new URL("../../docs/analytics.md", import.meta.url), "utf8");
+    const examples = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql as string);
+    assert.ok(examples.length >= 8);
+    const client = await openAsSuperuser();
+    try {
+      await client.query("begin");
+      for (const sql of examples) {
+        // Those of Citus are tried in citus.test.ts.
+        if (sql.startsWith("-- On Citus") || (!hasRoles && sql.startsWith("create role"))) continue;
+        const result = await client.query(sql);
+        if (/^select/.test(sql)) assert.ok((result.rowCount ?? 0) > 0, sql);
+      }
+      // The last example made a role: it sees the views and functions of analytics and nothing behind them.
+      if (hasRoles) await client.query("set local role bellhop_analyst");
+      for (const relation of RELATIONS) {
+        await client.query(`select * from analytics.${relation}`);
+        await client.query(`select * from analytics.${relation}_as_of(now(), 'receipt')`);
+      }
+      if (hasRoles)
+        await assert.rejects(client.query("select from bellhop_state.current_record"), /permission denied/);
+      await client.query("rollback");
+    } finally {
+      await client.end();
+    }
+    const names = await rowsOf(
+      `select relname from pg_class where relnamespace = 'analytics'::regnamespace and relkind = 'v' and relname not like 'stored%'
+      union select proname from pg_proc where pronamespace = 'analytics'::regnamespace and proname like '%as_of'`,
+    );
+    assert.equal(names.length, 2 * RELATIONS.length);
+    for (const [name] of names) assert.ok(text.includes(`\`${name}\``), String(name));
+  });
+});
+
+describe("a replay that swaps the state", () => {
+  test("leaves every view and function on the new tables, with its grants, and names those it may not touch", async () => {
+    const [analyst, stranger] = ["analyst", "stranger"].map((name) => `${service.database.name}_${name}`);
+    await service.pool.query(`
+      create schema mine;
+      create view mine.direct with (security_barrier) as
+        select key, status from bellhop_state.current_record where resource = 'r';
+      create view mine.over as select reservation_id from analytics.reservation`);
+    const superuser = await openAsSuperuser();
+    const roles = `
+      create role ${analyst};
+      grant usage on schema analytics to ${analyst};
+      grant select on all tables in schema analytics to ${analyst};
+      create role ${stranger};
+      create schema theirs authorization ${stranger};
+      grant usage on schema bellhop_state to ${stranger};
+      grant select on bellhop_state.current_record to ${stranger};
+      set role ${stranger};
+      create view theirs.direct as select key from bellhop_state.current_record;
+      reset role`;
+    if (hasRoles) await superuser.query(roles);
+    const before = await rowsOf("select count(*)::integer from analytics.stay_night");
+    const { clientConfig } = service.database;
+    const report = await replay({ clientConfig, pool: service.pool, swap: true });
+    assert.ok(report.equal);
+    assert.deepEqual(report.unboundViews, hasRoles ? ["theirs.direct"] : []);
+    // The former tables are emptied: whoever still reads them shows nothing.
+    await service.pool.query(
+      `truncate ${["current_record", "reservation_version"].map((table) => `${report.formerSchema}.${table}`).join(", ")}`,
+    );
+    assert.deepEqual(await rowsOf("select count(*)::integer from analytics.stay_night"), before);
+    assert.deepEqual(
+      await rowsOf("select count(*)::integer from analytics.stay_night_as_of('infinity', 'receipt')"),
+      before,
+    );
+    await apply(service, "reservations", [{ ...reservation("NEW", OLD), propertyCode: "SWAP" }]);
+    assert.deepEqual(
+      await rowsOf("select reservation_id from analytics.reservation where property_code = 'SWAP'"),
+      [["NEW"]],
+    );
+    assert.deepEqual(await rowsOf("select key from mine.direct where key = 'NEW'"), [["NEW"]]);
+    assert.deepEqual(await rowsOf("select reservation_id from mine.over where reservation_id = 'NEW'"), [
+      ["NEW"],
+    ]);
+    assert.deepEqual(
+      await rowsOf("select reloptions::text from pg_class where oid = 'mine.direct'::regclass"),
+      [["{security_barrier=true}"]],
+    );
+    if (hasRoles)
+      assert.deepEqual(
+        await rowsOf("select has_table_privilege($1, 'analytics.reservation', 'select')", analyst),
+        [[true]],
+      );
+    await service.pool.query(`drop schema ${report.formerSchema} cascade`);
+    for (const relation of RELATIONS) await service.pool.query(`table analytics.${relation}`);
+    if (hasRoles)
+      await superuser.query(`drop owned by ${analyst}, ${stranger}; drop role ${analyst}, ${stranger}`);
+    await superuser.end();
+  });
+});

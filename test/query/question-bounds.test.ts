@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { createPool, readFor } from "../../src/platform/db/connection.ts";
+import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
+import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
+import { addProperty, askInsight, insightItems } from "../support/insight-fixture.ts";
+import { type ModelRun, writeNights } from "../support/insight-model.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
+import {
+  apply,
+  group,
+  inventory,
+  LISBON,
+  parameterMessage,
+  readRequest,
+  reservation,
+} from "../support/read-fixture.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+import { dayOf } from "../workload/calendar-day.ts";
+
+/** Far less than a statement may take where nobody stops it. */
+const STOPPED_MS_MAX = 5_000;
+
+const NIGHTS = `${LISBON}&from=2026-07-01&to=2026-07-31`;
+const QUESTIONS = [
+  `on-the-books?${NIGHTS}`,
+  `pickup?${NIGHTS}&since=2026-01-01T00:00:00Z`,
+  `pace?${NIGHTS}`,
+  `blocks?${NIGHTS}`,
+  `reconciliation?${NIGHTS}`,
+  `reconciliation/night?${LISBON}&stayDate=2026-07-14`,
+  `feed-health?${LISBON}`,
+];
+const LISTS = [`reservations?${LISBON}`, `reservations/history?${LISBON}&reservationId=r1`];
+
+let service: TestService;
+let session: ConsoleSession;
+before(async () => {
+  service = await startTestService();
+  session = await logInAsNew(service, "anna");
+  await apply(service, "reservations", [reservation("r1", "2026-06-01T00:00:00Z")]);
+  await apply(service, "inventories", [inventory("2026-07-14", "2026-06-01T00:00:00Z")]);
+  await apply(service, "groups", [group("G1", "2026-06-01T00:00:00Z")]);
+});
+after(() => service.stop());
+
+/** While a session of the test's own has tables to itself, whoever reads them waits. */
+async function whileLocked(tables: string, work: () => Promise<void>): Promise<void> {
+  const holder = new pg.Client(service.database.clientConfig);
+  await holder.connect();
+  try {
+    await holder.query("set idle_in_transaction_session_timeout = 0");
+    await holder.query("begin");
+    await holder.query(`lock table ${tables} in access exclusive mode`);
+    await work();
+  } finally {
+    await holder.end();
+  }
+}
+
+const waiting = () => waitingForLock(service.pool, "%bellhop%");
+
+/** Asks, leaves once the statement waits, and waits until the server has none any more. */
+async function leave(path: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  const client = new AbortController();
+  const answer = fetch(new URL(path, service.address), { headers, signal: client.signal });
+  const failed = assert.rejects(answer, { name: "AbortError" });
+  await until(async () => (await waiting()) > 0, 20_000);
+  client.abort();
+  await failed;
+  await until(async () => (await waiting()) === 0, STOPPED_MS_MAX);
+}
+
+const QUESTIONED = "bellhop_state.night_dimension, bellhop.feed_arrival";
+const LISTED = "bellhop_state.current_record, bellhop_state.reservation_version";
+
+describe("the statement of a client that has left is cancelled", () => {
+  test("of each question", async () => {
+    const headers = { authorization: `Bearer ${await service.token()}` };
+    await whileLocked(QUESTIONED, async () => {
+      for (const question of QUESTIONS) await leave(`/api/insight/v1/${question}`, headers);
+    });
+  });
+
+  test("of each question of an operator", async () => {
+    await whileLocked(QUESTIONED, async () => {
+      for (const question of QUESTIONS)
+        await leave(`/console/api/insight/${question}`, { cookie: session.cookie });
+    });
+  });
+
+  test("of each list, of partners and of operators", async () => {
+    const headers = { authorization: `Bearer ${await service.token()}` };
+    await whileLocked(LISTED, async () => {
+      for (const list of LISTS) await leave(`/api/public/v1/${list}`, headers);
+      await leave(`/console/api/calendar?${NIGHTS}`, { cookie: session.cookie });
+    });
+  });
+
+  test("and the node answers as before", async () => {
+    for (const question of QUESTIONS) {
+      const { status, text } = await service.get(`/api/insight/v1/${question}`);
+      assert.equal(status, 200, text);
+    }
+    assert.deepEqual(
+      service.logLines().filter((line) => line.includes("request failed")),
+      [],
+    );
+  });
+});
+
+test("no question, however slow, keeps a batch from being accepted and applied, nor a record from being read", async () => {
+  const others = await Promise.all(Array.from({ length: 5 }, () => service.newClient()));
+  let settled = 0;
+  let asked: Promise<number>[] = [];
+  await whileLocked("bellhop_state.block_entry", async () => {
+    asked = others.flatMap((as) =>
+      Array.from({ length: 3 }, async () => {
+        const answer = await service.get(`/api/insight/v1/blocks?${NIGHTS}`, { as });
+        settled += 1;
+        return answer.status;
+      }),
+    );
+    await until(async () => (await waiting()) > 0, 20_000);
+    await apply(service, "reservations", [reservation("r2", "2026-06-02T00:00:00Z")]);
+    const read = await service.get(`/api/public/v1/reservations?${LISBON}&reservationId=r2`);
+    assert.equal((read.json()["items"] as object[]).length, 1);
+    assert.equal(settled, 0);
+  });
+  for (const status of await Promise.all(asked)) assert.equal(status, 200);
+});
+
+test("a question may ask for 1,100 nights, and says so where more are asked for", async () => {
+  for (const name of ["on-the-books", "pickup", "pace", "blocks", "reconciliation"]) {
+    const since = name === "pickup" ? "&since=2026-01-01T00:00:00Z" : "";
+    const ask = (to: string) =>
+      service.get(`/api/insight/v1/${name}?${LISBON}&from=2026-01-01&to=${to}${since}`);
+    assert.equal((await ask("2029-01-04")).status, 200);
+    assert.match(parameterMessage(await ask("2029-01-05")), /1100 nights at most.*in parts/);
+  }
+});
+
+test("a statement heeds the reader that it is for, and no other that had its connection before", async () => {
+  const log = createLoggerTo(process.stderr, "fatal");
+  const pool = createPool(service.database.clientConfig, log, 1);
+  const [first, second] = [new AbortController(), new AbortController()];
+  const sleeping = () => running("select pg_sleep(%");
+  try {
+    const held = await readFor(first.signal, () => pool.connect());
+    const queued = readFor(second.signal, () => pool.query("select pg_sleep(60)"));
+    const failed = assert.rejects(queued, /second/);
+    readFor(first.signal, () => held.release());
+    await until(async () => (await sleeping()) === 1, 20_000);
+    first.abort(new Error("first"));
+    assert.equal(await sleeping(), 1);
+    second.abort(new Error("second"));
+    await failed;
+    await until(async () => (await sleeping()) === 0, STOPPED_MS_MAX);
+    await assert.rejects(
+      readFor(second.signal, () => pool.query("select 1")),
+      /second/,
+    );
+    assert.equal((await pool.query("select 1")).rowCount, 1);
+  } finally {
+    await pool.end();
+  }
+});
+
+/** How many statements like a pattern run. */
+async function running(pattern: string): Promise<number> {
+  const { rows } = await service.pool.query(
+    "select 1 from pg_stat_activity where datname = current_database() and state = 'active' and query like $1",
+    [pattern],
+  );
+  return rows.length;
+}
+
+test("what is laid out night by night is counted first: in parts, and refused where it cannot be parted", async () => {
+  const run: ModelRun = {
+    status: "CONFIRMED",
+    first: dayOf("2026-01-01"),
+    nights: 1_100,
+    rooms: 1,
+    adults: 2,
+    children: 0,
+    net: 100,
+    gross: null,
+    roomType: "DLX",
+    bookedRoomType: null,
+    marketSegment: null,
+    group: null,
+    rateCode: null,
+    channel: null,
+    currency: "EUR",
+  };
+  const at = { sourceTime: "2026-01-01T00:00:00.000000Z", receivedAt: "2026-01-01T00:00:01.000000Z" };
+  const sharers = Array.from({ length: 920 }, (_, key) => ({
+    ...at,
+    key: `r${key}`,
+    shareId: `s${key % 10}`,
+  }));
+  const place = await addProperty(service, "SHARED");
+  await writeNights(
+    service.pool,
+    place,
+    sharers.map((sharer) => ({ ...sharer, runs: [run] })),
+  );
+  const asked = { clientCode: "ACME", propertyCode: "SHARED", from: "2026-01-01", to: "2029-01-04" };
+  for (const name of ["on-the-books", "reconciliation"]) {
+    const year = { ...asked, to: "2026-12-31", limit: "10000" };
+    const nights = await insightItems(service, name, year);
+    assert.equal(nights.length, 365, name);
+    assert.ok(
+      nights.every(({ rooms, rebuilt }) => (rooms ?? rebuilt) === 10),
+      name,
+    );
+  }
+  const refused = await askInsight(service, "pace", asked);
+  assert.equal(refused.status, 400, refused.text);
+  assert.equal(refused.json()["exception"], "bellhop.insight.TooLarge");
+  assert.match(String(refused.json()["message"]), /2026-01-01 to 2029-01-04 need more rows.*fewer nights/);
+  assert.equal((await askInsight(service, "pace", { ...asked, to: "2026-01-31" })).status, 200);
+});
+
+describe("a record of more than insight counts", () => {
+  const LONG = { clientCode: "ACME", propertyCode: "LONG" };
+  const july = { ...LONG, from: "2026-07-01", to: "2026-07-31" };
+  const stay = (departureDate: string) => ({ arrivalDate: "2026-07-14", departureDate, roomTypeCode: "DLX" });
+  const blocksOf = (count: number) =>
+    Array.from({ length: count }, () => ({ occupancyDate: "2026-07-14", roomTypeCode: "DLX", blocks: 1 }));
+  const roomsOf = (count: number) =>
+    Array.from({ length: count }, (_, at) => ({ roomTypeCode: `T${at}`, roomTypeCapacity: 1, roomsSold: 1 }));
+  const warningsOf = async (resource: string, record: object) => {
+    const { records } = await readRequest(service, await apply(service, resource, [record]));
+    return records.flatMap(({ outcome, warnings }) =>
+      (warnings as { code: string }[]).map(({ code }) => `${outcome} ${code}`),
+    );
+  };
+
+  test("is applied with a warning, read back whole, and left out until a version that is not replaces it", async () => {
+    const of = (modified: string, departure: string) =>
+      reservation("r1", modified, { ...LONG, roomStays: [stay("2026-07-16"), stay(departure)] });
+    assert.deepEqual(await warningsOf("reservations", of("2026-01-02T00:00:00Z", "9999-12-31")), [
+      "applied reservation.too-many-nights",
+    ]);
+    const read = await service.get(`/api/public/v1/reservations?${new URLSearchParams(LONG)}`);
+    assert.equal((read.json()["items"] as object[]).length, 1);
+    assert.deepEqual(await insightItems(service, "on-the-books", july), []);
+    await apply(service, "reservations", [of("2026-01-03T00:00:00Z", "2026-07-15")]);
+    const books = async () =>
+      (await insightItems(service, "on-the-books", july)).map((item) => item["rooms"]);
+    assert.deepEqual(await books(), [2, 1]);
+    // Late: it is not what counts.
+    await apply(service, "reservations", [of("2026-01-01T00:00:00Z", "2030-07-15")]);
+    assert.deepEqual(await books(), [2, 1]);
+    await apply(service, "reservations", [of("2026-01-04T00:00:00Z", "2030-07-15")]);
+    assert.deepEqual(await books(), []);
+  });
+
+  test("so are a group of more blocks, and an inventory record of more room types", async () => {
+    const groupOf = (groupBlocks: object[]) =>
+      group("G1", "2026-01-01T00:00:00Z", {
+        ...LONG,
+        startDate: "2026-07-14",
+        endDate: "2026-07-14",
+        groupBlocks,
+      });
+    assert.deepEqual(await warningsOf("groups", groupOf(blocksOf(11_001))), [
+      "applied group.too-many-blocks",
+    ]);
+    assert.deepEqual(await insightItems(service, "blocks", july), []);
+    const inventoryOf = (created: string, count: number) =>
+      inventory("2026-07-14", created, { ...LONG, roomTypeInventories: roomsOf(count) });
+    assert.deepEqual(await warningsOf("inventories", inventoryOf("2026-01-02T00:00:00Z", 1_001)), [
+      "applied inventory.too-many-room-types",
+    ]);
+    const reported = async () => [
+      ...(await insightItems(service, "on-the-books", july)).map((item) => item["capacity"]),
+      ...(await insightItems(service, "reconciliation", july)).map((item) => item["reported"]),
+    ];
+    assert.deepEqual(await reported(), []);
+    await apply(service, "inventories", [inventoryOf("2026-01-03T00:00:00Z", 1_000)]);
+    assert.deepEqual(await reported(), [1_000, 1_000]);
+  });
+});

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type pg from "pg";
+import { waitingForLock } from "../support/lock-waits.ts";
+import { accept, reservation } from "../support/read-fixture.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+let service: TestService;
+let held: pg.PoolClient;
+
+before(async () => {
+  service = await startTestService();
+  held = await service.pool.connect();
+});
+after(async () => {
+  held.release();
+  await service.stop();
+});
+
+/** Keeps every applier from its next transaction until `commit`. */
+async function holdApply(): Promise<void> {
+  await held.query("begin");
+  // An update of every row, as Citus locks the rows of one bucket at a time.
+  await held.query("update bellhop.bucket_lease set epoch = epoch");
+}
+
+const ask = (requestId: string, prefer: string) =>
+  service.send("GET", `/api/public/v1/requests/${requestId}`, { headers: { prefer } });
+
+test("Prefer: wait answers as soon as the request is applied, not before", async () => {
+  await holdApply();
+  const requestId = await accept(service, "reservations", [reservation("w1", "2026-01-01T00:00:00Z")]);
+  const atOnce = await ask(requestId, "wait=0");
+  assert.equal(atOnce.json()["status"], "accepted");
+  assert.equal(atOnce.headers.get("preference-applied"), "wait=0");
+  let answered = false;
+  const waiting = ask(requestId, "respond-async, wait=10").finally(() => {
+    answered = true;
+  });
+  // The question has been asked again and again by now, and is still open.
+  await until(async () => (await waitingForLock(service.pool, "%bucket_lease%")) > 0, 10_000);
+  assert.equal(answered, false);
+  await held.query("commit");
+  const answer = await waiting;
+  assert.equal(answer.json()["status"], "applied");
+  assert.equal(answer.headers.get("preference-applied"), "wait=10");
+});
+
+test("a wait that is over answers what is known then, and one that cannot be read is ignored", async () => {
+  await holdApply();
+  const requestId = await accept(service, "reservations", [reservation("w2", "2026-01-01T00:00:00Z")]);
+  const over = await ask(requestId, "wait=1");
+  assert.equal(over.json()["status"], "accepted");
+  assert.equal(over.headers.get("preference-applied"), "wait=1");
+  for (const prefer of ["wait", "wait=-1", "wait=soon", "waiting=10"]) {
+    const answer = await ask(requestId, prefer);
+    assert.equal(answer.json()["status"], "accepted");
+    assert.equal(answer.headers.get("preference-applied"), null, prefer);
+  }
+  await held.query("commit");
+});
+
+test("a wait for a request that is applied already says so too", async () => {
+  const requestId = await accept(service, "reservations", [reservation("w3", "2026-01-01T00:00:00Z")]);
+  await until(async () => (await ask(requestId, "")).json()["status"] === "applied", 10_000);
+  assert.equal((await ask(requestId, "wait=5")).headers.get("preference-applied"), "wait=5");
+  assert.equal((await ask(requestId, "")).headers.get("preference-applied"), null);
+});
