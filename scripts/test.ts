@@ -13,16 +13,8 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const SUITES = [
   "src/**/*.test.ts",
   "scripts/**/*.test.ts",
-  "test/flow/**/*.test.ts",
-  "test/manual/**/*.test.ts",
-  "test/workload/**/*.test.ts",
-  "test/real-feed/**/*.test.ts",
-  "test/simulation/**/*.test.ts",
-  "test/console/**/*.test.ts",
-  "test/client/**/*.test.ts",
-  "test/deployment/**/*.test.ts",
-  "packages/{client,contract,simulator}/src/**/*.test.ts",
-  "packages/console/src/**/*.test.ts",
+  "test/**/*.test.ts",
+  "packages/*/src/**/*.test.ts",
 ];
 /** Files at once. Each has its own process and database. On two cores others work while some wait: for time-outs, starts, takeovers. */
 const CONCURRENCY = 4;
