@@ -8,7 +8,15 @@ import { permissionsOf } from "../../src/identity/roles.ts";
 import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { Semaphore } from "../../src/platform/runtime/semaphore.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
-import { ADMIN, cookieSetBy, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
+import {
+  ADMIN,
+  addOperator,
+  cookieSetBy,
+  logIn,
+  logInAsNew,
+  PASSWORD,
+  postLogin,
+} from "../support/console-session.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -79,9 +87,9 @@ describe("logging in to the console", () => {
   });
 
   test("an unknown name, a wrong password and a disabled operator are refused in the same words", async () => {
-    await createOperator(admin(), "gone", PASSWORD, ADMIN);
+    await addOperator(service, "gone");
     await disableOperator(admin(), "gone", true);
-    await createOperator(admin(), "berta", PASSWORD, ADMIN);
+    await addOperator(service, "berta");
     const answers = [
       await postLogin(service, { name: "nobody", password: PASSWORD }),
       await postLogin(service, { name: "berta", password: "wrong horse battery" }),
@@ -99,7 +107,7 @@ describe("logging in to the console", () => {
   });
 
   test("a wrong password is answered before its audit entry, whose time would tell that the name is known", async () => {
-    await createOperator(admin(), "audited", PASSWORD, ADMIN);
+    await addOperator(service, "audited");
     const locking = await service.pool.connect();
     await locking.query("begin");
     await locking.query("lock table bellhop.audit_entry in exclusive mode");
@@ -113,7 +121,7 @@ describe("logging in to the console", () => {
   test("a password or account that changes while it is checked opens no session", async () => {
     const { pool } = service;
     const whileChecked = async (name: string, change: () => Promise<unknown>) => {
-      await createOperator(admin(), name, PASSWORD, ADMIN);
+      await addOperator(service, name);
       const hashing = new (class extends Semaphore {
         override async run<Result>(work: () => Promise<Result>): Promise<Result> {
           const checked = await super.run(work);
@@ -136,8 +144,8 @@ describe("logging in to the console", () => {
   });
 
   test("after ten wrong passwords for a name no other is looked at for a while, the right one neither", async () => {
-    await createOperator(admin(), "guessed", PASSWORD, ADMIN);
-    await createOperator(admin(), "left-alone", PASSWORD, ADMIN);
+    await addOperator(service, "guessed");
+    await addOperator(service, "left-alone");
     const guesses = await Promise.all(
       Array.from({ length: 10 }, (_, at) =>
         postLogin(service, { name: "guessed", password: `guess number ${at}` }),
@@ -388,7 +396,7 @@ describe("the host that a request names", () => {
 
 describe("behind TLS", () => {
   test("the cookie is Secure and bound to the host; over plain http from elsewhere nobody can log in", async () => {
-    await createOperator(admin(), "jana", PASSWORD, ADMIN);
+    await addOperator(service, "jana");
     const login = { name: "jana", password: PASSWORD };
     const behind = await startTestService(
       { baseUrl: "https://hotels.example" },

@@ -236,6 +236,7 @@ describe("the bearer check", () => {
     await directory.renew();
     const query = node.pool.query;
     const asked: string[] = [];
+    const startedAt = performance.now();
     node.pool.query = ((...parameters: unknown[]) => {
       asked.push((parameters[0] as { name: string }).name);
       return (query as (...parameters: unknown[]) => unknown).apply(node.pool, parameters);
@@ -254,7 +255,8 @@ describe("the bearer check", () => {
       asked.filter((name) => name !== "read-auth-epoch"),
       [],
     );
-    assert.ok(asked.length <= 10, `${asked.length} questions`);
+    const halfSeconds = (performance.now() - startedAt) / 500;
+    assert.ok(asked.length <= halfSeconds + 1, `${asked.length} questions in ${halfSeconds} half seconds`);
   });
 
   it("describes the client: its scopes, grants, rates and origins", async () => {

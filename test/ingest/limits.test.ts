@@ -231,7 +231,7 @@ describe("what a batch weighs in its client's rate", () => {
         const after = remainingOf(await service.post("inventories", `[${record}]`, { as }));
         return before - after - asked >= 60;
       };
-      await until(isCounted, 5_000).finally(() => connection.destroy());
+      await until(isCounted, 20_000).finally(() => connection.destroy());
     });
   }
 
