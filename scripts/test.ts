@@ -16,8 +16,8 @@ const SUITES = [
   "test/**/*.test.ts",
   "packages/*/src/**/*.test.ts",
 ];
-/** Files at once. Each has its own process and database. On two cores others work while some wait: for time-outs, starts, takeovers. */
-const CONCURRENCY = 4;
+/** Files at once. Each has its own process and database. On two cores others work while some wait: for the disk, time-outs, starts, takeovers. */
+const CONCURRENCY = 6;
 /** Each of some 250 processes would strip and compile the same sources for itself. */
 const COMPILED = join(root, "node_modules", ".cache", "bellhop-tests");
 /** No test or suite takes as long even on a busy machine (all that is looked at in a browser: 76 s); one that hangs fails by name instead of stopping the run. */
