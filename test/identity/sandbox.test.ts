@@ -35,7 +35,7 @@ async function serve<Result>(
     const address = await untilFound(async () => {
       const line = said.split("\n").find((one) => one.startsWith("{") && one.includes('"msg":"listening"'));
       return line === undefined ? undefined : (JSON.parse(line) as { address: string }).address;
-    }, 30_000);
+    }, 60_000);
     // What is said to a person follows the line of the log; in production nothing does.
     if (settings["NODE_ENV"] !== "production")
       await untilFound(async () =>
