@@ -1,6 +1,6 @@
 /**
  * `npm run check:migrations`: what of sql/migrations a released version has is as it was released, and what came later keeps the
- * rules under which two versions run side by side (docs/upgrades.md).
+ * rules under which two versions run side by side (docs/internal/releases.md).
  */
 import { CODE_VERSION, isAtLeast, type Migration, readMigrations } from "../src/platform/db/migrate.ts";
 import { expandViolations } from "./migrations/expand-rules.ts";
@@ -34,6 +34,6 @@ const problems = [
 ];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) {
-  console.error(`\nSee docs/upgrades.md, "For those who write migrations".`);
+  console.error(`\nSee docs/internal/releases.md, "Writing migrations".`);
   process.exitCode = 1;
 }

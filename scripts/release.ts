@@ -2,7 +2,7 @@
  * `npm run release -- minor|patch|major [--checked] [--dry-run]`: makes a release of what is committed. It runs the tests and the checks
  * (--checked: they have run on this commit), writes the version and CHANGELOG.md, commits that, keeps in test/released what the version
  * is (its OpenAPI document, its migrations, a database that it filled), holds it to that, and tags the commit. Nothing is pushed.
- * docs/upgrades.md
+ * docs/internal/releases.md
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";

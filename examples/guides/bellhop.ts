@@ -1,4 +1,4 @@
-// What the guides share: one client for the whole process, so that everything it does takes one token.
+// Shared by the guides: one client for the whole process, so that everything it does takes one token.
 import { BellhopClient } from "@bellhop/client";
 
 const { BASE_URL = "http://127.0.0.1:8080", CLIENT_ID = "", CLIENT_SECRET = "" } = process.env;

@@ -1,7 +1,7 @@
 import { type SqlStatement, splitAtCommas, statementsOf } from "./sql-statements.ts";
 
 /**
- * What an expand migration may do (docs/upgrades.md): add, without taking away, without changing what is there, and without
+ * What an expand migration may do (docs/internal/releases.md): add, without taking away, without changing what is there, and without
  * holding a table for as long as it is large, since nodes of the version before it are writing to it. Whatever is not known
  * here to be harmless is reported; a statement that is so for a reason that no rule can see says the reason above it:
  * `-- allowed: why`.

@@ -34,7 +34,7 @@ export function isAtLeast(version: string, least: string): boolean {
 class MigrationError extends OperatorError {}
 
 /**
- * What an older version has to know of a migration (docs/upgrades.md):
+ * What an older version has to know of a migration (docs/internal/releases.md):
  * - `expand`: nothing. It only adds, so the version before goes on working and may be started again.
  * - `contract`: it takes away what no version since `oldest` uses. Older ones are refused from then on.
  */
