@@ -241,9 +241,6 @@ const BACKFILL_WRITERS = 1;
 /** Of the 10 s that a drain may take; the applier and the database need the rest. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
-/** A session that answers questions gets a third of what one that accepts gets: less, and it would reach its time limit under load. */
-const QUESTION_NICE = 5;
-
 /** What HTTP is served with on one thread. */
 export interface HttpParts {
   readonly thread: string;
@@ -295,7 +292,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const watch = logSlowStatements(config.slowQueryMs, parts.log, metrics);
   // A batch that is to be accepted goes before a question that adds up for a second.
   const questions = createQuestionPool(parts.clientConfig, parts.log, watch, (processId) => {
-    if (parts.dataDirectory !== undefined) letLowerPriority(processId, QUESTION_NICE);
+    if (parts.dataDirectory !== undefined) letLowerPriority(processId);
   });
   stops.push(() => questions.end());
   const cursorKey = await parts.authenticator.internals.cursorKey();

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { Repeat } from "./repeat.ts";
 
 /**
- * How much lower the priority of applying is, as a nice value. Under full load a thread at 10 gets about a tenth of the
+ * How much lower the priority of applying and of insight questions is, as a nice value. Under full load a thread at 10 gets about a tenth of the
  * time of one at 0, so applying never stops, only slows down.
  */
 export const LOWER_PRIORITY_NICE = 10;
@@ -14,17 +14,17 @@ export const LOWER_PRIORITY_NICE = 10;
  * stays as it is, and a system that refuses is no fault.
  */
 export function lowerPriority(): void {
-  lower(0, LOWER_PRIORITY_NICE);
+  lower(0);
 }
 
 /**
  * The same of another process on this machine, the session of an embedded PostgreSQL. Every such session is a group of its
  * own where Linux groups processes by terminal session (`sched_autogroup_enabled`), and there the group's value counts.
  */
-export function letLowerPriority(processId: number, nice = LOWER_PRIORITY_NICE): void {
-  if (lower(processId, nice)) {
+export function letLowerPriority(processId: number): void {
+  if (lower(processId)) {
     try {
-      writeFileSync(`/proc/${processId}/autogroup`, String(nice));
+      writeFileSync(`/proc/${processId}/autogroup`, String(LOWER_PRIORITY_NICE));
     } catch {
       // The kernel has no such groups, or does not let us.
     }
@@ -32,10 +32,10 @@ export function letLowerPriority(processId: number, nice = LOWER_PRIORITY_NICE):
 }
 
 /** Whether it has the wanted value now. */
-function lower(processId: number, nice: number): boolean {
+function lower(processId: number): boolean {
   if (process.platform !== "linux") return false;
   try {
-    if (getPriority(processId) < nice) setPriority(processId, nice);
+    if (getPriority(processId) < LOWER_PRIORITY_NICE) setPriority(processId, LOWER_PRIORITY_NICE);
     return true;
   } catch {
     return false;
