@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { prefersText } from "../ingest/pipeline.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Fields } from "./fields.ts";
 import type { Insight } from "./insight.ts";
 import type { Grouping } from "./question.ts";
@@ -46,13 +47,11 @@ function cellOf(value: unknown, isForeignText: boolean): string {
   return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Items written before others of the thread go first: some milliseconds. */
-const ITEMS_IN_A_TURN = 500;
-
 async function linesOf(items: readonly object[], lineOf: (item: object) => string): Promise<string[]> {
   const lines: string[] = [];
-  for (const [at, item] of items.entries()) {
-    if (at % ITEMS_IN_A_TURN === ITEMS_IN_A_TURN - 1) await new Promise((resume) => setImmediate(resume));
+  const pauses = new WorkPauses();
+  for (const item of items) {
+    if (pauses.isDue) await pauses.pause();
     lines.push(lineOf(item));
   }
   return lines;

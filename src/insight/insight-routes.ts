@@ -111,8 +111,8 @@ interface InsightDoor {
   run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
 }
 
-/** Of one client on one thread: fewer than there are connections for questions (`QUESTION_CONNECTIONS`). */
-const QUESTIONS_AT_ONCE = 2;
+/** Of one client on one thread: fewer than the connections for questions (`QUESTION_CONNECTIONS`), and no more work than pauses bound. */
+const QUESTIONS_AT_ONCE = 1;
 /** A question takes some hundredths of a second as a rule, and 2 s at its worst on a quiet database. */
 const QUESTION_TIME: ReadingTime = {
   ms: 8_000,

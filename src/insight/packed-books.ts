@@ -3,6 +3,7 @@ import type pg from "pg";
 import { copyValuesOut } from "../platform/db/copy.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
 import { type BooksPlace, compareCodes, type NightWindow, placeOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
@@ -240,8 +241,6 @@ const readChangesBesideOf = composeVariants(
 const NIGHTS_MIN = 45;
 /** Of cells and nights: 36 MB of sums. What has more is summed by the database. */
 const SUMS_MAX = 500_000;
-/** Of 1,100 nights: some milliseconds. */
-const CELLS_IN_A_TURN = 16;
 
 interface CellRow {
   readonly cell: number;
@@ -343,8 +342,9 @@ async function rowsOf(
   const nights = daysBetween(first, last) + 1;
   const byNight: BooksRow[][] = Array.from({ length: nights }, () => []);
   const dates = Array.from({ length: nights }, (_, night) => addDays(first, night));
+  const pauses = new WorkPauses();
   for (const [cell, { unit, currency }] of cells.entries()) {
-    if (cell % CELLS_IN_A_TURN === 0) await new Promise((resume) => setImmediate(resume));
+    if (pauses.isDue) await pauses.pause();
     let night = 0;
     for (const sums of changes.running(cell)) {
       const date = dates[night] as string;

@@ -2,6 +2,7 @@ import { isCalendarDate } from "#contract/walk-value.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import {
   addDays,
   daysBetween,
@@ -200,9 +201,6 @@ function comparePositions(one: Position, other: Position): number {
   return 0;
 }
 
-/** Items made before others of the thread go first: some milliseconds. */
-const ITEMS_IN_A_TURN = 250;
-
 /** At most `limit` items behind a position, window by window. A page ends early where it has looked at very many nights without any. */
 export async function pageOfNights<Item>(
   nights: NightItems<Item>,
@@ -218,15 +216,14 @@ export async function pageOfNights<Item>(
   const isBehindStart = (item: Item) =>
     start === null || comparePositions(nights.positionOf(item), start) > 0;
   let end: string | undefined;
-  let read = 0;
+  const pauses = new WorkPauses();
   for (let count = 0; count < WINDOWS_MAX; count += 1) {
     const window = await windows.next(client, nights.withBlocks);
     if (window === undefined) break;
     const before = items.length;
     try {
       for await (const item of nights.read(window, limit + 1 - before)) {
-        read += 1;
-        if (read % ITEMS_IN_A_TURN === 0) await new Promise((resume) => setImmediate(resume));
+        if (pauses.isDue) await pauses.pause();
         if (!isBehindStart(item)) continue;
         if (items.length === limit) return { items, next: nights.positionOf(items.at(-1) as Item) };
         items.push(item);
