@@ -39,7 +39,7 @@ const BOOKINGS = `
   join generate_series(0, $BOOKINGS - 1) as booking (booking)
     on draw = booking.booking - case when booking.booking % 100 = 1 then 1 else 0 end`;
 
-/** What each version of a booking takes off the books and puts on them, by runs of nights: as apply makes it (docs/decisions/0020). */
+/** What each version of a booking takes off the books and puts on them, by runs of nights: as apply makes it (docs/decisions/0012). */
 const ENTRIES = `
   create temp table ledger_template as
   with change as (

@@ -1,6 +1,6 @@
 /**
  * `node bench/ledger-price.ts [--records 4000] [--pairs 12] [--kind new|changed|real|day]`: what share of its throughput apply keeps with
- * the stay-night ledger (docs/decisions/0020). A backlog is drained by one applier again and again, with the ledger and without.
+ * the stay-night ledger (docs/decisions/0012). A backlog is drained by one applier again and again, with the ledger and without.
  */
 import { readOptions } from "../scripts/read-options.ts";
 import { type Cost, DrainedApplier } from "./drained-applier.ts";

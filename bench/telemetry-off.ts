@@ -1,5 +1,5 @@
 /**
- * `node bench/telemetry-off.ts [--rounds 12] [--share 1]`: what telemetry costs where no collector is named (docs/decisions/0024), from what
+ * `node bench/telemetry-off.ts [--rounds 12] [--share 1]`: what telemetry costs where no collector is named (docs/decisions/0015), from what
  * is done then that was not done before there was any: comparisons, readings of the clock for the log of slow requests and statements, a column that
  * is null. Each is measured by itself, in nanoseconds, and their sum is set against the CPU time of a batch of one by the
  * service, in the same run: two services that differ by so little cannot be distinguished by their own CPU time.
@@ -57,16 +57,16 @@ const underWay: unknown[] = requests.map(() => undefined);
 const slowRequestMs: number = SLOW_MS;
 let sink = 0;
 
-/** What the threads of HTTP do for a batch in addition, in its order; at the right where that stands. */
+/** What the threads of HTTP do for a batch in addition, in its order. */
 function handleWithout(at: number): void {
   const request = requests[at % requests.length] as (typeof requests)[number];
   const tracer = tracers[0];
   const startedAtMs = at;
-  const waits = noWaits(); // take-ahead.ts, take
-  const trace = beginTrace(tracer, request.headers["traceparent"], startedAtMs); // take-ahead.ts, letIn
-  const receivingAt = performance.now(); // take-batch.ts, receiveAndAccept
+  const waits = noWaits();
+  const trace = beginTrace(tracer, request.headers["traceparent"], startedAtMs);
+  const receivingAt = performance.now();
   waits.body = performance.now() - receivingAt;
-  const readingAt = performance.now(); // take-batch.ts, acceptBody
+  const readingAt = performance.now();
   waits.records = performance.now() - readingAt;
   const appendingAt = performance.now();
   if (trace) {
@@ -74,17 +74,17 @@ function handleWithout(at: number): void {
     trace.appendAtMs = appendingAt;
   }
   const traceContext = trace ? packTraceContext(trace.span.spanContext()) : undefined;
-  const row = JSON.stringify({ bucket: at, trace_context: traceContext }); // log-entry.ts
-  const flushed = { result: request.result, flushedAt: appendingAt }; // accept-log.ts
+  const row = JSON.stringify({ bucket: at, trace_context: traceContext });
+  const flushed = { result: request.result, flushedAt: appendingAt };
   underWay[at % requests.length] = { waits, trace, flushed };
-  waits.logWriter = flushed.flushedAt - appendingAt; // take-batch.ts, acceptBody
+  waits.logWriter = flushed.flushedAt - appendingAt;
   waits.flush = performance.now() - flushed.flushedAt;
-  const sentAtMs = performance.now(); // request-log.ts, whenOver
+  const sentAtMs = performance.now();
   const overAtMs = sentAtMs + 1;
   waits.answer = Math.max(0, Math.min(overAtMs - sentAtMs, overAtMs - startedAtMs - sumOfWaits(waits)));
-  const traceId = tracer === undefined ? undefined : traceContext; // request-log.ts, write
+  const traceId = tracer === undefined ? undefined : traceContext;
   const line = { status: at, ...(traceId === undefined ? {} : { traceId }) };
-  if (slowRequestMs !== 0 && overAtMs - startedAtMs - waits.asked >= slowRequestMs) sink += 1; // noteSlow
+  if (slowRequestMs !== 0 && overAtMs - startedAtMs - waits.asked >= slowRequestMs) sink += 1;
   sink += line.status + row.length + waits.answer;
 }
 

@@ -33,7 +33,7 @@ create table bellhop.log_writer (
   born_at timestamptz not null default clock_timestamp(),
   closed_at timestamptz,
   retired_at timestamptz,
-  -- Batches of backfills are written in log writers of their own, which appliers read after the others (docs/decisions/0023).
+  -- Batches of backfills are written in log writers of their own, which appliers read after the others (docs/decisions/0007).
   is_backfill boolean not null default false
 );
 create index log_writer_unretired on bellhop.log_writer (log_writer_id) where retired_at is null;
@@ -181,7 +181,7 @@ create table bellhop.feed_arrival (
   primary key (bucket, property_id, resource, last_request_id)
 );
 
--- The closed timestamps that point-in-time answers rest on (docs/decisions/0020). Log writers read `promised` and refuse ids
+-- The closed timestamps that point-in-time answers rest on (docs/decisions/0012). Log writers read `promised` and refuse ids
 -- at or below it, so no further batch appears there. At or below `settled`, no append that began before it read `promised`
 -- still runs.
 create table bellhop.closed_timestamp (
@@ -219,7 +219,7 @@ create table bellhop.settings_version (
 );
 
 -- From when on what is known of a client code's records of a resource, where retention has taken something of them out
--- (docs/decisions/0025): kind is payloads, outcomes or versions. What is current is known whatever this says.
+-- (docs/decisions/0016): kind is payloads, outcomes or versions. What is current is known whatever this says.
 create table bellhop.retention_horizon (
   client_code text collate "C" not null,
   resource "char" not null,
@@ -693,7 +693,7 @@ create table known_room_type (
   primary key (bucket, property_id, room_type_code)
 );
 
--- The stay-night ledger (docs/decisions/0020): the change that each version of a reservation or of a group block master makes
+-- The stay-night ledger (docs/decisions/0012): the change that each version of a reservation or of a group block master makes
 -- to nights, with both clocks. Rows are only added. What was on the books at an instant is a sum over them; a sum over the
 -- entries of a source instant T and a receipt instant R is what counts at T as it was known at R.
 
@@ -774,7 +774,7 @@ create table released_copy (
   primary key (bucket, property_id, resource, key, source_time, content_hash, request_id, record_index)
 );
 
--- What a version of a reservation changes of nights, in one row (docs/decisions/0033). What does not fit, shared rooms and
+-- What a version of a reservation changes of nights, in one row (docs/decisions/0012). What does not fit, shared rooms and
 -- everything on Citus is written as entries.
 create table ledger_delta (
   source_time timestamptz not null,
@@ -797,7 +797,7 @@ create index ledger_delta_long on ledger_delta (property_id, first_night) where 
 create index ledger_delta_received on ledger_delta using brin (received_at) with (autosummarize = on);
 
 -- The stay-night ledger once more, packed: what is read of a hotel's year as 50,000 rows is read as some rows of bytes
--- (docs/decisions/0031). Written by upkeep, of what was received up to the watermark; never by apply.
+-- (docs/decisions/0012). Written by upkeep, of what was received up to the watermark; never by apply.
 -- Entries of up to 31 nights that begin in one quarter of a year and were received up to received_up_to, and after the part before it:
 -- so many records of fixed length, one after another (src/insight/sql/pack-nights.sql, src/insight/packed-books.ts).
 create table ledger_segment (

@@ -48,7 +48,7 @@ const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.s
 
 /**
  * How far behind the database's clock receipts are promised. An id that was taken earlier when its append begins is taken anew
- * (src/ingest/log/log writer.ts), which costs that append a round trip: two seconds are more than a busy event loop waits.
+ * (src/ingest/log/log-writer-session.ts), which costs that append a round trip: two seconds are more than a busy event loop waits.
  */
 const PROMISED_BEHIND_MS = 2_000;
 /** A promise so much older than the next would be is good enough: one a second is written at most. */

@@ -39,7 +39,7 @@ export interface NetworkReport extends ManyNodesReport {
 }
 
 const SERVES_MS_PROMISED = 10_000;
-/** A flush on a connection that was forgotten is given up after 20 s (src/ingest/log/postgres-log writer-session.ts). */
+/** A flush on a connection that was forgotten is given up after 20 s (src/ingest/log/log-writer-session.ts). */
 const SERVES_LOST_MS_PROMISED = 25_000;
 
 /** What a campaign works with. */

@@ -12,7 +12,7 @@ function transactionOf(backend: Backend): Transaction {
   return backend.transaction as Transaction;
 }
 
-/** src/ingest/log/sql/register-log writer.sql: the floor is what is committed when it runs. */
+/** register-log-writer of src/ingest/log/log-writer-session.ts: the floor is what is committed when it runs. */
 export function registerLogWriter(database: SimulatedDatabase) {
   return function* (backend: Backend): Work {
     yield database.conditions.thinkMs();

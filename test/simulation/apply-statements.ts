@@ -145,7 +145,7 @@ export function lockBuckets(database: SimulatedDatabase, buckets: readonly numbe
 }
 
 /**
- * src/apply/sql/retire-log writers.sql: rows are those that are committed when it begins; who runs is looked up a moment later,
+ * src/apply/sql/retire-log-writers.sql: rows are those that are committed when it begins; who runs is looked up a moment later,
  * so a log writer is retired by a later statement than the one that closed it.
  */
 export function retireLogWriters(database: SimulatedDatabase) {

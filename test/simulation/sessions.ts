@@ -28,7 +28,7 @@ import { Connection, type SessionKind } from "./connection.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { LogRow } from "./store.ts";
 
-/** The timeouts of src/ingest/log/log writer-session.ts and src/apply/pipeline.ts. */
+/** The timeouts of src/ingest/log/log-writer-session.ts and src/apply/pipeline.ts. */
 const LOG_WRITER: SessionKind = { application: "accept", queryTimeoutMs: 20_000, statementTimeoutMs: 15_000 };
 const APPLY: SessionKind = {
   application: "apply",

@@ -1,5 +1,5 @@
 -- What an applier sees of the others, in one look:
--- appliers: those present, itself among them, whose session has said something within $1 seconds (as count-present.sql);
+-- appliers: those present, itself among them, whose session has said something within $1 seconds (as count-present of coordination.ts);
 --   one that waits for a long statement keeps its buckets, and takes no part in sharing meanwhile.
 -- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.

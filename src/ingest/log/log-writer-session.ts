@@ -246,8 +246,8 @@ export interface HeldKey {
 
 /**
  * What a log writer asks of the database: one connection, statement by statement. Every promise rejects with what the database
- * answered (with its SQLSTATE as `code`), or with another error when there was no answer. PostgreSQL's is in
- * postgres-log writer-session.ts, that of a simulation in test/simulation.
+ * answered (with its SQLSTATE as `code`), or with another error when there was no answer. PostgreSQL's is below, that
+ * of a simulation in test/simulation.
  */
 export interface LogWriterSession {
   /** Begins the transaction in which the log writer is born, and waits until no other is being born. */

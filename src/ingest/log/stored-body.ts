@@ -269,7 +269,7 @@ export function recordCountOf(layout: Buffer): number {
 
 /**
  * Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it.
- * `openLayout` (open-layout.ts) also supplies the keys of encrypted records; without them it only locates records.
+ * `openLayout` also supplies the keys of encrypted records; without them it only locates records.
  */
 export class BodyLayout {
   readonly recordCount: number;

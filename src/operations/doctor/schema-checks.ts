@@ -404,7 +404,7 @@ const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; r
   ],
 );
 
-/** A service runs retention once an hour at least (keep-retention.ts), and waits where other work has the log. */
+/** A service runs retention once an hour at least (run-retention.ts), and waits where other work has the log. */
 const RETENTION_GRACE_MS = 3 * 3_600_000;
 
 const retention: Check = {

@@ -208,7 +208,7 @@ const DEADLOCK_DETECTED = "40P01";
  * each in a transaction of its own together with its record, while nodes of the version before go on (docs/upgrades.md).
  * An advisory lock lets several nodes start at once: one migrates, the others wait and find nothing to do. A database that
  * is ahead is taken as it is when all of that only adds. Throws MigrationError for one that needs a newer version, whose
- * applied migrations were edited since, in which somebody holds a table for minutes, or that is not finished (unfinished.ts).
+ * applied migrations were edited since, in which somebody holds a table for minutes, or that is not finished.
  */
 export async function migrate(
   config: pg.ClientConfig,
