@@ -20,7 +20,7 @@ const CODES = `dimension.status, dimension.room_type_code, dimension.booked_room
 const RUNS = readStatement(new URL("../ledger/sql/runs-of-delta.sql", import.meta.url)).text;
 
 interface Ledger {
-  /** The entries of a schema, as rows of its table; those of nights are runs of exchanges, too. */
+  /** The entries of a schema, as rows of its table; those of nights are runs of deltas, too. */
   readonly entriesOf: (schema: string) => string;
   /** What entries are about beside their dimension, and what they count, as sums of `sign`. */
   readonly about: string;
