@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { parse, parseAllDocuments } from "yaml";
+import { readConfig } from "../../src/config.ts";
 import { SETTINGS } from "../../src/config-table.ts";
+import { connectionsOfNode } from "../../src/operations/doctor/server-checks.ts";
 import { createSurveyMetrics } from "../../src/operations/metrics/survey.ts";
 import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { contextRules, environmentOf, lastOf, readDockerfile } from "./dockerfile.ts";
@@ -20,9 +23,11 @@ type Loose = any;
 
 const stages = readDockerfile(read("Dockerfile"));
 const compose: Loose = parse(read("compose.yaml"));
-const objects: Loose[] = readdirSync(`${root}deploy/kubernetes`)
-  .sort()
-  .flatMap((name) => parseAllDocuments(read(`deploy/kubernetes/${name}`)).map((document) => document.toJS()));
+const manifests = globSync("deploy/kubernetes/**/*.yaml", { cwd: root }).sort();
+const overlays = manifests.filter((path) => path.endsWith("kustomization.yaml"));
+const objects: Loose[] = manifests
+  .filter((path) => !overlays.includes(path))
+  .flatMap((path) => parseAllDocuments(read(path)).map((document) => document.toJS()));
 const ofKind = (kind: string): Loose[] => objects.filter((object) => object.kind === kind);
 const nodes: [string, Loose][] = Object.entries(compose.services as Record<string, Loose>).filter(([name]) =>
   name.startsWith("node-"),
@@ -177,6 +182,76 @@ describe("what refers to another part finds it", () => {
     for (const [, node] of nodes)
       for (const [name, file] of Object.entries(node.environment as Record<string, string>))
         if (name.endsWith("_FILE")) assert.ok(node.secrets.includes(file.split("/").at(-1)), name);
+  });
+
+  test("each manifest is in a kustomization, which names none that is not there, and patches what it has", () => {
+    const loaded = overlays.flatMap((path) =>
+      (parse(read(path)).resources as string[]).map((resource) => join(dirname(path), resource)),
+    );
+    const folders = ["deploy/kubernetes/base"];
+    const files = manifests.filter(
+      (path) => !overlays.includes(path) && !path.endsWith("secrets.example.yaml"),
+    );
+    assert.deepEqual([...new Set(loaded)].sort(), [...folders, ...files].sort());
+    const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+    const patched = overlays.flatMap((path) => (parse(read(path)).patches ?? []) as Loose[]);
+    assert.equal(patched.length, 2);
+    for (const { target } of patched) assert.ok(names.has(`${target.kind} ${target.name}`), target.name);
+  });
+
+  test("as many connections of the database are stated as nodes of these settings hold", () => {
+    const held = (environment: Record<string, string>) =>
+      connectionsOfNode(readConfig({ DATABASE_URL: "postgresql://a/b", ...environment }));
+    const ofPods = Object.fromEntries(
+      deployments.map(({ metadata, spec }): [string, Record<string, string>] => {
+        const { env } = spec.template.spec.containers[0];
+        return [metadata.name, Object.fromEntries(env.map(({ name, value }: Loose) => [name, value]))];
+      }),
+    );
+    const front = ofPods["bellhop-front"] ?? {};
+    const counts = {
+      front: held({ ...front, ROLE: "accept,read" }),
+      apply: held({ ...ofPods["bellhop-apply"], ROLE: "apply" }),
+      single: held(front),
+    };
+    const { front: one, apply, single } = counts;
+    const said = `a front pod uses up to ${one} database connections, an apply pod up to ${apply}, a single one ${single}`;
+    assert.ok(read("docs/deployment.md").replaceAll(/\s+/g, " ").includes(said), said);
+    const [, { environment }] = nodes[0] ?? [];
+    const { HTTP_THREADS, APPLY_WRITERS } = environment;
+    const ofNode = held({ HTTP_THREADS, APPLY_WRITERS });
+    assert.ok(read("compose.yaml").includes(`holds up to ${ofNode} connections`), String(ofNode));
+    const most = /max_connections=(\d+)/.exec(compose.services.postgres.command.join(" "))?.[1];
+    // Three are PostgreSQL's own for superusers, and operators' commands want some.
+    assert.ok(nodes.length * ofNode + 3 + 10 <= Number(most));
+  });
+
+  test("Prometheus of compose scrapes every node, under the name that the alert rules expect, and Grafana has its dashboard", () => {
+    const { scrape_configs: jobs, global, rule_files: rules } = parse(read("deploy/compose/prometheus.yaml"));
+    assert.deepEqual(
+      jobs.map(({ job_name: name, static_configs: [{ targets }] }: Loose) => [name, targets]),
+      [["bellhop", nodes.map(([name]) => `${name}:${environmentOf(stages)["PORT"]}`)]],
+    );
+    const { prometheus, grafana } = compose.services;
+    for (const [, node] of nodes) assert.ok(node.networks.includes("metrics"));
+    assert.deepEqual([prometheus.networks, grafana.networks], [["metrics"], ["metrics"]]);
+    assert.equal(jobs[0].authorization.credentials_file, "/run/secrets/metrics-token");
+    assert.ok(prometheus.secrets.includes("metrics-token") && "bellhop_url" in global.external_labels);
+    const mounted = new Map<string, string>(
+      [...prometheus.volumes, ...grafana.volumes].map((volume: string) => {
+        const [from = "", to = ""] = volume.split(":");
+        return [to, from];
+      }),
+    );
+    for (const from of mounted.values())
+      if (from.startsWith("./")) assert.equal(globSync(from, { cwd: root }).length, 1, from);
+    assert.equal(mounted.get(join("/etc/prometheus", rules[0])), "./deploy/prometheus/alerts.yaml");
+    const [{ options }] = parse(read("deploy/compose/grafana-dashboards.yaml")).providers;
+    assert.equal(mounted.get(options.path), "./deploy/grafana");
+    assert.equal(
+      grafana.environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH,
+      `${options.path}/bellhop.json`,
+    );
   });
 
   test("the metric that the number of appliers follows is one of the service's", () => {

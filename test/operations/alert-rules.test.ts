@@ -20,7 +20,7 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly runbook: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
 }
 
 const fileOf = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), "utf8");
@@ -148,7 +148,10 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     const operations = await fileOf("docs/operations.md");
     for (const { alert, labels, annotations } of rules) {
       assert.ok(["page", "ticket"].includes(labels.severity), alert);
-      assert.equal(annotations.runbook, `docs/operations.md#${alert.toLowerCase()}`);
+      assert.equal(
+        annotations.runbook_url,
+        `{{ $externalLabels.bellhop_url }}/docs/operations#${alert.toLowerCase()}`,
+      );
       assert.ok(operations.includes(`\n### ${alert}\n`), `docs/operations.md has no ### ${alert}`);
       assert.ok(annotations.summary !== "", alert);
     }

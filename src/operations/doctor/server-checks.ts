@@ -204,7 +204,7 @@ interface Connections {
 const FREE_CONNECTIONS_MIN = 3;
 
 /** Connections that one node of this configuration holds at most, as docs/operations.md counts them. */
-function connectionsOfNode(config: Config): number {
+export function connectionsOfNode(config: Config): number {
   const questions = config.roles.includes("read") ? QUESTION_CONNECTIONS * config.httpThreads : 0;
   const pools = 13 + 3 * Math.max(0, config.httpThreads - 3) + questions;
   // Twice: a thread that has accepted a batch of a backfill has log writers for those, too.
