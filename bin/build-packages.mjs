@@ -14,6 +14,8 @@ const PACKAGES = {
     title: "the documentation",
     sources: [
       "packages/docs",
+      "packages/console/src/design",
+      "packages/console/public",
       "docs",
       "examples/guides",
       "examples/pms-adapter/README.md",

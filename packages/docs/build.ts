@@ -92,7 +92,7 @@ function searchEntries(): SearchEntry[] {
 
 async function writeAssets(): Promise<Record<string, string>> {
   const assets: Record<string, string> = {};
-  const add = (name: string, content: string) => {
+  const add = (name: string, content: string | Buffer) => {
     const hash = createHash("sha256").update(content).digest("base64url").slice(0, 10);
     const hashed = name.replace(/\.\w+$/, (extension) => `-${hash}${extension}`);
     write(`assets/${hashed}`, content);
@@ -106,8 +106,19 @@ async function writeAssets(): Promise<Record<string, string>> {
     );
     add(name, linked);
   };
-  for (const file of ["site.css", "reference.css", "icon.svg"])
-    add(file, readText(`packages/docs/browser/${file}`));
+  // The site looks as the console does: its tokens, font and icon.
+  const design = ["tokens.css", "font.css"].map((file) => readText(`packages/console/src/design/${file}`));
+  const styles = [...design, readText("packages/docs/browser/site.css")].join("\n");
+  add(
+    "site.css",
+    styles.replace(/url\("(@fontsource[^"]*)"\)/g, (_, file: string) => {
+      const name = file.split("/").at(-1) as string;
+      add(name, readFileSync(new URL(import.meta.resolve(file))));
+      return `url("${assets[name]?.split("/").at(-1)}")`;
+    }),
+  );
+  add("reference.css", readText("packages/docs/browser/reference.css"));
+  add("icon.svg", readText("packages/console/public/icon.svg"));
   const index = new MiniSearch(SEARCH_OPTIONS);
   index.addAll(searchEntries());
   add("search.json", JSON.stringify(index));
@@ -152,10 +163,12 @@ function writeReference(): void {
   );
 }
 
-function write(name: string, content: string): void {
+function write(name: string, content: string | Buffer): void {
   const path = join(out, name);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
+  // A font is compressed already.
+  if (typeof content !== "string") return;
   // The best quality takes 14 s for Scalar alone and saves a tenth.
   const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
   writeFileSync(`${path}.br`, brotliCompressSync(content, brotli));

@@ -10,8 +10,8 @@ import { buildOpenApiDocument } from "./document.ts";
 
 export interface Deployment extends DocumentOptions {
   readonly addresses: NonNullable<DocumentOptions["addresses"]>;
-  /** Whether there is a sandbox client, whose secret the start has printed. */
-  readonly sandbox: boolean;
+  /** The id of the sandbox client, whose secret the start has printed; undefined where there is none. */
+  readonly sandboxId: string | undefined;
 }
 
 /** Parameters that an example shows although they are not required. */
@@ -83,20 +83,20 @@ function quoted(text: string): string {
 }
 
 /** From credentials to the outcome of a first batch, in three commands for a POSIX shell. */
-function firstSteps({ addresses: { baseUrl, authUrl }, sandbox }: Deployment): string {
+function firstSteps({ addresses: { baseUrl, authUrl }, sandboxId }: Deployment): string {
   // The source time is that of the push: a fixed one could be in the future of a wrong clock, or repeat itself.
   return `## First steps
 
 The base URL of this deployment is \`${baseUrl}\`. ${
-    sandbox
-      ? `It has a sandbox client, which may push \`${EXAMPLE_CLIENT}\`: the terminal in which the service was started shows its id and secret.`
+    sandboxId !== undefined
+      ? `It has a sandbox client, which may push \`${EXAMPLE_CLIENT}\`: the terminal in which the service was started shows its secret.`
       : "Your operator gives you a client id and a secret, and the `clientCode` and `propertyCode` to use."
   }
 
 Get a token. It is valid for an hour; reuse it.
 
 \`\`\`sh
-CLIENT_ID='your client id'
+CLIENT_ID='${sandboxId ?? "your client id"}'
 CLIENT_SECRET='your client secret'
 
 TOKEN=$(curl -sS ${authUrl}/api/oauth2/token \\

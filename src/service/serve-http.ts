@@ -19,6 +19,7 @@ import type { Config } from "../config.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
 import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
+import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
@@ -317,7 +318,8 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   registerMetricsRoute(app, context, config.metricsToken);
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
   const addresses = parts.addresses.read;
-  registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses });
+  const sandboxId = async () => (sandbox ? (await readSandbox(config.dataDir))?.clientId : undefined);
+  registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, addresses, sandboxId });
   if (roles.has("read")) {
     const { internals } = parts.authenticator;
     await registerConsole(app, context, {

@@ -84,18 +84,44 @@ describe("/docs and /openapi.json", () => {
     const refused = await service.post("../../../docs", "{}");
     assert.equal(refused.status, 405);
     assert.equal(refused.headers.get("allow"), "GET, HEAD");
-    for (const path of ["page.ts", "contract.md", "contract.html", "index", "plan", "nothing", "assets", ""])
+    for (const path of ["page.ts", "contract.md", "contract.html", "index", "plan", "nothing", "assets"])
       assert.equal((await service.get(`/docs/${path}`)).status, 404, path);
     assert.equal((await service.get("/docs/%2e%2e/config.ts")).status, 404);
   });
 });
 
+function docsOptions(sandboxId?: string) {
+  const { limits, requestRate, requestBurst, tokenBurst } = readConfig({});
+  const addresses = () => ({ baseUrl: "https://hotels.example", authUrl: "https://hotels.example" });
+  return { limits, requestRate, requestBurst, tokenBurst, addresses, sandboxId: async () => sandboxId };
+}
+
+test("/ and /docs/ lead to /docs", async () => {
+  for (const path of ["/", "/docs/"]) {
+    const { status, headers } = await fetch(new URL(path, service.address), { redirect: "manual" });
+    assert.ok([301, 302].includes(status), path);
+    assert.equal(headers.get("location"), "/docs");
+  }
+});
+
+test("guides and first steps name the address of the deployment, and the sandbox client once there is one", async () => {
+  let sandboxId: string | undefined;
+  const app = fastify();
+  registerDocsRoutes(app, { ...docsOptions(), sandboxId: async () => sandboxId });
+  const guide = async () => unescaped((await app.inject("/docs/guides/quickstart")).body);
+  const steps = async () => (await app.inject("/openapi.json")).json<Sampled>().info.description;
+  assert.match(await guide(), /export BASE_URL=https:\/\/hotels\.example\nexport CLIENT_ID=…$/m);
+  assert.doesNotMatch(await guide(), /127\.0\.0\.1/);
+  assert.match(await steps(), /CLIENT_ID='your client id'/);
+  sandboxId = "bhc_sandbox";
+  assert.match(await guide(), /^export CLIENT_ID=bhc_sandbox$/m);
+  assert.match(await steps(), /CLIENT_ID='bhc_sandbox'/);
+  await app.close();
+});
+
 test("/docs says so while the pages are not built", async () => {
   const app = fastify();
-  const { limits, requestRate, requestBurst, tokenBurst, sandbox } = readConfig({});
-  const addresses = () => ({ baseUrl: "http://a", authUrl: "http://a" });
-  const options = { limits, requestRate, requestBurst, tokenBurst, sandbox, addresses };
-  registerDocsRoutes(app, options, join(root, "no-such-directory"));
+  registerDocsRoutes(app, docsOptions(), join(root, "no-such-directory"));
   const { statusCode, body, headers } = await app.inject("/docs/contract");
   await app.close();
   assert.equal(statusCode, 503);
@@ -245,7 +271,14 @@ describe("the site", () => {
       .flatMap((text) => [...text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code>/g)])
       .map(([, code = ""]) => unescaped(code));
     for (const file of globSync("examples/guides/*.{sh,ts,py,txt}", { cwd: root }))
-      assert.ok(shown.includes(readFileSync(join(root, file), "utf8").trimEnd()), file);
+      assert.ok(
+        shown.includes(
+          readFileSync(join(root, file), "utf8")
+            .trimEnd()
+            .replaceAll("http://127.0.0.1:8080", service.address),
+        ),
+        file,
+      );
   });
   test("loads its own files alone, and its policy lets nothing else in", async () => {
     for (const [path, text] of pages) {
@@ -258,7 +291,7 @@ describe("the site", () => {
         [
           "default-src 'none'; script-src 'self'",
           `style-src 'self'${isReference ? " 'unsafe-inline'" : ""}`,
-          "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+          "font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
           ...(isReference ? [] : ["require-trusted-types-for 'script'"]),
         ].join("; "),
       );

@@ -1,4 +1,4 @@
-import { open, readdir, stat } from "node:fs/promises";
+import { open, readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
@@ -63,6 +63,18 @@ export class BuiltFiles {
       };
     }
     return extname(name) in TYPES && this.#listed.names.has(name);
+  }
+
+  /** When the package was built that `has` has looked into. */
+  get builtAtMs(): number {
+    return this.#listed?.builtAtMs ?? 0;
+  }
+
+  /** The text of a file that `has` has found. */
+  read(name: string): Promise<string> {
+    return readFile(join(this.#directory, name), "utf8").catch(() => {
+      throw new ServiceError("bellhop.http.NotFound");
+    });
   }
 
   /** Sends a file that `has` has found. A name with a hash of the content never changes its content. */
