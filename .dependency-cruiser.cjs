@@ -20,6 +20,7 @@ const FEATURES = {
   retention: ["ingest", "apply", "query", "settings", "identity/audit.ts"],
   privacy: ["ingest", "apply", "query", "retention", "settings", "identity", "webhooks"],
   operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
+  export: ["ingest", "apply", "query", "insight", "identity/audit.ts"],
   partner: ["identity/local-clients.ts", "config.ts"],
   console: ["identity", "query", "webhooks/address-rules.ts"],
   cli: ["config.ts", "identity", "ingest/log/payload-keys.ts", "operations/backup/backup-error.ts"],

@@ -252,5 +252,7 @@ export async function limitationOf(
 const LIMITATIONS = {
   backup:
     "The tables are distributed over workers of Citus, which have no snapshot in common: back up coordinator and workers with PostgreSQL's own tools (docs/backup.md).",
+  export:
+    "The tables are distributed over workers of Citus, which have no snapshot in common: read the views of the schema analytics (docs/analytics.md).",
   retention: "Retention is not available on Citus",
 } as const;

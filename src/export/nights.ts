@@ -1,0 +1,147 @@
+import type pg from "pg";
+import { compactOfText, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
+import {
+  type DimensionCodes,
+  type Money,
+  type NightRun,
+  reservationNights,
+  textOfMoney,
+} from "../apply/ledger/reservation-nights.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import type { Batch, Value } from "./columns.ts";
+
+const readProperties = namedStatement(
+  "read-exported-properties",
+  `select property_id as "propertyId", client_code as "clientCode", property_code as "propertyCode"
+  from bellhop.property where bucket = $1`,
+);
+/** Numbers of dimensions as text: a bigint of them does not fit a double. */
+const readDimensions = namedStatement(
+  "read-exported-dimensions",
+  `select property_id as "propertyId", dimension::text as dimension, status, room_type_code as "roomTypeCode",
+    booked_room_type_code as "bookedRoomTypeCode", market_segment_code as "marketSegmentCode",
+    group_block_code as "groupBlockCode", rate_code as "rateCode", channel, currency_code as "currencyCode"
+  from bellhop_state.night_dimension where bucket = $1`,
+);
+
+interface PropertyCodes {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+/** What nights of one bucket are named by. */
+export interface NightSource {
+  readonly properties: ReadonlyMap<number, PropertyCodes>;
+  /** By property, then by the number of the dimension. */
+  readonly dimensions: ReadonlyMap<string, DimensionCodes>;
+}
+
+const TWO_TO_32 = 4_294_967_296n;
+const dimensionKey = (propertyId: number, high: number, low: number) => `${propertyId}/${high}/${low}`;
+
+export async function readNightSource(client: pg.ClientBase, bucket: number): Promise<NightSource> {
+  const properties = await client.query<PropertyCodes & { propertyId: number }>({
+    ...readProperties,
+    values: [bucket],
+  });
+  const dimensions = await client.query<DimensionCodes & { propertyId: number; dimension: string }>({
+    ...readDimensions,
+    values: [bucket],
+  });
+  return {
+    properties: new Map(properties.rows.map((row) => [row.propertyId, row])),
+    dimensions: new Map(
+      dimensions.rows.map((row) => {
+        const number = BigInt.asUintN(64, BigInt(row.dimension));
+        const [high, low] = [Number(number / TWO_TO_32) | 0, Number(number % TWO_TO_32) | 0];
+        return [dimensionKey(row.propertyId, high, low), row];
+      }),
+    ),
+  };
+}
+
+/** A reservation: `compact` or `facts`, whichever is stored of its content. */
+type ReservationRow = readonly [
+  propertyId: number,
+  key: string,
+  status: string | null,
+  compact: string | null,
+  facts: string | null,
+];
+
+function runsOf(source: NightSource, [propertyId, key, status, compact, facts]: ReservationRow) {
+  if (compact === null) {
+    if (facts === null)
+      throw new Error(`The facts of the reservation ${key} are not where its version says.`);
+    return reservationNights(facts, status);
+  }
+  const nights = compactOfText(compact);
+  if (nights === null) throw new Error(`The nights of the reservation ${key} cannot be read.`);
+  const { dimension, rooms, adults, children, runs: numbers } = nights;
+  const runs: NightRun[] = [];
+  if (numbers.length === 0) return { shareId: null, runs };
+  const codes = source.dimensions.get(dimensionKey(propertyId, dimension.high, dimension.low));
+  if (codes === undefined) throw new Error(`The nights of the reservation ${key} name an unknown dimension.`);
+  let { firstNight } = nights;
+  for (let at = 0; at < numbers.length; at += RUN_NUMBERS) {
+    const [nightCount = 0, revenue = Number.NaN, gross = Number.NaN] = [
+      numbers[at],
+      numbers[at + 1],
+      numbers[at + 2],
+    ];
+    const roomRevenue = Number.isNaN(revenue) ? null : revenue;
+    const grossRoomRevenue = Number.isNaN(gross) ? null : gross;
+    runs.push({
+      firstNight,
+      nights: nightCount,
+      rooms,
+      adults,
+      children,
+      roomRevenue,
+      grossRoomRevenue,
+      codes,
+    });
+    firstNight += nightCount;
+  }
+  return { shareId: null, runs };
+}
+
+/** An amount beyond four decimals or a double's whole numbers stands in a text column of its own. */
+const short = (money: Money | null): Value => (typeof money === "number" ? money : null);
+const long = (money: Money | null): Value => (typeof money === "string" ? textOfMoney(money) : null);
+
+/** Adds a row for each night of a reservation: what its current version says of it, as the ledger counts it. */
+export function addNights(source: NightSource, row: ReservationRow, batch: Batch): void {
+  const [propertyId, key] = row;
+  const { clientCode, propertyCode } = source.properties.get(propertyId) as PropertyCodes;
+  const { shareId, runs } = runsOf(source, row);
+  for (const run of runs) {
+    const { codes, rooms, adults, children, roomRevenue, grossRoomRevenue } = run;
+    for (let night = 0; night < run.nights; night += 1) {
+      const values: readonly Value[] = [
+        clientCode,
+        propertyCode,
+        key,
+        run.firstNight + night,
+        codes.status,
+        codes.roomTypeCode,
+        codes.bookedRoomTypeCode,
+        codes.marketSegmentCode,
+        codes.groupBlockCode,
+        codes.rateCode,
+        codes.channel,
+        codes.currencyCode,
+        shareId,
+        rooms,
+        adults,
+        children,
+        short(roomRevenue),
+        short(grossRoomRevenue),
+        long(roomRevenue),
+        long(grossRoomRevenue),
+      ];
+      for (let at = 0; at < values.length; at += 1) batch.values[at]?.push(values[at] as Value);
+      batch.endRow();
+    }
+  }
+}

@@ -1,0 +1,318 @@
+import type pg from "pg";
+import { ALL_BUCKETS, BUCKET_COUNT, ID_LOWEST, lowestIdAt } from "../ingest/log/part-name.ts";
+import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
+import { endWithClient, reportProcess, withSession } from "../platform/db/connection.ts";
+import { holdOffExclusiveWork } from "../platform/db/coordination.ts";
+import { limitationOf } from "../platform/db/dialect.ts";
+import { CODE_VERSION } from "../platform/db/migrate.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
+import { readChangeEnds, readCursorEpoch } from "../query/changes/change-cursor.ts";
+import { Batch } from "./columns.ts";
+import {
+  type Basis,
+  type Draft,
+  ExportError,
+  type ExportFolder,
+  type Manifest,
+  type OpenPass,
+  openFolder,
+  type Pass,
+  type Position,
+} from "./folder.ts";
+import { type ExportedFile, type Format, RowFile } from "./row-file.ts";
+import { type Stretch, TABLE_NAMES, TABLES, type Table, type TableName } from "./tables.ts";
+
+export interface ExportOptions {
+  readonly clientConfig: pg.ClientConfig;
+  /** For what is not read from the snapshot: the log's contents. */
+  readonly pool: pg.Pool;
+  readonly directory: string;
+  /** Undefined: as the folder has it, else Parquet. */
+  readonly format?: Format | undefined;
+  /** Undefined: as the folder has them, else all. */
+  readonly tables?: readonly TableName[] | undefined;
+  /** All rows anew, whatever the folder has. */
+  readonly full: boolean;
+  /** Called with the process number of the session that reads, before it does. */
+  opened?(backendPid: number): void;
+  /** Called after each bucket of a table. */
+  progress?(table: TableName, bucket: number): void;
+}
+
+/** What a run wrote. */
+export interface ExportReport {
+  readonly manifest: Manifest;
+  /** The reason why all rows were written; null: what had changed was. */
+  readonly full: string | null;
+  readonly written: readonly Pass[];
+}
+
+/** One export at a time: two would write the same files. */
+const EXPORT_LOCK = 7_302_041;
+/** Changes that a snapshot of all buckets may last for. More are written first, bucket by bucket. */
+const CHANGES_IN_SNAPSHOT_MAX = 200_000;
+/** A file ends with the bucket in which it gets so many rows. */
+const FILE_ROWS = 1_000_000;
+const PAGE_ROWS = 5_000;
+const SNAPSHOT = { isolation: "repeatable read", readOnly: true } as const;
+const NOTHING_YET = new Date(0).toISOString();
+
+/** Another text after each erasure (of which the version rises when it begins) and each deletion of a property. */
+const readPrivacy = namedStatement(
+  "read-privacy-state",
+  `select concat_ws('/', version,
+    (select count(*) from bellhop.erasure where finished_at is not null),
+    (select count(*) || '/' || max(deleted_at) from bellhop.property where deleted_at is not null)) as privacy
+  from bellhop.privacy_version`,
+);
+const readHorizons = namedStatement(
+  "read-retention-horizons",
+  `select client_code as "clientCode", resource, kind, known_from as "knownFrom"
+  from bellhop.retention_horizon order by client_code, resource, kind`,
+);
+
+const REASONS: Readonly<Record<keyof Basis, string>> = {
+  format: "another format was asked for",
+  tables: "other tables were asked for",
+  version: "Bellhop was upgraded",
+  epoch: "the database was restored",
+  privacy: "personal data was erased, or a property deleted",
+};
+
+/** Why an export that was made on one basis cannot go on by another; undefined: it can. */
+function reasonOf(before: Basis, now: Basis): string | undefined {
+  const names = Object.keys(REASONS) as (keyof Basis)[];
+  const other = names.find((name) => String(before[name]) !== String(now[name]));
+  return other === undefined ? undefined : REASONS[other];
+}
+
+class Export {
+  readonly #client: pg.ClientBase;
+  readonly #folder: ExportFolder;
+  readonly #options: ExportOptions;
+  readonly #draft: Draft;
+
+  constructor(client: pg.ClientBase, folder: ExportFolder, options: ExportOptions, draft: Draft) {
+    this.#client = client;
+    this.#folder = folder;
+    this.#options = options;
+    this.#draft = draft;
+  }
+
+  async run(): Promise<ExportReport> {
+    const draft = this.#draft;
+    await this.#folder.keepOnly([
+      ...(this.#folder.manifest?.passes ?? []).flatMap(({ files }) => files),
+      ...draft.passes.flatMap(({ files }) => files),
+      ...(draft.open?.files ?? []),
+    ]);
+    while (
+      draft.open !== null ||
+      draft.position === null ||
+      (await this.#backlog()) > CHANGES_IN_SNAPSHOT_MAX
+    )
+      await this.#writeBulk();
+    const settled = await settledReceipts(this.#options.pool, { bucket: 0 });
+    const manifest = await withTransaction(this.#client, () => this.#writeRest(settled), SNAPSHOT);
+    await this.#folder.finish(manifest);
+    return { manifest, full: draft.full?.reason ?? null, written: draft.passes };
+  }
+
+  async #backlog(): Promise<number> {
+    const { changes } = await this.#readPosition(null);
+    return changes.reduce((sum, end, bucket) => sum + end - (this.#draft.position?.changes[bucket] ?? 0), 0);
+  }
+
+  /**
+   * How far a state that is read from here on reaches: as of the client's snapshot, if it has one. `settled` as
+   * `settledReceipts` answered before; null: what was received stays where it is.
+   */
+  async #readPosition(settled: string | null): Promise<Position> {
+    const ends = await readChangeEnds(this.#client, ALL_BUCKETS);
+    let receivedBefore: string | undefined;
+    for (const bucket of settled === null ? [] : ALL_BUCKETS) {
+      const watermark = await watermarkOf(this.#client, { bucket }, settled);
+      if (watermark !== null && (receivedBefore === undefined || watermark < receivedBefore))
+        receivedBefore = watermark;
+    }
+    return {
+      changes: ALL_BUCKETS.map((bucket) => ends.get(bucket) ?? 0),
+      receivedBefore: receivedBefore ?? this.#draft.position?.receivedBefore ?? NOTHING_YET,
+    };
+  }
+
+  /** Writes a pass that may take long, each bucket from a snapshot of its own; the next pass has what changed meanwhile. */
+  async #writeBulk(): Promise<void> {
+    const draft = this.#draft;
+    const settled = await settledReceipts(this.#options.pool, { bucket: 0 });
+    draft.open ??= { to: await this.#readPosition(settled), done: {}, files: [] };
+    const pass = await this.#writePass(draft.open, (work) => withTransaction(this.#client, work, SNAPSHOT));
+    draft.passes.push(pass);
+    draft.position = draft.open.to;
+    draft.open = null;
+    await this.#folder.saveDraft(draft);
+  }
+
+  /** Writes what is left, all of it from the snapshot that the client has. */
+  async #writeRest(settled: string | null): Promise<Manifest> {
+    const draft = this.#draft;
+    const open: OpenPass = { to: await this.#readPosition(settled), done: {}, files: [] };
+    const pass = await this.#writePass(open, (work) => work());
+    if (pass.files.length > 0) draft.passes.push(pass);
+    const retention = await this.#client.query<object>(readHorizons);
+    const now = await this.#client.query<{ at: Date }>("select transaction_timestamp() as at");
+    const takenAt = now.rows[0]?.at.toISOString() ?? "";
+    const before = draft.full === null ? this.#folder.manifest : undefined;
+    const passes = [...(before?.passes ?? []), ...draft.passes];
+    return {
+      manifestVersion: 1,
+      basis: draft.basis,
+      full: draft.full ?? before?.full ?? { at: takenAt, reason: "" },
+      takenAt,
+      position: open.to,
+      retention: retention.rows,
+      tables: Object.fromEntries(
+        draft.basis.tables.map((name) => [name, { key: TABLES[name].key, columns: TABLES[name].columns }]),
+      ),
+      lastPass: passes.at(-1)?.pass ?? draft.after,
+      passes,
+    };
+  }
+
+  async #writePass(open: OpenPass, inSnapshot: (work: () => Promise<void>) => Promise<void>): Promise<Pass> {
+    const pass = (this.#draft.passes.at(-1)?.pass ?? this.#draft.after) + 1;
+    for (const name of this.#draft.basis.tables) await this.#writeTable(name, pass, open, inSnapshot);
+    return { pass, files: open.files };
+  }
+
+  async #writeTable(
+    name: TableName,
+    pass: number,
+    open: OpenPass,
+    inSnapshot: (work: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const table: Table = TABLES[name];
+    const { format } = this.#draft.basis;
+    let file: RowFile | undefined;
+    const batch = new Batch(table.columns, (full) => {
+      const number = open.files.filter((written) => written.table === name).length + 1;
+      file ??= new RowFile(this.#folder.directory, format, table.columns, {
+        table: name,
+        path: `${name}/pass=${pass}/${number}.${format}`,
+      });
+      file.write(full);
+    });
+    for (let bucket = open.done[name] ?? 0; bucket < BUCKET_COUNT; bucket += 1) {
+      await inSnapshot(() => this.#readBucket(table, this.#stretchOf(bucket, open), batch));
+      this.#options.progress?.(name, bucket);
+      const isLast = bucket === BUCKET_COUNT - 1;
+      if (!isLast && (file?.rows ?? 0) < FILE_ROWS) continue;
+      batch.flush();
+      const written: ExportedFile | undefined = (file as RowFile | undefined)?.finish();
+      if (written !== undefined) open.files.push(written);
+      file = undefined;
+      open.done[name] = bucket + 1;
+      if (this.#draft.open === open) await this.#folder.saveDraft(this.#draft);
+    }
+  }
+
+  #stretchOf(bucket: number, { to }: OpenPass): Stretch {
+    const { position } = this.#draft;
+    if (position === null) return { bucket, changes: undefined, firstRequest: ID_LOWEST };
+    const changes = [position.changes[bucket] ?? 0, to.changes[bucket] ?? 0] as const;
+    return { bucket, changes, firstRequest: lowestIdAt(Date.parse(position.receivedBefore)) };
+  }
+
+  /** Adds the rows of a bucket to a batch, page by page; the server reads the next page meanwhile. */
+  async #readBucket(table: Table, stretch: Stretch, batch: Batch): Promise<void> {
+    const client = this.#client;
+    if (stretch.changes !== undefined && stretch.changes[0] === stretch.changes[1] && table.isOfChanges)
+      return;
+    const add = await table.open(client, this.#options.pool, stretch);
+    const { text, values } = table.statement(stretch);
+    await client.query(`declare exported no scroll cursor for ${text}`, values as unknown[]);
+    const fetch = () => {
+      const fetched = client.query<(string | number | null)[]>({
+        text: `fetch forward ${PAGE_ROWS} from exported`,
+        rowMode: "array",
+      });
+      // It is awaited when the page before it has been added.
+      fetched.catch(() => undefined);
+      return fetched;
+    };
+    for (let next = fetch(); ; ) {
+      const { rows } = await next;
+      if (rows.length === 0) break;
+      next = fetch();
+      await add(rows, batch);
+    }
+    await client.query("close exported");
+  }
+}
+
+async function readBasis(
+  client: pg.ClientBase,
+  options: ExportOptions,
+  before: Basis | undefined,
+): Promise<Basis> {
+  const { rows } = await client.query<{ privacy: string }>(readPrivacy);
+  const asked = options.tables ?? before?.tables ?? TABLE_NAMES;
+  return {
+    format: options.format ?? before?.format ?? "parquet",
+    // Whether nights still count is known by their records.
+    tables: TABLE_NAMES.filter(
+      (name) => asked.includes(name) || (name === "records" && asked.includes("nights")),
+    ),
+    version: CODE_VERSION,
+    epoch: await readCursorEpoch(client),
+    privacy: rows[0]?.privacy ?? "",
+  };
+}
+
+/** The run to go on with: what a killed one has left, if that still holds, else a new one. */
+async function draftOf(client: pg.ClientBase, folder: ExportFolder, options: ExportOptions): Promise<Draft> {
+  const { manifest, draft } = folder;
+  const basis = await readBasis(client, options, (manifest ?? draft)?.basis);
+  const after = manifest?.lastPass ?? 0;
+  if (draft !== undefined && draft.after === after && reasonOf(draft.basis, basis) === undefined) {
+    if (!options.full || draft.full !== null) return draft;
+  }
+  const reason =
+    manifest === undefined
+      ? "the folder had no export"
+      : options.full
+        ? "it was asked for"
+        : reasonOf(manifest.basis, basis);
+  const full = reason === undefined ? null : { at: new Date().toISOString(), reason };
+  const position = full === null ? (manifest?.position ?? null) : null;
+  const begun: Draft = { basis, after, full, position, passes: [], open: null };
+  await folder.saveDraft(begun);
+  return begun;
+}
+
+/**
+ * Exports to a folder: everything at first, then what has changed since the run before. The files add up to one state of all buckets when
+ * this returns; a run that is killed leaves the folder as it was to its readers, and the next one goes on with its finished files.
+ * Throws ExportError, and WorkUnderWay while the log is rewritten or replayed.
+ */
+export async function runExport(options: ExportOptions): Promise<ExportReport> {
+  return withSession(options.clientConfig, "export", async (client) => {
+    const limitation = await limitationOf(client, "export");
+    if (limitation !== undefined) throw new ExportError(limitation);
+    await endWithClient(client);
+    // Until the session ends nothing is erased that has been read, and no state is swapped.
+    await holdOffExclusiveWork(client);
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+      EXPORT_LOCK,
+    ]);
+    if (rows[0]?.taken !== true)
+      throw new ExportError("Another export is under way: try again when it is done.");
+    // While a file is written, it is this session that waits. A cursor is read to its end.
+    await client.query("set idle_in_transaction_session_timeout = 0; set cursor_tuple_fraction = 1");
+    reportProcess(client, (processId) => options.opened?.(processId));
+    const folder = await openFolder(options.directory);
+    const draft = await draftOf(client, folder, options);
+    return new Export(client, folder, options, draft).run();
+  });
+}

@@ -1,0 +1,223 @@
+import type pg from "pg";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { dayOfText } from "#contract/walk-value.ts";
+import { isoOfStored } from "../apply/state/look-up.ts";
+import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import { isNoLongerKept, loadRecords } from "../query/load-records.ts";
+import { outcomeName } from "../query/outcome.ts";
+import type { Batch, Column, ColumnType, Value } from "./columns.ts";
+import { addNights, type NightSource, readNightSource } from "./nights.ts";
+
+/** What is read of one bucket. */
+export interface Stretch {
+  readonly bucket: number;
+  /** Change numbers above the first and up to the second; undefined: everything. */
+  readonly changes: readonly [behind: number, until: number] | undefined;
+  /** The first request that counts. */
+  readonly firstRequest: string;
+}
+
+/** A row of a table's statement. */
+type Row = readonly (string | number | null)[];
+
+/** Adds rows to a batch; answers when it may be flushed. */
+type AddRows = (rows: readonly Row[], batch: Batch) => Promise<void> | void;
+
+export interface Table {
+  /** The newest row of each of these counts. */
+  readonly key: readonly string[];
+  readonly columns: readonly Column[];
+  /** Whether its rows are found by change numbers, not by receipt. */
+  readonly isOfChanges: boolean;
+  readonly statement: (stretch: Stretch) => { readonly text: string; readonly values: readonly unknown[] };
+  /** `client` reads the stretch's snapshot; `pool` reads the log, which does not change. */
+  readonly open: (client: pg.ClientBase, pool: pg.Pool, stretch: Stretch) => Promise<AddRows>;
+}
+
+/** `name type`; a question mark behind the type: may be null. */
+function columnsOf(...declared: readonly string[]): readonly Column[] {
+  return declared.map((text) => {
+    const [name = "", type = ""] = text.split(" ");
+    return { name, type: type.replace("?", "") as ColumnType, isNullable: type.endsWith("?") };
+  });
+}
+
+const RECORD_KEY = ["client_code", "property_code", "resource", "key"] as const;
+const RECORD_COLUMNS = columnsOf(
+  "client_code text",
+  "property_code text",
+  "resource text",
+  "key text",
+  "source_time timestamp",
+  "content_hash text",
+  "status text?",
+  "from_date date",
+  "to_date date",
+);
+
+function statementsOf(name: string) {
+  const url = new URL(`./sql/read-exported-${name}.sql`, import.meta.url);
+  const of = (current: string) =>
+    readStatement(url, {
+      current: readStatement(new URL(`./sql/parts/${current}.sql`, import.meta.url)).text,
+    }).text;
+  return { every: of("every-current"), changed: of("changed-current") };
+}
+
+/** A statement about current records. */
+function ofCurrent(name: string): Table["statement"] {
+  const { every, changed } = statementsOf(name);
+  return ({ bucket, changes }) =>
+    changes === undefined
+      ? { text: every, values: [bucket] }
+      : { text: changed, values: [bucket, ...changes] };
+}
+
+/** A statement about what was received. */
+function ofReceived(name: string): Table["statement"] {
+  const { text } = readStatement(new URL(`./sql/read-exported-${name}.sql`, import.meta.url));
+  return ({ bucket, firstRequest }) => ({ text, values: [bucket, firstRequest] });
+}
+
+const receivedAt = (requestId: string): string => isoOfMicroseconds(microsecondsOf(requestId));
+
+/** The values of RECORD_COLUMNS. */
+function recordValues([clientCode, propertyCode, letter, key, time, hash, status, from, to]: Row): Value[] {
+  return [
+    clientCode as string,
+    propertyCode as string,
+    resourceOf(letter as ResourceLetter),
+    key as string,
+    isoOfStored(time as string),
+    hash as string,
+    status as string | null,
+    dayOfText(from as string),
+    dayOfText(to as string),
+  ];
+}
+
+function addRow(batch: Batch, values: readonly Value[], characters = 0): void {
+  for (const [at, value] of values.entries()) batch.values[at]?.push(value);
+  batch.endRow(characters);
+}
+
+/** Rows with the values that `of` makes of each. */
+const plainRows = (of: (row: Row) => readonly Value[]): Table["open"] => {
+  const add: AddRows = (rows, batch) => {
+    for (const row of rows) addRow(batch, of(row));
+  };
+  return () => Promise.resolve(add);
+};
+
+/** Versions, each with its record as it was sent. */
+const openVersions: Table["open"] = (_client, pool, { bucket }) => {
+  const add: AddRows = async (rows, batch) => {
+    const pointers = rows.map((row) => ({ bucket, requestId: row[10] as string, index: row[11] as number }));
+    let at = 0;
+    for await (const record of loadRecords(pool, pointers)) {
+      const row = rows[at] as Row;
+      const { requestId, index } = pointers[at] as (typeof pointers)[number];
+      at += 1;
+      const outcome = outcomeName(row[9] as string);
+      const content = isNoLongerKept(record) ? null : record.toString("utf8");
+      const own = [outcome, requestId, index, receivedAt(requestId), content];
+      addRow(batch, [...recordValues(row), ...own], record.length);
+    }
+  };
+  return Promise.resolve(add);
+};
+
+const openNights: Table["open"] = async (client, _pool, { bucket }) => {
+  const source: NightSource = await readNightSource(client, bucket);
+  return (rows, batch) => {
+    for (const row of rows) addNights(source, row as Parameters<typeof addNights>[1], batch);
+  };
+};
+
+export const TABLES = {
+  records: {
+    key: RECORD_KEY,
+    columns: RECORD_COLUMNS,
+    isOfChanges: true,
+    statement: ofCurrent("records"),
+    open: plainRows(recordValues),
+  },
+  nights: {
+    key: ["client_code", "property_code", "reservation_id"],
+    columns: columnsOf(
+      "client_code text",
+      "property_code text",
+      "reservation_id text",
+      "stay_date date",
+      "status text?",
+      "room_type_code text?",
+      "booked_room_type_code text?",
+      "market_segment_code text?",
+      "group_block_code text?",
+      "rate_code text?",
+      "channel text?",
+      "currency_code text?",
+      "share_id text?",
+      "rooms integer",
+      "adults integer",
+      "children integer",
+      "room_revenue amount?",
+      "gross_room_revenue amount?",
+      "long_room_revenue text?",
+      "long_gross_room_revenue text?",
+    ),
+    isOfChanges: true,
+    statement: ofCurrent("nights"),
+    open: openNights,
+  },
+  versions: {
+    key: [...RECORD_KEY, "source_time", "content_hash"],
+    columns: [
+      ...RECORD_COLUMNS,
+      ...columnsOf(
+        "outcome text",
+        "request_id text",
+        "record_index integer",
+        "received_at timestamp",
+        "content text?",
+      ),
+    ],
+    isOfChanges: false,
+    statement: ofReceived("versions"),
+    open: openVersions,
+  },
+  outcomes: {
+    key: ["request_id", "part"],
+    columns: columnsOf(
+      "request_id text",
+      "part integer",
+      "client_id text",
+      "resource text",
+      "received_at timestamp",
+      "applied_at timestamp",
+      "batch_records integer",
+      "records integer",
+      "applied integer",
+      "unchanged integer",
+      "stale integer",
+      "duplicate integer",
+      "quarantined integer",
+      "discarded integer",
+    ),
+    isOfChanges: false,
+    statement: ofReceived("outcomes"),
+    open: plainRows(([requestId, part, clientId, letter, appliedAt, ...counts]) => [
+      requestId as string,
+      part as number,
+      clientId as string,
+      resourceOf(letter as ResourceLetter),
+      receivedAt(requestId as string),
+      isoOfStored(appliedAt as string),
+      ...counts,
+    ]),
+  },
+} as const satisfies Readonly<Record<string, Table>>;
+
+export type TableName = keyof typeof TABLES;
+export const TABLE_NAMES = Object.keys(TABLES) as readonly TableName[];

@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { FORMATS } from "../../src/export/row-file.ts";
+import { type ExportOptions, runExport } from "../../src/export/run-export.ts";
+import { TABLE_NAMES } from "../../src/export/tables.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { bellhop } from "../support/command.ts";
+import { isOnCitus } from "../support/database.ts";
+import { run } from "../support/erasure-fixture.ts";
+import { insightItems } from "../support/insight-fixture.ts";
+import {
+  apply,
+  group,
+  inventory,
+  readAll,
+  reservation,
+  resolveQuarantined,
+} from "../support/read-fixture.ts";
+import { startTestService, type TestService } from "../support/service.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
+import { SeededRandom } from "../workload/seeded-random.ts";
+import { comparable, foldedRows, passesOf, readManifest } from "./exported-rows.ts";
+
+const GUEST = "Wilhelmina Quesada-Throckmorton";
+const SKIP = { skip: (await isOnCitus()) && "Citus has no snapshot of all workers" };
+const DAY_MS = 86_400_000;
+const random = new SeededRandom(25);
+let service: TestService;
+let directory: string;
+let folders = 0;
+/** Source times go on, so that what is sent later is current. */
+let minutes = 0;
+
+const inFolder = (name: string) => join(directory, name);
+const newFolder = () => inFolder(`export-${++folders}`);
+const date = (day: number) => new Date(Date.UTC(2026, 6, 1) + day * DAY_MS).toISOString().slice(0, 10);
+const pick = <Item>(...items: readonly Item[]): Item => items[random.between(0, items.length - 1)] as Item;
+
+const exportTo = (folder: string, options: Partial<ExportOptions> = {}) =>
+  runExport({
+    clientConfig: service.database.clientConfig,
+    pool: service.pool,
+    directory: folder,
+    full: false,
+    ...options,
+  });
+
+function stay() {
+  const arrival = random.between(0, 20);
+  const amount = pick("101.10", "80", "0.3333", "99.999999", "123456789012345678.91");
+  return {
+    arrivalDate: date(arrival),
+    departureDate: date(arrival + random.between(0, 5)),
+    roomTypeCode: pick("DLX", "STD", "S,\"W'"),
+    marketSegmentCode: pick("LEISURE", "CORP"),
+    currencyCode: pick("EUR", "USD"),
+    numberOfAdults: random.between(1, 3),
+    rates: [{ rateValue: amount, grossRateValue: pick("120", "99.01") }],
+  };
+}
+
+const sent: object[] = [];
+
+/** Some reservations: new and known ones, some older than what is current, some repeated with a newer source time. */
+function batch(count: number): object[] {
+  const made = Array.from({ length: count }, () => {
+    minutes += 1;
+    const modified = new Date(Date.UTC(2026, 0, 1) + (minutes - pick(0, 0, 0, 50)) * 60_000).toISOString();
+    if (sent.length > 0 && pick(false, false, false, true))
+      return { ...pick(...sent), lastModifiedDateTime: modified };
+    return {
+      ...reservation(`R-${random.between(1, 40)}`, modified),
+      propertyCode: pick("LIS01", "LIS02", "OPO01"),
+      status: pick("CONFIRMED", "CONFIRMED", "CANCELLED"),
+      roomStays: Array.from({ length: random.between(1, 2) }, stay),
+      numberOfRooms: pick(1, 1, 2),
+      profiles: [{ id: "P-1", name: GUEST, profileType: "GUEST" }],
+      remark: 'in two lines\nand "quoted", too',
+      ...pick({}, {}, { shareId: `S-${random.between(1, 3)}` }),
+    };
+  });
+  sent.push(...made);
+  return made;
+}
+
+before(async () => {
+  directory = await temporaryDirectory("export");
+  service = await startTestService();
+  await apply(service, "inventories", [inventory("2026-07-14", "2026-01-01T00:00:00Z")]);
+  await apply(service, "groups", [group("G1", "2026-01-01T00:00:00Z")]);
+  await apply(service, "reservations", batch(60));
+});
+after(async () => {
+  await service.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** What a reader makes of the folder, by table. */
+async function stateOf(folder: string): Promise<Record<string, string[]>> {
+  const tables: Record<string, string[]> = {};
+  for (const table of TABLE_NAMES) tables[table] = comparable(await foldedRows(folder, table));
+  return tables;
+}
+
+const filesBelow = async (folder: string) =>
+  (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+
+describe("an export", SKIP, () => {
+  for (const format of FORMATS)
+    test(`as ${format}: runs of what changed add up to one of everything`, async () => {
+      const folder = newFolder();
+      const first = await exportTo(folder, { format });
+      assert.equal(first.full, "the folder had no export");
+      for (let round = 0; round < 3; round += 1) {
+        await apply(service, "reservations", batch(8));
+        await apply(service, "groups", [group(`G${round}`, `2026-01-02T00:0${round}:00Z`)]);
+        const next = await exportTo(folder);
+        assert.equal(next.full, null);
+        const written = next.written.flatMap(({ files }) => files).find(({ table }) => table === "records");
+        assert.ok((written?.rows ?? 0) > 0 && (written?.rows ?? 0) <= 9, `${written?.rows} records`);
+      }
+      const whole = newFolder();
+      await exportTo(whole, { format });
+      assert.deepEqual(await stateOf(folder), await stateOf(whole));
+      const { tables } = await readManifest(folder);
+      for (const table of TABLE_NAMES) {
+        const [row = {}] = await foldedRows(folder, table);
+        assert.deepEqual(
+          Object.keys(row),
+          tables[table]?.columns.map(({ name }) => name),
+        );
+      }
+    });
+
+  test("has every current record, every version verbatim and the outcomes", async () => {
+    const folder = newFolder();
+    await exportTo(folder, { format: "ndjson" });
+    for (const propertyCode of ["LIS01", "LIS02", "OPO01"]) {
+      const records = (await foldedRows(folder, "records")).filter(
+        (row) => row["property_code"] === propertyCode && row["resource"] === "reservations",
+      );
+      const versions = await foldedRows(folder, "versions");
+      const contents = records.map(({ key, source_time, content_hash }) => {
+        const own = versions.filter((row) => row["property_code"] === propertyCode && row["key"] === key);
+        return own.find(
+          (row) => row["source_time"] === source_time && row["content_hash"] === content_hash,
+        )?.["content"];
+      });
+      const read = await readAll(service, `reservations?clientCode=ACME&propertyCode=${propertyCode}`);
+      // A record repeated with a newer source time is the same but for that.
+      const withoutTime = (rows: readonly unknown[]) =>
+        comparable(rows.map((row) => ({ ...(row as Record<string, unknown>), lastModifiedDateTime: null })));
+      assert.deepEqual(withoutTime(contents), withoutTime(read));
+    }
+    const outcomes = await foldedRows(folder, "outcomes");
+    const versions = await foldedRows(folder, "versions");
+    for (const outcome of ["applied", "unchanged", "stale"]) {
+      const counted = outcomes.reduce((sum, row) => sum + Number(row[outcome]), 0);
+      assert.equal(versions.filter((row) => row["outcome"] === outcome).length, counted, outcome);
+    }
+    for (const outcome of ["unchanged", "stale"])
+      assert.ok(
+        versions.some((row) => row["outcome"] === outcome),
+        outcome,
+      );
+  });
+
+  test("agrees with on-the-books to the last digit", async () => {
+    const folder = newFolder();
+    await exportTo(folder, { format: "csv" });
+    const totals = new Map<string, [rooms: number, tenThousandths: number]>();
+    for (const row of await foldedRows(folder, "nights")) {
+      if (row["status"] !== "CONFIRMED" || row["share_id"] !== null || row["long_room_revenue"] !== null)
+        continue;
+      const at = `${row["property_code"]} ${row["stay_date"]} ${row["room_type_code"]} ${row["currency_code"]}`;
+      const [rooms, revenue] = totals.get(at) ?? [0, 0];
+      totals.set(at, [
+        rooms + Number(row["rooms"]),
+        revenue + Math.round(Number(row["room_revenue"]) * 10_000),
+      ]);
+    }
+    let compared = 0;
+    const special = (await foldedRows(folder, "nights")).filter(
+      (row) => row["share_id"] !== null || row["long_room_revenue"] !== null,
+    );
+    for (const propertyCode of ["LIS01", "LIS02", "OPO01"]) {
+      const question = { clientCode: "ACME", propertyCode, from: date(0), to: date(30), by: "roomType" };
+      for (const item of await insightItems(service, "on-the-books", question)) {
+        const at = `${propertyCode} ${item["stayDate"]} ${item["roomType"]} ${item["currency"]}`;
+        const isSpecial = special.some(
+          (row) =>
+            at ===
+            `${row["property_code"]} ${row["stay_date"]} ${row["room_type_code"]} ${row["currency_code"]}`,
+        );
+        if (isSpecial || item["rooms"] === 0) continue;
+        const [rooms, revenue] = totals.get(at) ?? [0, 0];
+        assert.deepEqual(
+          [rooms, revenue],
+          [item["rooms"], Math.round(Number(item["roomRevenue"]) * 10_000)],
+          at,
+        );
+        compared += 1;
+      }
+    }
+    assert.ok(compared > 10, `${compared} cells`);
+  });
+
+  test("keeps amounts that no decimal of 18 digits holds as texts", async () => {
+    const folder = newFolder();
+    await exportTo(folder, { format: "csv" });
+    const texts = new Set((await foldedRows(folder, "nights")).map((row) => row["long_room_revenue"]));
+    assert.ok(texts.has("123456789012345678.91") && texts.has("99.999999"), [...texts].join(" "));
+  });
+
+  test("a run with nothing to write writes no file", async () => {
+    const folder = newFolder();
+    await exportTo(folder, { tables: ["nights"] });
+    const before = await filesBelow(folder);
+    const again = await exportTo(folder);
+    assert.deepEqual(again.written, []);
+    assert.deepEqual(await filesBelow(folder), before);
+    assert.deepEqual((await readManifest(folder)).basis.tables, ["records", "nights"]);
+  });
+
+  test("a killed run leaves what was there, and the next one keeps its finished files", async () => {
+    const folder = newFolder();
+    await assert.rejects(
+      exportTo(folder, {
+        progress: (table, bucket) => {
+          if (table === "versions" && bucket === 20) throw new Error("killed");
+        },
+      }),
+      /killed/,
+    );
+    await assert.rejects(readManifest(folder));
+    const kept = join(folder, "records/pass=1/1.parquet");
+    const { ino } = await stat(kept);
+    await apply(service, "reservations", batch(5));
+    await exportTo(folder);
+    assert.equal((await stat(kept)).ino, ino);
+    const whole = newFolder();
+    await exportTo(whole);
+    assert.deepEqual(await stateOf(folder), await stateOf(whole));
+    assert.ok(!(await filesBelow(folder)).some((path) => path.endsWith(".partial")));
+    assert.ok(!(await filesBelow(folder)).includes(join(folder, "unfinished.json")));
+  });
+
+  test("has a record released from quarantine since, with its outcome", async () => {
+    const folder = newFolder();
+    const tomorrow = new Date(Date.now() + DAY_MS).toISOString();
+    const requestId = await apply(service, "reservations", [reservation("LATER", tomorrow)]);
+    await exportTo(folder, { format: "ndjson" });
+    const own = async (table: string) =>
+      (await foldedRows(folder, table)).filter((row) => row["request_id"] === requestId);
+    assert.deepEqual([(await own("versions")).length, (await own("outcomes"))[0]?.["quarantined"]], [0, 1]);
+    await resolveQuarantined(service, "release", requestId, 0, bucketOf("ACME", "LIS01"));
+    await exportTo(folder);
+    assert.deepEqual(
+      (await own("versions")).map((row) => row["key"]),
+      ["LATER"],
+    );
+    const [outcome] = await own("outcomes");
+    assert.deepEqual([outcome?.["quarantined"], outcome?.["applied"]], [0, 1]);
+    const records = await foldedRows(folder, "records");
+    assert.equal(records.filter(({ key }) => key === "LATER").length, 1);
+  });
+
+  test("begins anew after an erasure, and the guest is in no file", async () => {
+    const folder = newFolder();
+    await exportTo(folder, { format: "csv" });
+    const mentioning = async () => {
+      const found: string[] = [];
+      for (const path of await filesBelow(folder))
+        if ((await readFile(path, "utf8")).includes(GUEST)) found.push(path);
+      return found;
+    };
+    assert.ok((await mentioning()).length > 0);
+    await run(service.database, "run", "--profile-id", "P-1", "--client", "ACME", "--reason", "test");
+    const next = await exportTo(folder);
+    assert.equal(next.full, "personal data was erased, or a property deleted");
+    assert.deepEqual(await mentioning(), []);
+    assert.equal((await passesOf(folder, "records")).size, 1);
+  });
+});
+
+describe("bellhop export", SKIP, () => {
+  const environment = () => ({ DATABASE_URL: service.database.url });
+
+  test("reports what it wrote", async () => {
+    const folder = newFolder();
+    const first = await bellhop(["export", folder, "--table", "nights", "--json"], environment());
+    assert.equal(first.code, 0, first.err);
+    const { tables, full } = JSON.parse(first.out) as {
+      tables: { table: string; rows: number }[];
+      full: string;
+    };
+    assert.equal(full, "the folder had no export");
+    assert.deepEqual(
+      tables.map(({ table }) => table),
+      ["records", "nights"],
+    );
+    assert.ok(tables.every(({ rows }) => rows > 0));
+    const again = await bellhop(["export", folder], environment());
+    assert.match(again.out, /written +what has changed\n +records +0 rows\n +nights +0 rows/);
+  });
+
+  test("leaves a folder alone that has something else", async () => {
+    const folder = await temporaryDirectory("foreign");
+    await writeFile(join(folder, "letter.txt"), "mine");
+    const refused = await bellhop(["export", folder], environment());
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /is not empty and has no manifest\.json/);
+    assert.deepEqual(await readdir(folder), ["letter.txt"]);
+    await rm(folder, { recursive: true });
+  });
+});
