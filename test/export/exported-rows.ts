@@ -13,7 +13,7 @@ export async function readManifest(directory: string): Promise<Manifest> {
 }
 
 /** The lines of a CSV file; a quoted field may have anything, and one that is nothing is null. */
-function rowsOfCsv(text: string): ExportedRow[] {
+export function rowsOfCsv(text: string): ExportedRow[] {
   const lines: (string | null)[][] = [[]];
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\n)/gy;
   for (let found = field.exec(text); found !== null; found = field.exec(text)) {

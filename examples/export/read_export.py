@@ -1,0 +1,97 @@
+"""Reads an export of Bellhop with DuckDB and pandas (pip install duckdb pandas).
+
+    python read_export.py /data/bellhop ACME PARIS01 CONFIRMED IN_HOUSE CHECKED_OUT
+
+prints what is on the books of each night and room type. In a notebook: `from read_export import open_export`.
+"""
+
+# %%
+import json
+import sys
+from pathlib import Path
+
+import duckdb
+
+READERS = {"parquet": "read_parquet", "csv": "read_csv", "ndjson": "read_json"}
+TYPES = {"text": "varchar", "integer": "integer", "date": "date", "timestamp": "timestamptz", "amount": "decimal(18, 4)"}
+
+
+def files_of(manifest, folder, table):
+    """The files that the manifest names: a run under way has written others."""
+    files = [file for written in manifest["passes"] for file in written["files"] if file["table"] == table]
+    return [str(Path(folder) / file["path"]) for file in files]
+
+
+def open_export(folder):
+    """Returns a DuckDB connection with a view of each table that was exported: records, nights, versions and outcomes."""
+    manifest = json.loads((Path(folder) / "manifest.json").read_text())
+    format = manifest["basis"]["format"]
+    connection = duckdb.connect()
+    for table, described in manifest["tables"].items():
+        columns = described["columns"]
+        # The pass is in the path of a file. Parquet has types; in the other formats every value is read as a text first.
+        options = "hive_partitioning = true, hive_types = {'pass': bigint}"
+        if format != "parquet":
+            options += f", columns = { {column['name']: 'varchar' for column in columns} }"
+        values = ", ".join(f"{column['name']}::{TYPES[column['type']]} as {column['name']}" for column in columns)
+        source = f"select {values}, pass from {READERS[format]}({files_of(manifest, folder, table)}, {options})"
+        if table == "nights":
+            # Those that were written with the newest row of their reservation.
+            connection.execute(
+                f"""create view nights as
+                select night.* from ({source}) as night
+                join records on records.resource = 'reservations' and records.client_code = night.client_code
+                  and records.property_code = night.property_code and records.key = night.reservation_id
+                  and records.pass = night.pass"""
+            )
+        else:
+            # Of rows with the same key that of the newest pass counts.
+            key = ", ".join(described["key"])
+            connection.execute(
+                f"create view {table} as {source} qualify row_number() over (partition by {key} order by pass desc) = 1"
+            )
+    return connection
+
+
+# %%
+# Rooms that are shared count once: the sharer with the smallest reservation id has them, as many as the most that any names.
+ON_THE_BOOKS = """
+with counted as (
+  select *,
+    sum(rooms) over reservation as named,
+    row_number() over (reservation order by room_type_code, booked_room_type_code, market_segment_code,
+      group_block_code, rate_code, channel, currency_code) as place
+  from nights
+  where client_code = $client and property_code = $property and list_contains($statuses, status)
+  window reservation as (partition by share_id, stay_date, reservation_id)
+), sharing as (
+  select *,
+    max(named) over (partition by share_id, stay_date) as most,
+    min(reservation_id) over (partition by share_id, stay_date) as holder
+  from counted
+)
+select stay_date, room_type_code, currency_code,
+  sum(case
+    when share_id is null then rooms
+    when reservation_id <> holder then 0
+    when place = 1 then rooms + most - named
+    else rooms
+  end)::bigint as rooms,
+  sum(adults)::bigint as adults, sum(children)::bigint as children,
+  sum(room_revenue) as room_revenue, sum(gross_room_revenue) as gross_room_revenue
+from sharing
+group by all
+order by all
+"""
+
+
+def on_the_books(connection, client, property, statuses):
+    """Returns a pandas data frame. `statuses`: those that count, as the hotel sends them."""
+    parameters = {"client": client, "property": property, "statuses": statuses}
+    return connection.execute(ON_THE_BOOKS, parameters).df()
+
+
+# %%
+if __name__ == "__main__":
+    folder, client, property, *statuses = sys.argv[1:]
+    print(on_the_books(open_export(folder), client, property, statuses).to_csv(index=False), end="")
