@@ -67,6 +67,7 @@ const SECTIONS: readonly {
       ["docs/backfill.md", "Backfills"],
       ["docs/insight.md", "Insight"],
       ["docs/analytics.md", "SQL views"],
+      ["docs/export.md", "Export"],
       ["packages/client/README.md", "TypeScript client", "docs/client"],
       ["docs/sending.md", "Command-line client"],
       ["docs/certification.md", "Certification"],

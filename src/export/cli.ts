@@ -37,11 +37,8 @@ const own = verb({
     "and the earlier files are deleted.",
   args: { directory: required(text("DIR", "an empty folder, or one with an export")) },
   options: {
-    format: choice("FORMAT", FORMATS, "parquet, csv or ndjson (default: that of the folder, else parquet)"),
-    table: texts(
-      "TABLE",
-      `${listText(TABLE_NAMES)}; may be repeated (default: those of the folder, else all)`,
-    ),
+    format: choice("FORMAT", FORMATS, "of the files (default: that of the folder, else parquet)"),
+    table: texts("TABLE", `${listText(TABLE_NAMES)} (default: those of the folder, else all)`),
     full: flag("write everything anew"),
   },
   examples: [

@@ -156,7 +156,7 @@ function encoderOf(format: Format, columns: readonly Column[]): Encoder {
 }
 
 /** Ends the names of files that are being written. */
-export const PARTIAL = ".partial";
+const PARTIAL = ".partial";
 
 /**
  * A file of one table. Written synchronously, so that the server is not read from meanwhile; it gets its name when it is complete and on disk.

@@ -154,7 +154,7 @@ class Export {
     await this.#folder.saveDraft(draft);
   }
 
-  /** Writes what is left, all of it from the snapshot that the client has. */
+  /** Writes the remaining changes from the snapshot that the client has. */
   async #writeRest(settled: string | null): Promise<Manifest> {
     const draft = this.#draft;
     const open: OpenPass = { to: await this.#readPosition(settled), done: {}, files: [] };

@@ -110,7 +110,7 @@ const plainRows = (of: (row: Row) => readonly Value[]): Table["open"] => {
   return () => Promise.resolve(add);
 };
 
-/** Versions, each with its record as it was sent. */
+/** Versions, each with its record verbatim. */
 const openVersions: Table["open"] = (_client, pool, { bucket }) => {
   const add: AddRows = async (rows, batch) => {
     const pointers = rows.map((row) => ({ bucket, requestId: row[10] as string, index: row[11] as number }));

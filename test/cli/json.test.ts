@@ -127,6 +127,8 @@ const LINES = [
   "retention unset ACME payloads --json",
   "replay --json",
   "backup DIRECTORY/backup.tar --verify --json",
+  "export DIRECTORY/export --json",
+  "export DIRECTORY/export --table frob",
   "restore DIRECTORY/backup.tar --check --json",
   "restore DIRECTORY/backup.tar --without-erasures --json",
   "void-cursors --json",
