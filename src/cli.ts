@@ -1,6 +1,7 @@
 import { flushCompileCache } from "node:module";
 import type { CommandEntry, Noun, Verb } from "./cli/command.ts";
 import { fields, Output, SHELL, type Streams } from "./cli/output.ts";
+import { Progress } from "./cli/progress.ts";
 import type { AuthAdmin } from "./identity/admin.ts";
 import type { UsageError } from "./platform/errors/operator-error.ts";
 
@@ -53,7 +54,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     citus: ["distribute the tables over Citus workers", () => import("./operations/cli/citus.ts")],
   },
   "For partners": {
-    send: ["send a file of records and report their outcomes", () => import("./partner/cli/send.ts")],
+    send: ["send files of records and report their outcomes", () => import("./partner/cli/send.ts")],
     validate: ["check a file of records offline", () => import("./partner/cli/validate.ts")],
     watch: ["follow a request or the change feed", () => import("./partner/cli/watch.ts")],
     simulate: [
@@ -129,10 +130,16 @@ export async function runCommand(
     const { Session } = await import("./cli/session.ts");
     // What was compiled is written for the next process; once it is written this takes no time.
     flushCompileCache();
-    const session = new Session(environment, admin);
-    const output = new Output(shell, json);
-    const code = await found.verb.run(values, { output, session, commands: COMMANDS, json });
-    return typeof code === "number" ? code : 0;
+    const progress = new Progress(shell, shell.err === SHELL.err && process.stderr.isTTY === true);
+    const output = new Output(shell, json, () => progress.clear());
+    const session = new Session(environment, progress, admin);
+    progress.begin(path.join(" "));
+    try {
+      const code = await found.verb.run(values, { output, progress, session, commands: COMMANDS, json });
+      return typeof code === "number" ? code : 0;
+    } finally {
+      progress.end();
+    }
   } catch (error) {
     const { failureOf } = await import("./cli/failure-text.ts");
     const { message, exitCode, isUsage } = failureOf(error, environment);

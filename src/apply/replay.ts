@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { ShowStep } from "../cli/progress.ts";
 import { ALL_BUCKETS, BUCKET_COUNT, ID_LOWEST, lowestIdAt } from "../ingest/log/part-name.ts";
 import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
 import { withSession } from "../platform/db/connection.ts";
@@ -108,8 +109,7 @@ export interface ReplayOptions {
   readonly pool: pg.Pool;
   /** Put the rebuilt state in the place of the live one, also when they differ. */
   readonly swap: boolean;
-  /** Called after each bucket: buckets done, parts replayed so far. */
-  progress?(bucketsDone: number, parts: number): void;
+  readonly onStep?: ShowStep;
 }
 
 export interface ReplayReport {
@@ -264,6 +264,7 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
     await createStateSchema(client, schema);
     await openStateSession(client, schema);
     const beginning = await beginningOf(client);
+    options.onStep?.("computing the digest of the live state");
     const { position, live } = await photographLive(options);
     await copyBase(client, schema, beginning.firstId);
     await planByKeys(client, true);
@@ -274,10 +275,14 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
       await loadRedactionList(options.pool),
       beginning,
     );
-    for (let bucket = 0; bucket < BUCKET_COUNT; bucket += 1) {
-      await rebuild.replayBucket(bucket, stretchesOf(bucket, position), false);
-      options.progress?.(bucket + 1, rebuild.parts);
+    let done = 0;
+    const share = () => done / BUCKET_COUNT;
+    while (done < BUCKET_COUNT) {
+      options.onStep?.(`replaying bucket ${done} of ${BUCKET_COUNT}`, share);
+      await rebuild.replayBucket(done, stretchesOf(done, position), false);
+      done += 1;
     }
+    options.onStep?.("comparing the states");
     await planByKeys(client, false);
     const derived = await digestState(client, schema);
     const { nights, nightsHash, blocks, blocksHash } = beginning.keepsLedger ? live : derived;

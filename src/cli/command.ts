@@ -1,6 +1,7 @@
 import type { AuthAdmin } from "../identity/admin.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 import type { Field, Output } from "./output.ts";
+import type { Progress } from "./progress.ts";
 import type { Opened, Session } from "./session.ts";
 
 /** An option or an argument of a verb: what help and completion show of it, and how its texts become a value. */
@@ -32,6 +33,7 @@ export interface CommandEntry {
 /** What a verb runs with. `json`: whether --json was given. */
 export interface CommandContext {
   readonly output: Output;
+  readonly progress: Progress;
   readonly session: Session;
   /** Every command, for completion. */
   readonly commands: readonly CommandEntry[];
@@ -124,6 +126,8 @@ export function choice<const Word extends string>(
   value: string,
   words: readonly Word[],
   help: string,
+  /** What stands for it where it is left out, as help shows it. */
+  byDefault?: string,
 ): Parameter<Word | undefined> {
   const one = parsed(value, help, (given, name) => {
     const word = words.find((known) => known === given);
@@ -131,7 +135,7 @@ export function choice<const Word extends string>(
       throw new UsageError(`${name} must be ${listText(words)}, not ${JSON.stringify(given)}.`);
     return word;
   });
-  return { ...one, choices: words };
+  return { ...one, choices: words, ...(byDefault === undefined ? {} : { byDefault }) };
 }
 
 /** `a, b or c`. */
@@ -170,7 +174,7 @@ export function required<Value>(parameter: Parameter<Value | undefined>): Parame
     ...parameter,
     isRequired: true,
     read(given, name) {
-      const value = given.at(-1) === "" ? undefined : parameter.read(given, name);
+      const value = [undefined, ""].includes(given.at(-1)) ? undefined : parameter.read(given, name);
       if (value === undefined) throw new UsageError(`${name} is missing.`);
       return value;
     },

@@ -13,10 +13,13 @@ export const SHELL: Streams = {
 export class Output {
   readonly #streams: Streams;
   readonly #isJson: boolean;
+  readonly #clear: () => void;
 
-  constructor(streams: Streams, isJson: boolean) {
+  /** `clear`: removes the progress from the terminal's line. */
+  constructor(streams: Streams, isJson: boolean, clear: () => void) {
     this.#streams = streams;
     this.#isJson = isJson;
+    this.#clear = clear;
   }
 
   /** The result: `data` under --json, else `lines`. */
@@ -26,11 +29,13 @@ export class Output {
   }
 
   line(line: string): void {
+    this.#clear();
     this.#streams.out(line);
   }
 
   /** A message beside the result, on standard error. */
   message(line: string): void {
+    this.#clear();
     this.#streams.err(line);
   }
 
@@ -38,22 +43,6 @@ export class Output {
   failure(message: string): 1 {
     this.message(`bellhop: ${message}`);
     return 1;
-  }
-
-  /** One line of a terminal that shows how far the command is; nothing under --json or where standard error is no terminal. */
-  progress(): { show(step: string): void; end(): void } {
-    const isShown = !this.#isJson && process.stderr.isTTY === true;
-    let width = 0;
-    return {
-      show(step) {
-        if (!isShown) return;
-        process.stderr.write(`\r${step.padEnd(width)}`);
-        width = step.length;
-      },
-      end() {
-        if (isShown && width > 0) process.stderr.write(`\r${" ".repeat(width)}\r`);
-      },
-    };
   }
 }
 

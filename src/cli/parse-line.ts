@@ -48,8 +48,10 @@ function describe({ help, byDefault, choices, isMany }: Parameter<unknown>, more
 }
 
 function usageOf({ args, options }: Verb): string {
-  const isNeeded = ({ isRequired, isMany }: Parameter<unknown>) => isRequired === true && isMany !== true;
-  const named = Object.values(args).map((arg) => (isNeeded(arg) ? arg.value : `[${arg.value}]`));
+  const named = Object.values(args).map(({ value, isRequired, isMany }) => {
+    const shown = isMany === true ? `${value} ...` : value;
+    return isRequired === true ? shown : `[${shown}]`;
+  });
   const needed = Object.entries(options)
     .filter(([, option]) => option.isRequired === true)
     .map(([key, { value, isMany }]) => `${optionName(key)} ${value}${isMany === true ? " ..." : ""}`);
@@ -190,7 +192,7 @@ function readArgs(parser: Parser, args: Parameters): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [key, arg] of Object.entries(args)) {
     const byOption = arg.isAlsoOption === true ? givenOf(parser, key) : [];
-    const given = byOption.length > 0 ? byOption : words.splice(0, 1);
+    const given = byOption.length > 0 ? byOption : words.splice(0, arg.isMany === true ? words.length : 1);
     values[key] = read(
       arg,
       given,

@@ -6,10 +6,14 @@ import { createSecretCipher, type SecretCipher } from "../identity/secret-cipher
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { BackupError } from "../operations/backup/backup-error.ts";
 import { withSession } from "../platform/db/connection.ts";
+import { findLockHolder } from "../platform/db/lock-waits.ts";
 import { type Database, openDatabase } from "../platform/db/open-database.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
 import { createLogger, type Logger } from "../platform/telemetry/log.ts";
+import type { Progress } from "./progress.ts";
 
 const POOL_SIZE = 4;
+const LOCK_CHECK_MS = 400;
 
 /** An opened database. */
 export interface Opened {
@@ -25,11 +29,13 @@ export interface Opened {
 /** Opens what a command works on, and closes it afterwards. Everything is read when it is first needed. */
 export class Session {
   readonly environment: NodeJS.ProcessEnv;
+  readonly #progress: Progress;
   readonly #admin: AuthAdmin | undefined;
 
   /** `admin`: of a test that has a service running; else it is opened. */
-  constructor(environment: NodeJS.ProcessEnv, admin?: AuthAdmin) {
+  constructor(environment: NodeJS.ProcessEnv, progress: Progress, admin?: AuthAdmin) {
     this.environment = environment;
+    this.#progress = progress;
     this.#admin = admin;
   }
 
@@ -46,9 +52,10 @@ export class Session {
     return readConfig(this.environment);
   }
 
-  /** Warnings and worse, on standard error: standard output is the command's own. */
+  /** Warnings and worse go to standard error: standard output is the command's own. What is only information is shown as progress. */
   log(): Logger {
-    return createLogger({ level: "warn", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
+    const onInfo = (message: string) => this.#progress.show(message);
+    return createLogger({ level: "info", pretty: process.stderr.isTTY === true, fileDescriptor: 2, onInfo });
   }
 
   cipher({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): SecretCipher {
@@ -120,19 +127,42 @@ export class Session {
     return this.use(config, log, opening, work);
   }
 
+  /** Shows who holds a lock that the command waits for. A check that fails shows nothing. */
+  #watchLocks(pool: pg.Pool): Repeat {
+    let isWaiting = false;
+    const check = async () => {
+      const holder = await findLockHolder(pool);
+      if (holder !== undefined)
+        this.#progress.wait(
+          `a lock is held by ${holder.program} (process ${holder.processId} of the database).`,
+        );
+      else if (isWaiting) this.#progress.resume();
+      isWaiting = holder !== undefined;
+    };
+    return new Repeat(check, LOCK_CHECK_MS, () => undefined);
+  }
+
   private async use<Result>(
     config: Config,
     log: Logger,
     opening: Promise<Database>,
     work: (opened: Opened) => Promise<Result>,
   ): Promise<Result> {
+    const { databaseUrl, dataDir } = config;
+    const name =
+      databaseUrl === undefined ? `the embedded database of ${dataDir}` : "the database of DATABASE_URL";
+    this.#progress.show(`opening ${name}`);
     const database = await opening;
+    this.#progress.show("working");
     const cipher = this.cipher(config);
     const closePayloads = registerPayloadKeys(database.pool, cipher);
+    const lockWaits = this.#watchLocks(database.pool);
     try {
       return await work({ config, database, pool: database.pool, log, cipher, who: this.who });
     } finally {
+      await lockWaits.stop();
       closePayloads();
+      this.#progress.show(`closing ${name}`);
       await database.close();
     }
   }

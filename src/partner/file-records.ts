@@ -96,7 +96,8 @@ export async function openFile(file: string, said: Resource | undefined): Promis
   throw new UsageError(`The first record of ${file} does not identify its resource. Set --resource.`);
 }
 
-async function sizeOf(file: string): Promise<number> {
+/** Throws UsageError where there is no such file. */
+export async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch((cause: unknown) => {
     throw new UsageError(`File ${file} does not exist.`, { cause });
   });

@@ -1,9 +1,10 @@
-import { BellhopClient } from "#client";
-import { text } from "../cli/command.ts";
-import type { Session } from "../cli/session.ts";
+import { BellhopClient, type BellhopClientOptions } from "#client";
+import { type CommandContext, text } from "../cli/command.ts";
+import { localAddress } from "../cli/session.ts";
 import { readPartnerSettings } from "../config.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
+import { TokenFiles } from "./token-file.ts";
 
 export const PARTNER_OPTIONS = {
   url: text("URL", "the service; BELLHOP_URL (default: the one on this machine)"),
@@ -13,7 +14,7 @@ export const PARTNER_OPTIONS = {
 };
 
 export const CREDENTIALS_DETAILS =
-  "Without credentials and --url, the sandbox client of the service with this DATA_DIR is used.";
+  "Without credentials, a loopback URL is used with the sandbox client of the service that has this DATA_DIR.";
 
 type PartnerValues = Readonly<Record<keyof typeof PARTNER_OPTIONS, string | undefined>>;
 
@@ -25,24 +26,43 @@ export interface PartnerIdentity {
   readonly clientSecret: string;
 }
 
+/** Whether an address leads to this machine. What is no address is refused where it is used. */
+export function isLocal(url: string): boolean {
+  return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
 /** Throws UsageError where credentials are missing. */
-export async function readPartner(values: PartnerValues, session: Session): Promise<PartnerIdentity> {
+export async function readPartner(
+  values: PartnerValues,
+  { session }: CommandContext,
+): Promise<PartnerIdentity> {
   const given = readPartnerSettings(session.environment);
   const url = values.url ?? given.url;
   const clientId = values.clientId ?? given.clientId;
   const clientSecret = values.clientSecret ?? given.clientSecret;
   const config = session.config();
-  const baseUrl = url ?? config.baseUrl ?? `http://127.0.0.1:${config.port}`;
+  const baseUrl = url ?? config.baseUrl ?? localAddress(config);
   const authUrl = values.authUrl ?? given.authUrl;
   if (clientId !== undefined && clientSecret !== undefined)
     return { baseUrl, authUrl, clientId, clientSecret };
   if (clientId !== undefined || clientSecret !== undefined)
     throw new UsageError("A client id and its secret go together; one of them is missing.");
-  const sandbox = url === undefined ? await readSandbox(config.dataDir) : undefined;
+  const missing = "No credentials. Set BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET.";
+  if (![url, authUrl].every((address) => address === undefined || isLocal(address)))
+    throw new UsageError(`${missing} (The sandbox client is only used for loopback URLs.)`);
+  const sandbox = await readSandbox(config.dataDir);
   if (sandbox !== undefined) return { baseUrl, authUrl, ...sandbox };
-  throw new UsageError("No credentials. Set BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET.");
+  throw new UsageError(`${missing} (${config.dataDir} has no sandbox client: see DATA_DIR.)`);
 }
 
-export async function openPartnerClient(values: PartnerValues, session: Session): Promise<BellhopClient> {
-  return new BellhopClient(await readPartner(values, session));
+/** A client that keeps its token for the next command, and shows what it waits for. */
+export function partnerClient(
+  options: PartnerIdentity & Pick<BellhopClientOptions, "concurrency" | "compression">,
+  { session, progress }: CommandContext,
+): BellhopClient {
+  return new BellhopClient({
+    ...options,
+    tokenStore: new TokenFiles(session.environment, progress),
+    onWait: ({ reason, ms, givesUpInMs }) => progress.wait(reason, { ms, givesUpInMs }),
+  });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -35,8 +35,31 @@ describe("what is noted of a send", () => {
 
   test("is nothing to another service or another client", () => {
     const path = join(directory, "owned");
-    FileJournal.open(path, OWNER).close(false);
+    const owned = FileJournal.open(path, OWNER);
+    owned.note("key-1", ID);
+    owned.close(false);
     for (const other of [{ url: "https://other.example" }, { clientId: "other" }])
       assert.throws(() => FileJournal.open(path, { ...OWNER, ...other }), UsageError);
+  });
+
+  test("leaves nothing where nothing was accepted, and what a kill left of that is anybody's", () => {
+    const path = join(directory, "never-began");
+    FileJournal.open(path, OWNER).close(false);
+    assert.ok(!existsSync(path));
+    FileJournal.open(path, OWNER);
+    assert.ok(existsSync(path));
+    const other = FileJournal.open(path, { ...OWNER, clientId: "other" });
+    other.note("key-1", ID);
+    other.close(false);
+    assert.equal(FileJournal.open(path, { ...OWNER, clientId: "other" }).resumed, 1);
+  });
+
+  test("is of no other file, however empty", () => {
+    const path = join(directory, "foreign");
+    for (const content of ["precious\n", '{"bellhop":"other"}']) {
+      writeFileSync(path, content);
+      assert.throws(() => FileJournal.open(path, OWNER), UsageError);
+      assert.equal(readFileSync(path, "utf8"), content);
+    }
   });
 });

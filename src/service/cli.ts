@@ -96,7 +96,9 @@ const own = verb({
     ),
   },
   examples: ["serve", "serve --role accept,read --workers 2"],
-  run: async ({ role, workers, noSandbox }, { output, session }) => {
+  run: async ({ role, workers, noSandbox }, { output, progress, session }) => {
+    // It has a log.
+    progress.end();
     const given = {
       ...session.environment,
       ...(role === undefined ? {} : { ROLE: role }),

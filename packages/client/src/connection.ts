@@ -11,9 +11,10 @@ import {
   readError,
   readJson,
   unexpectedAnswer,
+  type WaitNotice,
   withRetries,
 } from "./http.ts";
-import type { ClientSettings } from "./options.ts";
+import type { ClientSettings, StoredToken, TokenStore } from "./options.ts";
 
 /** A request that is safe to repeat. */
 interface SafeRequest {
@@ -64,6 +65,7 @@ export class Connection {
       gate: this.#gate,
       signal,
       onRetry,
+      onWait: this.settings.onWait,
       forMsOf,
     });
   }
@@ -137,6 +139,8 @@ function isRefusedToken(response: Response, token: Token): boolean {
   if (response.status === 401) return true;
   if (response.status !== 403) return false;
   const reason = bearerError(response);
+  // A stored token may be from before the client was given the scope.
+  if (reason === "insufficient_scope") return token.isStored;
   return reason === undefined ? token.worked : reason === "invalid_token";
 }
 
@@ -148,6 +152,8 @@ interface Token {
   readonly renewAt: number;
   /** Whether the service has accepted a request with it. One that never worked is not replaced. */
   worked: boolean;
+  /** Whether it was requested by another process. */
+  readonly isStored: boolean;
 }
 
 interface TokenRequest {
@@ -158,6 +164,8 @@ interface TokenRequest {
   readonly timeoutMs: number;
   readonly fetch: typeof fetch;
   readonly retry: RetryPolicy;
+  readonly tokenStore: TokenStore | undefined;
+  readonly onWait: ((notice: WaitNotice) => void) | undefined;
 }
 
 const TOKEN_BYTES_MAX = 65_536;
@@ -174,6 +182,7 @@ const FIRST_CONTACT_MS = 15_000;
 /** The token of one client: requested once, shared by all calls, renewed before it expires. */
 class TokenSource {
   readonly #request: TokenRequest;
+  readonly #key: string;
   readonly #allowance = new TokenAllowance(performance.now());
   readonly #gate = new Gate();
   #current: Token | undefined;
@@ -181,8 +190,9 @@ class TokenSource {
   #renewNotBefore = 0;
   #wasReached = false;
 
-  constructor(request: TokenRequest) {
+  constructor(request: TokenRequest, key: string) {
     this.#request = request;
+    this.#key = key;
   }
 
   async current(signal?: AbortSignal): Promise<Token> {
@@ -212,19 +222,44 @@ class TokenSource {
   }
 
   #renew(): Promise<Token> {
-    this.#pending ??= this.#ask().finally(() => {
+    this.#pending ??= this.#obtain().finally(() => {
       this.#pending = undefined;
     });
     return this.#pending;
   }
 
+  async #obtain(): Promise<Token> {
+    const { tokenStore } = this.#request;
+    const ask = async () => (await this.#findStored()) ?? (await this.#ask());
+    const found = (await this.#findStored()) ?? (await (tokenStore?.exclusive(this.#key, ask) ?? ask()));
+    this.#current = found;
+    return found;
+  }
+
+  /** A token of another process, unless it is due for renewal or the one that is to be replaced. */
+  async #findStored(): Promise<Token | undefined> {
+    const stored = await this.#request.tokenStore?.find(this.#key);
+    const now = Date.now();
+    if (stored === undefined || stored.value === this.#current?.value || now >= stored.renewAt)
+      return undefined;
+    const { value, scopes, renewAt, expiresAt } = stored;
+    const offset = performance.now() - now;
+    const times = { renewAt: renewAt + offset, expiresAt: expiresAt + offset };
+    // As one that worked, it is replaced when it is refused.
+    return { value, scopes, ...times, worked: true, isStored: true };
+  }
+
   async #ask(): Promise<Token> {
     const token = await withRetries(() => this.#askOnce(), this.#request.retry, {
       gate: this.#gate,
+      onWait: this.#request.onWait,
       forMsOf: (error) =>
         !this.#wasReached && error.status === undefined ? FIRST_CONTACT_MS : Number.POSITIVE_INFINITY,
     });
-    this.#current = token;
+    const offset = Date.now() - performance.now();
+    const { value, scopes, renewAt, expiresAt } = token;
+    const stored: StoredToken = { value, scopes, renewAt: renewAt + offset, expiresAt: expiresAt + offset };
+    await this.#request.tokenStore?.keep(this.#key, stored);
     return token;
   }
 
@@ -266,6 +301,7 @@ function tokenOf(answer: Partial<AccessToken>, response: Response, askedAt: numb
     expiresAt: askedAt + lifetimeS * 1000,
     renewAt: askedAt + (lifetimeS - aheadS) * 1000,
     worked: false,
+    isStored: false,
   };
 }
 
@@ -321,10 +357,10 @@ function tokenSourceFor(request: TokenRequest): TokenSource {
   const { url, clientId, clientSecret, scope } = request;
   const key = createHash("sha256")
     .update(JSON.stringify([url, clientId, clientSecret, scope]))
-    .digest("base64");
+    .digest("base64url");
   let source = sources.get(key);
   if (source === undefined) {
-    source = new TokenSource(request);
+    source = new TokenSource(request, key);
     sources.set(key, source);
     const [oldest] = sources.keys();
     if (sources.size > SOURCES_MAX && oldest !== undefined) sources.delete(oldest);

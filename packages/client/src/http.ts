@@ -224,9 +224,13 @@ const HOLD_MS_MAX = 60_000;
 /** Closed for as long as the service asked any request of this client to wait. */
 export class Gate {
   #opensAt = 0;
+  #reason = "";
 
-  hold(ms: number): void {
-    this.#opensAt = Math.max(this.#opensAt, performance.now() + Math.min(ms, HOLD_MS_MAX));
+  hold(ms: number, reason: string): void {
+    const opensAt = performance.now() + Math.min(ms, HOLD_MS_MAX);
+    if (opensAt <= this.#opensAt) return;
+    this.#opensAt = opensAt;
+    this.#reason = reason;
   }
 
   /** Heeds `RateLimit` (`"requests";r=0;t=1`): `t` is whole seconds, the policy gives the time of one request. */
@@ -236,14 +240,18 @@ export class Gate {
     const [, quota = "1", seconds = "1"] =
       /^"requests";q=(\d{1,9});w=(\d{1,9})$/.exec(headers.get("ratelimit-policy") ?? "") ?? [];
     const oneMs = (1000 * Number(seconds)) / Math.max(1, Number(quota));
-    this.hold(announced === "1" ? Math.min(1000, oneMs) : Number(announced) * 1000);
+    this.hold(
+      announced === "1" ? Math.min(1000, oneMs) : Number(announced) * 1000,
+      "the rate limit is used up.",
+    );
   }
 
-  async pass(signal?: AbortSignal): Promise<void> {
+  async pass(signal?: AbortSignal, onWait?: (notice: WaitNotice) => void): Promise<void> {
     signal?.throwIfAborted();
     for (;;) {
       const leftMs = this.#opensAt - performance.now();
       if (leftMs <= 0) return;
+      onWait?.({ reason: this.#reason, ms: leftMs, givesUpInMs: undefined });
       await pause(leftMs, signal);
     }
   }
@@ -272,6 +280,14 @@ export interface RetryNotice {
   /** Attempts so far. */
   readonly attempt: number;
   readonly delayMs: number;
+}
+
+/** A request that waits before it is sent, again or for the first time. */
+export interface WaitNotice {
+  readonly reason: string;
+  readonly ms: number;
+  /** When the request fails if it is not answered until then; undefined where only the service asked to wait. */
+  readonly givesUpInMs: number | undefined;
 }
 
 /** Spreads requests that were refused together. */
@@ -308,21 +324,25 @@ export async function withRetries<Value>(
     readonly gate: Gate;
     readonly signal?: AbortSignal | undefined;
     readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+    readonly onWait?: ((notice: WaitNotice) => void) | undefined;
     readonly forMsOf?: (error: BellhopError) => number;
   },
 ): Promise<Value> {
   const startedAt = performance.now();
   for (let count = 1; ; count += 1) {
     try {
-      await options.gate.pass(options.signal);
+      await options.gate.pass(options.signal, options.onWait);
       return await attempt();
     } catch (error) {
       if (!(error instanceof BellhopError) || !error.retryable) throw error;
       const delayMs = delayAfter(error, count, policy);
       const forMs = Math.min(policy.forMs, options.forMsOf?.(error) ?? policy.forMs);
-      if (performance.now() - startedAt + delayMs > forMs) throw error;
-      if (error.retryAfterMs !== undefined) options.gate.hold(error.retryAfterMs);
+      const leftMs = forMs - (performance.now() - startedAt);
+      if (delayMs > leftMs) throw error;
+      if (error.retryAfterMs !== undefined) options.gate.hold(error.retryAfterMs, error.message);
       options.onRetry?.({ error, attempt: count, delayMs });
+      const givesUpInMs = error.retryAfterMs === undefined ? leftMs : undefined;
+      options.onWait?.({ reason: error.message, ms: delayMs, givesUpInMs });
       await pause(delayMs, options.signal);
     }
   }

@@ -10,7 +10,7 @@ export {
   type ClientErrorCode,
   type RecordViolation,
 } from "./error.ts";
-export type { RetryOptions } from "./http.ts";
+export type { RetryOptions, WaitNotice } from "./http.ts";
 export type {
   AcceptedBatch,
   BellhopClientOptions,
@@ -19,6 +19,8 @@ export type {
   Resource,
   SendJournal,
   SendOptions,
+  StoredToken,
+  TokenStore,
 } from "./options.ts";
 export type { StatusQuery } from "./outcomes.ts";
 export { type BarOptions, type BarStream, progressBar, progressLine } from "./progress-bar.ts";

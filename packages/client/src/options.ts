@@ -1,6 +1,6 @@
 import type { Group, Inventory, Reservation } from "./api-types.ts";
 import { invalidOption } from "./error.ts";
-import { RETRY_DEFAULTS, type RetryOptions, type RetryPolicy } from "./http.ts";
+import { RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, type WaitNotice } from "./http.ts";
 import type { RefusedRecord, SendProgress } from "./report.ts";
 
 export interface BellhopClientOptions {
@@ -21,6 +21,28 @@ export interface BellhopClientOptions {
   readonly compression?: Compression | undefined;
   /** Replaces Node's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
+  /** Tokens kept across processes; by default each process requests its own. */
+  readonly tokenStore?: TokenStore | undefined;
+  /** Called when any request has to wait: for a rate limit, or to be repeated after a failure. */
+  readonly onWait?: ((notice: WaitNotice) => void) | undefined;
+}
+
+/** An access token as a TokenStore keeps it. */
+export interface StoredToken {
+  readonly value: string;
+  readonly scopes: readonly string[];
+  /** Unix times in milliseconds; it is renewed at the first and refused at the second. */
+  readonly renewAt: number;
+  readonly expiresAt: number;
+}
+
+/** The tokens of several processes. What it cannot read or write it ignores: a new token is requested. */
+export interface TokenStore {
+  /** `key`: a digest of the token endpoint, the credentials and the scope. */
+  find(key: string): Promise<StoredToken | undefined>;
+  keep(key: string, token: StoredToken): Promise<void>;
+  /** Runs `work` in one process at a time, so that processes that start together request one token. */
+  exclusive<Value>(key: string, work: () => Promise<Value>): Promise<Value>;
 }
 
 export type Compression = "gzip" | "zstd" | "none";
@@ -36,6 +58,8 @@ export interface ClientSettings {
   readonly retry: RetryPolicy;
   readonly compression: Compression;
   readonly fetch: typeof fetch;
+  readonly tokenStore: TokenStore | undefined;
+  readonly onWait: ((notice: WaitNotice) => void) | undefined;
 }
 
 const CONCURRENCY_MAX = 64;
@@ -92,6 +116,8 @@ export function readOptions(options: BellhopClientOptions): ClientSettings {
     },
     compression,
     fetch: options.fetch ?? globalThis.fetch,
+    tokenStore: options.tokenStore,
+    onWait: options.onWait,
   };
 }
 

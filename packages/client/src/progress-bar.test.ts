@@ -7,6 +7,7 @@ const progress = (changes: Partial<SendProgress> = {}): SendProgress => ({
   records: 5_000,
   accepted: 4_000,
   rejected: 0,
+  pending: 0,
   batches: 8,
   retries: 0,
   elapsedMs: 2_000,
@@ -22,6 +23,7 @@ describe("the progress of a send", () => {
       /^█{6}░{18} 25 % {2}4,000 accepted {2}2,000\/s {2}6 s left$/,
     );
     assert.match(progressLine(progress(), { share: () => 0.5 }), /^█{12}░{12} 50 % .* 2 s left$/);
+    assert.equal(progressLine(progress({ pending: 1_500 })), "4,000 accepted  1,500 being applied  2,000/s");
     const waiting = { reason: "rate limit exceeded", ms: 90_000 };
     const line = progressLine(progress({ rejected: 3, waiting }));
     assert.match(line, /3 rejected .*waits 1 min 30 s: rate limit exceeded$/);

@@ -16,7 +16,7 @@ export interface BarOptions {
 const DRAWN_MS_MIN = 100;
 const BAR_CHARACTERS = 24;
 
-function timeText(ms: number): string {
+export function timeText(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
@@ -30,24 +30,27 @@ function shareOf(settled: number, { total, share }: BarOptions): number | undefi
   return known === undefined ? undefined : Math.min(1, known);
 }
 
+/** Any progress in one line: a bar and the remaining time where the share that is done is known. */
+export function shareLine(parts: readonly string[], share: number | undefined, elapsedMs: number): string {
+  if (share === undefined) return parts.join("  ");
+  const filled = Math.round(share * BAR_CHARACTERS);
+  const bar = `${"█".repeat(filled)}${"░".repeat(BAR_CHARACTERS - filled)} ${Math.floor(share * 100)} %`;
+  const isKnown = share > 0.02 && share < 1 && elapsedMs > 500;
+  const left = isKnown ? [`${timeText((elapsedMs * (1 - share)) / share)} left`] : [];
+  return [bar, ...parts, ...left].join("  ");
+}
+
 /** The progress of a `send` in one line. */
 export function progressLine(progress: SendProgress, options: BarOptions = {}): string {
-  const { accepted, rejected, elapsedMs, waiting } = progress;
+  const { accepted, rejected, pending, elapsedMs, waiting } = progress;
   const settled = accepted + rejected;
-  const share = shareOf(settled, options);
-  const parts: string[] = [];
-  if (share !== undefined) {
-    const filled = Math.round(share * BAR_CHARACTERS);
-    parts.push(`${"█".repeat(filled)}${"░".repeat(BAR_CHARACTERS - filled)} ${Math.floor(share * 100)} %`);
-  }
-  parts.push(`${count(accepted)} accepted`);
+  const parts = [`${count(accepted)} accepted`];
+  if (pending > 0) parts.push(`${count(pending)} being applied`);
   if (rejected > 0) parts.push(`${count(rejected)} rejected`);
   if (elapsedMs > 500) parts.push(`${count(Math.round((settled * 1000) / elapsedMs))}/s`);
-  if (share !== undefined && share > 0.02 && share < 1 && elapsedMs > 500)
-    parts.push(`${timeText((elapsedMs * (1 - share)) / share)} left`);
-  if (waiting !== undefined && waiting.ms >= 1000)
-    parts.push(`waits ${timeText(waiting.ms)}: ${waiting.reason}`);
-  return parts.join("  ");
+  const line = shareLine(parts, shareOf(settled, options), elapsedMs);
+  if (waiting === undefined || waiting.ms < 1000) return line;
+  return `${line}  waits ${timeText(waiting.ms)}: ${waiting.reason}`;
 }
 
 /**

@@ -58,6 +58,8 @@ export interface SendProgress {
   readonly records: number;
   readonly accepted: number;
   readonly rejected: number;
+  /** Accepted records whose outcome is waited for. */
+  readonly pending: number;
   readonly batches: number;
   readonly retries: number;
   readonly elapsedMs: number;
@@ -83,6 +85,7 @@ const NO_OUTCOMES: Outcomes = {
 export class Tally {
   records = 0;
   accepted = 0;
+  pending = 0;
   batches = 0;
   retries = 0;
   rejectedTotal = 0;
@@ -126,6 +129,7 @@ export class Tally {
       records: this.records,
       accepted: this.accepted,
       rejected: this.rejectedTotal,
+      pending: this.pending,
       batches: this.batches,
       retries: this.retries,
       elapsedMs: performance.now() - this.#startedAt,

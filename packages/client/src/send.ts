@@ -71,9 +71,13 @@ class Sending {
 
   /** A token without the scope fails at once, not with its first batch in the operator's audit. */
   async #checkScope(): Promise<void> {
-    const { scopes } = await this.#connection.tokens.current(this.#stop.signal);
+    const { tokens } = this.#connection;
+    const { signal } = this.#stop;
     const wanted = `${this.#resource}:write`;
-    if (scopes.length === 0 || scopes.includes(wanted)) return;
+    const token = await tokens.current(signal);
+    const isFit = ({ scopes }: typeof token) => scopes.length === 0 || scopes.includes(wanted);
+    if (isFit(token)) return;
+    if ((await tokens.replace(token, signal)) && isFit(await tokens.current(signal))) return;
     throw new BellhopError(
       `The client may not send ${this.#resource}: its token has not the scope ${wanted}.`,
       {
@@ -100,8 +104,10 @@ class Sending {
   async #follow(accepted: Accepted): Promise<void> {
     const { onProgress, waitForOutcomes } = this.#settings;
     if (!waitForOutcomes) return;
+    this.tally.pending += accepted.batch.count;
     onProgress?.(this.tally.progress());
     const counts = await this.#outcomesOf(accepted);
+    this.tally.pending -= accepted.batch.count;
     if (counts === undefined) this.tally.leavePending(accepted.batch.count);
     else this.tally.addOutcomes(counts);
   }

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { flag, type Noun, verb } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { decryptEachPayloadKey, readStoredPayloadKeys } from "../../ingest/log/payload-keys.ts";
 import { type ReplayReport, replay } from "../replay.ts";
 
@@ -53,21 +52,14 @@ const own = verb({
   examples: ["replay", "replay --swap"],
   json: '{"parts", "live", "rebuilt", "equal", "swapped", "corrected", "formerSchema", ...}',
   exitCodes: "0 equal, 1 different (also after a swap, which corrects it).",
-  async database({ swap }, { database: { clientConfig }, pool, log, cipher, who }, { output }) {
+  async database({ swap }, { database: { clientConfig }, pool, log, cipher, who }, { output, progress }) {
     decryptEachPayloadKey(await readStoredPayloadKeys(pool), cipher, (keyId) =>
       log.warn(
         { keyId },
         "a retired payload key cannot be decrypted: payloads encrypted with it cannot be replayed",
       ),
     );
-    const progress = output.progress();
-    const report = await replay({
-      clientConfig,
-      pool,
-      swap,
-      progress: (buckets, parts) => progress.show(`${buckets}/${BUCKET_COUNT} buckets, ${parts} parts`),
-    });
-    progress.end();
+    const report = await replay({ clientConfig, pool, swap, onStep: progress.show });
     const { equal, swapped, corrected } = report;
     await recordAudit(pool, { who, what: "replay", detail: { equal, swapped, corrected } });
     output.result(report, reportLines(report));

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { ShowStep } from "../../cli/progress.ts";
 import { withSession } from "../../platform/db/connection.ts";
 import { countPresent } from "../../platform/db/coordination.ts";
 import {
@@ -37,8 +38,7 @@ export interface MoveOptions {
   /** Leave the first one as it is: it stays in use. */
   readonly rehearsal: boolean;
   readonly log: Logger;
-  /** Called with what is done now. */
-  progress?(step: string): void;
+  readonly onStep?: ShowStep;
 }
 
 export interface MoveReport {
@@ -68,21 +68,21 @@ async function compareTable(
 }
 
 async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveReport> {
-  const { from, to, log, progress } = options;
+  const { from, to, log, onStep } = options;
   await claimDatabase(target, FILLING_NOTE);
   await migrate(to, log, { filling: new Set((await readMigrations()).map(({ name }) => name)) });
   return withSnapshot(from, tablesOf("kept", "state", "moved"), async ({ client: source, tables }) => {
     await prepareTables(target, tables);
     const moved: { table: string; rows: number }[] = [];
-    for (const description of tables) {
-      progress?.(`moving ${description.table}`);
+    for (const [at, description] of tables.entries()) {
+      onStep?.(`copying ${description.table}, table ${at + 1} of ${tables.length}`);
       const rows = await fillTable(target, description, copyTableOut(source, description).parts);
       moved.push({ table: description.table, rows });
     }
     await moveIdentities(target, tables);
     await analyzeTables(target, tables);
-    for (const description of tables) {
-      progress?.(`comparing ${description.table}`);
+    for (const [at, description] of tables.entries()) {
+      onStep?.(`comparing ${description.table}, table ${at + 1} of ${tables.length}`);
       await compareTable(source, target, description);
     }
     return { tables: moved };

@@ -1,6 +1,7 @@
-import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
+import type { ShowStep } from "../../cli/progress.ts";
 import { type ArchiveEntry, DamagedBackupError, readEntries } from "./archive.ts";
 import { BackupError } from "./backup-error.ts";
 import type { TableDescription } from "./describe-tables.ts";
@@ -32,8 +33,15 @@ export interface BackupContent {
 export interface BackupReader {
   /** What comes first, before any table. */
   begin?(header: BackupHeader): Promise<void>;
-  /** Reads all parts of a table; answers how many rows they were, or undefined where it does not know. */
-  table(description: TableDescription, parts: AsyncIterable<Buffer>): Promise<number | undefined>;
+  /**
+   * Reads all parts of a table; answers how many rows they were, or undefined where it does not know. `share`: how much of the backup was
+   * read, 0 to 1.
+   */
+  table(
+    description: TableDescription,
+    parts: AsyncIterable<Buffer>,
+    share: () => number,
+  ): Promise<number | undefined>;
 }
 
 /** Entries one after another, with a look at the next. */
@@ -78,7 +86,11 @@ async function* partsOf(table: string, entries: Entries, sum: PartsSum): AsyncGe
   }
 }
 
-async function readStream(source: AsyncIterable<Buffer>, reader: BackupReader): Promise<BackupContent> {
+async function readStream(
+  source: AsyncIterable<Buffer>,
+  reader: BackupReader,
+  share: () => number,
+): Promise<BackupContent> {
   const entries = new Entries(readEntries(source));
   const headerText = await entries.take(HEADER_NAME);
   const header = readHeader(headerText);
@@ -87,7 +99,7 @@ async function readStream(source: AsyncIterable<Buffer>, reader: BackupReader): 
   for (const description of header.tables) {
     const { table } = description;
     const sum = new PartsSum();
-    found.push({ table, sum, rows: await reader.table(description, partsOf(table, entries, sum)) });
+    found.push({ table, sum, rows: await reader.table(description, partsOf(table, entries, sum), share) });
   }
   const manifest = readManifest(await entries.take(MANIFEST_NAME));
   if ((await entries.peek()) !== undefined) throw new DamagedBackupError("something follows its end.");
@@ -109,9 +121,15 @@ async function readStream(source: AsyncIterable<Buffer>, reader: BackupReader): 
  * its tables by then), and BackupError for a file that cannot be read.
  */
 export async function readBackup(path: string, reader: BackupReader): Promise<BackupContent> {
-  const source = createReadStream(path, { highWaterMark: 1_048_576 });
   try {
-    return await readStream(source, reader);
+    await using file = await open(path);
+    const { size } = await file.stat();
+    const source = file.createReadStream({ highWaterMark: 1_048_576, autoClose: false });
+    try {
+      return await readStream(source, reader, () => source.bytesRead / size);
+    } finally {
+      source.destroy();
+    }
   } catch (error) {
     if (error instanceof DamagedBackupError)
       throw new DamagedBackupError(`${path} cannot be used: ${error.message}`, { cause: error });
@@ -119,8 +137,6 @@ export async function readBackup(path: string, reader: BackupReader): Promise<Ba
     if (syscall === "open" || syscall === "read")
       throw new BackupError(`${path} cannot be read (${code}).`, { cause: error });
     throw error;
-  } finally {
-    source.destroy();
   }
 }
 
@@ -137,11 +153,13 @@ export interface CopiedTable {
  */
 export async function verifyBackup(
   path: string,
+  onStep?: ShowStep,
   kept?: string,
 ): Promise<BackupContent & { readonly kept: CopiedTable | undefined }> {
   let found: CopiedTable | undefined;
   const content = await readBackup(path, {
-    async table(description, parts) {
+    async table(description, parts, share) {
+      onStep?.(`checking ${description.table}`, share);
       const copied: Buffer[] = [];
       for await (const part of parts) if (description.table === kept) copied.push(part);
       if (description.table === kept) found = { description, bytes: Buffer.concat(copied) };

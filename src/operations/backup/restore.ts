@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { type ReplayReport, replay } from "../../apply/replay.ts";
 import { dropStateSchema, type StateDigest } from "../../apply/state/state-schema.ts";
+import type { ShowStep } from "../../cli/progress.ts";
 import type { SecretCipher } from "../../identity/secret-cipher.ts";
 import { decryptEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
 import { withSession } from "../../platform/db/connection.ts";
@@ -129,8 +130,7 @@ export interface RestoreOptions {
   readonly nothingLost: boolean;
   /** Run when everything is in place and before anybody may use it. */
   beforeUse?(client: pg.ClientBase): Promise<void>;
-  /** Called with what is done now, and how far it is. */
-  progress?(step: string): void;
+  readonly onStep?: ShowStep;
 }
 
 export interface RestoreReport {
@@ -161,14 +161,14 @@ async function migrationsOf({ migrations }: BackupHeader): Promise<ReadonlySet<s
 }
 
 async function fill(client: pg.Client, options: RestoreOptions): Promise<BackupContent> {
-  const { path, clientConfig, log, progress } = options;
+  const { path, clientConfig, log, onStep } = options;
   return readBackup(path, {
     async begin(header) {
       await migrate(clientConfig, log, { filling: await migrationsOf(header) });
       await prepareTables(client, header.tables);
     },
-    table(description, parts) {
-      progress?.(`filling ${description.table}`);
+    table(description, parts, share) {
+      onStep?.(`filling ${description.table}`, share);
       return fillTable(client, description, parts);
     },
   });
@@ -180,11 +180,11 @@ async function bringUpToDate(
   options: RestoreOptions,
   { header }: BackupContent,
 ): Promise<void> {
-  const { clientConfig, log, progress } = options;
+  const { clientConfig, log, onStep } = options;
   await moveIdentities(client, header.tables);
   const all = new Set((await readMigrations()).map(({ name }) => name));
   await migrate(clientConfig, log, { filling: all });
-  progress?.("counting what is in the tables");
+  onStep?.("collecting statistics of the tables");
   await analyzeTables(client, header.tables);
 }
 
@@ -194,13 +194,9 @@ async function rebuild(
   options: RestoreOptions,
   { header }: BackupContent,
 ): Promise<ReplayReport> {
-  const { clientConfig, pool, progress } = options;
-  const report = await replay({
-    clientConfig,
-    pool,
-    swap: !header.withState,
-    progress: (buckets, parts) => progress?.(`replaying the log: ${buckets} buckets, ${parts} parts`),
-  });
+  const { clientConfig, pool, onStep } = options;
+  const swap = !header.withState;
+  const report = await replay({ clientConfig, pool, swap, ...(onStep === undefined ? {} : { onStep }) });
   // What it replaced was empty.
   if (report.formerSchema !== null) await dropStateSchema(client, report.formerSchema);
   return report;
@@ -227,8 +223,7 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
  * DamagedBackupError for a file that is none or not whole.
  */
 export async function restore(options: RestoreOptions): Promise<RestoreReport> {
-  options.progress?.("checking the backup");
-  const { header, kept } = await verifyBackup(options.path, PAYLOAD_KEYS);
+  const { header, kept } = await verifyBackup(options.path, options.onStep, PAYLOAD_KEYS);
   if (kept !== undefined) checkPayloadKeys(kept, options.cipher, options.log);
   await migrationsOf(header);
   if (options.nothingLost && !header.withState)

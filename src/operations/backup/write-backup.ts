@@ -3,6 +3,7 @@ import { constants, zstdCompress } from "node:zlib";
 import type pg from "pg";
 import { readReplayHorizon } from "../../apply/replay.ts";
 import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
+import type { ShowStep } from "../../cli/progress.ts";
 import { endWithClient, reportProcess, withSession } from "../../platform/db/connection.ts";
 import { holdOffExclusiveWork } from "../../platform/db/coordination.ts";
 import { limitationOf } from "../../platform/db/dialect.ts";
@@ -74,8 +75,7 @@ export interface BackupOptions {
   readonly sink: BackupSink;
   /** Called with the process number of the session that reads, before it does. */
   opened?(backendPid: number): void;
-  /** Called after each table: its name, and the bytes of the file so far. */
-  progress?(table: string, bytes: number): void;
+  readonly onStep?: ShowStep;
 }
 
 /** What was written. */
@@ -111,9 +111,23 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
   });
 }
 
+/** Bytes on disk, in the order of the tables. */
+async function readTableSizes(
+  client: pg.ClientBase,
+  tables: readonly TableDescription[],
+): Promise<readonly number[]> {
+  const { rows } = await client.query<{ bytes: number }>(
+    `select pg_table_size(named.name::regclass)
+       + (select coalesce(sum(pg_table_size(part.relid)), 0) from pg_partition_tree(named.name::regclass) as part)::bigint as bytes
+    from unnest($1::text[]) with ordinality as named(name, place) order by named.place`,
+    [tables.map(({ table }) => table)],
+  );
+  return rows.map(({ bytes }) => bytes);
+}
+
 async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promise<BackupReport> {
   const { client } = snapshot;
-  const { sink, opened, progress } = options;
+  const { sink, opened, onStep } = options;
   const header = await describeSnapshot(snapshot, options.withState || (await isStateNeeded(client)));
   reportProcess(client, (processId) => opened?.(processId));
   let bytes = 0;
@@ -126,17 +140,27 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
   const headerText = withDigest(header);
   await add(HEADER_NAME, headerText);
   const tables: TableSum[] = [];
-  for (const description of header.tables) {
+  const sizes = await readTableSizes(client, header.tables);
+  const allBytes = sizes.reduce((sum, size) => sum + size, 0);
+  let doneBytes = 0;
+  const share = () => doneBytes / allBytes;
+  for (const [at, description] of header.tables.entries()) {
     const { table } = description;
+    onStep?.(`copying ${table}`, share);
+    const size = sizes[at] ?? 0;
+    const endBytes = doneBytes + size;
     const sum = new PartsSum();
     const copy = copyTableOut(client, description);
     for await (const part of copy.parts) {
       sum.add(part);
+      // What is copied out may be larger than it is on disk.
+      doneBytes = Math.min(doneBytes + part.length, endBytes);
       await add(partName(table, sum.parts), await compress(part, ZSTD));
     }
     tables.push(sum.of(table, await copy.rows));
-    progress?.(table, bytes);
+    doneBytes = endBytes;
   }
+  onStep?.("computing the digest of the state");
   const state = await digestState(client, STATE_SCHEMA);
   const manifest = { headerSha256: sha256(headerText), tables, state };
   await add(MANIFEST_NAME, withDigest(manifest));

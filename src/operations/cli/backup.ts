@@ -45,28 +45,23 @@ const own = verb({
     "backup - | ssh vault 'cat > bellhop.tar'",
   ],
   json: '{"file", "bytes", "takenAt", "version", "withState", "tables": [{"table", "rows"}], "state"}',
-  run: ({ file, withState, verify }, { output, session, json }) => {
+  run: ({ file, withState, verify }, { output, progress, session, json }) => {
     const isPiped = file === "-";
     if (isPiped && (verify || json))
       throw new UsageError("With - the backup goes to standard output: --verify and --json cannot be used.");
     if (isPiped && process.stdout.isTTY === true)
       throw new UsageError("A backup cannot be written to a terminal: redirect standard output.");
     return session.database(async ({ database, pool, who }) => {
-      const progress = output.progress();
       lowerPriority();
       const report = await writeBackup({
         clientConfig: database.clientConfig,
         withState,
         sink: isPiped ? standardOutputSink() : await openBackupFile(file, Date.now()),
         opened: (pid) => database.embedded && letLowerPriority(pid),
-        progress: (table, bytes) => progress.show(`${table}, ${sizeText(bytes)}`),
+        onStep: progress.show,
       });
       const { name, bytes, header, manifest } = report;
-      if (verify) {
-        progress.show("verifying");
-        await verifyBackup(name);
-      }
-      progress.end();
+      if (verify) await verifyBackup(name, progress.show);
       await recordAudit(pool, { who, what: "backup", detail: { file: name, bytes } });
       const { takenAt, version, withState: hasState } = header;
       const tables = manifest.tables.map(({ table, rows }) => ({ table, rows }));

@@ -29,7 +29,8 @@ const own = verb({
   examples: ["doctor", "doctor --verbose", "doctor --json"],
   json: '{"severity", "findings": [{"id", "severity", "says", "means", "advice"}]}',
   exitCodes: "0 ok, 1 something should be changed, 2 something fails or is at risk.",
-  run: async ({ verbose }, { output, session }) => {
+  run: async ({ verbose }, { output, progress, session }) => {
+    progress.show("checking the installation");
     const findings = await examine({
       readConfig: () => session.config(),
       explain: (error) => failureText(error, session.environment) ?? String(error),

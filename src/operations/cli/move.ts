@@ -58,19 +58,17 @@ const own = verb({
     "move --to postgresql://bellhop@db.internal/bellhop",
   ],
   json: '{"to", "tables": [{"table", "rows"}], ...}',
-  run: ({ to, rehearsal }, { output, session }) =>
+  run: ({ to, rehearsal }, { output, progress, session }) =>
     session.asService(true, ({ config, database: from, log, who }) =>
       session.named("--to", to.url, async (target) => {
-        const progress = output.progress();
         const report = await move({
           from: from.clientConfig,
           to: target.database.clientConfig,
           toName: to.name,
           log,
           rehearsal,
-          progress: progress.show,
+          onStep: progress.show,
         });
-        progress.end();
         await recordAudit(target.pool, { who, what: "move", detail: { to: to.name } });
         output.result({ to: to.name, ...report }, reportLines(report, config, to.name, rehearsal));
       }),

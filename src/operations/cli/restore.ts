@@ -1,5 +1,6 @@
 import { flag, type Noun, required, text, verb } from "../../cli/command.ts";
 import { fields, type Output } from "../../cli/output.ts";
+import type { Progress } from "../../cli/progress.ts";
 import type { Opened } from "../../cli/session.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
@@ -8,8 +9,8 @@ import { carryOutList } from "../../privacy/erasure/run-erasure.ts";
 import { verifyBackup } from "../backup/read-backup.ts";
 import { type RestoreReport, restore } from "../backup/restore.ts";
 
-async function check(file: string, output: Output): Promise<void> {
-  const { header, manifest } = await verifyBackup(file);
+async function check(file: string, output: Output, progress: Progress): Promise<void> {
+  const { header, manifest } = await verifyBackup(file, progress.show);
   const { takenAt, version, postgres, withState } = header;
   output.result(
     { file, takenAt, version, postgres, withState, state: manifest.state },
@@ -68,16 +69,15 @@ const own = verb({
   exitCodes: "0 finished and equal, 1 not finished, or finished with a difference.",
   run: async (
     { file, check: isCheck, erasures: path, withoutErasures, into, ...accepted },
-    { output, session },
+    { output, progress, session },
   ) => {
-    if (isCheck) return check(file, output);
+    if (isCheck) return check(file, output, progress);
     if ((path === undefined) !== withoutErasures)
       throw new UsageError(
         "A backup contains guests erased since it was taken: give --erasures LIST or --without-erasures.",
       );
     // Read before anything begins.
     const list = path === undefined ? undefined : await readListFile(path);
-    const progress = output.progress();
     const fill = async ({ database: { clientConfig }, pool, log, cipher, who }: Opened): Promise<number> => {
       const report = await restore({
         path: file,
@@ -86,12 +86,11 @@ const own = verb({
         clientConfig,
         pool,
         ...accepted,
-        progress: progress.show,
+        onStep: progress.show,
         beforeUse: async (client) => {
           if (list !== undefined) await carryOutList(client, list, who);
         },
       });
-      progress.end();
       const { equal, finished, content, parts, rebuilt } = report;
       const detail = { file, takenAt: content.header.takenAt, equal };
       if (finished) await recordAudit(pool, { who, what: "restore", detail });

@@ -1,25 +1,48 @@
-import { appendFileSync, closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import {
-  BellhopClient,
-  progressBar,
+  appendFileSync,
+  closeSync,
+  existsSync,
+  globSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import {
+  progressLine,
   type RefusedRecord,
   type Resource,
   SendError,
   type SendJournal,
+  type SendProgress,
   type SendReport,
   type UnconfirmedRecords,
 } from "#client";
+import { timeText } from "#client/progress-bar.ts";
 import { RESOURCES } from "#contract/resource.ts";
-import { choice, count, flag, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
+import {
+  choice,
+  count,
+  flag,
+  type Noun,
+  required,
+  text,
+  texts,
+  verb,
+  withDefault,
+} from "../../cli/command.ts";
 import { type Columns, figure, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { checkOffline, type FileRecord, openFile } from "../file-records.ts";
-import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, readPartner } from "../partner-client.ts";
+import { checkOffline, type FileRecord, openFile, sizeOf } from "../file-records.ts";
+import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
 
 const NOT_SENT = 1;
 const SOME_REFUSED = 3;
 const UNCONFIRMED_LISTED_MAX = 5;
+/** An answer that takes longer is worth a word. */
+const SILENT_MS = 3_000;
 
 interface SentFile {
   readonly file: string;
@@ -39,7 +62,7 @@ function refusedJson({ index, outcome, code, message, violations }: RefusedRecor
   return { index, outcome, code, message, violations: listed };
 }
 
-function sentJson({ file, resource, report, refusals, seconds, failure }: SentFile): object {
+function sentJson({ file, resource, report, refusals, seconds, failure }: SentFile) {
   const { accepted, batches, outcomes = null, retries } = report;
   const unconfirmed = report.unconfirmed.map((one) => {
     const { count: records, reason, code = null, status = null, requestId = null } = one;
@@ -116,19 +139,85 @@ async function reportOf(sending: Promise<SendReport>): Promise<Pick<SentFile, "r
   } catch (error) {
     if (!(error instanceof SendError)) throw error;
     return { report: error.report, failure: error.message };
-  } finally {
-    if (process.stderr.isTTY === true) process.stderr.write("\r\u001b[2K");
   }
 }
 
+/** Files by name or pattern, for shells that leave patterns alone; `-` is standard input. Throws UsageError for a name without a file. */
+async function findFiles(names: readonly string[]): Promise<readonly string[]> {
+  const files: string[] = [];
+  for (const name of names) {
+    const isPattern = /[*?[]/.test(name) && !existsSync(name);
+    const found = isPattern ? globSync(name).sort() : [name];
+    if (found.length === 0) throw new UsageError(`No file matches ${name}.`);
+    files.push(...found);
+  }
+  for (const file of files) if (file !== "-") await sizeOf(file);
+  return files;
+}
+
+function manyLines(sent: readonly SentFile[], remaining: readonly string[], seconds: number): string[] {
+  const accepted = sent.reduce((sum, { report }) => sum + report.accepted, 0);
+  const files = `${figure(sent.length)} of ${figure(sent.length + remaining.length)} files`;
+  return [
+    `${files}: ${figure(accepted)} accepted, ${seconds.toFixed(1)} s`,
+    ...(remaining.length === 0 ? [] : [`Not begun: ${remaining.map(printable).join(", ")}`]),
+  ];
+}
+
+function manyJson(sent: readonly SentFile[], remaining: readonly string[], seconds: number): object {
+  const all = sent.map(sentJson);
+  const sum = (name: "records" | "accepted" | "rejected") => all.reduce((total, one) => total + one[name], 0);
+  return {
+    files: all,
+    complete: remaining.length === 0 && sent.every(({ failure }) => failure === undefined),
+    remaining,
+    records: sum("records"),
+    accepted: sum("accepted"),
+    rejected: sum("rejected"),
+    seconds: Math.round(seconds * 10) / 10,
+  };
+}
+
+/** How far a send is. Without an answer, its rate falls and it says for how long. */
+class SendLine {
+  #latest: { readonly progress: SendProgress; readonly atMs: number } | undefined;
+  readonly #title: string;
+  readonly #share: () => number | undefined;
+
+  constructor(title: string, share: () => number | undefined) {
+    this.#title = title;
+    this.#share = share;
+  }
+
+  note(progress: SendProgress): void {
+    this.#latest = { progress, atMs: performance.now() };
+  }
+
+  readonly text = (): string => {
+    if (this.#latest === undefined) return this.#title;
+    const { progress, atMs } = this.#latest;
+    const silentMs = performance.now() - atMs;
+    const silence = silentMs < SILENT_MS ? "" : `  no answer for ${timeText(silentMs)}`;
+    const now = { ...progress, elapsedMs: progress.elapsedMs + silentMs, waiting: undefined };
+    const { accepted, rejected, records } = progress;
+    // Records are read ahead of the answers to them.
+    const settled = (accepted + rejected) / Math.max(1, records);
+    const read = this.#share();
+    const share = () => (read === undefined ? undefined : read * settled);
+    return `${this.#title}${progressLine(now, { share })}${silence}`;
+  };
+}
+
 const own = verb({
-  summary: "send a file of records and report their outcomes",
+  summary: "send files of records and report their outcomes",
   details:
-    "The file is a JSON array or NDJSON (one record per line), plain or gzip, of any size. Interrupted and run again, it resumes: nothing is " +
-    `sent twice, nothing is left out. ${CREDENTIALS_DETAILS}`,
-  args: { file: required(text("FILE", "the file; - is standard input")) },
+    "A file is a JSON array or NDJSON (one record per line), plain or gzip, of any size. Several are sent one after another. Interrupted and " +
+    `run again, it resumes: nothing is sent twice, nothing is left out. ${CREDENTIALS_DETAILS}`,
+  args: {
+    files: required(texts("FILE", "a file, or a pattern in quotes; - is standard input")),
+  },
   options: {
-    resource: choice("RESOURCE", RESOURCES, "what the records are (default: detected from the first one)"),
+    resource: choice("RESOURCE", RESOURCES, "what the records are", "detected from the first one"),
     ...PARTNER_OPTIONS,
     lenient: flag("send invalid records too; the service keeps them as rejected"),
     backfill: text("ID", "the batches belong to this backfill"),
@@ -136,7 +225,7 @@ const own = verb({
     noWait: flag("do not wait for outcomes"),
     state: text(
       "FILE",
-      "where accepted batches are recorded (default: FILE.bellhop-send, removed at the end)",
+      "where accepted batches are recorded (default: FILE.bellhop-send beside each file, removed at the end)",
     ),
     rejected: text("FILE", "write every refused record with its reasons there, as NDJSON"),
     batch: withDefault(count("records per batch, 1 to 10,000"), undefined, "500"),
@@ -144,45 +233,78 @@ const own = verb({
   },
   examples: [
     "send reservations.ndjson.gz",
+    "send monday.json tuesday.json '2026-*.ndjson.gz'",
     "send inventories.json --url https://bellhop.example --rejected refused.ndjson",
   ],
-  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "outcomes", "retries", "unconfirmed", "refused", "seconds"}',
+  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "outcomes", "retries", "unconfirmed", "refused", "seconds"}; of several files {"files", "complete", "remaining", "records", "accepted", "rejected", "seconds"}',
   exitCodes:
     "0 every record was accepted; 1 incomplete, run again to resume; 2 usage error; 3 all sent, some records rejected or quarantined; 130, 143 stopped by SIGINT, SIGTERM, run again to resume.",
-  run: async (values, { output, session }) => {
-    const { file, batch, concurrency, backfill, lenient, noCheck, noWait } = values;
-    const partner = await readPartner(values, session);
-    const bellhop = new BellhopClient({ ...partner, concurrency });
-    const { resource, records, share } = await openFile(file, values.resource);
-    // Standard input cannot be read again: it has a journal only where --state names one.
-    const path = values.state ?? (file === "-" ? undefined : `${file}.bellhop-send`);
+  run: async (values, context) => {
+    const { output, progress, json } = context;
+    const { batch, concurrency, backfill, lenient, noCheck, noWait } = values;
+    const partner = await readPartner(values, context);
+    const bellhop = partnerClient({ ...partner, concurrency }, context);
     const owner = { url: partner.baseUrl, clientId: partner.clientId };
-    const journal = path === undefined ? undefined : FileJournal.open(path, owner);
-    const refusals = new Refusals(values.rejected);
+    const files = await findFiles(values.files);
+    const rejected = values.rejected === undefined ? undefined : openSync(values.rejected, "w");
     const stopped = untilStopped();
-    const startedAt = performance.now();
-    let isDone = false;
-    try {
+    const journals = new Map<string, FileJournal>();
+    const journalOf = (file: string) => {
+      // Standard input cannot be read again: it has a journal only where --state names one.
+      const path = values.state ?? (file === "-" ? undefined : `${file}.bellhop-send`);
+      const journal = path === undefined ? undefined : (journals.get(path) ?? FileJournal.open(path, owner));
+      if (path !== undefined && journal !== undefined) journals.set(path, journal);
+      return journal;
+    };
+    const sendFile = async (file: string, title: string): Promise<SentFile> => {
+      const startedAt = performance.now();
+      const { resource, records, share } = await openFile(file, values.resource);
+      const refusals = new Refusals(file, rejected);
+      const line = new SendLine(title, share);
+      progress.show(`${title}waiting for an answer of ${printable(partner.baseUrl)}`);
       const run = await reportOf(
         bellhop[resource].send(noCheck || lenient ? records : refusals.keepBack(resource, records), {
           batchRecords: batch,
           waitForOutcomes: !noWait,
           lenient,
           headers: backfill === undefined ? {} : { "backfill-id": backfill },
-          journal,
+          journal: journalOf(file),
           signal: stopped.signal,
           onRefused: (refused) => refusals.add(refused),
-          onProgress: progressBar(process.stderr, { share }),
+          onProgress: (soFar) => {
+            if (soFar.waiting === undefined) progress.resume();
+            line.note(soFar);
+            progress.show(line.text);
+          },
         }),
       );
-      isDone = run.failure === undefined;
-      const sent = { file, resource, ...run, refusals, seconds: (performance.now() - startedAt) / 1000 };
-      output.result(sentJson(sent), sentLines(sent));
-      return exitCodeOf(sent, stopped.code());
+      return { file, resource, ...run, refusals, seconds: (performance.now() - startedAt) / 1000 };
+    };
+    const startedAt = performance.now();
+    const sent: SentFile[] = [];
+    let isDone = false;
+    try {
+      for (const [at, file] of files.entries()) {
+        const one = await sendFile(file, files.length === 1 ? "" : `${file}, ${at + 1} of ${files.length}  `);
+        sent.push(one);
+        if (!json) for (const text of sentLines(one)) output.line(text);
+        if (one.failure !== undefined) break;
+      }
+      const remaining = files.slice(sent.length);
+      isDone = remaining.length === 0 && sent.every(({ failure }) => failure === undefined);
+      const [only] = sent;
+      if (files.length === 1 && only !== undefined) {
+        if (json) output.result(sentJson(only), []);
+      } else {
+        const seconds = (performance.now() - startedAt) / 1000;
+        output.result(manyJson(sent, remaining, seconds), manyLines(sent, remaining, seconds));
+      }
+      const codes = sent.map((one) => exitCodeOf(one, stopped.code()));
+      return codes.find((code) => code !== 0 && code !== SOME_REFUSED) ?? Math.max(...codes);
     } finally {
       stopped.forget();
-      refusals.close();
-      journal?.close(isDone);
+      if (rejected !== undefined) closeSync(rejected);
+      for (const journal of journals.values()) journal.close(isDone);
     }
   },
 });
@@ -199,30 +321,32 @@ export class FileJournal implements SendJournal {
   readonly #file: number;
   readonly #accepted: Map<string, string>;
 
-  private constructor(path: string, accepted: Map<string, string>, head: string) {
+  private constructor(path: string, accepted: Map<string, string>) {
     this.#path = path;
     this.#accepted = accepted;
     this.resumed = accepted.size;
     this.#file = openSync(path, "a", 0o600);
-    appendFileSync(this.#file, head);
+    // Ends a truncated line.
+    appendFileSync(this.#file, "\n");
   }
 
   /** Opens the journal at `path`, or begins one. Throws UsageError for a file of another service or client, or no journal. */
   static open(path: string, owner: { readonly url: string; readonly clientId: string }): FileJournal {
     const head = JSON.stringify({ bellhop: "send", ...owner });
-    if (!existsSync(path)) return new FileJournal(path, new Map(), `${head}\n`);
-    const [first, ...lines] = readFileSync(path, "utf8").split("\n");
-    if (first !== head)
-      throw new UsageError(
-        `${path} is not the state of this send: it belongs to another service, client or file. Use another --state FILE or remove it.`,
-      );
+    const [first = "", ...lines] = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
     const accepted = new Map<string, string>();
     for (const line of lines) {
       const [, key, requestId] = LINE.exec(line) ?? [];
       if (key !== undefined && requestId !== undefined) accepted.set(key, requestId);
     }
-    // Ends a truncated line.
-    return new FileJournal(path, accepted, "\n");
+    // A journal without batches is of a send that never began: it belongs to nobody.
+    const isUnused = accepted.size === 0 && (first === "" || first.startsWith('{"bellhop":"send",'));
+    if (isUnused) writeFileSync(path, head, { mode: 0o600 });
+    else if (first !== head)
+      throw new UsageError(
+        `${path} is not the state of this send: it belongs to another service, client or file. Use another --state FILE or remove it.`,
+      );
+    return new FileJournal(path, accepted);
   }
 
   find(idempotencyKey: string): string | undefined {
@@ -230,13 +354,14 @@ export class FileJournal implements SendJournal {
   }
 
   note(idempotencyKey: string, requestId: string): void {
+    this.#accepted.set(idempotencyKey, requestId);
     appendFileSync(this.#file, `${idempotencyKey} ${requestId}\n`);
   }
 
-  /** `done`: all is sent, and the file is removed. */
+  /** Removes the file where all is sent (`done`) or nothing was accepted; otherwise it is for the next run. */
   close(done: boolean): void {
     closeSync(this.#file);
-    if (done) rmSync(this.#path, { force: true });
+    if (done || this.#accepted.size === 0) rmSync(this.#path, { force: true });
   }
 }
 
@@ -248,11 +373,13 @@ class Refusals {
   readonly listed: RefusedRecord[] = [];
   /** Records refused offline, and not sent. */
   keptBack = 0;
+  readonly #name: string;
   readonly #file: number | undefined;
 
-  /** `path`: where all of them are written, as NDJSON. */
-  constructor(path: string | undefined) {
-    this.#file = path === undefined ? undefined : openSync(path, "w");
+  /** `name`: of the file of records. `file`: where all of them are written, as NDJSON. */
+  constructor(name: string, file: number | undefined) {
+    this.#name = name;
+    this.#file = file;
   }
 
   /** Adds one that was rejected or quarantined. */
@@ -261,7 +388,8 @@ class Refusals {
     const own = { ...refused, index: record.place };
     if (this.listed.length < LISTED_MAX) this.listed.push(own);
     if (this.#file === undefined) return;
-    const line = { ...refusedJson(own), requestId: refused.requestId ?? null, record: record.toString() };
+    const { requestId = null } = refused;
+    const line = { file: this.#name, ...refusedJson(own), requestId, record: record.toString() };
     writeSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 
@@ -285,9 +413,5 @@ class Refusals {
       const { code, message } = first;
       this.add({ index, record, outcome: "rejected", code, message, violations: own, requestId: undefined });
     }
-  }
-
-  close(): void {
-    if (this.#file !== undefined) closeSync(this.#file);
   }
 }

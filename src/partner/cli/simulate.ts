@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { BellhopClient, BellhopError } from "#client";
+import { BellhopError } from "#client";
+import { shareLine } from "#client/progress-bar.ts";
 import { FAULT_NAMES, FAULTS, type FaultName } from "#simulator/faults.ts";
 import { hotelProfile } from "#simulator/hotel-profile.ts";
 import { makeApart } from "#simulator/packed-day.ts";
@@ -26,18 +27,15 @@ import {
   withDefault,
 } from "../../cli/command.ts";
 import { type Field, fields, figure, printable } from "../../cli/output.ts";
-import { localAddress, type Session } from "../../cli/session.ts";
+import { localAddress } from "../../cli/session.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { openSimulatorClient } from "../../identity/local-clients.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import type { PartnerIdentity } from "../partner-client.ts";
+import { isLocal, type PartnerIdentity, partnerClient } from "../partner-client.ts";
 
 /** So that what a seed writes does not depend on the day it is run. */
 const WRITTEN_START = "2025-01-01";
 const DAY_MS = 86_400_000;
-const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
-
-const isLocal = (baseUrl: string): boolean => LOOPBACK.has(new URL(baseUrl).hostname);
 
 const DATE = parsed(
   "DATE",
@@ -127,12 +125,13 @@ async function write(values: Values, out: string, { output, json }: CommandConte
   };
   if (out !== "-") {
     const counts = await writeFolder(days, out);
-    output.result(counts, countsLines(simulation, counts));
+    output.result(counts, fields(countsFields(simulation, counts)));
     return;
   }
   const counts = await writeLines(days, values.resource, toStandardOutput);
   // Standard output holds the records.
-  for (const line of json ? [JSON.stringify(counts)] : countsLines(simulation, counts)) output.message(line);
+  for (const line of json ? [JSON.stringify(counts)] : fields(countsFields(simulation, counts)))
+    output.message(line);
 }
 
 interface Target extends PartnerIdentity {
@@ -143,12 +142,13 @@ interface Target extends PartnerIdentity {
 /** Without credentials, on this machine, the simulator creates a client of its own in the service's database. */
 async function findTarget(
   { url, clientId, clientSecret, ...values }: Values,
-  session: Session,
+  { progress, session }: CommandContext,
 ): Promise<Target> {
   const config = session.config();
   const baseUrl = url ?? config.baseUrl ?? localAddress(config);
   if (!URL.canParse(baseUrl))
     throw new UsageError(`--url must be an address, not ${JSON.stringify(baseUrl)}.`);
+  progress.show(`waiting for an answer of ${printable(baseUrl)}`);
   await mustAnswer(baseUrl);
   const authUrl = values.authUrl ?? (url === undefined ? config.authUrl : undefined);
   if (clientId !== undefined && clientSecret !== undefined)
@@ -170,28 +170,28 @@ async function mustAnswer(baseUrl: string): Promise<void> {
   }
 }
 
-async function send(values: Values, { output, session }: CommandContext): Promise<number> {
+async function send(values: Values, context: CommandContext): Promise<number> {
+  const { output, progress } = context;
   const { batch: batchRecords, concurrency, speed } = values;
   const simulation = simulationOf(values);
-  const { baseUrl, authUrl, clientId, clientSecret, isOwn } = await findTarget(values, session);
-  const bellhop = new BellhopClient({
-    baseUrl,
-    clientId,
-    clientSecret,
-    concurrency,
-    // On one machine compressing takes longer than sending.
-    compression: isLocal(baseUrl) ? "none" : "gzip",
-    ...(authUrl === undefined ? {} : { authUrl }),
-  });
+  const { baseUrl, authUrl, clientId, clientSecret, isOwn } = await findTarget(values, context);
+  // On one machine compressing takes longer than sending.
+  const compression = isLocal(baseUrl) ? "none" : "gzip";
+  const bellhop = partnerClient(
+    { baseUrl, authUrl, clientId, clientSecret, concurrency, compression },
+    context,
+  );
   const stopped = untilStopped();
   const { signal } = stopped;
   const aheadBytes = 1_000_000 * values.ahead;
   const days = makeApart(simulation, { batchRecords, aheadBytes, isPaced: speed !== undefined, signal });
-  const progress = output.progress();
+  progress.show("making the initial load");
   const report = (sent: SentSimulation, complete: boolean) => {
-    progress.end();
     const next = complete ? nextSteps(simulation, baseUrl, isOwn ? clientId : undefined) : [];
-    output.result({ ...sent, complete }, [...countsLines(simulation, sent), ...sentLines(sent), ...next]);
+    output.result({ ...sent, complete }, [
+      ...fields([...countsFields(simulation, sent), ...sentFields(sent)]),
+      ...next,
+    ]);
   };
   try {
     const sent = await sendSimulation(days, bellhop, {
@@ -200,7 +200,10 @@ async function send(values: Values, { output, session }: CommandContext): Promis
       waitForOutcomes: !values.noOutcomes,
       signal,
       lenient: simulation.faults.has("invalid"),
-      onDay: (soFar, { date }) => progress.show(progressText(soFar, date, simulation.days)),
+      onDay: (soFar, { date }) => {
+        const line = progressText(soFar, date, simulation.days);
+        progress.show(() => line);
+      },
     });
     report(sent, true);
     return sent.rejected === (sent.planted.invalid ?? 0) ? 0 : 1;
@@ -218,7 +221,12 @@ async function send(values: Values, { output, session }: CommandContext): Promis
 
 function progressText({ days, accepted, elapsedMs }: SentSimulation, date: string, of: number): string {
   const perSecond = Math.round((accepted * 1_000) / Math.max(elapsedMs, 1));
-  return `day ${days - 1} of ${of}, ${date}: ${figure(accepted)} records, ${figure(perSecond)} per second`;
+  const parts = [
+    `day ${days - 1} of ${of}, ${date}`,
+    `${figure(accepted)} accepted`,
+    `${figure(perSecond)}/s`,
+  ];
+  return shareLine(parts, days / (of + 1), elapsedMs);
 }
 
 const own = verb({
@@ -245,11 +253,11 @@ const own = verb({
 
 export const command: Noun = { own };
 
-function countsLines(options: SimulationOptions, { records, planted }: SimulationCounts): string[] {
+function countsFields(options: SimulationOptions, { records, planted }: SimulationCounts): Field[] {
   const { seed, properties, days, start, clientCode } = options;
   const faults = Object.entries(planted).map(([name, number]) => `${name} ${figure(number)}`);
   const plantedField: Field[] = faults.length === 0 ? [] : [["faults", faults.join(", ")]];
-  return fields([
+  return [
     ["hotels", `${properties} of ${clientCode}`],
     ["days", `${days} from ${start}, after an initial load on the day before`],
     ["seed", `${seed} (the same options produce the same records)`],
@@ -258,22 +266,22 @@ function countsLines(options: SimulationOptions, { records, planted }: Simulatio
       `${figure(records.reservations)} reservations, ${figure(records.inventories)} inventories, ${figure(records.groups)} groups`,
     ],
     ...plantedField,
-  ]);
+  ];
 }
 
-function sentLines(sent: SentSimulation): string[] {
+function sentFields(sent: SentSimulation): Field[] {
   const { batches, accepted, rejected, retries, outcomes, elapsedMs } = sent;
   const seconds = elapsedMs / 1_000;
   const ends = Object.entries(outcomes).filter(([, number]) => number > 0);
   const ended = ends.map(([outcome, number]) => `${outcome} ${figure(number)}`).join(", ");
   const perSecond = figure(Math.round(accepted / Math.max(seconds, 0.001)));
-  return fields([
+  return [
     ["accepted", `${figure(accepted)} in ${figure(batches)} batches`],
     ["rejected", figure(rejected)],
     ...(ends.length === 0 ? [] : [["outcomes", ended] as const]),
     ["retries", figure(retries)],
     ["duration", `${seconds.toFixed(1)} s, ${perSecond} records per second`],
-  ]);
+  ];
 }
 
 /** Why the simulation was cut short, and how much was sent. */

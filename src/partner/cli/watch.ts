@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { FeedPosition, RequestStatus } from "#client";
 import { RESOURCES } from "#contract/resource.ts";
+import { spanText } from "../../cli/amounts.ts";
 import {
   type CommandContext,
   choice,
@@ -14,7 +15,7 @@ import {
 import { type Columns, fields, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { CREDENTIALS_DETAILS, openPartnerClient, PARTNER_OPTIONS } from "../partner-client.ts";
+import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
 
 const LISTED = 20;
 const SOME_REFUSED = 3;
@@ -97,11 +98,13 @@ const own = verb({
     const { requestId, changes } = values;
     if (changes === (requestId !== undefined))
       throw new UsageError("Give the id of a request, or --changes.");
-    const bellhop = await openPartnerClient(values, context.session);
+    const bellhop = partnerClient(await readPartner(values, context), context);
+    const { progress } = context;
     const stopped = untilStopped();
     const { signal } = stopped;
     try {
       if (requestId !== undefined) {
+        progress.show(`waiting until the request is applied, at most ${spanText(values.for)}`);
         const options = { withinMs: values.for * 1000, limit: LISTED, signal };
         return printStatus(await bellhop.requests.untilApplied(printable(requestId), options), context);
       }
@@ -109,11 +112,17 @@ const own = verb({
       const cursor = readCursor(state) ?? values.cursor;
       // All changes before it are written by now: after a kill some are printed again, and none is left out.
       const onCursor = (position: FeedPosition) => {
+        // Without an end in sight nothing is worth a line but an outage.
+        if (!untilCaughtUp) progress.show(undefined);
         if (state !== undefined) keepCursor(state, position);
       };
       const filter = { from, resource, clientCode, propertyCode, untilCaughtUp };
       const feed = bellhop.changes({ ...filter, cursor, signal, onCursor });
-      for await (const change of feed) await writeLine(JSON.stringify(change));
+      progress.show("reading the change feed");
+      for await (const change of feed) {
+        progress.clear();
+        await writeLine(JSON.stringify(change));
+      }
       return 0;
     } catch (error) {
       if (!signal.aborted) throw error;

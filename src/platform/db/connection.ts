@@ -112,6 +112,16 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
   return { ...shared, connectionString: withOptions(address.connectionString, options) };
 }
 
+/** The server's processes for the sessions of this one. */
+export const ownProcesses = new Set<number>();
+
+function noteProcess(client: pg.ClientBase): void {
+  reportProcess(client, (processId) => {
+    ownProcesses.add(processId);
+    client.once("end", () => ownProcesses.delete(processId));
+  });
+}
+
 /** A session under this name, which the caller ends once `begin` is done with it. */
 export async function openSession(
   config: pg.ClientConfig,
@@ -123,6 +133,7 @@ export async function openSession(
   client.on("error", () => undefined);
   try {
     await client.connect();
+    noteProcess(client);
     await begin?.(client);
     return client;
   } catch (error) {
@@ -393,6 +404,7 @@ export function createPool(
   // the process: a PostgreSQL killed during a transaction did.
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("connect", (client) => heedReaders(client, config));
+  pool.on("connect", noteProcess);
   if (watch !== undefined) {
     pool.on("connect", (client) => watchStatements(client, watch));
     countWaits(pool);

@@ -204,7 +204,10 @@ async function bringUp(context: ServerParts, before: ListenAddress | undefined):
         `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home)} (${child.exited}).`,
       );
     }
-    if (running === undefined) child = await startServer(context, before, deadline);
+    if (running === undefined) {
+      log.info("starting the embedded PostgreSQL");
+      child = await startServer(context, before, deadline);
+    }
     if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
         `PostgreSQL on ${home.dataDirectory} has not been ready for ${START_TIMEOUT_MS / 1000} s.`,

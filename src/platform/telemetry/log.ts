@@ -14,6 +14,8 @@ export interface LoggerOptions {
   readonly fileDescriptor?: 1 | 2;
   /** Memory that the loggers of several threads share to take turns (`allocateTurns`). */
   readonly turns?: SharedArrayBuffer;
+  /** Hears the messages below a warning, which are then not written. */
+  readonly onInfo?: (message: string) => void;
 }
 
 /** Whatever carries one of these names is a secret, wherever it stands up to three levels deep. */
@@ -38,6 +40,8 @@ const SECRET_NAMES = new Set([
 ]);
 const SECRET_LEVELS = 3;
 const CENSOR = "[redacted]";
+/** Pino's number of it. */
+const WARN_LEVEL = 40;
 
 /** The same fields with secrets replaced, copied only where there is one. pino's redaction by path takes twenty times as long. */
 function withoutSecrets(
@@ -77,7 +81,7 @@ export function createLogger(options: LoggerOptions): Logger {
       })
     : file;
   const inTurn = options.turns === undefined ? destination : takeTurns(destination, options.turns);
-  return createLoggerTo(options.pretty ? inTurn : gatherLines(inTurn), options.level);
+  return createLoggerTo(options.pretty ? inTurn : gatherLines(inTurn), options.level, options.onInfo);
 }
 
 /** More than this is not kept waiting for the end of the turn. */
@@ -140,7 +144,11 @@ function openDestination(fileDescriptor: number) {
 }
 
 /** As createLogger, to a stream of the caller's. */
-export function createLoggerTo(destination: DestinationStream, level: string): Logger {
+export function createLoggerTo(
+  destination: DestinationStream,
+  level: string,
+  onInfo?: (message: string) => void,
+): Logger {
   const log: Logger = pino(
     {
       level,
@@ -148,8 +156,9 @@ export function createLoggerTo(destination: DestinationStream, level: string): L
       serializers: { err: logged, error: logged },
       timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
-        logMethod(entry, write) {
-          write.apply(this, withoutQuotedMessage(entry));
+        logMethod(entry, write, level) {
+          if (onInfo === undefined || level >= WARN_LEVEL) write.apply(this, withoutQuotedMessage(entry));
+          else onInfo(String(entry.find((part) => typeof part === "string") ?? ""));
         },
       },
     },
