@@ -48,8 +48,9 @@ const own = verb({
   ],
   json: '{"directory", "takenAt", "full", "tables": [{"table", "rows", "bytes", "files"}]}',
   check: ({ table }) => void tableNames(table),
-  database: async ({ directory, format, table, full }, { database, pool, who }, { output }) => {
-    const progress = output.progress();
+  database: async ({ directory, format, table, full }, { database, pool, who }, { output, progress }) => {
+    let done = 0;
+    const share = () => done;
     lowerPriority();
     const report = await runExport({
       clientConfig: database.clientConfig,
@@ -59,9 +60,11 @@ const own = verb({
       tables: tableNames(table),
       full,
       opened: (pid) => database.embedded && letLowerPriority(pid),
-      progress: (name, bucket) => progress.show(`${name}, ${bucket + 1} of 64 buckets`),
+      progress: (name, _bucket, read) => {
+        done = read;
+        progress.show(`exporting ${name}`, share);
+      },
     });
-    progress.end();
     const tables = sumsOf(report);
     const bytes = tables.reduce((sum, written) => sum + written.bytes, 0);
     await recordAudit(pool, { who, what: "export", detail: { directory, full: report.full, bytes } });

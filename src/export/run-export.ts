@@ -36,8 +36,8 @@ export interface ExportOptions {
   readonly full: boolean;
   /** Called with the process number of the session that reads, before it does. */
   opened?(backendPid: number): void;
-  /** Called after each bucket of a table. */
-  progress?(table: TableName, bucket: number): void;
+  /** Called after each bucket of a table; `share`: how much of all tables is read, 0 to 1. */
+  progress?(table: TableName, bucket: number, share: number): void;
 }
 
 /** What a run wrote. */
@@ -205,7 +205,9 @@ class Export {
     });
     for (let bucket = open.done[name] ?? 0; bucket < BUCKET_COUNT; bucket += 1) {
       await inSnapshot(() => this.#readBucket(table, this.#stretchOf(bucket, open), batch));
-      this.#options.progress?.(name, bucket);
+      const { tables } = this.#draft.basis;
+      const share = (tables.indexOf(name) + (bucket + 1) / BUCKET_COUNT) / tables.length;
+      this.#options.progress?.(name, bucket, share);
       const isLast = bucket === BUCKET_COUNT - 1;
       if (!isLast && (file?.rows ?? 0) < FILE_ROWS) continue;
       batch.flush();
