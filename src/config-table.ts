@@ -131,7 +131,7 @@ export const SETTINGS = [
   text(
     "WEBHOOK_ALLOWED_NETWORKS",
     undefined,
-    "Networks, such as `10.1.0.0/16,fd00:1::/48`, to which webhooks may go although they are not public, also over plain http.",
+    "Networks, such as `10.1.0.0/16,fd00:1::/48`, to which webhooks may go although they are not public, also over plain http; by default loopback in a sandbox, else none.",
   ),
   whole(
     "WEBHOOK_PAUSE_HOURS",

@@ -88,6 +88,19 @@ describe("the configuration", () => {
     }
     assert.equal(readConfig({}, { sandbox: false }).sandbox, false);
   });
+
+  test("sends webhooks to loopback in a sandbox, and nowhere else that is not named", () => {
+    const networks = (...given: Parameters<typeof readConfig>) => readConfig(...given).webhookAllowedNetworks;
+    assert.deepEqual(networks({}), ["127.0.0.0/8", "::1/128"]);
+    assert.deepEqual(networks({ WEBHOOK_ALLOWED_NETWORKS: "10.1.0.0/16" }), ["10.1.0.0/16"]);
+    assert.deepEqual(networks({}, { sandbox: false }), []);
+    for (const settings of [
+      { NODE_ENV: "production" },
+      { DATABASE_URL: "postgresql://localhost/x" },
+      { HOST: "::" },
+    ])
+      assert.deepEqual(networks(settings), [], JSON.stringify(settings));
+  });
 });
 
 const KEY = Buffer.alloc(32, 7).toString("base64");

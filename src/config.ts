@@ -84,6 +84,8 @@ function readNetworksOf(name: SettingName, text: string | undefined): readonly s
   }
 }
 
+const LOOPBACK_NETWORKS = "127.0.0.0/8,::1/128";
+
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
@@ -188,6 +190,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
   }
   const host = text("HOST") ?? "127.0.0.1";
   const alone = text("DATABASE_URL") === undefined && isLoopback(host);
+  const sandbox = !production && alone && (options.sandbox ?? true);
   return {
     port,
     host,
@@ -195,7 +198,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     databaseUrl: text("DATABASE_URL"),
     production,
     /** Whether a sandbox client may exist: with the embedded database on a loopback address alone, not in production. */
-    sandbox: !production && alone && (options.sandbox ?? true),
+    sandbox,
     baseUrl: readAddress("BASE_URL", text("BASE_URL")),
     authUrl: readAddress("AUTH_URL", text("AUTH_URL")),
     authPort,
@@ -234,7 +237,11 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     slowRequestMs: number("SLOW_REQUEST_MS"),
     slowQueryMs: number("SLOW_QUERY_MS"),
     telemetry: readTelemetry({ text, number, refusal: (reason) => new ConfigError(reason) }),
-    webhookAllowedNetworks: readNetworksOf("WEBHOOK_ALLOWED_NETWORKS", text("WEBHOOK_ALLOWED_NETWORKS")),
+    // Who tries the service out has a receiver on the same machine.
+    webhookAllowedNetworks: readNetworksOf(
+      "WEBHOOK_ALLOWED_NETWORKS",
+      text("WEBHOOK_ALLOWED_NETWORKS") ?? (sandbox ? LOOPBACK_NETWORKS : undefined),
+    ),
     singleSignOn: readSingleSignOn(text),
     trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),

@@ -131,6 +131,10 @@ describe("addresses that an endpoint may have", () => {
     });
   }
 
+  test("what an operator could permit is refused with the name of the setting", () => {
+    for (const url of ["http://127.0.0.1:8081/", "http://partner.example/", "https://10.0.0.1/"])
+      assert.throws(() => readEndpointUrl(url, rules), /WEBHOOK_ALLOWED_NETWORKS/, url);
+  });
   test("https on a usual port is taken, and plain http where the operator opened a network", () => {
     for (const url of [
       "https://partner.example/hooks?a=1",

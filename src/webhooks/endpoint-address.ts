@@ -35,7 +35,10 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
     );
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     throw new WebhookInputError("url has no user name, password or fragment.");
-  if (url.protocol === "http:" && !rules.opensNetworks) throw new WebhookInputError("url must use https.");
+  if (url.protocol === "http:" && !rules.opensNetworks)
+    throw new WebhookInputError(
+      "url must use https, unless the operator opens a network by WEBHOOK_ALLOWED_NETWORKS.",
+    );
   const port = Number(url.port || (url.protocol === "http:" ? 80 : 443));
   if (port !== 80 && port !== 443 && port < PORT_FREE_FROM)
     throw new WebhookInputError(`The port of url is 443, 80 or at least ${PORT_FREE_FROM}.`);
@@ -43,7 +46,7 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
   const known = address === undefined ? knownAddresses(url.hostname) : [address];
   if (known?.every((one) => !rules.permits(one, schemeOf(url))) === true)
     throw new WebhookInputError(
-      "url names an address that messages are not sent to: it has to be a public one.",
+      "url names an address that messages are not sent to: it has to be a public one, over https, or in a network that the operator opened by WEBHOOK_ALLOWED_NETWORKS.",
     );
   return url.href;
 }
