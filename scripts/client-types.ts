@@ -54,8 +54,8 @@ const ROOTS = [
   "InventoryVersion",
   "ReservationVersion",
   "GroupVersion",
-  "Error",
-  "Violation",
+  "ErrorBody",
+  "ViolationBody",
   "AccessToken",
 ];
 
@@ -70,15 +70,11 @@ const LISTS = [
   "listGroupsHistory",
 ];
 
-/** Names that JavaScript has for something else. */
-const RENAMED: Readonly<Record<string, string>> = { Error: "ErrorBody", Violation: "ViolationBody" };
-
 const HEAD = `// Written by \`npm run openapi:write\` from docs/openapi.json: change it there.
 `;
 
 function nameOf(reference: string): string {
-  const name = reference.slice(reference.lastIndexOf("/") + 1);
-  return RENAMED[name] ?? name;
+  return reference.slice(reference.lastIndexOf("/") + 1);
 }
 
 function docLines(description: string | undefined, indent: string): string[] {
@@ -155,9 +151,7 @@ function declaration(name: string, schema: Schema, base?: Schema & { readonly na
 function referencesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) =>
-    name === "$ref" && typeof member === "string"
-      ? [member.slice(member.lastIndexOf("/") + 1)]
-      : referencesIn(member),
+    name === "$ref" && typeof member === "string" ? [nameOf(member)] : referencesIn(member),
   );
 }
 
@@ -193,8 +187,8 @@ export function schemaTypes(roots: readonly string[], schemas: Schemas): string[
     const schema = schemas[name];
     if (schema === undefined) throw new Error(`The document has no schema ${name}.`);
     const base = baseOf(schema, names, schemas);
-    const extended = base === undefined ? undefined : { ...schemas[base], name: RENAMED[base] ?? base };
-    return declaration(RENAMED[name] ?? name, schema, extended);
+    const extended = base === undefined ? undefined : { ...schemas[base], name: base };
+    return declaration(name, schema, extended);
   });
 }
 

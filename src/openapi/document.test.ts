@@ -145,6 +145,13 @@ describe("the document itself", () => {
         assert.ok(text.includes(`"#/components/${section}/${name}"`), `${section}/${name} is used nowhere`);
     }
   });
+  test("names no schema as generated clients name something else: built-in types, Go's constructors and files of tests", () => {
+    const names = Object.keys(document.components.schemas);
+    const clashes = names.filter(
+      (name) => name in globalThis || names.includes(`New${name}`) || name.endsWith("Test"),
+    );
+    assert.deepEqual(clashes, []);
+  });
   test("names each operation once", () => {
     const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
     assert.equal(new Set(ids).size, ids.length);

@@ -164,7 +164,7 @@ export const WEBHOOK_SCHEMAS = {
     ...Object.keys(SETTINGS),
   ),
   WebhookEndpoint: objectOf("A webhook endpoint and its state.", ENDPOINT),
-  NewWebhookEndpoint: objectOf("An endpoint that was just registered, with its secret.", {
+  WebhookRegistered: objectOf("An endpoint that was just registered, with its secret.", {
     ...ENDPOINT,
     secret: SECRET,
   }),
@@ -181,7 +181,7 @@ export const WEBHOOK_SCHEMAS = {
     additionalProperties: false,
   },
   WebhookRemoved: objectOf("It is gone.", { endpointId: ENDPOINT_ID, removed: flag("Always true.", true) }),
-  WebhookTest: objectOf("The test is queued; its try will be in the delivery log.", {
+  WebhookTestQueued: objectOf("The test is queued; its try will be in the delivery log.", {
     webhookId: WEBHOOK_ID,
   }),
   WebhookRotation: formOf(
@@ -228,12 +228,12 @@ export const WEBHOOK_EXAMPLES: Readonly<Partial<Record<WebhookSchema, unknown>>>
   WebhookForm: { url: "https://partner.example/bellhop", events: ["request.applied"] },
   WebhookChanges: { events: ["request.applied", "changes.available"] },
   WebhookEndpoint: exampleOf(ENDPOINT, TRIED),
-  NewWebhookEndpoint: { ...exampleOf(ENDPOINT, REGISTERED), secret: EXAMPLE_SECRET },
+  WebhookRegistered: { ...exampleOf(ENDPOINT, REGISTERED), secret: EXAMPLE_SECRET },
   WebhookList: { items: [exampleOf(ENDPOINT, TRIED)] },
   WebhookPause: { reason: "Moving house" },
   WebhookNothing: {},
   WebhookRemoved: { endpointId: EXAMPLE_ID, removed: true },
-  WebhookTest: { webhookId: EXAMPLE_WEBHOOK_ID },
+  WebhookTestQueued: { webhookId: EXAMPLE_WEBHOOK_ID },
   WebhookRotation: { overlapSeconds: 86_400 },
   WebhookSecret: { secret: EXAMPLE_SECRET, previousExpiresAt: "2026-06-02T08:30:02.149Z" },
   WebhookAttemptList: { items: [exampleOf(ATTEMPT, { status: 204 })] },

@@ -154,7 +154,7 @@ const ROUTES: readonly Route[] = [
     description:
       "From now on Bellhop POSTs events to the address, signed as Standard Webhooks specifies. Only this answer contains the secret. Limit: ten endpoints per client.",
     status: 201,
-    answer: "NewWebhookEndpoint",
+    answer: "WebhookRegistered",
     answered: "It is registered.",
     takes: "WebhookForm",
     work: create,
@@ -218,7 +218,7 @@ const ROUTES: readonly Route[] = [
     description:
       "Sends a `webhook.test`, once, also to an endpoint that is paused. The delivery log shows its outcome.",
     status: 202,
-    answer: "WebhookTest",
+    answer: "WebhookTestQueued",
     answered: "The test is queued.",
     takes: "WebhookNothing",
     work: async ({ admin, endpointId }) => ({ webhookId: webhookIdOf(await testWebhook(admin, endpointId)) }),

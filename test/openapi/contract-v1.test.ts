@@ -40,7 +40,7 @@ describe("/api/public/v1 is frozen", () => {
         properties: { hall: { type: "string" } },
       };
       components.schemas.Group.properties.name.maxLength += 1;
-      components.schemas.Error.properties.exception["x-extensible-enum"].push("bellhop.new.Code");
+      components.schemas.ErrorBody.properties.exception["x-extensible-enum"].push("bellhop.new.Code");
       const { post } = paths["/api/public/v1/groups"];
       post.parameters.push({ name: "X-New", in: "header", schema: { type: "string" } });
       post.responses[425] = { description: "" };

@@ -21,6 +21,15 @@ export interface Promises {
   readonly bounds: Readonly<Record<string, Bounds & { readonly pattern?: string }>>;
 }
 
+/** Schemas that were renamed before 1.0.0: their names are on no wire, and promises keep those that they were made under. */
+const PROMISED_AS: Readonly<Record<string, string>> = {
+  ErrorBody: "Error",
+  ViolationBody: "Violation",
+  WebhookRegistered: "NewWebhookEndpoint",
+  WebhookTestQueued: "WebhookTest",
+};
+const promisedName = (name: string) => PROMISED_AS[name] ?? name;
+
 /** The names of components that can be reached from a schema, through others. */
 function reachable(document: OpenApiDocument, from: unknown, found = new Set<string>()): Set<string> {
   for (const [, name = ""] of JSON.stringify(from).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
@@ -37,7 +46,9 @@ class Collector {
   readonly bounds: Record<string, Bounds & { pattern?: string }> = {};
 
   schema(at: string, schema: Schema, sent: boolean): void {
-    const type = schema.$ref?.split("/").at(-1) ?? [schema.type ?? "any"].flat().sort().join("|");
+    const reference = schema.$ref?.split("/").at(-1);
+    const type =
+      reference === undefined ? [schema.type ?? "any"].flat().sort().join("|") : promisedName(reference);
     this.kept.add(`${at}: ${type}`);
     for (const word of schema.enum ?? schema["x-extensible-enum"] ?? []) this.kept.add(`${at} knows ${word}`);
     const entries = [...UPPER, ...LOWER, "pattern" as const].flatMap((name) =>
@@ -92,7 +103,7 @@ export function promisesOf(document: OpenApiDocument): Promises {
   }
   const sent = reachable(document, bodies);
   for (const [name, schema] of Object.entries(document.components.schemas))
-    collector.schema(name, schema, sent.has(name));
+    collector.schema(promisedName(name), schema, sent.has(name));
   const bounds = Object.fromEntries(Object.entries(collector.bounds).sort(([a], [b]) => (a < b ? -1 : 1)));
   return { kept: [...collector.kept].sort(), demanded: [...collector.demanded].sort(), bounds };
 }

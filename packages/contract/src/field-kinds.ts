@@ -278,9 +278,10 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   },
   timestamp: {
     reference: "timestamp",
+    // Of a date-time generated clients make a type that cuts microseconds (JavaScript) or is written with +00:00 (Python).
     openApi: () => ({
       type: "string",
-      format: "date-time",
+      format: "utc-timestamp",
       minLength: 20,
       maxLength: 27,
       pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z$",

@@ -88,7 +88,7 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
     "A version with a newer source time is current; this one is kept in the history.",
   ),
   warnings: list("What is doubtful about it and was accepted all the same.", 101, schemaOf("Warning")),
-  violations: list("For a rejected record, the first reasons.", 100, schemaOf("Violation")),
+  violations: list("For a rejected record, the first reasons.", 100, schemaOf("ViolationBody")),
   violationTotal: count("For a rejected record, how many reasons there are in all.", 1),
   resolvedAt: timestamp("When a quarantined record was released or discarded.", "2026-06-01T10:00:00.000Z"),
 };

@@ -77,7 +77,7 @@ const withHeaders =
     headers,
     content: {
       "application/json": {
-        schema: schemaOf("Error"),
+        schema: schemaOf("ErrorBody"),
         examples: Object.fromEntries(codes.map((code) => [code, exampleOf(code)])),
       },
     },
@@ -396,7 +396,7 @@ const ERROR_TEXTS = Object.fromEntries(Object.entries(ERRORS).map(([code, { text
 
 /** The schemas of refusals. Code lists are open: more may come, none changes its meaning. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Error: objectOf(
+  ErrorBody: objectOf(
     "What went wrong. Every error with a body has it, but those of the OAuth endpoints.",
     {
       timestamp: timestamp("When it occurred."),
@@ -412,13 +412,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
         4096,
         "The batch has invalid records; violations lists them.",
       ),
-      violations: list("The first 100 reasons for which records were refused.", 100, schemaOf("Violation")),
+      violations: list(
+        "The first 100 reasons for which records were refused.",
+        100,
+        schemaOf("ViolationBody"),
+      ),
       violationTotal: count("How many violations there are in all.", 2),
     },
     "violations",
     "violationTotal",
   ),
-  Violation: objectOf("One reason for which a record was refused.", {
+  ViolationBody: objectOf("One reason for which a record was refused.", {
     pointer: text(
       "JSON pointer (RFC 6901) into the batch as sent.",
       512,

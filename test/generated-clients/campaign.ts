@@ -1,0 +1,150 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startTestService, type TestService } from "../support/service.ts";
+import {
+  CLIENTS,
+  type GeneratedClient,
+  OPENAPI_GENERATOR,
+  OPENAPI_PYTHON_CLIENT,
+  type Step,
+  type Tools,
+  warningsIn,
+} from "./clients.ts";
+
+const execute = promisify(execFile);
+const PRINTED_BYTES_MAX = 64 * 1024 * 1024;
+/** What each program prints when it has done it. */
+const DONE = ["pushed", "read back", "paged"] as const;
+
+const cache = fileURLToPath(new URL("../../node_modules/.cache/generated-clients", import.meta.url));
+
+/** What came of a client: how far it got, what was wrong, and the warnings of its generator. */
+export interface Tried {
+  readonly name: string;
+  readonly generated: boolean;
+  readonly warnings: ReturnType<typeof warningsIn>;
+  /** `undefined`: not tried on this machine, or never. */
+  readonly compiled: boolean | undefined;
+  readonly done: Readonly<Record<(typeof DONE)[number], boolean>> | undefined;
+  readonly problem: string | undefined;
+}
+
+/** Fetches both generators, once; Maven and pip keep what they fetched. */
+async function installTools(): Promise<Tools> {
+  await mkdir(cache, { recursive: true });
+  const jar = join(cache, `openapi-generator-cli-${OPENAPI_GENERATOR}.jar`);
+  const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${OPENAPI_GENERATOR}`;
+  if (!existsSync(jar))
+    await execute("mvn", ["-q", "dependency:copy", artifact, `-DoutputDirectory=${cache}`]);
+  const environment = join(cache, `python-${OPENAPI_PYTHON_CLIENT}`);
+  const python = join(environment, "bin/python");
+  if (!existsSync(join(environment, "bin/openapi-python-client"))) {
+    await execute("python3", ["-m", "venv", "--clear", environment]);
+    const needed = [
+      `openapi-python-client==${OPENAPI_PYTHON_CLIENT}`,
+      "urllib3",
+      "pydantic",
+      "python-dateutil",
+    ];
+    await execute(python, ["-m", "pip", "install", "-q", ...needed]);
+  }
+  return { jar, python };
+}
+
+/** What it printed on both channels. Throws with that where it ends otherwise than well. */
+async function carryOut({ command, directory }: Step, environment: Readonly<Record<string, string>> = {}) {
+  const [file, ...args] = command;
+  const { stdout, stderr } = await execute(file, args, {
+    cwd: directory,
+    maxBuffer: PRINTED_BYTES_MAX,
+    env: { ...process.env, ...environment },
+  }).catch((error: { stdout: string; stderr: string }) => {
+    throw new Error(`${command.join(" ")}\n${error.stdout}${error.stderr}`);
+  });
+  return stdout + stderr;
+}
+
+async function isHere([file, ...args]: readonly [string, ...string[]]): Promise<boolean> {
+  return await execute(file, args).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Pushes and reads by the client's program, as a client and at a property of its own. */
+async function runProgram(step: Step, service: TestService, property: string): Promise<string> {
+  const { clientId, clientSecret } = await service.newClient({
+    grants: [{ clientCode: "DEMO", propertyCode: property }],
+  });
+  return await carryOut(step, {
+    BASE_URL: service.address,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    PROPERTY: property,
+  });
+}
+
+async function tryClient(
+  client: GeneratedClient,
+  tools: Tools,
+  service: TestService,
+  directory: string,
+): Promise<Tried> {
+  const tried: { -readonly [Name in keyof Tried]: Tried[Name] } = {
+    name: client.name,
+    generated: false,
+    warnings: { ours: [], own: [] },
+    compiled: undefined,
+    done: undefined,
+    problem: undefined,
+  };
+  try {
+    await mkdir(directory);
+    tried.warnings = warningsIn(await carryOut({ command: client.generate(tools, directory), directory }));
+    tried.generated = true;
+    const { toolchain, compile, run } = client;
+    if (toolchain === undefined || compile === undefined || run === undefined) return tried;
+    if (!(await isHere(toolchain))) return tried;
+    tried.compiled = false;
+    for (const step of await compile(tools, directory)) await carryOut(step);
+    tried.compiled = true;
+    const property = `GEN-${directory.at(-1)}`;
+    const printed = await runProgram(run(tools, directory), service, property).catch((error: Error) => {
+      tried.problem = error.message;
+      return error.message;
+    });
+    const lines = printed.split("\n");
+    tried.done = Object.fromEntries(DONE.map((word) => [word, lines.includes(word)])) as Tried["done"];
+  } catch (error) {
+    tried.problem = (error as Error).message;
+  }
+  return tried;
+}
+
+/** Makes every client and tries it against a service of its own; `names`: these alone. */
+export async function tryGeneratedClients(
+  names: readonly string[],
+  onTried: (tried: Tried) => void,
+): Promise<Tried[]> {
+  const tools = await installTools();
+  const directory = await mkdtemp(join(tmpdir(), "bellhop-generated-clients-"));
+  const service = await startTestService();
+  const all: Tried[] = [];
+  try {
+    for (const [index, client] of CLIENTS.entries()) {
+      if (names.length > 0 && !names.includes(client.name)) continue;
+      const tried = await tryClient(client, tools, service, join(directory, `client-${index}`));
+      onTried(tried);
+      all.push(tried);
+    }
+  } finally {
+    await service.stop();
+    await rm(directory, { recursive: true });
+  }
+  return all;
+}
