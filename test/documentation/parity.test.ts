@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { glob, readFile } from "node:fs/promises";
+import { glob, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -228,6 +228,29 @@ describe("no document names what is not there", () => {
         /`((?:src|test|sql|bench|scripts|bin|docs|examples|packages)\/[\w./-]+\.\w+)`/g,
       ))
         assert.ok(existsSync(join(root, file)), `${path} names ${file}`);
+    }
+  });
+
+  test("files and decisions that comments of the code name", async () => {
+    const decisions = (await readdir(join(root, "docs/decisions"))).map((name) => name.slice(0, 4));
+    const code = glob(
+      ["{src,bench,test,scripts,sql,bin}/**/*.{ts,sql,mjs}", "packages/*/src/**/*.{ts,tsx}"],
+      {
+        cwd: root,
+      },
+    );
+    for await (const path of code) {
+      for (const [comment] of (await read(path)).matchAll(/^\s*(?:\/\/|\/?\*|--) .*$/gm)) {
+        for (const [, number = ""] of comment.matchAll(/docs\/decisions\/(\d{4})/g))
+          assert.ok(decisions.includes(number), `${path} names decision ${number}`);
+        for (const [file] of comment.matchAll(
+          /(?<![\w./])(?:src|test|sql|bench|scripts|bin|docs|packages)\/[\w./-]+\.(?:ts|tsx|sql|md|mjs)\b/g,
+        ))
+          assert.ok(
+            [root, join(root, dirname(path))].some((from) => existsSync(join(from, file))),
+            `${path} names ${file}`,
+          );
+      }
     }
   });
 
