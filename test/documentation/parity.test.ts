@@ -196,6 +196,7 @@ describe("no document names what is not there", () => {
       ...Object.values(PARTNER_VARIABLES),
       `${PARTNER_VARIABLES.clientSecret}_FILE`,
       "TEST_DATABASE_URL",
+      "XDG_CACHE_HOME",
     ]);
     for (const path of documents) {
       for (const [, name] of (await read(path)).matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g)) {
