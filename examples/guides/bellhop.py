@@ -23,8 +23,11 @@ def token():
             "client_secret": os.environ["CLIENT_SECRET"],
         }
         body = urllib.parse.urlencode(form).encode()
-        with urllib.request.urlopen(BASE_URL + "/api/oauth2/token", body, timeout=30) as answer:
-            given = json.load(answer)
+        try:
+            with urllib.request.urlopen(BASE_URL + "/api/oauth2/token", body, timeout=30) as answer:
+                given = json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{error.code}: {error.read().decode()}") from None
         _token.update(value=given["access_token"], until=time.time() + given["expires_in"])
     return _token["value"]
 
@@ -66,7 +69,9 @@ def outcome(request_id):
     """The outcome of a request, once it is applied."""
     while True:
         path = "/api/public/v1/requests/" + request_id
-        _, _, answer = call("GET", path, headers={"Prefer": "wait=5"})
+        status, _, answer = call("GET", path, headers={"Prefer": "wait=5"})
+        if status != 200:
+            raise RuntimeError(f"{status}: {answer}")
         if answer["status"] == "applied":
             return answer
 

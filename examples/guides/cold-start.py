@@ -11,7 +11,9 @@ manifest = {
         {"resource": "inventories", "from": "2025-01-01", "to": "2025-01-03", "expectedRecords": 3},
     ],
 }
-_, _, opened = call("POST", "/api/public/v1/backfills", manifest)
+status, _, opened = call("POST", "/api/public/v1/backfills", manifest)
+if status != 201:
+    raise RuntimeError(f"{status}: {opened}")
 backfill = "/api/public/v1/backfills/" + opened["backfillId"]
 
 
@@ -45,4 +47,6 @@ while True:
     if status != 409:
         break
     time.sleep(1)
+if status != 200:
+    raise RuntimeError(f"{status}: {closed}")
 print(closed["state"])

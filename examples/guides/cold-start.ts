@@ -10,6 +10,7 @@ const opened = await bellhop.fetch("/api/public/v1/backfills", {
   headers: { "content-type": "application/json" },
   body: JSON.stringify({ ...hotel, note: "go-live", resources: [resource] }),
 });
+if (!opened.ok) throw new Error(`${opened.status}: ${await opened.text()}`);
 const { backfillId } = (await opened.json()) as { backfillId: string };
 
 /** Sends nights of the past, each batch with the header of the backfill. */
@@ -41,6 +42,6 @@ for (;;) {
     console.log(((await closed.json()) as { state: string }).state);
     break;
   }
-  if (closed.status !== 409) throw new Error(await closed.text());
+  if (closed.status !== 409) throw new Error(`${closed.status}: ${await closed.text()}`);
   await delay(1000);
 }

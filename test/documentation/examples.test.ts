@@ -42,7 +42,12 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function run(command: string, args: readonly string[], property: string): Promise<string> {
+async function run(
+  command: string,
+  args: readonly string[],
+  property: string,
+  secret = client.clientSecret,
+): Promise<string> {
   const { stdout, stderr } = await execute(command, [...args], {
     cwd: GUIDES,
     timeout: WAIT_MS_MAX,
@@ -52,12 +57,20 @@ async function run(command: string, args: readonly string[], property: string): 
       PYTHONDONTWRITEBYTECODE: "1",
       BASE_URL: service.address,
       CLIENT_ID: client.clientId,
-      CLIENT_SECRET: client.clientSecret,
+      CLIENT_SECRET: secret,
       PROPERTY: property,
     },
   });
   assert.equal(stderr, "");
   return stdout;
+}
+
+async function findPython(): Promise<string | undefined> {
+  const asked = execute("python3", ["-c", "import sys; print(sys.executable)"]);
+  return await asked.then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  );
 }
 
 /** What differs from run to run: ids and times. */
@@ -159,15 +172,24 @@ describe("the programs of the guides", () => {
       });
   });
 
+  test("in Python end with status and body where the service refuses", async (t) => {
+    const python = await findPython();
+    if (python === undefined) return t.skip("this machine has no python3");
+    await assert.rejects(run(python, ["inventory.py"], "LON-NO", "bhs_wrong"), /401: .*invalid_client/);
+    // The client was granted DEMO alone.
+    const pushes = "from bellhop import outcome, push; push('groups', [{'clientCode': 'ACME'}])";
+    await assert.rejects(run(python, ["-c", pushes], "LON-NO"), /40[03]: /);
+    const asks = "from bellhop import outcome; outcome('00000000-0000-7000-8000-000000000000')";
+    await assert.rejects(run(python, ["-c", asks], "LON-NO"), /404: .*exception/);
+  });
+
   for (const file of programs("py"))
     test(`${file} prints what the guide says`, async (t) => {
       // The service needs no Python, so a machine may have none: then these are not run, and the result says so.
-      const python = await execute("python3", ["-c", "import sys; print(sys.executable)"]).catch(
-        () => undefined,
-      );
+      const python = await findPython();
       if (python === undefined)
         return t.skip("this machine has no python3: the Python programs were not run");
-      assertPrints(file, await run(python.stdout.trim(), [file], "LON-PY"));
+      assertPrints(file, await run(python, [file], "LON-PY"));
     });
 });
 
