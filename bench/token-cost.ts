@@ -134,7 +134,7 @@ async function read(body: Buffer): Promise<Cost> {
     if (reading) setImmediate(look);
   };
   setImmediate(look);
-  const batch = new BatchValidator("reservations", true, CLIENT, undefined);
+  const batch = new BatchValidator("reservations", true, CLIENT, undefined, body);
   await readBatchInTurns(body, LIMITS, "reservations", (record) => batch.see(record));
   const ms = performance.now() - from;
   longestMs = Math.max(longestMs, performance.now() - last);

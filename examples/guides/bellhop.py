@@ -1,4 +1,4 @@
-"""What the guides share: a token, a push, its outcome, reading. Needs only the standard library."""
+"""Helper functions of the guides: a token, a push, its outcome, reading. Needs only the standard library."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-# What the guides share: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
+# Helper functions of the guides: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PROPERTY=${PROPERTY:-LON01}
 

@@ -6,7 +6,7 @@ from bellhop import BASE_URL, PROPERTY, now, push, token
 
 
 def feed(**parameters):
-    """The lines of one answer of the change feed; the last one says where to go on."""
+    """The lines of one response of the change feed; the last one has the cursor to continue from."""
     parameters |= {"clientCode": "DEMO", "propertyCode": PROPERTY, "resource": "inventories"}
     address = BASE_URL + "/api/public/v1/changes?" + urllib.parse.urlencode(parameters)
     request = urllib.request.Request(address, headers={"Authorization": "Bearer " + token()})

@@ -2,7 +2,7 @@ from bellhop import PROPERTY, get, now, outcome, push
 
 
 def night(date, *room_types):
-    """One record a night with all room types of the house: a newer record replaces the older one whole."""
+    """One record a night with all room types of the hotel: a newer record replaces the older one whole."""
     return {
         "clientCode": "DEMO",
         "propertyCode": PROPERTY,

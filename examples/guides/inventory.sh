@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# One record a night with all room types of the house: a newer record replaces the older one whole.
+# One record a night with all room types of the hotel: a newer record replaces the older one whole.
 REQUEST=$(push inventories <<BATCH
 [{
   "clientCode": "DEMO", "propertyCode": "$PROPERTY", "createDateTime": "$(now)",

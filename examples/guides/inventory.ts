@@ -1,6 +1,6 @@
 import { bellhop, now, PROPERTY } from "./bellhop.ts";
 
-/** One record a night with all room types of the house: a newer record replaces the older one whole. */
+/** One record a night with all room types of the hotel: a newer record replaces the older one whole. */
 function night(occupancyDate: string, sold: { DLX: number; STD: number }) {
   return {
     clientCode: "DEMO",

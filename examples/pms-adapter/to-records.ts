@@ -43,7 +43,7 @@ export function daysAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** A night with all room types of the house, as it is sold now. */
+/** A night with all room types of the hotel, as it is sold now. */
 export function inventoryOf(hotel: Hotel, occupancyDate: string, createDateTime: string) {
   const sold = (roomType: string) =>
     hotel.bookings

@@ -565,7 +565,8 @@ create table bellhop.erasure_subject (
   check ((property_code is null) = (key is null) and (key is null) <> (profile_digest is null))
 );
 
--- A number for all that is stripped on arrival: raised by every change of the list and of the setting `personalData`.
+-- A number for all that is stripped on arrival: raised by every change of the list and of the settings
+-- `personalData` and `negativeCounts`.
 create table bellhop.privacy_version (
   only_row boolean primary key default true check (only_row),
   version bigint not null default 0

@@ -3,6 +3,7 @@ import type { RecordReading } from "#contract/read-record.ts";
 import { RecordReader, readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
+import { spanText } from "../cli/amounts.ts";
 import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
@@ -238,8 +239,8 @@ let lastAhead = { sourceTime: "", receivedAt: 0, message: "" };
 
 function aheadMessage(sourceTime: string, receivedAt: number): string {
   if (lastAhead.sourceTime !== sourceTime || lastAhead.receivedAt !== receivedAt) {
-    const minutes = Math.round((Date.parse(sourceTime) - receivedAt) / 60_000);
-    const message = `The record's source time ${sourceTime} is ${minutes} minutes after its receipt (limit 10 minutes): it is quarantined until an operator releases it.`;
+    const ahead = spanText((Date.parse(sourceTime) - receivedAt) / 1_000);
+    const message = `The source time ${sourceTime} is ${ahead} in the future (limit: 10 minutes): the record is quarantined until an operator releases it.`;
     lastAhead = { sourceTime, receivedAt, message };
   }
   return lastAhead.message;
@@ -251,6 +252,7 @@ function recordOf(
   reading: RecordReading,
   propertyId: number,
   latest: string | null,
+  isStrict = false,
 ): PartRecord {
   const { bucket, resource, requestId, receivedAt } = part;
   const { clientCode, key, sourceTime, contentHash, content } = reading;
@@ -258,6 +260,11 @@ function recordOf(
   if (latest !== null && sourceTime > latest) {
     const message = aheadMessage(sourceTime, receivedAt.getTime());
     return { kind: "quarantined", index, record: { of, requestId, index, code: "time.future", message } };
+  }
+  const [negative] = isStrict ? content().negativeCounts : [];
+  if (negative !== undefined) {
+    const message = `${negative.message} (${negative.pointer}), which is below zero: the record is quarantined until an operator releases it.`;
+    return { kind: "quarantined", index, record: { of, requestId, index, code: "count.negative", message } };
   }
   const incoming = { sourceTime, contentHash, requestId, index, filters: content };
   return { kind: "applicable", index, record: { of, clientCode, incoming, content } };
@@ -270,7 +277,7 @@ function knownBy(reading: RecordReading, hashOverride: string | undefined): Reco
   return { clientCode, propertyCode, key, sourceTime, contentHash: hashOverride, content };
 }
 
-/** Reads one record that an operator has released, so its source time is not questioned. */
+/** Reads one record that an operator has released, so its source time and counts are not questioned. */
 export async function readReleasedRecord(
   part: LogPart,
   { index, bytes, hashOverride }: StoredRecord,
@@ -307,12 +314,13 @@ function readErased(
 
 /**
  * Reads every accepted record of a part, in order. Records of the redaction list are read redacted, also
- * where they were accepted verbatim.
+ * where they were accepted verbatim. Only where it is applied for the first time do `settings` quarantine a record.
  */
 export async function readPart(
   part: LogPart,
   properties: PropertyDirectory,
   redactions?: RedactionList,
+  settings?: RedactionList,
 ): Promise<ReadPart> {
   if (part.layout === null || part.body === null)
     throw new Error(`Part ${part.requestId} of the log has no body.`);
@@ -350,7 +358,8 @@ export async function readPart(
       // Nearly always remembered: a promise a record would cost more than looking it up.
       const propertyId =
         properties.knownIdOf(clientCode, propertyCode) ?? (await properties.idOf(clientCode, propertyCode));
-      records.push(recordOf(part, index, reading, propertyId, latest));
+      const isStrict = settings?.negativeCounts(clientCode, propertyCode) === "quarantine";
+      records.push(recordOf(part, index, reading, propertyId, latest, isStrict));
     }
   }
   return {

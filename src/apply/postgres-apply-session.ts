@@ -2,7 +2,7 @@ import pg from "pg";
 import { microsecondsOf } from "../ingest/log/part-name.ts";
 import { ensurePartitions } from "../ingest/log/partitions.ts";
 import { replaceBody, rewriteBody } from "../ingest/log/stored-body.ts";
-import { loadRedactionList, type RedactionList } from "../ingest/redact.ts";
+import { type RedactionListWatch, watchRedactionList } from "../ingest/redact.ts";
 import {
   endWithClient,
   reportProcess,
@@ -93,6 +93,9 @@ interface OpenedParts extends ApplySessionParts {
   failed(error: unknown): void;
 }
 
+/** A renewal that fails is tried again, and the list read before holds meanwhile. */
+const watchRedactions = (pool: pg.Pool) => watchRedactionList(pool, () => undefined);
+
 class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly presenceId: string;
   readonly #client: pg.Client;
@@ -103,8 +106,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
   readonly #pool: pg.Pool;
-  /** Whose records are redacted, as of the last time that a bucket was taken. */
-  #redactions: RedactionList | undefined;
+  /** What is redacted and quarantined, as of the last time that a bucket was taken or later. */
+  #redactions: RedactionListWatch;
   /** Requests whose outcomes could not be written, as they have no window. */
   readonly #withoutWindow: string[] = [];
 
@@ -120,6 +123,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     this.#connection = { client, taken: this.#taken, failed };
     this.#properties = properties;
     this.#pool = pool;
+    this.#redactions = watchRedactions(pool);
     this.#memory = new ApplyMemory(pool, client);
     this.#recordsAtOnce = isBulk === true ? BULK_RECORDS_AT_ONCE : undefined;
   }
@@ -130,7 +134,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     const taken = await super.takeBuckets(owner, free);
     for (const lease of taken) this.#taken.set(lease.bucket, lease);
     // An erasure ends the leases of the buckets that it redacts, so a list read from now on includes every erasure.
-    this.#redactions = undefined;
+    this.#redactions = watchRedactions(this.#pool);
     return taken;
   }
 
@@ -159,8 +163,8 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 
   async readPart(part: LogPart): Promise<ReadPart> {
     // A failure is not kept: the next part asks again.
-    this.#redactions ??= await loadRedactionList(this.#pool);
-    return readPart(part, this.#properties, this.#redactions);
+    const redactions = await this.#redactions.current();
+    return readPart(part, this.#properties, redactions, redactions);
   }
 
   startPulse(): { stop(): void } {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { RESOURCES } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { authorize, refuseForbidden } from "../identity/authorize.ts";
+import { authorize, lacksGrant, lacksScope, refuseEmpty } from "../identity/authorize.ts";
 import { hasScope, type Principal, writeScopeOf } from "../identity/permissions.ts";
 import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
@@ -65,9 +65,12 @@ async function describe(asked: Asked, backfill: Backfill) {
 async function open(asked: Asked) {
   const { context, request, reply, principal, clientId } = asked;
   const manifest = readManifest(await receiveFormBytes(context, request));
-  const mayWrite = manifest.resources.every(({ resource }) => hasScope(principal, writeScopeOf(resource)));
-  if (!mayWrite || !(await mayRead(context, principal, manifest)))
-    return refuseForbidden(reply, "insufficient_scope");
+  const lacking = manifest.resources
+    .map(({ resource }) => writeScopeOf(resource))
+    .filter((scope) => !hasScope(principal, scope));
+  if (lacking.length > 0) return refuseEmpty(reply, lacksScope(lacking.slice(0, 1)));
+  if (!(await mayRead(context, principal, manifest)))
+    return refuseEmpty(reply, lacksGrant(manifest.clientCode, manifest.propertyCode));
   const backfill = await openBackfill(context.pool, clientId, manifest);
   const { backfillId } = backfill;
   const { clientCode, propertyCode } = manifest;
@@ -91,7 +94,7 @@ async function readWhy({ context, request }: Asked): Promise<string | null> {
   if (why === null) return null;
   const isText = typeof why === "string" && [...why].length <= WHY_CHARACTERS_MAX;
   if (isText && why.isWellFormed() && !why.includes("\0")) return why;
-  const message = `why is a text of at most ${WHY_CHARACTERS_MAX} characters.`;
+  const message = `why must be a string of at most ${WHY_CHARACTERS_MAX} characters.`;
   throw new ServiceError("bellhop.http.BadRequest", { message });
 }
 
@@ -183,8 +186,8 @@ const ROUTES: readonly Route[] = [
     operationId: "openBackfill",
     summary: "Open a backfill",
     description:
-      "Says what is coming of one property: each resource with its range of dates and, if it is known, how many different records. Send its batches with the header `Backfill-Id`. The client needs the write scope of every resource that is named.",
-    requestBody: bodyOf("What is coming.", "BackfillManifest", BACKFILL_EXAMPLES.manifest, true),
+      "Declares the data of one property: each resource with its range of dates and, if known, its number of distinct records. Send the batches with the header `Backfill-Id`. The client needs the write scope of every resource in the manifest.",
+    requestBody: bodyOf("The manifest.", "BackfillManifest", BACKFILL_EXAMPLES.manifest, true),
     answers: {
       201: {
         ...answerOf("The backfill is open.", "Backfill", BACKFILL_EXAMPLES.open),
@@ -200,9 +203,9 @@ const ROUTES: readonly Route[] = [
     method: "get",
     path: "/{backfillId}",
     operationId: "getBackfill",
-    summary: "See how far a backfill has come",
+    summary: "Get backfill progress",
     description:
-      "Worked out now from what there is: batches, outcomes, different records, dates that are covered, and what waits.",
+      "Calculated at the time of the request: batches, outcomes, distinct records, dates covered, and the backlog.",
     answers: { 200: answerOf("The backfill.", "Backfill", BACKFILL_EXAMPLES.open), ...NOT_FOUND },
     work: async (asked) => describe(asked, await find(asked)),
   },
@@ -210,9 +213,9 @@ const ROUTES: readonly Route[] = [
     method: "get",
     path: "/{backfillId}/gaps",
     operationId: "listBackfillGaps",
-    summary: "List what is missing",
+    summary: "List backfill gaps",
     description:
-      "By resource: first what is short of the manifest, then dates without inventory, then records that were rejected, quarantined or discarded.",
+      "By resource: first missing records, then dates without inventory, then records that were rejected, quarantined or discarded.",
     parameters: PAGE_PARAMETERS,
     answers: { 200: answerOf("A page of gaps.", "BackfillGapPage", BACKFILL_EXAMPLES.gaps), ...NOT_FOUND },
     work: gaps,
@@ -222,7 +225,7 @@ const ROUTES: readonly Route[] = [
     path: "/{backfillId}/statement",
     operationId: "getBackfillStatement",
     summary: "Read the closing statement",
-    description: "The very bytes that were hashed and signed.",
+    description: "The exact bytes that were hashed and signed.",
     answers: {
       200: answerOf("The statement.", "BackfillStatement", BACKFILL_EXAMPLES.statement),
       ...NOT_FOUND,
@@ -235,8 +238,8 @@ const ROUTES: readonly Route[] = [
     operationId: "closeBackfill",
     summary: "Close a backfill",
     description:
-      "Writes the closing statement of what has come, hashed and signed by this client; the operator signs it afterwards. A 409 says what is not applied yet (try again after `Retry-After`) or what is missing. Closing one that is closed answers it as it is.",
-    requestBody: bodyOf("How; nothing at all is fine.", "BackfillClosing", { acceptGaps: true }),
+      "Writes the closing statement, hashed and signed by this client; the operator signs it afterwards. A 409 means that batches are not applied yet (retry after `Retry-After`) or that data is missing. Closing a closed backfill returns it unchanged.",
+    requestBody: bodyOf("Options; the body may be empty.", "BackfillClosing", { acceptGaps: true }),
     answers: {
       200: answerOf("The backfill is closed.", "Backfill", BACKFILL_EXAMPLES.closed),
       409: "BackfillNotClosed",
@@ -251,8 +254,8 @@ const ROUTES: readonly Route[] = [
     operationId: "abandonBackfill",
     summary: "Abandon a backfill",
     description:
-      "Ends an open backfill without a statement. What it brought stays, and what of it is accepted and not applied yet is applied. Abandoning one that is abandoned answers it as it is.",
-    requestBody: bodyOf("Why; nothing at all is fine.", "BackfillAbandoning", {
+      "Ends an open backfill without a statement. Its records stay, and accepted batches are still applied. Abandoning an abandoned backfill returns it unchanged.",
+    requestBody: bodyOf("The reason; the body may be empty.", "BackfillAbandoning", {
       why: "opened for the wrong property",
     }),
     answers: {

@@ -151,24 +151,21 @@ interface Manifest {
   readonly note: string | null;
 }
 
-const manifestResource = period("What is coming of one resource", ["from", "to"], {
+const manifestResource = period("The data of one resource", ["from", "to"], {
   resource: word("The kind of the records", ["inventories", "reservations", "groups"]),
-  from: date(
-    "The first date that the records speak of; of inventories, the first occupancy date",
-    "2024-07-01",
-  ),
-  to: date("The last of them, at most 3,700 days after the first", "2026-06-30"),
+  from: date("The first date of the records; for inventories, the first occupancy date", "2024-07-01"),
+  to: date("The last date, at most 3,700 days after the first", "2026-06-30"),
   expectedRecords: optional(
-    count("How many different records there are (by occupancyDate, reservationId or groupCode)", 730),
+    count("The number of distinct records (by occupancyDate, reservationId or groupCode)", 730),
   ),
 });
 
 /** The body of `POST /api/public/v1/backfills`: validates it, and describes it in the OpenAPI document. */
-export const manifestSchema = object("What a backfill is going to bring", {
+export const manifestSchema = object("The data that a backfill will load", {
   clientCode: identity("The client code of the property", "ACME"),
   propertyCode: identity("The property code", "PARIS01"),
-  resources: list("What is coming; each resource once", manifestResource, 1),
-  note: optional(text("A text of your own, which the closing statement repeats", "go-live July 2026")),
+  resources: list("The resources to load, each once", manifestResource, 1),
+  note: optional(text("A note of your own, which the closing statement repeats", "go-live July 2026")),
 });
 
 type SentManifest = ValueOf<typeof manifestSchema>;

@@ -27,13 +27,13 @@ const FORM = "bellhop.backfill/1";
 const FAILED_LOOKED_AT_MAX = 10_000;
 const FAILED_AT_ONCE = 1_000;
 
-/** Dates from one to another, both included. */
+/** A range of dates, both ends included. */
 interface DateRange {
   readonly from: string;
   readonly to: string;
 }
 
-/** What a statement says of one resource. */
+/** The statement's figures for one resource. */
 interface ResourceStatement
   extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt" | "lastRequestId"> {
   readonly missingDates: readonly DateRange[];

@@ -36,7 +36,7 @@ const resource: Schema = choice("The kind of the records.", RESOURCES, "inventor
 const ITEM: Readonly<Record<string, Schema>> = {
   backfillId: schemaOf("BackfillId"),
   state: choice(
-    "`open`: it takes batches. `closed`: it has its statement. `abandoned`: its client or the operator ended it without one.",
+    "`open`: it accepts batches. `closed`: it has its statement. `abandoned`: its client or the operator ended it without a statement.",
     ["open", "closed", "abandoned"],
     "open",
   ),
@@ -52,17 +52,20 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
   resource,
   from: day("The first date of the manifest.", "2024-07-01"),
   to: day("The last date of the manifest.", "2026-06-30"),
-  expectedRecords: countOrNull("Different records that the manifest names; null: it names no number.", 730),
+  expectedRecords: countOrNull(
+    "Distinct records according to the manifest; null: the manifest has no number.",
+    730,
+  ),
   batches: count("Batches that were accepted.", 3),
   counts: OUTCOME_COUNTS,
   distinctRecords: count(
-    "Different records (by key) that were applied: each counts once, however often and in whatever order it came.",
+    "Distinct records (by key) that were applied: each counts once, regardless of repetition and order.",
     728,
   ),
-  missingRecords: countOrNull("How many of the expected ones that leaves; null: none were named.", 2),
-  datesNamed: countOrNull("Of inventories: dates from the first to the last.", 730),
+  missingRecords: countOrNull("Expected records that are missing; null: the manifest has no number.", 2),
+  datesNamed: countOrNull("For inventories: dates from the first to the last.", 730),
   datesCovered: countOrNull(
-    "Of inventories: for how many of those dates the property has a record, sent by any client.",
+    "For inventories: dates of these with a record of the property, sent by any client.",
     728,
   ),
   waitingBatches: count("Batches that are not applied yet."),
@@ -73,7 +76,7 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
 
 const SIGNATURE: Readonly<Record<string, Schema>> = {
   side: choice(
-    "Whose it is: the partner signs by closing, the operator afterwards.",
+    "Who signed: the partner signs by closing, the operator afterwards.",
     ["partner", "operator"],
     "partner",
   ),
@@ -84,13 +87,17 @@ const SIGNATURE: Readonly<Record<string, Schema>> = {
 
 const FAILED: Readonly<Record<string, Schema>> = {
   requestId: schemaOf("RequestId"),
-  index: count("Of a failed record: its index in the batch as sent.", 3),
-  key: textOrNull("Of a failed record: its key, where that can be read.", 256, "2025-02-30"),
-  outcome: choice("Of a failed record: its outcome.", ["rejected", "quarantined", "discarded"], "rejected"),
-  code: textOrNull("Of a failed record: why, as a stable code.", 128, "format.date"),
-  message: textOrNull("Of a failed record: why, in words.", 4096, "occupancyDate must be a calendar date"),
+  index: count("For a failed record: its index in the batch.", 3),
+  key: textOrNull("For a failed record: its key, if it can be read.", 256, "2025-02-30"),
+  outcome: choice("For a failed record: its outcome.", ["rejected", "quarantined", "discarded"], "rejected"),
+  code: textOrNull("For a failed record: the reason as a stable code.", 128, "format.date"),
+  message: textOrNull(
+    "For a failed record: the reason as text.",
+    4096,
+    "occupancyDate must be a calendar date",
+  ),
   mended: flag(
-    "Of a failed record: a later record of the same key was applied, so nothing is missing.",
+    "For a failed record: a later record with the same key was applied, so nothing is missing.",
     false,
   ),
 };
@@ -110,9 +117,9 @@ const GAP: Readonly<Record<string, Schema>> = {
     },
   },
   resource,
-  expected: count("Of records-short: as the manifest names.", 730),
-  distinct: count("Of records-short: as were applied.", 728),
-  missing: count("Of records-short: the difference.", 2),
+  expected: count("For records-short: the number in the manifest.", 730),
+  distinct: count("For records-short: the number that was applied.", 728),
+  missing: count("For records-short: the difference.", 2),
   date: day("Of date-missing: the date.", "2025-12-31"),
   ...FAILED,
 };
@@ -143,7 +150,7 @@ function manifestResource(): Schema {
   return { ...items, properties: { ...others, expectedRecords: { ...expectedRecords, anyOf } } };
 }
 
-const RANGE = objectOf("Dates from one to another, both included.", {
+const RANGE = objectOf("A range of dates, both ends included.", {
   from: day("The first.", "2025-12-30"),
   to: day("The last.", "2025-12-31"),
 });
@@ -155,23 +162,25 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
   BackfillManifestResource: manifestResource(),
   BackfillItem: objectOf("A backfill in a list.", ITEM),
   BackfillPage: pageOf("A page of backfills, newest first.", schemaOf("BackfillItem")),
-  BackfillResourceProgress: objectOf("What has come of one resource.", RESOURCE_PROGRESS),
+  BackfillResourceProgress: objectOf("What was received of one resource.", RESOURCE_PROGRESS),
   BackfillSignature: objectOf("Who stands by a statement.", SIGNATURE),
-  Backfill: objectOf("A backfill, and how far it has come: of a closed one, what its statement counts.", {
+  Backfill: objectOf("A backfill and its progress; once closed, the figures of its statement.", {
     ...ITEM,
     resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceProgress")),
     waitingBatches: count("Batches that are not applied yet."),
     oldestWaitingAt: timeOrNull("When the oldest of those was received.", "2026-06-01T08:30:02.052927Z"),
-    lateBatches: count("Batches that came after the statement was made: applied, and no part of it."),
+    lateBatches: count(
+      "Batches that arrived after the statement was made: they are applied and not part of it.",
+    ),
     signatures: list("Who has signed the statement.", 2, schemaOf("BackfillSignature")),
   }),
   BackfillGap: objectOf("Something that is missing.", GAP, ...Object.keys(GAP).slice(2)),
   BackfillGapPage: pageOf("A page of gaps, by resource.", schemaOf("BackfillGap")),
-  BackfillClosing: formOf("How a backfill is to be closed.", {
+  BackfillClosing: formOf("Options for closing a backfill.", {
     acceptGaps: {
       type: "boolean",
       default: false,
-      description: "Close it although something is missing; the statement says so.",
+      description: "Close it although data is missing; the statement records that.",
       examples: [true],
     },
   }),
@@ -180,24 +189,21 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
       text("The reason, recorded in the audit log.", WHY_CHARACTERS_MAX, "opened for the wrong property"),
     ),
   }),
-  BackfillStatement: objectOf(
-    "What has come of a backfill, said once and for all: these very bytes are hashed and signed.",
-    {
-      form: code("The form of the statement.", "bellhop.backfill/1"),
-      backfillId: schemaOf("BackfillId"),
-      clientId: code("The client that closed it.", "cl_4fJ2"),
-      clientCode: ITEM["clientCode"] ?? {},
-      propertyCode: ITEM["propertyCode"] ?? {},
-      note: ITEM["note"] ?? {},
-      openedAt: timestamp("When it was opened."),
-      closedAt: timestamp("When it was closed."),
-      countedTo: { ...schemaOf("RequestId"), description: "Requests up to this id are counted." },
-      complete: flag("Nothing that was named is missing.", true),
-      gapsAccepted: flag("It was closed although something is missing.", false),
-      resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceStatement")),
-    },
-  ),
-  BackfillResourceStatement: objectOf("What a statement says of one resource.", {
+  BackfillStatement: objectOf("The final result of a backfill: exactly these bytes are hashed and signed.", {
+    form: code("The form of the statement.", "bellhop.backfill/1"),
+    backfillId: schemaOf("BackfillId"),
+    clientId: code("The client that closed it.", "cl_4fJ2"),
+    clientCode: ITEM["clientCode"] ?? {},
+    propertyCode: ITEM["propertyCode"] ?? {},
+    note: ITEM["note"] ?? {},
+    openedAt: timestamp("When it was opened."),
+    closedAt: timestamp("When it was closed."),
+    countedTo: { ...schemaOf("RequestId"), description: "Requests up to this id are counted." },
+    complete: flag("No data of the manifest is missing.", true),
+    gapsAccepted: flag("It was closed although data is missing.", false),
+    resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceStatement")),
+  }),
+  BackfillResourceStatement: objectOf("The statement's figures for one resource.", {
     ...Object.fromEntries(
       Object.entries(RESOURCE_PROGRESS).filter(
         ([name]) => name !== "waitingBatches" && name !== "oldestWaitingAt",
@@ -205,12 +211,12 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     ),
     requestsHash: orNull(
       hash(
-        "SHA-256 of the ids of all its requests, ascending, with commas between, in hexadecimal; null: there are none.",
+        "SHA-256 of the ids of all its requests, ascending and separated by commas, in hexadecimal; null: there are none.",
       ),
     ),
-    missingDates: list("Of inventories: dates of the manifest without a record.", 3_700, RANGE),
+    missingDates: list("For inventories: dates of the manifest without a record.", 3_700, RANGE),
     openRecords: count(
-      "Rejected, quarantined and discarded records of which no later one of the same key was applied.",
+      "Rejected, quarantined and discarded records for which no later record with the same key was applied.",
     ),
   }),
 };

@@ -91,7 +91,7 @@ export interface ResourceTally extends ManifestResource {
   readonly batches: number;
   /** Outcomes as of requests: batches retried without an Idempotency-Key count here, as duplicates. */
   readonly counts: RequestCounts;
-  /** Different records (by key) that were applied: each counts once, however often and in whatever order it came. */
+  /** Distinct records (by key) that were applied: each counts once, regardless of repetition and order. */
   readonly distinctRecords: number;
   /** Of the expected records; null where none were announced. */
   readonly missingRecords: number | null;

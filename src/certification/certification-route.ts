@@ -34,14 +34,14 @@ const STEP: Readonly<Record<string, Schema>> = {
     "x-extensible-enum": CHECKLIST.map(({ name }) => name),
   },
   title: text("What it is about.", 128, "A cancelled reservation"),
-  instruction: text("What to do.", 2048, "Book a reservation, then cancel it."),
-  result: choice("How it stands.", ["pass", "fail", "not-yet"], "fail", {
+  instruction: text("The definition of the endpoint.", 2048, "Book a reservation, then cancel it."),
+  result: choice("The status.", ["pass", "fail", "not-yet"], "fail", {
     pass: "It was done right.",
     fail: "It was done wrong; the reason says what and what would be right.",
     "not-yet": "It has not been seen.",
   }),
   reason: text(
-    "What was seen, or is yet to be.",
+    "What was received, or is still missing.",
     4096,
     "R-48213 is cancelled and has no cancellationDateTime, so the time of the cancellation is unknown.",
   ),
@@ -51,7 +51,7 @@ const STEP: Readonly<Record<string, Schema>> = {
 const OBSERVED: Readonly<Record<string, Schema>> = {
   batches: count("Accepted batches.", 3),
   records: count("Their records.", 3),
-  pending: count("Records without an outcome yet: no step counts them.", 3),
+  pending: count("Records without an outcome yet; no step counts them.", 3),
   tokens: count("Tokens taken.", 3),
   rateLimited: count("Answers 429.", 3),
   refused: count("Refused batches.", 3),
@@ -68,11 +68,11 @@ const OBSERVED: Readonly<Record<string, Schema>> = {
 
 const LAST_SEEN_AT = "2026-06-01T15:04:11.120331Z";
 const EVIDENCE: Readonly<Record<string, Schema>> = {
-  from: timestamp("What came from then on counts.", OPENED_AT),
-  until: orNull(time("When the last of it was seen; null when nothing was.", LAST_SEEN_AT)),
-  isWhole: flag("False when there was more than one report looks at: then the newest counts.", true),
+  from: timestamp("Requests from this time on count.", OPENED_AT),
+  until: orNull(time("When the last request was received; null if there is none.", LAST_SEEN_AT)),
+  isWhole: flag("False if there were more requests than one report reads: then the newest count.", true),
   hash: text(
-    "Of all that the report is made of: the same evidence gives the same report.",
+    "The hash of the evidence: the same evidence gives the same report.",
     71,
     "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "^sha256:[0-9a-f]{64}$",
@@ -87,15 +87,18 @@ const PROPERTY: Readonly<Record<string, Schema>> = {
 const REPORT: Readonly<Record<string, Schema>> = {
   certificationId: uuid("Its id.", "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10"),
   clientId: text("Whose it is.", 128, "bhc_5Jr0aQz2mN8wXk3T"),
-  property: objectOf("The property of the examples; any that you may push does as well.", PROPERTY),
+  property: objectOf(
+    "The property of the examples; any other property granted to you works as well.",
+    PROPERTY,
+  ),
   openedAt: timestamp("When it was opened.", OPENED_AT),
   verdict: choice(
-    "Every step passed, one failed, or some are yet to be seen.",
+    "All steps passed, at least one failed, or some are still open.",
     ["certified", "failed", "incomplete"],
     "failed",
   ),
   steps: list("Every step, as it stands.", 100, schemaOf("CertificationStep")),
-  observed: objectOf("What else was seen: reported, not judged.", OBSERVED),
+  observed: objectOf("Further statistics; they do not affect the result.", OBSERVED),
   evidence: objectOf("What the report is made of.", EVIDENCE),
 };
 
@@ -107,19 +110,19 @@ const EXAMPLE_REPORT = exampleOf(REPORT, {
 });
 
 export const CERTIFICATION_SCHEMAS: Readonly<Record<string, Schema>> = {
-  CertificationStep: objectOf("A step of the checklist, as it stands.", STEP),
+  CertificationStep: objectOf("A step of the checklist and its result.", STEP),
   CertificationReport: objectOf("How an integration has done.", REPORT),
   CertificationStanding: objectOf("Your certification.", {
     certification: {
-      description: "The newest of yours; null where none was ever opened.",
+      description: "Your newest certification; null if none was ever opened.",
       anyOf: [schemaOf("CertificationReport"), { type: "null" }],
     },
   }),
 };
 
 const PARAMETERS = [
-  query("since", "Only what came from then on counts.", instant("2026-06-01T08:30:00Z")),
-  query("until", "Only what came until then counts.", instant("2026-06-01T16:30:00Z")),
+  query("since", "Only requests from this time on count.", instant("2026-06-01T08:30:00Z")),
+  query("until", "Only requests up to this time count.", instant("2026-06-01T16:30:00Z")),
 ];
 
 /** The operation, for the OpenAPI document. */
@@ -128,14 +131,14 @@ export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
     get: {
       operationId: "getCertification",
       tags: ["Requests"],
-      summary: "See how your certification stands",
+      summary: "Get certification status",
       description:
-        "Each step of the checklist with what to do and how it stands, judged by what the service itself has seen of your integration since the certification was opened by the operator. After a fix, do the step again and ask with `since`, so that what was wrong before does not count.",
+        "Each step of the checklist with its task and its result, based on the requests that Bellhop has received since the operator opened the certification. After a fix, repeat the step and send `since`, so that earlier errors do not count.",
       security: [{ oauth2: ["read"] }],
       parameters: PARAMETERS,
       responses: {
         ...REFUSALS_OF_TOKEN,
-        200: jsonAnswer("How it stands.", "CertificationStanding", {
+        200: jsonAnswer("The status.", "CertificationStanding", {
           failed: { certification: EXAMPLE_REPORT },
           none: { certification: null },
         }),

@@ -12,15 +12,16 @@ export function sizeText(bytes: number): string {
 }
 
 const SPANS = [
+  [31_557_600, "years"],
   [86_400, "days"],
   [3_600, "hours"],
   [60, "minutes"],
 ] as const;
 
-/** `3 days`, `90 minutes` or `4.2 s` of seconds: two units of whichever is the largest at least. */
+/** `29.9 years`, `3 days`, `90 minutes` or `4.2 s` of seconds: at least two of the largest unit. */
 export function spanText(seconds: number): string {
   for (const [length, name] of SPANS)
-    if (seconds >= 2 * length) return `${Math.round(seconds / length)} ${name}`;
+    if (seconds >= 2 * length) return `${Number((seconds / length).toFixed(1))} ${name}`;
   return `${seconds >= 10 ? Math.round(seconds) : seconds.toFixed(1)} s`;
 }
 

@@ -84,7 +84,7 @@ export interface IntakeAnswer {
 export interface RequestCounts extends Readonly<Record<Outcome, number>> {
   readonly records: number;
   readonly pending: number;
-  /** Records with warnings, whatever their outcome. */
+  /** Records with warnings, regardless of outcome. */
   readonly warned: number;
 }
 
@@ -316,6 +316,7 @@ export type SettingName =
   | "businessDayEnd"
   | "currency"
   | "personalData"
+  | "negativeCounts"
   | "cadence.inventories"
   | "cadence.reservations"
   | "cadence.groups";

@@ -28,18 +28,36 @@ export class EmptyRefusal extends Error {
 
 const NO_TOKEN = new EmptyRefusal(401, 'Bearer realm="bellhop"');
 const BAD_TOKEN = new EmptyRefusal(403, 'Bearer error="invalid_token"');
-/** The client has not the scope, or was not granted the property. */
-export const FORBIDDEN = new EmptyRefusal(403, 'Bearer error="insufficient_scope"');
 
-function refuseEmpty(reply: FastifyReply, { status, challenge }: EmptyRefusal): FastifyReply {
+export function refuseEmpty(
+  reply: FastifyReply,
+  { status, challenge }: EmptyRefusal = BAD_TOKEN,
+): FastifyReply {
   return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
 }
 
-export function refuseForbidden(
-  reply: FastifyReply,
-  reason: "invalid_token" | "insufficient_scope",
-): FastifyReply {
-  return refuseEmpty(reply, reason === "invalid_token" ? BAD_TOKEN : FORBIDDEN);
+/** The client lacks the scope or the grant that the description names: a text of ours without quotes. */
+function forbidden(description: string): EmptyRefusal {
+  return new EmptyRefusal(403, `Bearer error="insufficient_scope", error_description="${description}"`);
+}
+
+/** The client has none of the scopes. */
+export function lacksScope(scopes: readonly string[]): EmptyRefusal {
+  return forbidden(`The token lacks the scope ${scopes.join(" or ")}.`);
+}
+
+const CODE_SHOWN_CHARACTERS_MAX = 64;
+
+/** A sender's code within a quoted string: RFC 6750 allows printable ASCII there without the quote and the backslash. */
+function shownCode(code: string): string {
+  return code.slice(0, CODE_SHOWN_CHARACTERS_MAX).replace(/[^\x20-\x7e]|["\\]/g, "?");
+}
+
+/** The client was not granted the property, which the record of this index names, or the request itself. */
+export function lacksGrant(clientCode: string, propertyCode: string, index?: number): EmptyRefusal {
+  const subject = index === undefined ? "The request" : `Record ${index}`;
+  const property = `${shownCode(clientCode)}/${shownCode(propertyCode)}`;
+  return forbidden(`${subject} names the property ${property}, which is not granted to this client.`);
 }
 
 /** The client's request rate as it is announced (IETF draft RateLimit header fields). */
@@ -81,7 +99,9 @@ export function admit(context: HttpContext, scopes: readonly string[], bearer: B
   if (bearer.kind === "absent") return { kind: "refused", refusal: NO_TOKEN };
   if (bearer.kind === "invalid") return { kind: "refused", refusal: BAD_TOKEN };
   const { principal } = bearer;
-  if (!scopes.some((scope) => hasScope(principal, scope))) return { kind: "refused", refusal: FORBIDDEN };
+  if (!scopes.some((scope) => hasScope(principal, scope))) {
+    return { kind: "refused", refusal: lacksScope(scopes) };
+  }
   const { clientId, requestRate, requestBurst, certificationId } = principal;
   // The first of several says which kind of request it is.
   const nodes = context.nodes(READING.has(scopes[0] ?? "") ? "read" : "accept");

@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import { spanText } from "../cli/amounts.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
 import { type IssuedToken, signAccessToken } from "./access-token.ts";
@@ -161,8 +162,10 @@ async function requireAllowance(
   const allowance = await debitTokenBucket(pool, client.clientId, limit);
   if (allowance.allowed) return allowance;
   if (client.certificationId !== null) watch?.limited(client.certificationId);
-  throw new OAuthError("temporarily_unavailable", "rate limit exceeded", {
-    headers: { "retry-after": String(allowance.waitSeconds), ...rateLimitHeaders(allowance) },
+  const { burst, waitSeconds } = allowance;
+  const description = `rate limit exceeded: ${burst} of ${burst} tokens are used; the next one is available in ${spanText(waitSeconds)}. Reuse each token until it expires.`;
+  throw new OAuthError("temporarily_unavailable", description, {
+    headers: { "retry-after": String(waitSeconds), ...rateLimitHeaders(allowance) },
   });
 }
 

@@ -1,22 +1,26 @@
 import { createHash, hash, randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { newSuggestionBudget } from "#contract/field-kinds.ts";
+import { didYouMean } from "#contract/nearest.ts";
 import {
   type BatchRecord,
   type BatchRefusal,
   checkRecord,
   isAhead,
+  type RecordCheck,
   readBatchInTurns,
 } from "#contract/read-batch.ts";
+import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
-import type { Violation } from "#contract/violation.ts";
+import { quoted, type Violation } from "#contract/violation.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
 import type { Admitted } from "../backfill/admission.ts";
 import { noteAccepted, noteRefusal } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { BearerResult, RateResult } from "../identity/authenticator.ts";
-import { admit, EmptyRefusal, FORBIDDEN, rateFields, verifyBearer } from "../identity/authorize.ts";
+import { admit, EmptyRefusal, lacksGrant, rateFields, verifyBearer } from "../identity/authorize.ts";
 import { type Principal, permits, writeScopeOf } from "../identity/permissions.ts";
-import { ServiceError } from "../platform/errors/registry.ts";
+import { ERRORS, ServiceError } from "../platform/errors/registry.ts";
 import { COMMON_HEADERS, faultOf, isLast, PacedRequest } from "../platform/http/connection.ts";
 import { errorBody, JSON_TYPE, reportError, retryAfterOf } from "../platform/http/error-body.ts";
 import { isUuid } from "../platform/http/position.ts";
@@ -28,7 +32,7 @@ import type { Metrics } from "../platform/telemetry/metrics.ts";
 import { packTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
-import { type CheckedBatch, redactBatch } from "./redact.ts";
+import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 
 /**
  * A POST to a data endpoint, step by step to its durable 202, in the contract's order. A step leaves what it finds in the post and
@@ -47,7 +51,7 @@ const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> |
   judgeRecords, // 400 invalid records
   registerProperties, // 429 too many new properties
   fingerprint, // of the path, the handling and the body, for the Idempotency-Key
-  redact, // what the erasure list and the settings of a client code keep out
+  redact, // what the erasure list and the settings of a client code remove
   append, // 409 Idempotency-Key reused, 503; on disk once it resolves
 ];
 
@@ -279,6 +283,21 @@ function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
   return handling === "lenient" || handling === "strict" ? handling : null;
 }
 
+const HANDLINGS = ["handling=lenient", "handling=strict"];
+const PREFERENCES_COMPARED_MAX = 4;
+
+/** Ends the message of a refusal where Prefer names a handling that is misspelt: it was ignored, as the RFC says. */
+function misspeltHandling({ prefer = [] }: IncomingHttpHeaders): string {
+  const preferences = String(prefer)
+    .split(",", PREFERENCES_COMPARED_MAX)
+    .map((preference) => preference.trim());
+  for (const preference of preferences) {
+    const meant = didYouMean(preference, HANDLINGS);
+    if (meant !== "") return ` Prefer: ${quoted(preference)} was ignored${meant}.`;
+  }
+  return "";
+}
+
 /** True when the client would rather have another type of text than JSON (RFC 9110 section 12.5.1; JSON when it says nothing). */
 export function prefersText(accept: string | undefined, type: "text/plain" | "text/csv"): boolean {
   if (accept === undefined || accept === "*/*" || accept === "application/json") return false;
@@ -364,10 +383,13 @@ export class BatchValidator {
   readonly #lenient: boolean;
   readonly #principal: Principal;
   readonly #backfill: Admitted | undefined;
+  readonly #body: Buffer;
+  readonly #settings: RedactionList | undefined;
   readonly #records: SubmittedRecord[] = [];
   readonly #rejected: RejectedRecord[] = [];
   readonly #listed: Violation[] = [];
   readonly #latest = latestSourceTime(Date.now());
+  readonly #suggestions = newSuggestionBudget();
   /** All records of the batch. */
   readonly seen = { records: 0, values: 0 };
   /** Those that are invalid, or of a time so far ahead that they will be quarantined. */
@@ -380,11 +402,20 @@ export class BatchValidator {
   #granted: ForeignRecord | undefined;
   #total = 0;
 
-  constructor(resource: Resource, lenient: boolean, principal: Principal, backfill: Admitted | undefined) {
+  constructor(
+    resource: Resource,
+    lenient: boolean,
+    principal: Principal,
+    backfill: Admitted | undefined,
+    body: Buffer,
+    settings?: RedactionList,
+  ) {
     this.#resource = resource;
     this.#lenient = lenient;
     this.#principal = principal;
     this.#backfill = backfill;
+    this.#body = body;
+    this.#settings = settings;
   }
 
   /** Checks the next record. */
@@ -393,7 +424,7 @@ export class BatchValidator {
     this.seen.values += record.values;
     if (this.foreign !== undefined || !this.#isPermitted(record)) return;
     const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? VIOLATIONS_KEPT_MAX : 0);
-    const found = checkRecord(this.#resource, record, wanted);
+    const found = this.#check(record, wanted);
     const { index, start, end, clientCode, propertyCode } = record;
     if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
       this.#records.push({ index, start, end, clientCode, propertyCode });
@@ -407,6 +438,18 @@ export class BatchValidator {
       const kept = found.violations.slice(0, VIOLATIONS_KEPT_MAX);
       this.#rejected.push({ index, start, end, violations: kept, violationTotal: found.total });
     }
+  }
+
+  #check(record: BatchRecord, wanted: number): RecordCheck {
+    const found = checkRecord(this.#resource, record, wanted, this.#suggestions);
+    const { index, start, end, clientCode = "", propertyCode = "" } = record;
+    if (found.total > 0 || this.#settings?.negativeCounts(clientCode, propertyCode) !== "refuse")
+      return found;
+    const { negativeCounts } = readRecord(this.#resource, this.#body.subarray(start, end)).content();
+    const violations = negativeCounts.slice(0, wanted).map(({ pointer, message }): Violation => {
+      return { pointer: `/${index}${pointer}`, code: "number.range", message: `${message}: below zero` };
+    });
+    return { violations, total: negativeCounts.length };
   }
 
   /** False for a property that was not granted, as far as the record's codes can be read. Most batches name one: it is looked up once. */
@@ -433,11 +476,12 @@ export class BatchValidator {
 
   /**
    * The accepted and rejected records. Throws ServiceError `bellhop.contract.InvalidRecords` with up to 100 violations
-   * if any record is invalid and the batch is strict, or if none is valid.
+   * if any record is invalid and the batch is strict, or if none is valid; `hint` ends its message.
    */
-  judgement(): Pick<Submission, "records" | "rejected"> {
+  judgement(hint = () => ""): Pick<Submission, "records" | "rejected"> {
     if (this.#records.length === 0 || (this.#total > 0 && !this.#lenient)) {
       throw new ServiceError("bellhop.contract.InvalidRecords", {
+        message: `${ERRORS["bellhop.contract.InvalidRecords"].text}${hint()}`,
         violations: this.#listed,
         violationTotal: this.#total,
       });
@@ -617,19 +661,28 @@ function charge(post: DataPost, result: RateResult | undefined): void {
 }
 
 function readRecords(context: HttpContext, post: DataPost): Promise<void> | undefined {
+  return whenKnown(context.redactions.current(), (settings) => readRecordsBy(settings, context, post));
+}
+
+function readRecordsBy(
+  settings: RedactionList,
+  context: HttpContext,
+  post: DataPost,
+): Promise<void> | undefined {
   const { resource } = post.endpoint;
+  const body = found(post.body).bytes;
   const batch = new BatchValidator(
     resource,
     found(post.parameters).lenient,
     found(post.principal),
     post.backfill,
+    body,
+    settings,
   );
   post.batch = batch;
   const startedAt = performance.now();
   if (post.trace) post.trace.recordsAtMs = startedAt;
-  const reading = readBatchInTurns(found(post.body).bytes, context.limits, resource, (record) =>
-    batch.see(record),
-  );
+  const reading = readBatchInTurns(body, context.limits, resource, (record) => batch.see(record));
   const settle = (refusal: BatchRefusal | undefined) => {
     post.waits.records = performance.now() - startedAt;
     charge(post, found(post.cost)(post.bodyBytes, batch.seen, batch.useless));
@@ -642,7 +695,7 @@ function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | un
   const { foreign, misplaced } = found(post.batch);
   if (foreign !== undefined) {
     const refuse = () => {
-      throw FORBIDDEN;
+      throw lacksGrant(foreign.clientCode ?? "", foreign.propertyCode ?? "", foreign.index);
     };
     return countDatabase(post.waits, auditForeign(context, post, foreign)).then(refuse);
   }
@@ -651,7 +704,9 @@ function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | un
 }
 
 function judgeRecords(_context: HttpContext, post: DataPost): void {
-  post.kept = { ...found(post.batch).judgement(), body: found(post.body).bytes };
+  const { preferenceApplied } = found(post.parameters);
+  const hint = () => (preferenceApplied === null ? misspeltHandling(post.raw.headers) : "");
+  post.kept = { ...found(post.batch).judgement(hint), body: found(post.body).bytes };
 }
 
 function registerProperties(context: HttpContext, post: DataPost): Promise<void> | undefined {

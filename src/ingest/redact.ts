@@ -71,7 +71,11 @@ interface Subject {
   readonly profile: string | null;
 }
 
-interface NamesSetting {
+/** What is done with a record that has a count below zero. */
+type NegativeCounts = "warn" | "quarantine" | "refuse";
+
+interface ArrivalSetting {
+  readonly name: "personalData" | "negativeCounts";
   readonly clientCode: string;
   readonly propertyCode: string | null;
   readonly value: string;
@@ -80,7 +84,7 @@ interface NamesSetting {
 interface ListRow {
   readonly version: string;
   readonly subjects: readonly string[];
-  readonly settings: readonly NamesSetting[];
+  readonly settings: readonly ArrivalSetting[];
   readonly list_key: string;
   readonly names_key: string;
 }
@@ -100,17 +104,22 @@ export function profileDigest(listKey: KeyObject, clientCode: string, profileId:
   return keyedHash(listKey, JSON.stringify([clientCode, profileId])).digest("hex");
 }
 
+const settingText = (name: string, clientCode: string, propertyCode: string) =>
+  `${name}\0${clientCode}\0${propertyCode}`;
+
 const keyText = (resource: Resource, key: string) => `${resource}\0${key}`;
 
 /**
- * What is taken out of records before they are kept: of the subjects of the erasure list all that is personal, and of client codes
- * that are set so the names of profiles. As of one instant; nothing of it changes.
+ * What is removed from records before they are kept: of the subjects of the erasure list all that is personal, and of client codes
+ * that are set so the names of profiles. Also what is done with counts below zero. As of one instant; nothing of it changes.
  */
 export class RedactionList {
   readonly version: string;
   /** Whether nothing at all is redacted, as nearly always. */
   readonly isEmpty: boolean;
-  readonly #settings: readonly NamesSetting[];
+  /** By setting, client code and property code, "" for all properties. */
+  readonly #settings: ReadonlyMap<string, string>;
+  readonly #isStrict: boolean;
   readonly #listKey: KeyObject;
   readonly #namesKey: KeyObject;
   readonly #byProperty = new Map<string, PropertyRules | undefined>();
@@ -119,7 +128,13 @@ export class RedactionList {
 
   constructor(row: ListRow) {
     this.version = row.version;
-    this.#settings = row.settings;
+    this.#settings = new Map(
+      row.settings.map(({ name, clientCode, propertyCode, value }) => [
+        settingText(name, clientCode, propertyCode ?? ""),
+        value,
+      ]),
+    );
+    this.#isStrict = row.settings.some(({ name, value }) => name === "negativeCounts" && value !== "warn");
     this.#listKey = hashKey(row.list_key);
     this.#namesKey = hashKey(row.names_key);
     this.#subjects = Map.groupBy(
@@ -127,6 +142,16 @@ export class RedactionList {
       ({ clientCode }) => clientCode,
     );
     this.isEmpty = this.#subjects.size === 0 && row.settings.every(({ value }) => value !== "strip");
+  }
+
+  negativeCounts(clientCode: string, propertyCode: string): NegativeCounts {
+    if (!this.#isStrict) return "warn";
+    return (this.#settingOf("negativeCounts", clientCode, propertyCode) as NegativeCounts) ?? "warn";
+  }
+
+  #settingOf(name: ArrivalSetting["name"], clientCode: string, propertyCode: string): string | undefined {
+    const of = (code: string) => this.#settings.get(settingText(name, clientCode, code));
+    return of(propertyCode) ?? of("");
   }
 
   /** Whether anything of the records of this property may have to be redacted. */
@@ -200,9 +225,7 @@ export class RedactionList {
     for (const { propertyCode: of, resource, key } of subjects)
       if (of === propertyCode && key !== null) keys.add(keyText(resourceOf(resource), key));
     const profiles = new Set(subjects.flatMap(({ profile }) => profile ?? []));
-    const said = (code: string | null) =>
-      this.#settings.find((one) => one.clientCode === clientCode && one.propertyCode === code)?.value;
-    const hashesNames = (said(propertyCode) ?? said(null)) === "strip";
+    const hashesNames = this.#settingOf("personalData", clientCode, propertyCode) === "strip";
     if (keys.size === 0 && profiles.size === 0 && !hashesNames) return undefined;
     return { keys, profiles: profiles.size === 0 ? NONE : profiles, hashesNames };
   }

@@ -35,7 +35,7 @@ export interface GroupMaster {
   readonly group: string;
   readonly name: string | null;
   readonly status: string | null;
-  /** Whether the status holds rooms; null: nobody has mapped it. */
+  /** Whether the status holds rooms; null: it is unmapped. */
   readonly holds: boolean | null;
   /** The last day on which the block is held; null: not reported. */
   readonly cutoffDate: string | null;
@@ -116,25 +116,25 @@ const FIELDS = {
   roomType: field.codeOrNull("With `by=roomType`: the room type.", "DLX"),
   name: field.codeOrNull("The group's name.", "Sales conference"),
   label: field.codeOrNull("Its status, as sent.", "DEFINITE"),
-  holds: field.orNull(field.flag("Whether the status holds rooms; null: nobody has mapped it.", true)),
+  holds: field.orNull(field.flag("Whether the status holds rooms; null: it is unmapped.", true)),
   cutoffDate: field.orNull(
     field.day(
-      "The cutoff date, or the start date less the master's cutoff days; null: the master has neither.",
+      "The cutoff date, or the start date minus the master's cutoff days; null: the master has neither.",
       "2026-06-14",
     ),
   ),
   blocks: field.count("Rooms held.", 20),
-  originalBlocks: field.countOrNull("Rooms first asked for, as the master says.", 25),
-  pickedUp: field.countOrNull("Rooms picked up, as the master says.", 12),
+  originalBlocks: field.countOrNull("Rooms originally blocked, according to the group master.", 25),
+  pickedUp: field.countOrNull("Rooms picked up, according to the group master.", 12),
   pickedUpRebuilt: field.count(
-    "Rooms of reservations on the books that name the group; those who share a room are one.",
+    "Rooms of reservations on the books that name the group; a shared room counts once.",
     12,
   ),
-  remaining: field.count("Held and not picked up, as the master says; 0 where the status holds nothing.", 8),
-  wash: field.countOrNull(
-    "Rooms released: `originalBlocks` less `blocks`; negative where the block grew.",
-    5,
+  remaining: field.count(
+    "Rooms blocked and not picked up, according to the group master; 0 if the status holds no rooms.",
+    8,
   ),
+  wash: field.countOrNull("Rooms released: `originalBlocks` minus `blocks`; negative if the block grew.", 5),
   washAfterCutoff: field.count("Rooms released after the cutoff date.", 2),
 };
 
@@ -249,14 +249,14 @@ function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
 export const blocks: Insight = {
   name: "blocks",
   operationId: "readBlocks",
-  summary: "Group blocks by night",
+  summary: "Get group blocks by stay date",
   description:
-    "The block of each group at any instant: rooms held, picked up (as its master says and as reservations name it), remaining and released.",
+    "The block of each group as of any instant: rooms blocked, picked up (according to the group master and to reservations), remaining and released.",
   parameters: [
     ...ROOM_TYPE_PARAMETERS,
     wordParameter(
       "holding",
-      "`yes`: groups whose status holds rooms. `no`: all others, also those whose status nobody has mapped.",
+      "`yes`: groups whose status holds rooms. `no`: all others, including groups with an unmapped status.",
       ["yes", "no"],
       ["yes", "yes"],
     ),

@@ -81,7 +81,7 @@ export const component = <Value>(name: string): Field<Value> => schemaOf(name);
 /** Where a record lies: the request, and the place in its batch. */
 export const placeOf = (what: string) => ({
   requestId: request(`The request that ${what} is of.`),
-  index: count("Its place in the batch as sent, from 0.", 0),
+  index: count("Its index in the batch, from 0.", 0),
 });
 
 export const request = (description: string): Field<string> =>
@@ -96,9 +96,9 @@ export const roomType = codeOrNull("The room type; null: the record names none."
 
 /** What nights are grouped by, under the names of `GROUPINGS`. */
 export const GROUPING_FIELDS = {
-  roomType: codeOrNull("With `by=roomType`: the room type that is assigned.", "DLX"),
+  roomType: codeOrNull("With `by=roomType`: the assigned room type.", "DLX"),
   bookedRoomType: codeOrNull(
-    "With `by=bookedRoomType`: the room type that was booked, the assigned one where that is not reported.",
+    "With `by=bookedRoomType`: the booked room type, or the assigned one if it is not reported.",
     "STD",
   ),
   marketSegment: codeOrNull("With `by=marketSegment`: the market segment.", "LEISURE"),
@@ -108,15 +108,12 @@ export const GROUPING_FIELDS = {
 };
 
 export const currency = codeOrNull(
-  "What the amounts are in, as sent; where records name none, the property's setting. Amounts of two currencies are two items.",
+  "The currency of the amounts, verbatim; the property's setting if records name none. Each currency is an item of its own.",
   "EUR",
 );
-export const roomRevenue = decimalOrNull("Net room revenue, exact. Null: no night reports it.", "5580.00");
-export const grossRoomRevenue = decimalOrNull(
-  "Gross room revenue, exact. Null: no night reports it.",
-  "6138.00",
-);
+export const roomRevenue = decimalOrNull("Net room revenue, exact. Null: not reported.", "5580.00");
+export const grossRoomRevenue = decimalOrNull("Gross room revenue, exact. Null: not reported.", "6138.00");
 export const adr = decimalOrNull(
-  "Net room revenue by room, in the currency's digits, halves away from zero. Null without rooms or revenue.",
+  "Net room revenue per room, in the currency's digits, rounded half away from zero. Null without rooms or revenue.",
   "180.00",
 );

@@ -109,19 +109,15 @@ const KIND: field.Field<FindingKind> = {
 };
 
 /** What may explain the difference of a night and room type. */
-export const FINDING = field.objectField("What may explain a difference.", {
+export const FINDING = field.objectField("A possible explanation of a difference.", {
   kind: KIND,
   roomType: field.roomType,
-  rooms: field.count("Rooms that it would explain: positive where the hotel counts more.", 1),
-  nights: field.count("Nights that it covers and that are reported, at most 31 either side.", 3),
-  nightsExplained: field.count("Of those, nights on which the difference has room for it.", 3),
-  records: field.listField(
-    "The records that it is about.",
-    10_000,
-    field.objectField("A record.", RECORD_FIELDS),
-  ),
+  rooms: field.count("Rooms that it would explain: positive if the hotel counts more.", 1),
+  nights: field.count("Reported nights that it covers, at most 31 on either side.", 3),
+  nightsExplained: field.count("Nights of these whose difference it could explain.", 3),
+  records: field.listField("The records concerned.", 10_000, field.objectField("A record.", RECORD_FIELDS)),
   message: field.text(
-    "The same in words.",
+    "The explanation as text.",
     'The reservation "R-4821" is "CANCELLED", and may be counted as sold all the same.',
   ),
 });

@@ -7,7 +7,7 @@ import type {
   onRequestHookHandler,
 } from "fastify";
 import type pg from "pg";
-import { authorize, refuseForbidden } from "../identity/authorize.ts";
+import { authorize, lacksGrant, refuseEmpty } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { ClientTurns } from "../ingest/client-turns.ts";
 import { readFor } from "../platform/db/connection.ts";
@@ -83,7 +83,8 @@ async function answer(
   const { codes, filters } = parameters;
   const question = { clientId: principal.clientId, path: insight.name, filters };
   const { start, cursorOf } = readPaging(context, question, parameters.page, insight.position);
-  if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
+  if (!(await mayRead(context, principal, codes)))
+    return refuseEmpty(reply, lacksGrant(codes.clientCode, codes.propertyCode));
   const { by, clock, asOf } = parameters.question;
   const { result, watermark, settingsVersion } = await ask(pool, insight, parameters, start);
   const nextCursor = cursorOf(result.next);

@@ -52,14 +52,14 @@ export const NIGHT_RESERVATION_FIELDS = {
   reservationId: field.text("The reservation's id.", "R-4821"),
   label: field.codeOrNull("Its status, as sent.", "CONFIRMED"),
   deducts: field.orNull(
-    field.flag("Whether its rooms are on the books by that status; null: nobody has mapped it.", true),
+    field.flag("Whether its rooms count on the books under that status; null: the status is unmapped.", true),
   ),
   roomType: field.roomType,
   bookedRoomType: field.codeOrNull("The room type that was booked.", "STD"),
-  group: field.codeOrNull("The group block that it is of.", "CONF26"),
+  group: field.codeOrNull("Its group block.", "CONF26"),
   shareId: field.codeOrNull("What it shares its room by.", "S-77"),
   rooms: field.count("Rooms that it names.", 1),
-  counted: field.count("Rooms of it that count on this night.", 1),
+  counted: field.count("Its rooms that count on this night.", 1),
   arrival: field.day("Its first arrival.", "2026-07-13"),
   departure: field.day("Its last departure.", "2026-07-16"),
   sourceTime: field.sourceTime("Source time of the version that counts."),
@@ -67,7 +67,7 @@ export const NIGHT_RESERVATION_FIELDS = {
   late: {
     ...field.orNull(
       field.objectField(
-        "A version that came later and was older: kept, and not counted.",
+        "A version that arrived later with an older source time: kept, and not counted.",
         field.placeOf("that version"),
       ),
     ),

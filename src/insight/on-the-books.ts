@@ -34,32 +34,29 @@ const OCCUPANCY_DIGITS = 4;
 const FIELDS = {
   stayDate: field.stayDate,
   ...field.GROUPING_FIELDS,
-  rooms: field.count("Rooms under statuses that deduct; those who share a room are one.", 31),
+  rooms: field.count("Rooms under statuses that count on the books; a shared room counts once.", 31),
   roomRevenue: field.roomRevenue,
   grossRoomRevenue: field.grossRoomRevenue,
   adults: field.count("Adults of all rooms.", 52),
   children: field.count("Children of all rooms.", 7),
   capacity: field.countOrNull(
-    "Rooms that inventory reports, of this room type or of all. Null by any other grouping.",
+    "The capacity that inventory reports, of this room type or of all. Null with any other grouping.",
     40,
   ),
-  outOfOrder: field.countOrNull("Rooms of these that inventory says are out of order.", 1),
+  outOfOrder: field.countOrNull("Rooms of these that inventory reports as out of order.", 1),
   occupancy: field.decimalOrNull(
-    "`rooms` by the occupancy base of the settings: `capacity`, or that less `outOfOrder`. 1 is full; four digits.",
+    "`rooms` divided by the occupancy base of the settings: `capacity`, or `capacity` minus `outOfOrder`. 1 is full; four digits.",
     "0.7750",
   ),
   adr: field.adr,
-  revpar: field.decimalOrNull("Net room revenue by the same base; rounded as `adr`.", "139.50"),
+  revpar: field.decimalOrNull("Net room revenue divided by the same base; rounded like `adr`.", "139.50"),
   currency: field.currency,
   blocksRemaining: field.count(
-    "Rooms held for groups whose status deducts and not picked up yet. They are not in `rooms`.",
+    "Rooms blocked for groups whose status counts on the books, not picked up yet. They are not in `rooms`.",
     5,
   ),
-  unmappedRooms: field.count(
-    "Rooms under statuses that nobody has given a meaning. They are not in `rooms`.",
-    0,
-  ),
-  soldReported: field.countOrNull("Rooms sold as inventory itself reports them.", 33),
+  unmappedRooms: field.count("Rooms under unmapped statuses. They are not in `rooms`.", 0),
+  soldReported: field.countOrNull("Rooms sold according to inventory.", 33),
 };
 
 const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
@@ -186,13 +183,13 @@ async function answer({ client, question, queryContext, start, limit }: Asked) {
 export const onTheBooks: Insight = {
   name: "on-the-books",
   operationId: "readOnTheBooks",
-  summary: "What is on the books",
+  summary: "Get rooms on the books",
   description:
-    "Rooms, revenue and guests of each night, beside capacity and what inventory reports sold, at any instant. A night that has nothing is not listed, unless inventory reports its rooms.",
+    "Rooms, revenue and guests by stay date, with the capacity and the rooms sold that inventory reports, as of any instant. Nights without rooms are listed only if inventory reports them.",
   parameters: STAY_PARAMETERS,
   item: {
     name: "OnTheBooksItem",
-    description: "What is on the books of one night, group and currency.",
+    description: "Rooms and revenue on the books of one night, group and currency.",
     fields: FIELDS,
     optional: GROUPINGS,
   },

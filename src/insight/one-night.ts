@@ -15,7 +15,7 @@ const LAID_OUT_MAX = 500_000;
 
 const FIELDS = {
   ...NIGHT_FIELDS,
-  findings: listField("What may explain the differences, the likeliest first.", FINDINGS_MAX, FINDING),
+  findings: listField("Possible explanations of the difference, the likeliest first.", FINDINGS_MAX, FINDING),
   findingCount: count("The number of findings; the answer lists the first 100.", 0),
 };
 
@@ -88,19 +88,19 @@ function pageOf(
 export const night: Insight = {
   name: "reconciliation/night",
   operationId: "readReconciledNight",
-  summary: "One night taken apart",
+  summary: "Explain one stay date",
   description:
-    "The reservations and records behind a night's difference, and what may explain it. Findings are of the whole night on every page; CSV has the reservations.",
+    "The reservations and records behind a night's difference, and what may explain it. Every page has the findings of the whole night; CSV has the reservations.",
   parameters: NIGHT_PARAMETERS,
   item: {
     name: "NightReservationItem",
-    description: "A reservation that has the night.",
+    description: "A reservation that includes the night.",
     fields: NIGHT_RESERVATION_FIELDS,
     notInCsv: ["late"],
   },
   page: {
     name: "NightReconciliationPage",
-    description: "A night taken apart, and a page of its reservations.",
+    description: "The explanation of one night, and a page of its reservations.",
     fields: FIELDS,
     example: { ...NIGHT_EXAMPLE, findings: [], findingCount: 0 },
     itemsName: "reservations",

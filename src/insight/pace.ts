@@ -83,25 +83,22 @@ const LAST_YEAR_DAYS = 364;
 const LAID_OUT_MAX = 1_000_000;
 
 const FIELDS = {
-  daysBefore: field.count(
-    "Days before the night: what was on the books at the end of that business day.",
-    30,
-  ),
+  daysBefore: field.count("Days before the night, at the end of that business day.", 30),
   ...field.GROUPING_FIELDS,
   rooms: field.countOrNull(
-    "Rooms of all nights together. Null: the last of the nights has not come so near yet.",
+    "Rooms of all nights together. Null: this point is still in the future for the last night.",
     22,
   ),
   roomRevenue: field.roomRevenue,
   grossRoomRevenue: field.grossRoomRevenue,
   adr: field.adr,
   lastYearRooms: field.countOrNull(
-    "The same of the nights 364 days before, which are the same weekdays.",
+    "The same for the nights 364 days earlier, which are the same weekdays.",
     19,
   ),
   lastYearRoomRevenue: field.decimalOrNull("Their net room revenue.", "3230.00"),
   lastYearGrossRoomRevenue: field.decimalOrNull("Their gross room revenue.", "3553.00"),
-  lastYearAdr: field.decimalOrNull("Their net room revenue by room.", "170.00"),
+  lastYearAdr: field.decimalOrNull("Their net room revenue per room.", "170.00"),
   currency: field.currency,
 };
 type PaceItem = field.ItemBy<typeof FIELDS>;
@@ -267,14 +264,14 @@ async function answer(asked: Asked): Promise<InsightPage<PaceItem>> {
 export const pace: Insight = {
   name: "pace",
   operationId: "readPace",
-  summary: "How nights were booked, beside the year before",
+  summary: "Get booking pace",
   description:
-    "The booking curve of all nights from `from` to `to` together: what was on the books so many days before each, at the end of that business day, beside the nights 364 days before. From `daysBefore` down to 0, by group and currency.",
+    "The booking curve of all nights from `from` to `to` together: rooms on the books this many days before each night, at the end of that business day, and for the nights 364 days earlier. From `daysBefore` down to 0, by group and currency.",
   parameters: [
     ...STAY_PARAMETERS,
     numberParameter(
       "daysBefore",
-      "So many days before the night the curve begins. What was booked earlier is on the books at its first point.",
+      "How many days before the night the curve starts. Earlier bookings are included in its first point.",
       [0, DAYS_BEFORE_MAX],
       365,
     ),

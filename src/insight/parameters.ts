@@ -53,7 +53,7 @@ const RANGE = [
   query("from", "The first stay date.", date("2026-07-01"), true),
   query(
     "to",
-    `The last stay date, included: at most ${NIGHTS_MAX} nights from the first.`,
+    `The last stay date, inclusive: at most ${NIGHTS_MAX} nights from the first.`,
     date("2026-07-31"),
     true,
   ),
@@ -63,18 +63,18 @@ const RANGE = [
 const PAGES = [
   query(
     "asOf",
-    "The instant that the answer is of, included. Without it: all that has been applied.",
+    "The instant to answer for, inclusive. Default: everything that has been applied.",
     instant("2026-06-15T12:00:00Z"),
   ),
   wordParameter(
     "clock",
-    "Whose clock `asOf` is read on. `source`: what the hotel's system said at that instant, whenever it was received; what comes late corrects the answer. `receipt`: what had been received here; at or below the answer's `watermark`, with the same `settingsVersion`, it never changes.",
+    "The clock of `asOf`. `source` (PMS time): what the hotel's system had recorded at that instant; records that arrive late correct the answer. `receipt` (received time): what Bellhop had received; at or before the `watermark`, with the same `settingsVersion`, the answer never changes.",
     CLOCKS,
     ["source", "receipt"],
   ),
   numberParameter(
     "limit",
-    "How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`.",
+    "The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null.",
     [1, INSIGHT_LIMIT_MAX],
     1_000,
   ),
@@ -87,7 +87,7 @@ export const STAY_PARAMETERS: readonly Parameter[] = [
   ...RANGE,
   wordParameter(
     "by",
-    "What nights are grouped by: each item has it under this name, null where it is not reported.",
+    "The field to group nights by: each item has it under this name, null if it is not reported.",
     BY,
     ["none", "roomType"],
   ),
@@ -102,7 +102,7 @@ export const ROOM_TYPE_PARAMETERS: readonly Parameter[] = [
   ...PAGES,
 ];
 
-/** The parameters of one night taken apart. */
+/** The parameters of the explanation of one stay date. */
 export const NIGHT_PARAMETERS: readonly Parameter[] = [
   ...PROPERTY_PARAMETERS,
   query("stayDate", "The night.", date("2026-07-14"), true),

@@ -22,16 +22,13 @@ const readPickup = composeVariants(new URL("./sql/read-pickup.sql", import.meta.
 const FIELDS = {
   stayDate,
   ...GROUPING_FIELDS,
-  rooms: count("Rooms that came onto the books: `booked` less `cancelled`.", 2),
-  booked: count("Rooms of reservations that have more of them at the end than before.", 3),
-  cancelled: count("Rooms of reservations that have fewer of them at the end than before.", 1),
-  roomRevenue: decimalOrNull(
-    "Net room revenue that came onto the books. Null: no change reports any.",
-    "355.00",
-  ),
+  rooms: count("Net pickup in rooms: `booked` minus `cancelled`.", 2),
+  booked: count("Rooms added by reservations between the two instants.", 3),
+  cancelled: count("Rooms removed by reservations between the two instants.", 1),
+  roomRevenue: decimalOrNull("Pickup in net room revenue. Null: no change reports any.", "355.00"),
   grossRoomRevenue: decimalOrNull("The same, gross.", "390.50"),
-  adults: count("Adults that came onto the books.", 4),
-  children: count("Children that came onto the books.", -1),
+  adults: count("Pickup in adults.", 4),
+  children: count("Pickup in children.", -1),
   currency,
 };
 
@@ -89,21 +86,21 @@ async function answer({ client, question, queryContext, start, limit, parameters
 export const pickup: Insight = {
   name: "pickup",
   operationId: "readPickup",
-  summary: "What came onto the books between two instants",
+  summary: "Get pickup",
   description:
-    "The difference of each night's books at `asOf` from those at `since`. What was booked and taken back in between is nothing; a night that did not change is not listed.",
+    "The difference between the books at `asOf` and at `since`, by stay date. Bookings made and cancelled in between are not counted; nights without a change are not listed.",
   parameters: [
     ...STAY_PARAMETERS,
     query(
       "since",
-      "The instant after which changes count, by the same clock; itself not included, so that periods can follow each other.",
+      "The instant after which changes count, by the same clock; exclusive, so that periods do not overlap.",
       instant("2026-06-08T12:00:00Z"),
       true,
     ),
   ],
   item: {
     name: "PickupItem",
-    description: "What came onto the books of one night, group and currency.",
+    description: "The pickup of one night, group and currency.",
     fields: FIELDS,
     optional: GROUPINGS,
   },

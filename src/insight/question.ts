@@ -38,7 +38,9 @@ export interface StayQuestion {
 export class QuestionTooLarge extends Error {
   constructor(first: string, last: string) {
     const nights = first === last ? `The night ${first} needs` : `The nights from ${first} to ${last} need`;
-    super(`${nights} more rows than one answer may read: ask for fewer nights (from, to), or without by.`);
+    super(
+      `${nights} more rows than one response may read: ask for fewer nights (from, to), or send by=none.`,
+    );
   }
 }
 

@@ -20,21 +20,21 @@ import type { QueryContext } from "./query-context.ts";
 import { addDays, pointInTimeOf } from "./question.ts";
 
 const SUM_FIELDS = {
-  reported: field.countOrNull("Rooms sold as inventory reports; null: it has no record of the night.", 33),
-  reportedTransient: field.countOrNull("Of those, transient ones; null: not reported.", 21),
-  reportedGroup: field.countOrNull("Of those, rooms of groups; null: not reported.", 12),
-  rebuilt: field.count("Rooms of reservations on the books; those who share a room are one.", 32),
+  reported: field.countOrNull("Rooms sold according to inventory; null: it has no record of the night.", 33),
+  reportedTransient: field.countOrNull("Transient rooms of these; null: not reported.", 21),
+  reportedGroup: field.countOrNull("Group rooms of these; null: not reported.", 12),
+  rebuilt: field.count("Rooms of reservations on the books; a shared room counts once.", 32),
   rebuiltTransient: field.count("Of those, of no group.", 20),
-  rebuiltGroup: field.count("Of those, of a group's block.", 12),
-  difference: field.countOrNull("`reported` less `rebuilt`: positive where the hotel counts more.", 1),
-  unpickedBlocks: field.count("Rooms held for groups and not picked up. They are in neither of the two.", 8),
+  rebuiltGroup: field.count("Rooms of these in a group block.", 12),
+  difference: field.countOrNull("`reported` minus `rebuilt`: positive if the hotel counts more.", 1),
+  unpickedBlocks: field.count("Rooms blocked for groups and not picked up. They are in neither figure.", 8),
   reportedAt: field.orNull(field.sourceTime("Source time of the night's inventory record.")),
   requestId: field.orNull(field.request("The request that it is of.")),
-  index: field.countOrNull("Its place in the batch as sent, from 0.", 13),
+  index: field.countOrNull("Its index in the batch, from 0.", 13),
 };
 const ITEM = {
   name: "ReconciliationItem",
-  description: "One night, as reported and as rebuilt.",
+  description: "One night, as inventory reports it and as rebuilt from reservations.",
   fields: {
     stayDate: field.stayDate,
     roomType: field.codeOrNull("With `by=roomType`: the room type.", "DLX"),
@@ -231,9 +231,9 @@ function answer({
 export const reconciliation: Insight = {
   name: "reconciliation",
   operationId: "readReconciliation",
-  summary: "Sold as reported against rooms as rebuilt",
+  summary: "Reconcile inventory with reservations",
   description:
-    "Night by night: rooms sold as inventory reports them, rooms of the reservations on the books, and the difference. A night without either is not listed.",
+    "By stay date: rooms sold according to inventory, rooms of the reservations on the books, and the difference. Nights without either are not listed.",
   parameters: ROOM_TYPE_PARAMETERS,
   item: ITEM,
   page: { name: "ReconciliationPage", description: "A page of nights." },

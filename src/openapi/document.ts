@@ -30,7 +30,7 @@ const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   read: "Read requests, records, histories and changes.",
   "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
   webhooks: "Register webhook endpoints.",
-  introspect: "Ask whether a token is good; no token carries it.",
+  introspect: "Introspect tokens; no token carries this scope.",
 };
 
 function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
@@ -38,7 +38,7 @@ function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
     oauth2: {
       type: "oauth2",
       description:
-        "Client credentials (RFC 6749 section 4.4). Access tokens are JWTs as in RFC 9068, signed with ES256; they are verified as RFC8725 asks.",
+        "Client credentials (RFC 6749 section 4.4). Access tokens are JWTs (RFC 9068), signed with ES256 and verified as RFC 8725 requires.",
       flows: {
         clientCredentials: {
           tokenUrl: authUrl + AUTH_PATHS.token,
@@ -50,13 +50,13 @@ function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
       type: "http",
       scheme: "basic",
       description:
-        "The client id and secret (RFC 6749 section 2.3.1), at the OAuth endpoints alone. They may stand in the form instead, but not in both.",
+        "The client id and secret (RFC 6749 section 2.3.1), for the OAuth endpoints only. Send them here or in the form, not in both.",
     },
     metricsToken: {
       type: "http",
       scheme: "bearer",
       bearerFormat: "opaque, RFC8725 does not apply",
-      description: "A token of the operator's own for `/metrics`, where one is set. It is no access token.",
+      description: "The operator's token for `/metrics`, if one is set. It is not an access token.",
     },
   };
 }

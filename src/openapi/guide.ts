@@ -3,71 +3,71 @@ import type { DocumentOptions } from "../platform/http/openapi/options.ts";
 
 /** What the document says before its operations (CommonMark). */
 export function introduction({ requestRate, requestBurst, tokenBurst }: DocumentOptions): string {
-  return `A batch is a JSON array of records of one kind. It is answered with a **202** and a UUID once it is on disk, and applied right after, exactly once, in whatever order batches arrive. Nothing that was accepted disappears: every record has an outcome, and nothing is overwritten without its earlier version being kept.
+  return `A batch is a JSON array of records of one kind. Bellhop answers **202** with a UUID once the batch is on disk, and then applies it exactly once, regardless of arrival order. Every accepted record has an outcome, and every earlier version is kept.
 
 ## Conventions
 
-- **Dates** are \`YYYY-MM-DD\` and stay dates: no time zone is ever applied. **Timestamps** are UTC with a trailing \`Z\`.
-- **Numbers** may be sent as JSON numbers or as numeric texts. Decimals are kept exactly as sent.
-- **null** is accepted only where a field says so. Elsewhere leave the field out.
-- **Other fields** than those listed are accepted, stored and returned verbatim.
-- **A newer record replaces the older one whole**, nested arrays included. The newest source time wins, in whatever order records arrive; of two with the same source time, the one received later.
+- **Dates** are \`YYYY-MM-DD\` without a time zone. **Timestamps** are UTC with a trailing \`Z\`.
+- **Numbers** may be sent as JSON numbers or as numeric strings. Decimals are stored exactly.
+- **null** is accepted only in fields that say so. Omit other fields instead.
+- **Unknown fields** are accepted, stored and returned verbatim.
+- **A newer record replaces the older one completely**, nested arrays included. The newest source time wins, regardless of arrival order; of two records with the same source time, the one received later wins.
 
-## Sending safely
+## Retries
 
-- Give each batch an \`Idempotency-Key\` and send it again, the same, after a 408, 429, 500 or 503 and after no answer at all: it is stored once.
-- A **503** means that it is not known to be on disk; a **429** that nothing was accepted. Both have \`Retry-After\`, in seconds: wait, then send it again.
+- Give each batch an \`Idempotency-Key\`. After a 408, 429, 500, 503 or no response, send the same bytes with the same key: the batch is stored once.
+- After a **503** it is unknown whether the batch is on disk; after a **429** nothing was stored. Both have \`Retry-After\` in seconds: wait, then send the batch again.
 - Compress large batches: \`Content-Encoding: gzip\`, \`br\` or \`zstd\`.
 
 ## Limits
 
-- ${requestRate} requests a second for each client, ${requestBurst} at once. \`RateLimit\` and \`RateLimit-Policy\` on every answer report the remaining quota.
-- ${tokenBurst} tokens at once, and one more every 10 minutes. A token is valid for 60 minutes.
+- ${requestRate} requests per second for each client, with bursts of ${requestBurst}. \`RateLimit\` and \`RateLimit-Policy\` on every response report the remaining quota.
+- ${tokenBurst} tokens in a burst, and one more every 10 minutes. A token is valid for 60 minutes.
 
-## Which refusal comes first
+## Validation order
 
-Of several things wrong with a call, the first of these is answered: address and method (404, 405), token and scope (401, 403), rate (429), size, media type and headers (413, 415, 422), not a batch (400), a foreign property (403), invalid records (400).
+If several checks fail, the first of these determines the response: address and method (404, 405), token and scope (401, 403), rate (429), size, media type and headers (413, 415, 422), not a batch (400), a property that was not granted (403), invalid records (400).
 
 ## Versions
 
-\`/api/public/v1\` is frozen: fields, optional headers, codes and addresses may be added; nothing is renamed, removed or tightened. Read leniently, and take a code that you do not know for its HTTP status. Anything else will be \`/v2\`, side by side, and \`Deprecation\` and \`Sunset\` headers will announce an end.`;
+\`/api/public/v1\` is frozen: fields, optional headers, codes and addresses may be added; nothing is renamed, removed or tightened. Ignore unknown fields, and handle an unknown code by its HTTP status. Other changes will be in \`/v2\`, beside \`/v1\`, and \`Deprecation\` and \`Sunset\` headers will announce an end.`;
 }
 
-/** The chapters of the document, in the order of a partner's way through it. */
+/** The sections of the document, in the order in which a partner needs them. */
 export const TAGS: readonly Tag[] = [
   {
     name: "Tokens",
     description:
-      "Your operator gives you a client id and a secret. Trade them for a token (OAuth 2.0, client credentials), keep it for most of its hour, and send it with every call as `Authorization: Bearer …`. No token at all is a **401**; one that is invalid, expired or not allowed to do this is a **403**. Both have an empty body: `WWW-Authenticate` says why.",
+      "Your operator gives you a client id and a secret. Exchange them for a token (OAuth 2.0 client credentials), reuse it for one hour, and send it with every request as `Authorization: Bearer …`. A request without a token gets a **401**; one whose token is invalid, expired or lacks permission gets a **403**. Both have an empty body: `WWW-Authenticate` states the reason.",
   },
   {
     name: "Push",
     description:
-      "One address for each kind of record. A batch is accepted whole or refused whole, unless you send `Prefer: handling=lenient`. What is refused (**400**) is what cannot be stored and understood: a wrong type, a missing required field, a date that is none, a period that ends before it starts. What is merely doubtful, such as more rooms sold than there are, is accepted and reported as a warning.",
+      "There is one address for each kind of record. A batch is accepted or refused as a whole, unless you send `Prefer: handling=lenient`. Invalid records are refused (**400**): a wrong type, a missing required field, an impossible date, a period that ends before it starts. Doubtful records, such as more rooms sold than the capacity, are accepted with a warning.",
   },
   {
     name: "Requests",
-    description: "The outcome of each batch you pushed, record by record.",
+    description: "The outcome of each record of each batch that you pushed.",
   },
   {
     name: "Backfills",
     description:
-      "A cold start as a session: say what is coming of one property, send the batches with its `Backfill-Id`, see what is there and what is missing, and close it with a statement that both sides sign. What is sent live beside it goes first.",
+      "Load the history of one property: declare the data in a manifest, send the batches with the `Backfill-Id`, check what is missing, and close the backfill with a statement that both sides sign. Live batches take precedence.",
   },
   {
     name: "Records",
     description:
-      "What is known now, what was known at an earlier moment, and every version in between. Lists come in pages: follow `nextCursor` until it is null.",
+      "Current records, records as of an earlier instant, and every version. Lists are paged: follow `nextCursor` until it is null.",
   },
   {
     name: "Changes",
     description:
-      "What changes, as it does: ask, keep the last cursor, ask again with it. With `wait` the answer comes as soon as there is something. After a crash, go on from the last cursor you kept: nothing is left out. See docs/changes.md.",
+      "A feed of changes: request it, store the last cursor, and request it again with that cursor. With `wait` the response comes as soon as something changes. After a crash, resume from the last stored cursor: no change is missed. See docs/changes.md.",
   },
   {
     name: "Insight",
     description:
-      "What the records amount to: rooms and revenue by night, at any instant of either clock. Money is decimal text, exact; amounts of different currencies are never added. Each has `text/csv`, too. What a figure means stands in docs/insight.md.",
+      "Rooms and revenue by stay date, as of any instant by PMS time or received time. Amounts are exact decimal strings; amounts of different currencies are never added. Each query also returns `text/csv`. docs/insight.md defines each figure.",
   },
   {
     name: "Webhooks",

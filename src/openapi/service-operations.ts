@@ -11,7 +11,7 @@ const UNREADY = "The accept log has no database connection.";
 const keptHeaders: NonNullable<Answer["headers"]> = {
   ...headersOf(),
   "Cache-Control": {
-    description: "It may be kept for five minutes.",
+    description: "The document may be cached for five minutes.",
     required: true,
     schema: { type: "string", const: "public, max-age=300", examples: ["public, max-age=300"] },
   },
@@ -23,7 +23,7 @@ const keptHeaders: NonNullable<Answer["headers"]> = {
 };
 
 const notModified: Answer = {
-  description: "It is the one that `If-None-Match` names. The body is empty.",
+  description: "The document has not changed since the version in `If-None-Match`. The body is empty.",
   headers: keptHeaders,
 };
 
@@ -51,26 +51,31 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
     "Service",
     {
       operationId: "getHealth",
-      summary: "Is the process alive?",
+      summary: "Liveness",
       description:
-        "For a supervisor: no answer means that the process is to be restarted. It says nothing about the database.",
+        "For a supervisor: restart the process if there is no response. It does not check the database.",
     },
     {
-      200: jsonAnswer("It is.", "Health", { alive: { status: "alive" } }, headers),
+      200: jsonAnswer("The process is alive.", "Health", { alive: { status: "alive" } }, headers),
     },
   ),
   "/readyz": openOperation(
     "Service",
     {
       operationId: "getReadiness",
-      summary: "Can it do what it is there for?",
+      summary: "Readiness",
       description:
-        "For a load balancer. A 503 means that the node would refuse requests with a 503 now, or that it is stopping. A node that accepts is ready when it can accept.",
+        "For a load balancer. A 503 means that the node would refuse requests now or is stopping. A node that ingests is ready when it can accept batches.",
     },
     {
-      200: jsonAnswer("It can.", "Readiness", { ready: { status: "ready", roles: ROLES } }, headers),
+      200: jsonAnswer(
+        "The node is ready.",
+        "Readiness",
+        { ready: { status: "ready", roles: ROLES } },
+        headers,
+      ),
       503: jsonAnswer(
-        "It cannot now.",
+        "The node is not ready.",
         "Readiness",
         { unready: { status: "unready", roles: ROLES, reason: UNREADY } },
         headers,
@@ -100,7 +105,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       operationId: "getDocs",
       summary: "Read the documentation",
       description:
-        "Guides, reference and operation as pages for people. This document is one of them, `/docs/api`, with first steps that can be pasted into a shell.",
+        "Guides, reference and operations as HTML pages. `/docs/api` is this document, with first steps to paste into a shell.",
     },
     {
       200: textAnswer("The page.", "text/html", "<!doctype html>", keptHeaders),
@@ -113,7 +118,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       operationId: "getMetrics",
       summary: "Scrape the metrics",
       description:
-        "For Prometheus, in its text format. Where the operator has set a token for it, that is asked for.",
+        "For Prometheus, in its text format. If the operator has set a token, the request needs it.",
     },
     {
       200: textAnswer("The metrics.", "text/plain", "# TYPE bellhop_http_requests_total counter\n"),
@@ -129,7 +134,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
     status: constant("Always `alive`.", "alive"),
   }),
   Readiness: objectOf(
-    "Whether the node can do what it is there for.",
+    "Whether the node is ready.",
     {
       status: choice("Whether it can.", ["ready", "unready"], "ready"),
       roles: {

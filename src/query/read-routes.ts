@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
-import { authorize, refuseForbidden } from "../identity/authorize.ts";
+import { authorize, lacksGrant, refuseEmpty } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
 import { EXAMPLE_RECORDS } from "../ingest/openapi/record-examples.ts";
@@ -123,7 +123,8 @@ async function* nothing(): AsyncGenerator<Buffer, Position | null> {
 
 async function answer({ context, request, reply }: Call, { codes, paging, list, past }: Asked) {
   const principal = request.principal as Principal;
-  if (!(await mayRead(context, principal, codes))) return refuseForbidden(reply, "insufficient_scope");
+  if (!(await mayRead(context, principal, codes)))
+    return refuseEmpty(reply, lacksGrant(codes.clientCode, codes.propertyCode));
   const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
   const since = past === undefined ? null : await readKnownFrom(context.pool, codes.clientCode, past);
   const beside = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
@@ -153,7 +154,7 @@ async function answerList({ context, request, reply }: Call) {
   const { clientId } = principal;
   const paging = pagingOf(context, request, parameters, REQUEST_POSITION, "requests");
   if (codes !== undefined && !(await mayRead(context, principal, codes)))
-    return refuseForbidden(reply, "insufficient_scope");
+    return refuseEmpty(reply, lacksGrant(codes.clientCode, codes.propertyCode));
   return sendPage(reply, listRequests(context.pool, clientId, filter, paging.start, paging.limit), {
     head: '{"items":[',
     tail: tailOf(paging),
@@ -229,7 +230,7 @@ function routesOf(resource: Resource): Route[] {
       operation: tokenOperation("Records", [SCOPE], answersOf(records), {
         operationId: `list${id}`,
         summary: `List current ${many}`,
-        description: `The current ${many} of one property, verbatim; with \`asOf\`, those of an earlier moment. Paging does not miss a record that is modified meanwhile.`,
+        description: `The current ${many} of one property, verbatim; with \`asOf\`, those of an earlier instant. Paging does not miss a record that is modified meanwhile.`,
         parameters: recordListParameters(resource),
       }),
       work: async (call) => answer(call, readListQuestion(call.context, resource, call.request)),
@@ -239,7 +240,7 @@ function routesOf(resource: Resource): Route[] {
       operation: tokenOperation("Records", [SCOPE], answersOf(pageOfHistory), {
         operationId: `list${id}History`,
         summary: `Read the history of one ${one}`,
-        description: `Every version of one ${one} that was accepted, oldest source time first, also those that came too late or changed nothing. Empty when there never was one.`,
+        description: `Every version of one ${one} that was accepted, oldest source time first, including late versions and versions that changed nothing. Empty if there is none.`,
         parameters: historyParameters(resource),
       }),
       work: async (call) => answer(call, readHistoryQuestion(call.context, resource, call.request)),
@@ -254,7 +255,7 @@ const ROUTES: readonly Route[] = [
       operationId: "listRequests",
       summary: "List your requests",
       description:
-        "Every batch that was accepted from this client, newest first. Another client's are never listed.",
+        "Every batch that was accepted from this client, newest first. Requests of other clients are never listed.",
       parameters: REQUEST_LIST_PARAMETERS,
     }),
     work: answerList,
@@ -269,7 +270,7 @@ const ROUTES: readonly Route[] = [
         operationId: "getRequest",
         summary: "Get the outcome of a request",
         description:
-          "How many records have each outcome, and for every record that is more than plainly applied its outcome, the reason and its warnings. `status` is `applied` once all have been decided: usually within a second of the 202.",
+          "The number of records per outcome, and for each record that was not applied or has warnings its outcome, the reason and the warnings. `status` is `applied` once every record has an outcome, usually within a second after the 202.",
         parameters: [REQUEST_ID_PARAMETER, WAIT_PARAMETER, ...PAGE_PARAMETERS],
       },
     ),
@@ -278,7 +279,7 @@ const ROUTES: readonly Route[] = [
   ...RESOURCES.flatMap(routesOf),
 ];
 
-/** The operations of reading back, for the OpenAPI document: requests, current records and histories. */
+/** The operations of reading data, for the OpenAPI document: requests, current records and histories. */
 export function readOperations(): Record<string, PathItem> {
   return Object.fromEntries(ROUTES.map(({ path, operation }) => [path, { get: operation }]));
 }

@@ -17,6 +17,7 @@ export type SettingName =
   | "businessDayEnd"
   | "currency"
   | "personalData"
+  | "negativeCounts"
   | `cadence.${keyof ExpectedCadence}`;
 
 /** One setting: what it takes, what holds where nobody says so, and the one text in which a value is kept. */
@@ -85,6 +86,12 @@ export const SETTINGS: readonly SettingDefinition[] = [
     takes: "keep, or strip: the names of profiles are hashed on arrival (docs/privacy.md)",
     fallback: "keep",
     read: matching(/^(keep|strip)$/),
+  },
+  {
+    name: "negativeCounts",
+    takes: "warn, quarantine or refuse: what happens to a record with a count below zero, such as roomsSold",
+    fallback: "warn",
+    read: matching(/^(warn|quarantine|refuse)$/),
   },
   { name: "cadence.inventories", takes: HOURS, fallback: "24", read: readHours },
   { name: "cadence.reservations", takes: HOURS, fallback: "24", read: readHours },

@@ -79,7 +79,7 @@ async function checkClient(on: Queryable, clientId: string, { events }: Endpoint
   if (client === undefined || client.isRevoked)
     throw new WebhookNotFound("There is no active client with this id.");
   if (events.includes("changes.available") && !client.scopes.includes("read"))
-    throw new WebhookInputError("changes.available is for clients with the scope read.");
+    throw new WebhookInputError("changes.available requires the scope read.");
 }
 
 /** The settings in the order of the statements' parameters. */
@@ -152,7 +152,7 @@ export function changeWebhook(
   const work = async (on: Queryable, endpoint: EndpointSummary) => {
     if (endpoint.kind === "reply-to")
       throw new WebhookInputError(
-        "This endpoint stands for an origin of ReplyTo headers: its operator lists those.",
+        "This endpoint was created for an origin of ReplyTo headers, which only the operator can change.",
       );
     const settings = readEndpointSettings({ ...endpoint, ...input }, admin.rules);
     await checkClient(on, endpoint.clientId, settings);

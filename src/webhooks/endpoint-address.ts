@@ -31,22 +31,22 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
   if (url === null || !/^https?:\/\/[^\s]+$/i.test(text) || !/^https?:$/.test(url.protocol))
     throw new WebhookInputError(
-      `url is an https address of at most ${URL_CHARACTERS_MAX} characters, such as https://partner.example/bellhop.`,
+      `url must be an https URL of at most ${URL_CHARACTERS_MAX} characters, such as https://partner.example/bellhop.`,
     );
   if (url.username !== "" || url.password !== "" || url.hash !== "")
-    throw new WebhookInputError("url has no user name, password or fragment.");
+    throw new WebhookInputError("url must not have a user name, password or fragment.");
   if (url.protocol === "http:" && !rules.opensNetworks)
     throw new WebhookInputError(
-      "url must use https, unless the operator opens a network by WEBHOOK_ALLOWED_NETWORKS.",
+      "url must use https. (Operators can allow http to networks in WEBHOOK_ALLOWED_NETWORKS.)",
     );
   const port = Number(url.port || (url.protocol === "http:" ? 80 : 443));
   if (port !== 80 && port !== 443 && port < PORT_FREE_FROM)
-    throw new WebhookInputError(`The port of url is 443, 80 or at least ${PORT_FREE_FROM}.`);
+    throw new WebhookInputError(`The port of url must be 443, 80 or at least ${PORT_FREE_FROM}.`);
   const address = addressInHost(url.hostname);
   const known = address === undefined ? knownAddresses(url.hostname) : [address];
   if (known?.every((one) => !rules.permits(one, schemeOf(url))) === true)
     throw new WebhookInputError(
-      "url names an address that messages are not sent to: it has to be a public one, over https, or in a network that the operator opened by WEBHOOK_ALLOWED_NETWORKS.",
+      "url must resolve to a public address. (Operators can allow private networks with WEBHOOK_ALLOWED_NETWORKS.)",
     );
   return url.href;
 }

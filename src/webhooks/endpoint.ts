@@ -1,5 +1,7 @@
+import { didYouMean } from "#contract/nearest.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
 import { hasAtMost } from "#contract/schema/field.ts";
+import { quoted } from "#contract/violation.ts";
 import type { Row, WebhookItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -32,14 +34,17 @@ const CODE_CHARACTERS_MAX = 128;
 
 function wordsOf<Word extends string>(name: string, given: readonly string[], words: readonly Word[]) {
   const unknown = given.find((word) => !(words as readonly string[]).includes(word));
-  if (unknown !== undefined) throw new WebhookInputError(`${name} takes ${words.join(", ")}.`);
+  if (unknown !== undefined) {
+    const given = `${quoted(unknown)}${didYouMean(unknown, words)}`;
+    throw new WebhookInputError(`${name}: unknown value ${given}; allowed: ${words.join(", ")}.`);
+  }
   return words.filter((word) => given.includes(word));
 }
 
 /** Throws WebhookInputError for a text that is too long or cannot be shown on one line. */
 export function checkText(name: string, text: string, charactersMax: number): void {
   const fits = hasAtMost(text, charactersMax) && !/\p{Cc}/u.test(text) && text.isWellFormed();
-  const limits = `${name} has at most ${charactersMax} characters, none of them a control character.`;
+  const limits = `${name} must have at most ${charactersMax} characters and no control characters.`;
   if (!fits) throw new WebhookInputError(limits);
 }
 
@@ -49,16 +54,16 @@ export function readEndpointSettings(input: EndpointInput, rules: AddressRules):
   const events = wordsOf("events", input.events, WEBHOOK_EVENTS);
   const most = WEBHOOK_EVENTS.length;
   if (events.length === 0)
-    throw new WebhookInputError(`events takes at least one of ${WEBHOOK_EVENTS.join(", ")}.`);
+    throw new WebhookInputError(`events needs at least one of ${WEBHOOK_EVENTS.join(", ")}.`);
   if (input.events.length > most)
-    throw new WebhookInputError(`events takes at most ${most} entries: name each event once.`);
+    throw new WebhookInputError(`events must have at most ${most} entries: name each event once.`);
   checkText("description", description, DESCRIPTION_CHARACTERS_MAX);
   for (const [name, code] of Object.entries({ clientCode, propertyCode })) {
-    if (code === "") throw new WebhookInputError(`${name} is 1 to ${CODE_CHARACTERS_MAX} characters.`);
+    if (code === "") throw new WebhookInputError(`${name} must have 1 to ${CODE_CHARACTERS_MAX} characters.`);
     checkText(name, code ?? "", CODE_CHARACTERS_MAX);
   }
   if (propertyCode !== null && clientCode === null)
-    throw new WebhookInputError("propertyCode needs the clientCode that it belongs to.");
+    throw new WebhookInputError("propertyCode requires its clientCode.");
   const url = readEndpointUrl(input.url, rules);
   const [named = null] = resource === null ? [] : wordsOf("resource", [resource], RESOURCES);
   return { url, description, events, clientCode, propertyCode, resource: named };

@@ -38,7 +38,7 @@ const EVENT_MEANINGS = {
 const ENDPOINT_ID: Schema = uuid("The endpoint's id.", EXAMPLE_ID);
 
 const WEBHOOK_ID: Schema = text(
-  "The `webhook-id` of a message, the same with every try.",
+  "The `webhook-id` of a message, the same for every attempt.",
   36,
   EXAMPLE_WEBHOOK_ID,
   "^msg_[0-9a-f]{32}$",
@@ -47,7 +47,7 @@ const WEBHOOK_ID: Schema = text(
 const EVENT: Schema = text("What a message reports.", 64, "request.applied", "^[a-z]+\\.[a-z]+$");
 
 const SECRET: Schema = text(
-  "The secret that messages are signed with. It is shown here and never again.",
+  "The secret that signs messages. It is shown only once.",
   128,
   EXAMPLE_SECRET,
   "^whsec_[A-Za-z0-9+/]+=*$",
@@ -71,16 +71,16 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
   resource: {
     type: ["string", "null"],
     enum: [...RESOURCES, null],
-    description: "Changes of this resource alone; null for all.",
+    description: "Only changes of this resource; null for all.",
     examples: ["reservations"],
   },
-  clientCode: code("Changes of this client code alone; null for all that you were granted.", "HTEX07"),
-  propertyCode: code("Changes of this property of the client code alone; needs its `clientCode`.", "LON01"),
+  clientCode: code("Only changes of this client code; null for all that were granted to you.", "HTEX07"),
+  propertyCode: code("Only changes of this property; requires its `clientCode`.", "LON01"),
 };
 
-const STATUS = orNull(count("The HTTP status of that try's answer; null where there was none.", 204));
+const STATUS = orNull(count("The HTTP status of the last response; null if there was none.", 204));
 const FAILURE = orNull(
-  text("Why that try was not good, as a stable word; null where it was.", 64, "TimedOut"),
+  text("Why the last attempt failed, as a stable code; null if it succeeded.", 64, "TimedOut"),
 );
 
 const ENDPOINT: Readonly<Record<string, Schema>> = {
@@ -111,16 +111,16 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
   },
   pausedAt: instantOrNull("Since when it is paused."),
   pauseReason: orNull(text("Why it is paused.", 256, "It answered 410 Gone.")),
-  failures: count("Tries that were not taken since the last one that was."),
+  failures: count("Failed attempts since the last successful one."),
   failingSince: instantOrNull("When the first of those was."),
-  waiting: count("Messages that wait; 10,001 for more than 10,000."),
-  waitingSince: instantOrNull("When the oldest of them was made."),
-  deadLetters: count("Messages that were given up and are kept."),
+  waiting: count("Waiting messages; 10,001 means more than 10,000."),
+  waitingSince: instantOrNull("When the oldest of them was created."),
+  deadLetters: count("Dead letters that are kept."),
   dropped: count(
-    "Events that found 10,000 messages waiting, since it was resumed last: list your requests for them.",
+    "Events dropped since the endpoint was last resumed, because 10,000 messages were waiting: list your requests for them.",
   ),
   droppedSince: instantOrNull("When the first of those was."),
-  lastTryAt: instantOrNull("When a message was tried last."),
+  lastTryAt: instantOrNull("When the last attempt was made."),
   lastStatus: STATUS,
   lastFailure: FAILURE,
   createdAt: instant("When it was registered."),
@@ -129,9 +129,9 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
 const ATTEMPT: Readonly<Record<string, Schema>> = {
   webhookId: WEBHOOK_ID,
   event: EVENT,
-  attempt: count("Which try of the message it was, from 1.", 1),
+  attempt: count("The number of the attempt, from 1.", 1),
   attemptedAt: instant("When it began."),
-  durationMs: count("How long it took, in milliseconds.", 84),
+  durationMs: count("Its duration in milliseconds.", 84),
   status: STATUS,
   failure: FAILURE,
 };
@@ -140,7 +140,7 @@ const DEAD_LETTER: Readonly<Record<string, Schema>> = {
   webhookId: WEBHOOK_ID,
   event: EVENT,
   cause: text(
-    "The request that it reports, or the cursor of the change feed behind which its changes begin.",
+    "The request that it reports, or the change feed cursor after which its changes begin.",
     2048,
     EXAMPLE_REQUEST_ID,
   ),
@@ -181,7 +181,7 @@ export const WEBHOOK_SCHEMAS = {
     additionalProperties: false,
   },
   WebhookRemoved: objectOf("It is gone.", { endpointId: ENDPOINT_ID, removed: flag("Always true.", true) }),
-  WebhookTestQueued: objectOf("The test is queued; its try will be in the delivery log.", {
+  WebhookTestQueued: objectOf("The test is queued; the delivery log will show its attempt.", {
     webhookId: WEBHOOK_ID,
   }),
   WebhookRotation: formOf(
@@ -193,7 +193,7 @@ export const WEBHOOK_SCHEMAS = {
         minimum: 0,
         maximum: 2_592_000,
         default: 86_400,
-        description: "For so long messages are signed with the former secret too.",
+        description: "How long messages are also signed with the former secret.",
         examples: [86_400],
       },
     },
@@ -201,18 +201,18 @@ export const WEBHOOK_SCHEMAS = {
   ),
   WebhookSecret: objectOf("A new secret.", {
     secret: SECRET,
-    previousExpiresAt: instantOrNull("Until then messages are signed with the former one too."),
+    previousExpiresAt: instantOrNull("Until then messages are also signed with the former secret."),
   }),
   WebhookAttempt: objectOf("One try.", ATTEMPT),
   WebhookAttemptList: listOf("Tries, the newest first.", "WebhookAttempt"),
   WebhookDeadLetter: objectOf("A message that was given up.", DEAD_LETTER),
   WebhookDeadLetterList: listOf("Dead letters, the newest first.", "WebhookDeadLetter"),
   WebhookRedrive: formOf(
-    "Which dead letters to try again; all of them, where none is named.",
+    "Which dead letters to queue again; all of them by default.",
     { webhookId: WEBHOOK_ID },
     "webhookId",
   ),
-  WebhookRedriven: objectOf("They are queued again, with the ids they had.", {
+  WebhookRedriven: objectOf("The messages are queued again, with their former ids.", {
     redriven: count("How many.", 3),
   }),
 } as const satisfies Record<string, Schema>;

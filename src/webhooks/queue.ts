@@ -56,7 +56,7 @@ export async function enqueueMessages(on: Queryable, messages: readonly NewMessa
 /** Queues a `webhook.test` for an endpoint, also while it is paused; answers the message's id. */
 export async function enqueueTest(on: Queryable, endpointId: string): Promise<string> {
   const messageId = randomUUID();
-  const data = { endpointId, text: "This is a test: nothing has happened." };
+  const data = { endpointId, text: "Test event." };
   const body = bodyOf(TEST_EVENT, new Date().toISOString(), data);
   await enqueueMessages(on, [{ messageId, endpointId, event: TEST_EVENT, cause: "", url: null, body }]);
   return messageId;

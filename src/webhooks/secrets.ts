@@ -110,7 +110,7 @@ export async function rotateWebhookSecret(
   overlapSeconds = OVERLAP_SECONDS,
 ): Promise<RotatedWebhookSecret> {
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX)
-    throw new WebhookInputError("The overlap is 0 seconds to 30 days.");
+    throw new WebhookInputError("overlapSeconds must be 0 seconds to 30 days.");
   const [newest] = await liveSecrets(on, endpointId);
   const secret = await put(on, cipher, endpointId, newest?.slot === 1 ? 2 : 1);
   if (newest === undefined) return { secret, previousExpiresAt: null };

@@ -39,7 +39,7 @@ const ENDPOINT_PARAMETER = pathParameter("endpointId", "The endpoint's id.", {
   maxLength: 36,
   examples: ["0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"],
 });
-const LIMIT = whole("limit", "How many at most.", 1, 1000, 100);
+const LIMIT = whole("limit", "The maximum number of items.", 1, 1000, 100);
 
 type Form = Readonly<Record<string, unknown>>;
 
@@ -54,14 +54,15 @@ interface Asked {
 
 function textOf(form: Form, name: string): string | undefined {
   const value = form[name];
-  if (value !== undefined && typeof value !== "string") throw new WebhookInputError(`${name} is text.`);
+  if (value !== undefined && typeof value !== "string")
+    throw new WebhookInputError(`${name} must be a string.`);
   return value;
 }
 
 function textsOf(form: Form, name: string): unknown {
   const value = form[name];
   const isList = Array.isArray(value) && value.every((entry) => typeof entry === "string");
-  if (value !== undefined && !isList) throw new WebhookInputError(`${name} is a list of texts.`);
+  if (value !== undefined && !isList) throw new WebhookInputError(`${name} must be an array of strings.`);
   return value;
 }
 
@@ -95,7 +96,7 @@ const withWebhookId = <Item extends { messageId: string }>(item: Item) => ({
 
 async function create({ admin, clientId, form, reply }: Asked) {
   const { url, events, ...more } = settingsOf(form);
-  if (url === undefined || events === undefined) throw new WebhookInputError("url and events are needed.");
+  if (url === undefined || events === undefined) throw new WebhookInputError("url and events are required.");
   const { endpoint, secret } = await addWebhook(admin, clientId, { url, events, ...more });
   reply.header("location", `${BASE}/${endpoint.endpointId}`);
   return { ...ownerView(endpoint), secret };
@@ -103,7 +104,7 @@ async function create({ admin, clientId, form, reply }: Asked) {
 
 function rotateSecret({ admin, endpointId, form: { overlapSeconds } }: Asked) {
   if (overlapSeconds !== undefined && typeof overlapSeconds !== "number")
-    throw new WebhookInputError("overlapSeconds is a number of seconds.");
+    throw new WebhookInputError("overlapSeconds must be a number of seconds.");
   return rotateWebhook(admin, endpointId, overlapSeconds);
 }
 
@@ -140,7 +141,7 @@ const ROUTES: readonly Route[] = [
     operationId: "listWebhooks",
     summary: "List your webhook endpoints",
     description:
-      "Every endpoint of this client and how it stands, those that `ReplyTo` headers brought among them.",
+      "Every endpoint of this client and its state, including endpoints created for `ReplyTo` headers.",
     answer: "WebhookList",
     answered: "Your endpoints.",
     work: async ({ admin, clientId }) => ({
@@ -155,15 +156,15 @@ const ROUTES: readonly Route[] = [
       "From now on Bellhop POSTs events to the address, signed as Standard Webhooks specifies. Only this answer contains the secret. Limit: ten endpoints per client.",
     status: 201,
     answer: "WebhookRegistered",
-    answered: "It is registered.",
+    answered: "The endpoint is registered.",
     takes: "WebhookForm",
     work: create,
   },
   {
     path: "/{endpointId}",
     operationId: "getWebhook",
-    summary: "See how a webhook endpoint stands",
-    description: "Its settings, what waits for it, and what came of the last try.",
+    summary: "Get a webhook endpoint",
+    description: "Its settings, its backlog and its last attempt.",
     answer: "WebhookEndpoint",
     answered: "The endpoint.",
     work: async ({ admin, clientId, endpointId }) =>
@@ -173,7 +174,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/update",
     operationId: "updateWebhook",
     summary: "Change a webhook endpoint",
-    description: "What the body names is changed, the rest stays.",
+    description: "Changes the settings that the body names; the others stay as they are.",
     ...CHANGED,
     takes: "WebhookChanges",
     work: async ({ admin, endpointId, form }) =>
@@ -183,7 +184,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/pause",
     operationId: "pauseWebhook",
     summary: "Pause a webhook endpoint",
-    description: "Nothing but tests is sent to it until it is resumed; up to 10,000 messages wait meanwhile.",
+    description: "Only tests are sent to it until it is resumed; up to 10,000 messages wait.",
     ...CHANGED,
     takes: "WebhookPause",
     work: async ({ admin, endpointId, form }) =>
@@ -193,7 +194,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/resume",
     operationId: "resumeWebhook",
     summary: "Resume a webhook endpoint",
-    description: "All that waits for it is tried now, whether it was paused or only failing.",
+    description: "Sends all waiting messages now, whether the endpoint was paused or failing.",
     ...CHANGED,
     takes: "WebhookNothing",
     work: async ({ admin, endpointId }) => ownerView(await resumeWebhook(admin, endpointId)),
@@ -202,9 +203,9 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/remove",
     operationId: "removeWebhook",
     summary: "Remove a webhook endpoint",
-    description: "With all that waits for it, its dead letters and its delivery log.",
+    description: "Removes it with its waiting messages, its dead letters and its delivery log.",
     answer: "WebhookRemoved",
-    answered: "It is removed.",
+    answered: "The endpoint is removed.",
     takes: "WebhookNothing",
     async work({ admin, endpointId }) {
       await removeWebhook(admin, endpointId);
@@ -228,7 +229,7 @@ const ROUTES: readonly Route[] = [
     operationId: "rotateWebhookSecret",
     summary: "Change the secret of a webhook endpoint",
     description:
-      "Messages are signed with both for a day, or as long as you say; 0 when the former one leaked.",
+      "Messages are signed with both secrets for a day or for `overlapSeconds`; send 0 if the former secret leaked.",
     answer: "WebhookSecret",
     answered: "The new secret.",
     takes: "WebhookRotation",
@@ -237,10 +238,10 @@ const ROUTES: readonly Route[] = [
   {
     path: "/{endpointId}/redrive",
     operationId: "redriveWebhook",
-    summary: "Try dead letters again",
-    description: "One message, or all that were given up. They keep their `webhook-id`.",
+    summary: "Redrive dead letters",
+    description: "Queues one dead letter, or all of them, again. Each keeps its `webhook-id`.",
     answer: "WebhookRedriven",
-    answered: "They are queued.",
+    answered: "The messages are queued.",
     takes: "WebhookRedrive",
     work: async ({ admin, endpointId, form }) => ({
       redriven: await redriveWebhook(admin, endpointId, textOf(form, "webhookId") ?? null),
@@ -250,9 +251,9 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/attempts",
     operationId: "listWebhookAttempts",
     summary: "Read the delivery log of a webhook endpoint",
-    description: "Its newest tries; 500 are kept.",
+    description: "Its newest attempts; 500 are kept.",
     answer: "WebhookAttemptList",
-    answered: "The newest tries.",
+    answered: "The newest attempts.",
     isLimited: true,
     work: attempts,
   },
@@ -261,7 +262,7 @@ const ROUTES: readonly Route[] = [
     operationId: "listWebhookDeadLetters",
     summary: "List the dead letters of a webhook endpoint",
     description:
-      "Messages that were given up after 11 tries in some 46 hours. The newest 1,000 are kept, for 30 days.",
+      "Messages that failed 11 attempts in about 46 hours. The newest 1,000 are kept, for 30 days.",
     answer: "WebhookDeadLetterList",
     answered: "The newest dead letters.",
     isLimited: true,
@@ -294,7 +295,9 @@ function operationOf({
   return tokenOperation("Webhooks", [SCOPE], answers, {
     ...words,
     parameters: [...(isOfEndpoint ? [ENDPOINT_PARAMETER] : []), ...(isLimited ? [LIMIT] : [])],
-    ...(content && { requestBody: { description: "What to do.", required: status === 201, content } }),
+    ...(content && {
+      requestBody: { description: "The definition of the endpoint.", required: status === 201, content },
+    }),
   });
 }
 

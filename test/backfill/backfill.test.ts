@@ -362,14 +362,21 @@ describe("a batch that does not belong where it says", () => {
       propertyCode,
       resources: [{ resource, ...range }],
     });
-    for (const [as, body] of [
-      [reader, manifest("PLACE", "inventories")],
-      [half, manifest("PLACE", "groups")],
-      [service.client, { ...manifest("PLACE", "groups"), clientCode: "OTHER" }],
+    for (const [as, body, reason] of [
+      [reader, manifest("PLACE", "inventories"), "The token lacks the scope inventories:write."],
+      [half, manifest("PLACE", "groups"), "The token lacks the scope groups:write."],
+      [
+        service.client,
+        { ...manifest("PLACE", "groups"), clientCode: "OTHER" },
+        "The request names the property OTHER/PLACE, which is not granted to this client.",
+      ],
     ] as const) {
       const answer = await post(service, "", body, { as });
       assert.deepEqual([answer.status, answer.bytes.length], [403, 0]);
-      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="insufficient_scope"');
+      assert.equal(
+        answer.headers.get("www-authenticate"),
+        `Bearer error="insufficient_scope", error_description="${reason}"`,
+      );
     }
     const backfillId = await open(service, "PLACE", [{ resource: "inventories", ...range }], { as: half });
     for (const path of ["", "/gaps", "/statement"]) {

@@ -9,10 +9,10 @@ import { ACCOUNTS, type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const PLACES: Readonly<Record<Role, readonly string[]>> = {
-  viewer: ["Live intake", "Requests", "Quarantine", "Backfills", "Properties", "Settings"],
-  revenue: ["Live intake", "Requests", "Quarantine", "Backfills", "Properties", "Settings"],
+  viewer: ["Ingestion", "Requests", "Quarantine", "Backfills", "Properties", "Settings"],
+  revenue: ["Ingestion", "Requests", "Quarantine", "Backfills", "Properties", "Settings"],
   operator: [
-    "Live intake",
+    "Ingestion",
     "Requests",
     "Quarantine",
     "Backfills",
@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
     "Webhooks",
   ],
   admin: [
-    "Live intake",
+    "Ingestion",
     "Requests",
     "Quarantine",
     "Backfills",
@@ -47,7 +47,7 @@ const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[
 async function logInAs(page: Page, address: string, name: string): Promise<void> {
   await page.goto(`${address}/console/`);
   await logInByHand(page, name, PASSWORD);
-  await page.getByRole("heading", { name: "Live intake" }).waitFor();
+  await page.getByRole("heading", { name: "Ingestion" }).waitFor();
 }
 
 export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
@@ -97,7 +97,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await visit(page, "/");
         await page.getByRole("button", { name: "Log out" }).click();
         await logInByHand(page, "berta", password);
-        await page.getByRole("heading", { name: "Live intake" }).waitFor();
+        await page.getByRole("heading", { name: "Ingestion" }).waitFor();
         await visit(page, "/account");
         await page.getByText("You are logged in as berta: revenue of ACME/*.").waitFor();
       },
@@ -154,7 +154,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await page.getByPlaceholder("and password").fill("any");
         await page.getByRole("button", { name: "Sign-in" }).click();
         await page.getByRole("button", { name: "Continue" }).click();
-        await page.getByRole("heading", { name: "Live intake" }).waitFor();
+        await page.getByRole("heading", { name: "Ingestion" }).waitFor();
         await visit(page, "/account");
         await page.getByText("You are logged in as dora: viewer of ACME/*.").waitFor();
         await page.getByText("You log in with single sign-on").waitFor();

@@ -25,7 +25,8 @@ describe("the limit of token requests", () => {
     assert.equal(seventh.status, 429);
     assert.deepEqual(await seventh.json(), {
       error: "temporarily_unavailable",
-      error_description: "rate limit exceeded",
+      error_description:
+        "rate limit exceeded: 6 of 6 tokens are used; the next one is available in 10 minutes. Reuse each token until it expires.",
     });
     assert.match(seventh.headers.get("content-type") ?? "", /^application\/json/);
     const retryAfter = Number(seventh.headers.get("retry-after"));

@@ -139,7 +139,29 @@ describe("who may push", () => {
       const answer = await service.post("reservations", [reservationRecord()], options);
       assert.equal(answer.status, 403);
       assert.equal(answer.bytes.length, 0);
-      assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="insufficient_scope"');
+      assert.equal(
+        answer.headers.get("www-authenticate"),
+        'Bearer error="insufficient_scope", error_description="The token lacks the scope reservations:write."',
+      );
+    }
+  });
+
+  test("a 403 names the codes of a hostile record in printable ASCII, briefly, and within its quotes", async () => {
+    for (const [clientCode, propertyCode, shown] of [
+      ["ACME", 'P", realm="x\\', "ACME/P?, realm=?x?"],
+      ["Zoë\r\nX-Evil: 1", "😀", "Zo???X-Evil: 1/??"],
+      ["C".repeat(5_000), "P", `${"C".repeat(64)}/P`],
+    ] as const) {
+      const answer = await service.post("inventories", [
+        inventoryRecord(),
+        inventoryRecord({ clientCode, propertyCode }),
+      ]);
+      assert.deepEqual([answer.status, answer.bytes.length], [403, 0]);
+      assert.equal(answer.headers.get("x-evil"), null);
+      assert.equal(
+        answer.headers.get("www-authenticate"),
+        `Bearer error="insufficient_scope", error_description="Record 1 names the property ${shown}, which is not granted to this client."`,
+      );
     }
   });
 
@@ -168,7 +190,10 @@ describe("who may push", () => {
     const answer = await service.post("inventories", records, { as: client });
     assert.equal(answer.status, 403);
     assert.equal(answer.bytes.length, 0);
-    assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="insufficient_scope"');
+    assert.equal(
+      answer.headers.get("www-authenticate"),
+      'Bearer error="insufficient_scope", error_description="Record 17 names the property ACME/PAR01, which is not granted to this client."',
+    );
     assert.equal(await storedRequests(), before);
     const { rows } = await service.pool.query(
       "select who, what, detail from bellhop.audit_entry where client_id = $1 and who like 'client:%'",

@@ -103,6 +103,24 @@ describe("Prefer", () => {
       assert.equal(answer.headers.get("preference-applied"), null, prefer);
     }
   });
+  test("a misspelt handling is suggested where the batch is refused", async () => {
+    const ofInvalid = async (prefer: string) => {
+      const answer = await post({ prefer }, [inventoryRecord(), inventoryRecord({ occupancyDate: "no" })]);
+      return errorObject(answer, 400, "bellhop.contract.InvalidRecords").message;
+    };
+    const message = "The batch has invalid records; violations lists them.";
+    assert.equal(
+      await ofInvalid("respond-async, handling=lenent"),
+      `${message} Prefer: "handling=lenent" was ignored (did you mean handling=lenient?).`,
+    );
+    assert.equal(
+      await ofInvalid("Handlings=strict"),
+      `${message} Prefer: "Handlings=strict" was ignored (did you mean handling=strict?).`,
+    );
+    for (const prefer of ["respond-async", "handling=strict", "handling=whatever"])
+      assert.equal(await ofInvalid(prefer), message);
+    assert.equal((await post({ prefer: "handling=lenent" })).status, 202);
+  });
   test("handling=strict is applied and said", async () => {
     const answer = await post({ prefer: "handling=strict, handling=lenient" }, [inventoryRecord(), {}]);
     errorObject(answer, 400);

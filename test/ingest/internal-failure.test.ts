@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const MESSAGE = "An internal error occurred; it was logged under this request's id.";
+const MESSAGE = "An internal error occurred; the log has the details under this request id.";
 
 /** Runs `work` while a table that the service needs is gone, which no input can cause and no retry mends. */
 async function without<Result>(table: string, work: () => Promise<Result>): Promise<Result> {

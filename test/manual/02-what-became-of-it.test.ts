@@ -29,7 +29,7 @@ describe("02 what became of it", () => {
     assert.deepEqual(records, []);
   });
 
-  test("what is doubtful is accepted, applied and reported as a warning: overbooking is legal", async () => {
+  test("warnings do not reject records: overbooking is legal", async () => {
     const accepted = await service.post("inventories", [inventory("2025-06-01T02:00:00Z", 43, "2025-08-01")]);
     const { counts, records } = await untilApplied(service, accepted);
     assert.equal(counts["applied"], 1);

@@ -56,7 +56,7 @@ describe("06 invalid records", () => {
     assert.equal(answer.status, 400);
   });
 
-  test("a field that nobody here knows is no fault: it is kept and given back", async () => {
+  test("an unknown field is no fault: it is stored and returned", async () => {
     const withMore = {
       ...reservation("R-3", "2025-06-01T09:00:00Z"),
       loyaltyTier: { level: "GOLD", points: 1200 },

@@ -27,7 +27,10 @@ describe("07 other people's hotels", () => {
     const answer = await service.post("inventories", [at("PAR01"), at("LON01")], { as: paris });
     assert.equal(answer.status, 403);
     assert.equal(answer.bytes.length, 0);
-    assert.equal(answer.headers.get("www-authenticate"), 'Bearer error="insufficient_scope"');
+    assert.equal(
+      answer.headers.get("www-authenticate"),
+      'Bearer error="insufficient_scope", error_description="Record 1 names the property ACME/LON01, which is not granted to this client."',
+    );
     const path = "/api/public/v1/inventories?clientCode=ACME&propertyCode=LON01";
     assert.deepEqual(await itemsOf(service, path), []);
   });

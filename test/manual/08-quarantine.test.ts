@@ -56,7 +56,7 @@ describe("08 quarantine", () => {
     );
   });
 
-  test("released, the record is applied as it was sent, and its request says so", async () => {
+  test("released, the record is applied verbatim, and its request says so", async () => {
     const { code } = await bellhop(service, "quarantine", "release", requestId, "1");
     assert.equal(code, 0);
     const { counts } = await statusWith("quarantined", 1);

@@ -283,7 +283,7 @@ describe("bellhop watch", () => {
     assert.match(out, /\/2 {7}quarantined {2}R-9 {2}time\.future/);
     const unknown = await run(["watch", "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"]);
     assert.equal(unknown.code, 1);
-    assert.match(unknown.err, /No request of yours has this id/);
+    assert.match(unknown.err, /This client has no request with this id/);
     assert.equal((await run(["watch"])).code, 2);
   });
 

@@ -80,7 +80,7 @@ describe("what others have", () => {
     assert.deepEqual(face(await push({ clientCode: "NOBODY" })), known);
   });
 
-  test("is not reached by a cursor that somebody wrote: it says where to go on, never whose", async () => {
+  test("is not reached by a cursor that somebody wrote: it says where to continue, never whose", async () => {
     const filters = JSON.stringify([
       ["clientCode", "CHAIN"],
       ["propertyCode", "LIS01"],

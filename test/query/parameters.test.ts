@@ -50,6 +50,8 @@ describe("a parameter that cannot be used", () => {
     [`reservations/history?${LISBON}&reservationId=a&asOf=2026-01-01T00:00:00Z`, /"asOf" is not known/],
     ["requests?resource=rooms", /^resource takes one of: inventories, reservations, groups/],
     ["requests?outcome=lost", /^outcome takes one of: applied/],
+    ["requests?outcome=aplied", / \(did you mean applied\?\)\.$/],
+    ["requests?out_come=applied", /"out_come" is not known \(did you mean outcome\?\); this address takes/],
     ["requests?clientCode=ACME", /^clientCode and propertyCode are given together/],
     ["requests?from=2026-01-01T00:00:01Z&to=2026-01-01T00:00:00.999999Z", /^from must not be after to/],
     [`requests?limit=${"1".repeat(9_000)}`, /longer than 8192/],
@@ -121,10 +123,13 @@ describe("a property that was not granted", () => {
           service.get(`${V1}/${address}clientCode=ACME&propertyCode=${code}`, { as: other }),
         ),
       );
-      for (const answer of answers) {
+      for (const [at, answer] of answers.entries()) {
         assert.equal(answer.status, 403);
         assert.equal(answer.bytes.length, 0);
-        assert.match(String(answer.headers.get("www-authenticate")), /insufficient_scope/);
+        assert.equal(
+          answer.headers.get("www-authenticate"),
+          `Bearer error="insufficient_scope", error_description="The request names the property ACME/${["LIS01", "NOWHERE"][at]}, which is not granted to this client."`,
+        );
       }
       const own = await readPage(service, `${address}clientCode=ACME&propertyCode=OTHER`, { as: other });
       assert.deepEqual(own, { items: [], nextCursor: null });

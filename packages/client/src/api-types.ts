@@ -125,16 +125,16 @@ export interface RequestStatus extends RequestSummary {
   nextCursor: string | null;
 }
 
-/** A request with the counts of its outcomes. */
+/** A request with the number of records per outcome. */
 export interface RequestSummary {
   requestId: RequestId;
-  /** `applied` once every record has its outcome, else `accepted`. */
+  /** `applied` once every record has an outcome, `accepted` before. */
   status: "accepted" | "applied";
   /** What was pushed. */
   resource: "inventories" | "reservations" | "groups";
   /** When the batch was accepted. */
   receivedAt: Timestamp;
-  /** When the last of its records was applied. */
+  /** When its last record was applied. */
   appliedAt: string | null;
   /** The `X-Correlation-Id` of the push. */
   correlationId: string | null;
@@ -144,54 +144,54 @@ export interface RequestSummary {
   backfillId: string | null;
   /** How invalid records were handled: the `Prefer` of the push. */
   handling: "strict" | "lenient";
-  /** How many records have each outcome. All but `records` and `warned` add up to `records`. */
+  /** The number of records per outcome. All but `records` and `warned` add up to `records`. */
   counts: {
-    /** Records in the batch as sent. */
+    /** Records in the batch. */
     records: number;
     /** Not decided yet. */
     pending: number;
-    /** It is, or was, the current record. */
+    /** The record became the current version. */
     applied: number;
-    /** Its content is that of the version before it; only the source time moved on. */
+    /** The content equals that of the previous version; only the source time is newer. */
     unchanged: number;
     /** A version with a newer source time is current; this one is kept in the history. */
     stale: number;
-    /** The same record with the same source time had been received already. */
+    /** The same record with the same source time was already received. */
     duplicate: number;
-    /** It is quarantined until an operator releases or discards it; `code` and `message` say why. */
+    /** The record is quarantined until an operator releases or discards it; `code` and `message` say why. */
     quarantined: number;
-    /** It was quarantined and an operator discarded it. */
+    /** The record was quarantined, and an operator discarded it. */
     discarded: number;
-    /** It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied. */
+    /** The record was invalid in a lenient batch; `violations` say why. It is stored verbatim and never applied. */
     rejected: number;
-    /** Records with warnings, whatever their outcome. */
+    /** Records with warnings, regardless of outcome. */
     warned: number;
   };
 }
 
 /** The outcome of one record. Records applied without a warning are not listed. */
 export interface RecordOutcome {
-  /** Its index in the batch as sent. */
+  /** Its index in the batch. */
   index: number;
-  /** Its clientCode, where that can be read. */
+  /** Its clientCode, if it can be read. */
   clientCode: string | null;
-  /** Its propertyCode, where that can be read. */
+  /** Its propertyCode, if it can be read. */
   propertyCode: string | null;
-  /** Its occupancyDate, reservationId or groupCode, where that can be read. */
+  /** Its occupancyDate, reservationId or groupCode, if it can be read. */
   key: string | null;
   /** Its outcome. */
   outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
-  /** Why, as a stable code, where there is one. */
+  /** The reason as a stable code, if there is one. */
   code: string | null;
-  /** JSON pointer (RFC 6901) into the batch as sent. */
+  /** JSON pointer (RFC 6901) into the batch. */
   pointer: string;
-  /** Why, in words. */
+  /** The reason as text. */
   message: string | null;
-  /** What is doubtful about it and was accepted all the same. */
+  /** Its warnings. */
   warnings: Warning[];
-  /** For a rejected record, the first reasons. */
+  /** For a rejected record, its first violations. */
   violations?: ViolationBody[] | undefined;
-  /** For a rejected record, how many reasons there are in all. */
+  /** For a rejected record, the total number of violations. */
   violationTotal?: number | undefined;
   /** When a quarantined record was released or discarded. */
   resolvedAt?: Timestamp | undefined;
@@ -199,7 +199,7 @@ export interface RecordOutcome {
 
 /** One version of a record. */
 export interface InventoryVersion {
-  /** Its createDateTime or lastModifiedDateTime: versions are in this order. */
+  /** Its createDateTime or lastModifiedDateTime, by which versions are ordered. */
   sourceTime: Timestamp;
   /** When its batch was accepted. */
   receivedAt: Timestamp;
@@ -214,7 +214,7 @@ export interface InventoryVersion {
 
 /** One version of a record. */
 export interface ReservationVersion {
-  /** Its createDateTime or lastModifiedDateTime: versions are in this order. */
+  /** Its createDateTime or lastModifiedDateTime, by which versions are ordered. */
   sourceTime: Timestamp;
   /** When its batch was accepted. */
   receivedAt: Timestamp;
@@ -229,7 +229,7 @@ export interface ReservationVersion {
 
 /** One version of a record. */
 export interface GroupVersion {
-  /** Its createDateTime or lastModifiedDateTime: versions are in this order. */
+  /** Its createDateTime or lastModifiedDateTime, by which versions are ordered. */
   sourceTime: Timestamp;
   /** When its batch was accepted. */
   receivedAt: Timestamp;
@@ -242,7 +242,7 @@ export interface GroupVersion {
   record: Group;
 }
 
-/** What went wrong. Every error with a body has it, but those of the OAuth endpoints. */
+/** The body of every error, except those of the OAuth endpoints. */
 export interface ErrorBody {
   /** When it occurred. */
   timestamp: Timestamp;
@@ -250,23 +250,23 @@ export interface ErrorBody {
   status: number;
   /** The HTTP status message. */
   error: string;
-  /** A stable code for what went wrong: decide by this, never by the message. */
+  /** A stable error code: handle errors by this code, never by the message. */
   exception: "bellhop.contract.MalformedJson" | "bellhop.contract.NotAnArray" | "bellhop.contract.EmptyBatch" | "bellhop.contract.TooManyRecords" | "bellhop.contract.InvalidRecords" | "bellhop.http.BadRequest" | "bellhop.http.InvalidParameter" | "bellhop.http.NotFound" | "bellhop.http.MethodNotAllowed" | "bellhop.http.RequestTimeout" | "bellhop.http.PayloadTooLarge" | "bellhop.http.UnsupportedMediaType" | "bellhop.http.UnsupportedEncoding" | "bellhop.http.InvalidHeader" | "bellhop.http.HeadersTooLarge" | "bellhop.http.RateLimitExceeded" | "bellhop.http.Internal" | "bellhop.accept.IdempotencyKeyReused" | "bellhop.accept.TooManyNewProperties" | "bellhop.accept.Unavailable" | "bellhop.backfill.InvalidManifest" | "bellhop.backfill.NotFound" | "bellhop.backfill.NotOpen" | "bellhop.backfill.NotReady" | "bellhop.backfill.HasGaps" | "bellhop.backfill.UnknownBackfill" | "bellhop.backfill.NotInManifest" | "bellhop.backfill.Ahead" | "bellhop.backfill.TooManyOpen" | "bellhop.read.RequestNotFound" | "bellhop.insight.TooLarge" | "bellhop.insight.TimedOut" | "bellhop.feed.CursorGone" | "bellhop.webhook.InvalidWebhook" | "bellhop.webhook.NotFound" | (string & {});
-  /** What is wrong, in words for the developer who reads it. It may change. */
+  /** An explanation for developers. It may change. */
   message: string;
-  /** The first 100 reasons for which records were refused. */
+  /** The first 100 violations. */
   violations?: ViolationBody[] | undefined;
-  /** How many violations there are in all. */
+  /** The total number of violations. */
   violationTotal?: number | undefined;
 }
 
-/** One reason for which a record was refused. */
+/** One reason why a record was refused. */
 export interface ViolationBody {
-  /** JSON pointer (RFC 6901) into the batch as sent. */
+  /** JSON pointer (RFC 6901) into the batch. */
   pointer: string;
   /** A stable code. */
   code: "json.syntax" | "json.depth" | "json.size" | "json.values" | "type" | "required" | "null" | "length" | "enum" | "format.date" | "format.timestamp" | "number.integer" | "number.range" | "number.decimal" | "number.unsafe" | "order.dates" | "name.duplicate" | "name.forbidden" | "text.surrogate" | "text.nul" | (string & {});
-  /** What this field takes. It never repeats a free text that was sent. */
+  /** What the field accepts. It never repeats free text of the record. */
   message: string;
 }
 
@@ -276,7 +276,7 @@ export interface AccessToken {
   access_token: string;
   /** Always Bearer. */
   token_type: "Bearer";
-  /** Seconds for which it is valid. */
+  /** Its validity in seconds. */
   expires_in: number;
   /** What it allows. */
   scope: string;
@@ -303,10 +303,10 @@ export interface RoomTypeInventory {
   groupSold?: WholeNumber | undefined;
 }
 
-/** A field that this version does not know. It is stored and returned verbatim. */
+/** An unknown field. It is stored and returned verbatim. */
 export type UnknownField = null | boolean | number | string | UnknownField[] | Record<string, unknown>;
 
-/** A whole number that fits 32 bits: a JSON number or a text of digits. */
+/** An integer that fits 32 bits: a JSON number or a string of digits. */
 export type WholeNumber = number | string;
 
 /** One stay in one room type. */
@@ -364,7 +364,7 @@ export interface StayRevenue {
   summary?: SummaryRevenue | undefined;
 }
 
-/** A decimal of at most 38 digits: a JSON number or a numeric text. Kept exactly as sent, never put through binary floating point. */
+/** A decimal of at most 38 digits: a JSON number or a numeric string. Stored exactly, never converted to binary floating point. */
 export type Decimal = number | string;
 
 /** Rooms blocked on one date in one room type. */
@@ -428,9 +428,9 @@ export interface GroupService {
 /** The UUID (version 7) of an accepted batch. */
 export type RequestId = string;
 
-/** One doubt about an accepted record. */
+/** A warning about an accepted record. */
 export interface Warning {
-  /** JSON pointer (RFC 6901) into the batch as sent. */
+  /** JSON pointer (RFC 6901) into the batch. */
   pointer: string;
   /** A stable code. */
   code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "inventory.too-many-room-types" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "reservation.too-many-nights" | "group.pickup-above-blocks" | "group.outside-dates" | "group.too-many-blocks" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
@@ -444,9 +444,9 @@ export interface Rate {
   startDate?: string | undefined;
   /** Last date of the rate. */
   endDate?: string | undefined;
-  /** Rate, sent as a text. */
+  /** Rate, sent as a string. */
   rateValue?: Decimal | undefined;
-  /** Gross rate, sent as a text. */
+  /** Gross rate, sent as a string. */
   grossRateValue?: Decimal | undefined;
 }
 
@@ -522,9 +522,9 @@ export interface ListInventoriesQuery {
   to?: string | undefined;
   /** Source time at or after this. */
   modifiedSince?: Timestamp | undefined;
-  /** The records as they were known at this time: by what had been received until then, inclusive. */
+  /** The records as they were known at this instant: everything received up to then, inclusive. */
   asOf?: Timestamp | undefined;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 
@@ -544,9 +544,9 @@ export interface ListReservationsQuery {
   status?: string | undefined;
   /** Source time at or after this. */
   modifiedSince?: Timestamp | undefined;
-  /** The records as they were known at this time: by what had been received until then, inclusive. */
+  /** The records as they were known at this instant: everything received up to then, inclusive. */
   asOf?: Timestamp | undefined;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 
@@ -566,9 +566,9 @@ export interface ListGroupsQuery {
   status?: string | undefined;
   /** Source time at or after this. */
   modifiedSince?: Timestamp | undefined;
-  /** The records as they were known at this time: by what had been received until then, inclusive. */
+  /** The records as they were known at this instant: everything received up to then, inclusive. */
   asOf?: Timestamp | undefined;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 
@@ -576,9 +576,9 @@ export interface ListGroupsQuery {
 export interface ListRequestsQuery {
   /** Only batches of this kind. */
   resource?: "inventories" | "reservations" | "groups" | undefined;
-  /** Only batches with a record of this property. Given together with the other code, or not at all. */
+  /** Only batches with a record of this property. Send both codes or neither. */
   clientCode?: string | undefined;
-  /** Only batches with a record of this property. Given together with the other code, or not at all. */
+  /** Only batches with a record of this property. Send both codes or neither. */
   propertyCode?: string | undefined;
   /** Only batches with a record of this outcome. */
   outcome?: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected" | undefined;
@@ -586,7 +586,7 @@ export interface ListRequestsQuery {
   from?: Timestamp | undefined;
   /** Received at or before this time. */
   to?: Timestamp | undefined;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 
@@ -596,9 +596,9 @@ export interface ListInventoriesHistoryQuery {
   clientCode: string;
   /** The property code. */
   propertyCode: string;
-  /** The record whose history is asked for. */
+  /** The record whose history to read. */
   occupancyDate: string;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 
@@ -608,9 +608,9 @@ export interface ListReservationsHistoryQuery {
   clientCode: string;
   /** The property code. */
   propertyCode: string;
-  /** The record whose history is asked for. */
+  /** The record whose history to read. */
   reservationId: string;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 
@@ -620,9 +620,9 @@ export interface ListGroupsHistoryQuery {
   clientCode: string;
   /** The property code. */
   propertyCode: string;
-  /** The record whose history is asked for. */
+  /** The record whose history to read. */
   groupCode: string;
-  /** How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`. */
+  /** The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null. */
   limit?: number | undefined;
 }
 

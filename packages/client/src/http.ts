@@ -187,6 +187,9 @@ const WORDS: Readonly<Record<number, string>> = {
 function messageOf(response: Response, body: ErrorLike): string {
   const said = body.message ?? body.error_description;
   if (typeof said === "string" && said !== "") return said.slice(0, MESSAGE_CHARACTERS_MAX);
+  const [, reason] =
+    /error_description="([^"]{1,500})"/.exec(response.headers.get("www-authenticate") ?? "") ?? [];
+  if (reason !== undefined) return reason;
   if (response.status === 403 && bearerError(response) === "insufficient_scope")
     return "The client may not do this: its token lacks the scope, or a record names codes that are not its own.";
   if (response.status >= 300 && response.status < 400)

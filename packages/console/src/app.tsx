@@ -98,7 +98,7 @@ function Pages() {
 function NotFoundPage() {
   return (
     <Page title="Page not found">
-      <Empty title="There is no page at this address" actions={<LinkButton to="/">Live intake</LinkButton>}>
+      <Empty title="There is no page at this address" actions={<LinkButton to="/">Ingestion</LinkButton>}>
         The link may be incomplete or from another version of the console.
       </Empty>
     </Page>

@@ -9,7 +9,7 @@ import {
   recordOf,
   recordsOf,
 } from "../../../test/contract/records.ts";
-import { findViolations, ViolationList } from "./field-kinds.ts";
+import { findViolations, newSuggestionBudget, ViolationList } from "./field-kinds.ts";
 import { checkRecord, readBatch } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
@@ -371,11 +371,49 @@ test("messages say what is expected and what was sent", () => {
   );
   assert.equal(
     message("/roomStays/0/numberOfAdults", "two"),
-    'numberOfAdults must be a whole number, like 2 or "2"; got "two"',
+    'numberOfAdults must be an integer, like 2 or "2"; got "two"',
   );
   assert.equal(message("/roomStays/0/roomTypeCode", undefined), "roomTypeCode is required");
-  assert.equal(message("/roomStays", [1]), "item 0 of roomStays must be an object; got a number");
-  assert.equal(messageOf("groups", 7), "the record must be an object; got a number");
+  assert.equal(message("/roomStays", [1]), "item 0 of roomStays must be an object; got number");
+  assert.equal(messageOf("groups", 7), "the record must be an object; got number");
+  const types: [value: unknown, name: string][] = [
+    [7, "number"],
+    [true, "boolean"],
+    [[], "array"],
+    [{}, "object"],
+  ];
+  for (const [value, name] of types)
+    assert.equal(message("/roomStays/0/roomTypeCode", value), `roomTypeCode must be a string; got ${name}`);
+});
+
+test("a misspelt field name or word is suggested, by the violations of a batch only", () => {
+  const stay = (name: string) =>
+    messageOf("reservations", {
+      ...fullRecord("reservations"),
+      roomStays: [{ arrivalDate: "2026-07-14", departureDate: "2026-07-15", [name]: "DLX", note: "x" }],
+    });
+  for (const name of ["roomTypCode", "RoomTypeCode", "room_type_code", "romTypeCod"]) {
+    const expected = `roomTypeCode is required; got "${name}" (did you mean roomTypeCode?)`;
+    assert.equal(stay(name), expected);
+  }
+  for (const name of ["roomCode", "rateCode", "bookedRoomTypeCode", `${"roomTypeCode".repeat(9)}`])
+    assert.equal(stay(name), "roomTypeCode is required", name);
+  const action = (value: string) => messageOf("groups", changed(fullRecord("groups"), "/action", value));
+  const words = "action must be one of COMMIT, MODIFY, CANCEL; got";
+  assert.equal(action("COMIT"), `${words} "COMIT" (did you mean COMMIT?)`);
+  assert.equal(action("cancel"), `${words} "cancel" (did you mean CANCEL?)`);
+  assert.equal(action("EXPLODE"), `${words} "EXPLODE"`);
+});
+
+test("the records of a batch have twenty suggestions together", () => {
+  const suggestions = newSuggestionBudget();
+  const blocks = Array(15).fill({ occupancyDate: "2026-07-14", roomTypeCod: "DLX", blocks: 1 });
+  const record = recordOf(changed(fullRecord("groups"), "/groupBlocks", blocks));
+  const suggested = () =>
+    checkRecord("groups", record, 100, suggestions).violations.filter(({ message }) =>
+      message.endsWith("(did you mean roomTypeCode?)"),
+    ).length;
+  assert.deepEqual([suggested(), suggested(), suggested()], [15, 5, 0]);
 });
 
 test("messages are short, printable, and never show a free text", () => {

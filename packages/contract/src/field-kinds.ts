@@ -7,6 +7,7 @@ import {
   isInteger,
   isUnsafeLiteral,
 } from "./decimal.ts";
+import { didYouMean, nearest } from "./nearest.ts";
 import {
   CODE_CHARACTERS_MAX,
   countCharacters,
@@ -59,18 +60,42 @@ export const WALK = {
 
 type WalkKind = keyof typeof WALK;
 
+/** How many more violations of a batch may look for the word that was meant: a hostile batch has a hundred thousand. */
+export interface SuggestionBudget {
+  left: number;
+}
+
+const SUGGESTIONS_MAX = 20;
+
+export const newSuggestionBudget = (): SuggestionBudget => ({ left: SUGGESTIONS_MAX });
+
 /** Collects violations: keeps at most `keptMax`, counts all, and writes a message only for what it keeps. */
 export class ViolationList {
   readonly kept: Violation[];
   total: number;
   readonly path: (string | number)[];
   readonly #keptMax: number;
+  readonly #suggestions: SuggestionBudget;
 
-  constructor(index: number, keptMax: number, found: readonly Violation[], foundTotal: number) {
+  constructor(
+    index: number,
+    keptMax: number,
+    found: readonly Violation[],
+    foundTotal: number,
+    suggestions: SuggestionBudget = newSuggestionBudget(),
+  ) {
     this.kept = found.slice(0, keptMax);
     this.total = foundTotal;
     this.path = [index];
     this.#keptMax = keptMax;
+    this.#suggestions = suggestions;
+  }
+
+  /** The end of a message, with the word that was meant; nothing once the batch has had its suggestions. */
+  suggest(suggestion: () => string): string {
+    if (this.#suggestions.left === 0) return "";
+    this.#suggestions.left -= 1;
+    return suggestion();
   }
 
   /** Reports the value at the current path. `message` follows the field's name: "must be ...". */
@@ -120,7 +145,7 @@ function checkObject(value: unknown, found: ViolationList, schema: FieldSchema):
   for (const name of schema.required ?? []) {
     if (value[name] !== undefined) continue;
     found.path.push(name);
-    found.add("required", () => "is required");
+    found.add("required", () => `is required${found.suggest(() => misspelled(name, value, properties))}`);
     found.path.pop();
   }
   for (const name in properties) {
@@ -132,6 +157,15 @@ function checkObject(value: unknown, found: ViolationList, schema: FieldSchema):
     found.path.pop();
   }
   if (schema.period !== undefined) checkPeriod(schema.period, value, found);
+}
+
+/** The field of an object that is near to one that is missing and is not known itself. */
+function misspelled(missing: string, value: object, properties: object): string {
+  const sent = nearest(
+    missing,
+    Object.keys(value).filter((name) => !Object.hasOwn(properties, name)),
+  );
+  return sent === undefined ? "" : `; got ${quoted(sent)} (did you mean ${missing}?)`;
 }
 
 function checkPeriod(
@@ -170,11 +204,11 @@ function checkArray(value: unknown, found: ViolationList, schema: FieldSchema): 
 function checkWhole(value: unknown, found: ViolationList): void {
   if (isInteger(value)) return;
   if (!isNumeric(value)) {
-    wrongType("a whole number or a text of digits", value, found);
+    wrongType("an integer or a string of digits", value, found);
     return;
   }
   if (integerValue(value) === undefined) {
-    found.add("number.integer", () => `must be a whole number, like 2 or "2"; got ${shown(value)}`);
+    found.add("number.integer", () => `must be an integer, like 2 or "2"; got ${shown(value)}`);
   } else {
     found.add("number.range", () => `must fit 32 bits (-2147483648 to 2147483647); got ${shown(value)}`);
   }
@@ -182,7 +216,7 @@ function checkWhole(value: unknown, found: ViolationList): void {
 
 function checkText(value: unknown, found: ViolationList, charactersMax: number): void {
   if (typeof value !== "string") {
-    wrongType("a text", value, found);
+    wrongType("a string", value, found);
     return;
   }
   if (hasAtMost(value, charactersMax)) return;
@@ -203,15 +237,14 @@ function shown(value: number | string | ExactNumber): string {
   return value instanceof ExactNumber ? quoted(value.source).slice(1, -1) : String(value);
 }
 
+/** The type as JSON Schema names it. */
 function typeName(value: unknown): string {
   if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "number" || value instanceof ExactNumber) return "a number";
-  if (typeof value === "string") return "a text";
-  return typeof value === "boolean" ? "true or false" : "an object";
+  if (Array.isArray(value)) return "array";
+  return value instanceof ExactNumber ? "number" : typeof value;
 }
 
-/** A text of any characters but NUL. */
+/** A string of any characters but NUL. */
 const textSchema = (charactersMax: number): JsonSchema => ({
   type: "string",
   maxLength: charactersMax,
@@ -222,7 +255,7 @@ const CODE_SCHEMA = textSchema(CODE_CHARACTERS_MAX);
 const textFact = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 const TEXT: KindRules = {
-  reference: `text, at most ${TEXT_CHARACTERS_MAX} characters`,
+  reference: `string, at most ${TEXT_CHARACTERS_MAX} characters`,
   openApi: () => textSchema(TEXT_CHARACTERS_MAX),
   check: (value, found) => checkText(value, found, TEXT_CHARACTERS_MAX),
   fact: textFact,
@@ -230,7 +263,7 @@ const TEXT: KindRules = {
 };
 
 const WHOLE: KindRules = {
-  reference: "whole number",
+  reference: "integer",
   openApi: () => ({
     anyOf: [
       { type: "integer", format: "int32", minimum: -2_147_483_648, maximum: 2_147_483_647 },
@@ -238,7 +271,7 @@ const WHOLE: KindRules = {
         type: "string",
         maxLength: 64,
         pattern: "^-?[0-9]+([.]0+)?$",
-        description: "A text of digits whose value fits 32 bits.",
+        description: "A string of digits whose value fits 32 bits.",
       },
     ],
   }),
@@ -252,13 +285,13 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   text: TEXT,
   code: {
     ...TEXT,
-    reference: `text, at most ${CODE_CHARACTERS_MAX} characters`,
+    reference: `string, at most ${CODE_CHARACTERS_MAX} characters`,
     openApi: () => CODE_SCHEMA,
     check: (value, found) => checkText(value, found, CODE_CHARACTERS_MAX),
   },
   identity: {
     ...TEXT,
-    reference: `text, 1 to ${CODE_CHARACTERS_MAX} characters`,
+    reference: `string, 1 to ${CODE_CHARACTERS_MAX} characters`,
     openApi: () => ({ type: "string", minLength: 1, ...CODE_SCHEMA }),
     check: (value, found) => {
       if (value === "") found.add("length", () => "must not be empty");
@@ -269,7 +302,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     reference: "date",
     openApi: () => ({ type: "string", format: "date", minLength: 10, maxLength: 10 }),
     check: (value, found) => {
-      if (typeof value !== "string") wrongType("a text with a date as YYYY-MM-DD", value, found);
+      if (typeof value !== "string") wrongType("a string with a date as YYYY-MM-DD", value, found);
       else if (!isCalendarDate(value))
         found.add("format.date", () => `must be a calendar date as YYYY-MM-DD; got ${quoted(value)}`);
     },
@@ -288,7 +321,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     }),
     check: (value, found) => {
       if (typeof value !== "string")
-        wrongType("a text with a UTC time as YYYY-MM-DDThh:mm:ssZ", value, found);
+        wrongType("a string with a UTC time as YYYY-MM-DDThh:mm:ssZ", value, found);
       else if (!isUtcTimestamp(value)) {
         const expected = "must be a UTC time as YYYY-MM-DDThh:mm:ssZ, at most 6 fractional digits";
         found.add("format.timestamp", () => `${expected}; got ${quoted(value)}`);
@@ -308,14 +341,14 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
           type: "string",
           maxLength: 64,
           pattern: "^-?[0-9]+([.][0-9]+)?$",
-          description: `A numeric text of at most ${DECIMAL_DIGITS_MAX} digits.`,
+          description: `A numeric string of at most ${DECIMAL_DIGITS_MAX} digits.`,
         },
       ],
     }),
     check: (value, found) => {
       if (isDecimal(value)) return;
       if (!isNumeric(value)) {
-        wrongType("a number or a numeric text", value, found);
+        wrongType("a number or a numeric string", value, found);
         return;
       }
       const expected = `must be a decimal number of at most ${DECIMAL_DIGITS_MAX} digits, like 12.50`;
@@ -325,39 +358,42 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["decimal", "decimal"],
   },
   boolean: {
-    reference: "true or false",
+    reference: "boolean",
     openApi: () => ({ type: "boolean" }),
     check: (value, found) => {
-      if (typeof value !== "boolean") wrongType("true or false", value, found);
+      if (typeof value !== "boolean") wrongType("a boolean", value, found);
     },
     walk: ["boolean", "skip"],
   },
   word: {
-    reference: "word",
+    reference: "string, one of a list",
     openApi: (schema) => ({ type: "string", enum: [...(schema.enum ?? [])] }),
     check: (value, found, schema) => {
       const words = schema.enum ?? [];
-      if (typeof value !== "string") wrongType("a text", value, found);
+      if (typeof value !== "string") wrongType("a string", value, found);
       else if (!words.includes(value))
-        found.add("enum", () => `must be one of ${words.join(", ")}; got ${quoted(value)}`);
+        found.add("enum", () => {
+          const meant = found.suggest(() => didYouMean(value, words));
+          return `must be one of ${words.join(", ")}; got ${quoted(value)}${meant}`;
+        });
     },
     walk: ["word", "skip"],
   },
   "flag-or-code": {
-    reference: `true, false, or text of at most ${CODE_CHARACTERS_MAX} characters`,
+    reference: `boolean, or string of at most ${CODE_CHARACTERS_MAX} characters`,
     openApi: () => ({ anyOf: [{ type: "boolean" }, CODE_SCHEMA] }),
     check: (value, found) => {
       if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
-      else if (typeof value !== "boolean") wrongType("true, false or a text", value, found);
+      else if (typeof value !== "boolean") wrongType("a boolean or a string", value, found);
     },
     walk: ["flagOrCode", "skip"],
   },
   "code-or-object": {
-    reference: `text of at most ${CODE_CHARACTERS_MAX} characters, or object`,
+    reference: `string of at most ${CODE_CHARACTERS_MAX} characters, or object`,
     openApi: () => ({ anyOf: [CODE_SCHEMA, { type: "object" }] }),
     check: (value, found) => {
       if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
-      else if (!isObject(value)) wrongType("a text or an object", value, found);
+      else if (!isObject(value)) wrongType("a string or an object", value, found);
     },
     walk: ["codeOrObject", "skip"],
   },

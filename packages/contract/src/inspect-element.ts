@@ -308,7 +308,7 @@ export class CloseLook implements Inspection {
     }
     if (isUnsafeLiteral(source)) {
       const message = () =>
-        `${this.#place()} is a number that JSON readers cannot keep exactly; a text is kept as sent; got ${quoted(source)}`;
+        `${this.#place()} is a number that JSON readers cannot keep exactly: send a string, which is kept verbatim; got ${quoted(source)}`;
       this.#report("number.unsafe", message);
     }
     if (this.#isKept) this.#keep(new ExactNumber(source));
@@ -329,7 +329,7 @@ export class CloseLook implements Inspection {
       if (this.#isKept) this.#keep(value);
       return;
     }
-    this.#fail("a value: an object, array, text in double quotes, number, true, false or null");
+    this.#fail("a value: an object, array, string in double quotes, number, true, false or null");
   }
 
   #beginText(next: typeof IN_NAME | typeof IN_TEXT): void {
@@ -358,8 +358,8 @@ export class CloseLook implements Inspection {
       if (at >= this.#pauseAt && at < this.#end) return;
       const byte = this.#peek();
       if (byte === 0x22) break;
-      if (byte === undefined) this.#fail("'\"' at the end of a text");
-      if (byte !== 0x5c) this.#fail("an escape: control characters must be escaped in a text");
+      if (byte === undefined) this.#fail("'\"' at the end of a string");
+      if (byte !== 0x5c) this.#fail("an escape: control characters must be escaped in a string");
       const unit = this.#escape();
       const isLow = unit >= 0xdc00 && unit <= 0xdfff;
       if (this.#isHighOpen !== isLow) this.#isUnpaired = true;

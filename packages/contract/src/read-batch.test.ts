@@ -280,7 +280,6 @@ test("a record more than the limit is refused before anything is parsed", () => 
 test("a malformed body is refused with the record and the byte, and never echoed", () => {
   const cases: [string, number | undefined, number][] = [
     ['[{"a":1},{"b":Geheim}]', 1, 14],
-    ['[{"a":1}', 0, 8],
     ['[{"a":1},]', 1, 9],
     ['[{"a":"Geheim\u0001"}]', 0, 13],
     ["[1] x", undefined, 4],
@@ -306,6 +305,36 @@ test("a malformed body is refused with the record and the byte, and never echoed
     assert.doesNotMatch(JSON.stringify(reading), /Geheim/);
     assert.ok(reading.message.length <= 240);
   }
+});
+
+test("a body that was cut off says where it ends", () => {
+  const whole = '[{"a":"x\\u00e9é"},{"b":[true,{"c":-1.5}]}]';
+  const bytes = Buffer.from(whole);
+  for (let end = 1; end < bytes.length; end += 1) {
+    const reading = read(bytes.subarray(0, end));
+    assert.ok(!reading.ok && reading.code === "bellhop.contract.MalformedJson", whole);
+    assert.match(
+      reading.message,
+      /^The body is incomplete JSON: the body ends .*, at byte \d+\.$/,
+      whole.slice(0, end),
+    );
+  }
+  const message = (text: string) => {
+    const reading = read(text);
+    assert.ok(!reading.ok);
+    return reading.message;
+  };
+  const ends = "The body is incomplete JSON: the body ends";
+  assert.equal(message("["), `${ends} before record 0, at byte 1.`);
+  assert.equal(message('[{"a":1}'), `${ends} after record 0, at byte 8.`);
+  assert.equal(message('[{"a":1},{"b":tr'), `${ends} inside record 1, at byte 16.`);
+  assert.equal(message('{"a":'), `${ends} inside a value that is not an array, at byte 5.`);
+  assert.match(
+    message(`[{"a":"${"x".repeat(2 ** 20)}`),
+    /inside record 0, which begins at byte 1, at byte 1048583\.$/,
+  );
+  // A fault before the end is named, not the end.
+  assert.match(message('[{"a":1 "b":2,"c":["long enough"'), /at record 0, byte 8 of the body, expected/);
 });
 
 test("a byte order mark, ill-formed UTF-8 and other encodings are refused with the byte", () => {

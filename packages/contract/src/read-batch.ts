@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { findViolations, ViolationList } from "./field-kinds.ts";
+import { findViolations, type SuggestionBudget, ViolationList } from "./field-kinds.ts";
 import {
   ALL_NAMES,
   CloseLook,
@@ -81,6 +81,9 @@ const SMALL_BODY_BYTES = 65_536;
 
 // The byte at fault is sought in records up to this size; in a larger one the search itself would hold the event loop.
 const FAULT_SOUGHT_BYTES = 1_048_576;
+
+// Of `false` or an escape that the end of the body cuts off.
+const CUT_BYTES_MAX = 7;
 
 // About a millisecond of work on a slow core: of what is walked or scanned. A byte that is parsed counts as several.
 const TURN_BYTES = 131_072;
@@ -244,7 +247,11 @@ class BatchRun {
 
   #open(): BatchRefusal | undefined {
     const body = this.#body;
-    if (!this.#ascii && !isUtf8(body)) return malformed(firstInvalidUtf8(body), "the text is not UTF-8");
+    if (!this.#ascii && !isUtf8(body)) {
+      const at = firstInvalidUtf8(body);
+      const isCut = (body[at] as number) >= 0xc2 && at + sequenceBytes(body[at] as number) > body.length;
+      return isCut ? cutOff(at, "inside a UTF-8 character") : malformed(at, "the text is not UTF-8");
+    }
     if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
       return malformed(0, "there is a byte order mark; send UTF-8 without one");
     }
@@ -267,7 +274,12 @@ class BatchRun {
       scanElement(body, at, this.#limits.depthMax, this.#scan);
       if (this.#scan.outcome !== "too-deep") {
         const { fault } = inspectElement(body, at, body.length, { index: 0, violationsMax: 0 });
-        if (fault !== undefined) return malformed(fault.offset, `expected ${fault.expected}`);
+        if (fault !== undefined) {
+          const isOpen = this.#scan.depth > 1 || this.#scan.isInText;
+          return isOpen && this.#isCutOff(fault)
+            ? cutOff(body.length, "inside a value that is not an array")
+            : malformed(fault.offset, `expected ${fault.expected}`);
+        }
       }
     }
     return refusal(
@@ -362,14 +374,28 @@ class BatchRun {
 
   /** The refusal for an element that is not JSON. */
   #faultIn(start: number, end: number, index: number): BatchRefusal {
-    if (end - start > FAULT_SOUGHT_BYTES)
-      return malformed(start, "the record that begins here is not JSON", index);
+    if (start === this.#body.length) return cutOff(end, `before record ${index}`, index);
+    if (end - start > FAULT_SOUGHT_BYTES) {
+      return this.#scan.outcome === "unterminated"
+        ? cutOff(end, `inside record ${index}, which begins at byte ${start}`, index)
+        : malformed(start, "the record that begins here is not JSON", index);
+    }
     const { fault } = inspectElement(this.#body, start, end, { index, violationsMax: 0 });
+    if (this.#isCutOff(fault)) {
+      const where = fault === undefined ? "after" : "inside";
+      return cutOff(end, `${where} record ${index}`, index);
+    }
     return this.#faultAt(fault ?? { offset: end, expected: "',' or ']' after a record" }, index);
   }
 
   #faultAt({ offset, expected }: SyntaxFault, index: number): BatchRefusal {
     return malformed(offset, `expected ${expected}`, index);
+  }
+
+  /** Whether an element that does not end is sound as far as it goes, but for a word or an escape at the end of the body. */
+  #isCutOff(fault: SyntaxFault | undefined): boolean {
+    if (this.#scan.outcome !== "unterminated") return false;
+    return fault === undefined || fault.offset > this.#body.length - CUT_BYTES_MAX;
   }
 
   /**
@@ -528,7 +554,15 @@ function malformed(
   code: ViolationCode = "json.syntax",
 ): BatchRefusal {
   const place = index === undefined ? `byte ${offset}` : `record ${index}, byte ${offset} of the body`;
-  const message = `The body cannot be read as JSON: at ${place}, ${clause}.`;
+  return notJson(`The body cannot be read as JSON: at ${place}, ${clause}.`, index, code);
+}
+
+/** The refusal of a body that is JSON as far as it goes: a sender or a proxy has cut it off. */
+function cutOff(at: number, where: string, index?: number): BatchRefusal {
+  return notJson(`The body is incomplete JSON: the body ends ${where}, at byte ${at}.`, index);
+}
+
+function notJson(message: string, index?: number, code: ViolationCode = "json.syntax"): BatchRefusal {
   const violations = index === undefined ? NO_VIOLATIONS : [{ pointer: `/${index}`, code, message }];
   return { ok: false, code: "bellhop.contract.MalformedJson", message, violations };
 }
@@ -711,16 +745,22 @@ const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 }
 /**
  * Checks one record of a batch against the contract of its resource (specification, section 2). Pointers are RFC 6901,
  * into the batch verbatim. At most `violationsMax` violations are listed, `total` counts all; a valid record costs nothing
- * where `readBatch` has found it valid already.
+ * where `readBatch` has found it valid already. The records of a batch share their `suggestions`.
  *
  * @example
  * const { violations, total } = checkRecord("reservations", record, 100);
  * // violations[0]: { pointer: "/3/roomStays/0/arrivalDate", code: "format.date",
  * //                  message: 'arrivalDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"' }
  */
-export function checkRecord(resource: Resource, record: BatchRecord, violationsMax: number): RecordCheck {
+export function checkRecord(
+  resource: Resource,
+  record: BatchRecord,
+  violationsMax: number,
+  suggestions?: SuggestionBudget,
+): RecordCheck {
   if (record.validAs === resource) return VALID;
-  const found = new ViolationList(record.index, violationsMax, record.lexical, record.lexicalTotal);
+  const { index, lexical, lexicalTotal } = record;
+  const found = new ViolationList(index, violationsMax, lexical, lexicalTotal, suggestions);
   findViolations(RECORD_SCHEMAS[resource], record.value, found);
   return found.total === 0 ? VALID : { violations: found.kept, total: found.total };
 }

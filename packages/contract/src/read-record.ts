@@ -44,6 +44,8 @@ export interface RecordContent extends RecordFilters {
   /** Its facts as the text of a PostgreSQL array (docs/decisions/0006). */
   readonly facts: FactsText;
   readonly warnings: readonly Warning[];
+  /** The warnings of counts below zero, also where the others left no room for them. */
+  readonly negativeCounts: readonly Warning[];
 }
 
 /** All that apply needs of one accepted record; its bytes alone decide. The content is read when it is first asked for. */
@@ -340,7 +342,7 @@ export class SpanFacts implements FactsText {
 
 function contentOf(resource: Resource, spans: RecordSpans): RecordContent {
   const { codes, isRepeated } = roomTypesOf(resource, spans);
-  const { warnings, dates } = lookAt(resource, spans, isRepeated);
+  const { warnings, negative, dates } = lookAt(resource, spans, isRepeated);
   return {
     status:
       resource === "inventories" ? null : textOf(spans, SOUGHT_FROM[resource] + 2 * SOUGHT.status, texts),
@@ -349,6 +351,7 @@ function contentOf(resource: Resource, spans: RecordSpans): RecordContent {
     roomTypeCodes: codes,
     facts: new SpanFacts(resource, spans),
     warnings,
+    negativeCounts: negative,
   };
 }
 

@@ -149,14 +149,14 @@ test("the value of a group's service may be negative", () => {
 test("docs/records.md lists every field of the specification with its type", async () => {
   const document = await readDocument("records.md");
   const words: Readonly<Record<string, RegExp>> = {
-    string: /^text, /,
+    string: /^string, /,
     timestamp: /^timestamp$/,
     date: /^date$/,
-    integer: /^whole number$/,
+    integer: /^integer$/,
     decimal: /^decimal$/,
-    numeric: /^(?:decimal|whole number)$/,
+    numeric: /^(?:decimal|integer)$/,
     number: /^decimal$/,
-    boolean: /^true or false$/,
+    boolean: /^boolean$/,
     array: /^array of /,
     object: /^object$/,
   };

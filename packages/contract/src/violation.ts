@@ -3,27 +3,28 @@
  * `docs/records.md` lists the same ones (a test holds it to this table).
  */
 export const VIOLATION_CODES = {
-  "json.syntax": "The text is not JSON as RFC 8259 defines it; the message says where and what was expected.",
-  "json.depth": "Arrays and objects are nested deeper than is allowed.",
-  "json.size": "A record has more than 8 MiB.",
+  "json.syntax": "The body is not JSON (RFC 8259); the message says where and what was expected.",
+  "json.depth": "Arrays and objects are nested deeper than the limit.",
+  "json.size": "A record is larger than 8 MiB.",
   "json.values": "A record has more than 250,000 values, or the batch more than 4,000,000.",
-  type: "The value has another JSON type than this field takes.",
+  type: "The value has a JSON type that this field does not accept.",
   required: "A required field is missing.",
-  null: "null was sent where the specification does not allow it; send a value, or leave out what is not required.",
-  length: "A text or an array is longer than is allowed, or a required code is empty.",
-  enum: "The word is not one of those this field takes.",
-  "format.date": "Not a calendar date as YYYY-MM-DD, years 0001 to 9999.",
-  "format.timestamp": "Not a UTC time as YYYY-MM-DDThh:mm:ssZ with at most 6 fractional digits.",
-  "number.integer": "Not a whole number, as a JSON number or as a text of digits.",
-  "number.range": "A whole number that does not fit 32 bits.",
-  "number.decimal": "Not a decimal number of at most 38 digits, as a JSON number or as a text of digits.",
+  null: "The field does not accept null: send a value, or leave an optional field out.",
+  length: "A string or an array is longer than its limit, or a required code is empty.",
+  enum: "The value is not one of those that the field accepts.",
+  "format.date": "Not a calendar date in the form YYYY-MM-DD, years 0001 to 9999.",
+  "format.timestamp": "Not a UTC time in the form YYYY-MM-DDThh:mm:ssZ, with at most 6 fractional digits.",
+  "number.integer": "Not an integer, as a JSON number or a string of digits.",
+  "number.range":
+    "An integer that does not fit 32 bits, or a count below zero where your operator has such counts refused.",
+  "number.decimal": "Not a decimal of at most 38 digits, as a JSON number or a numeric string.",
   "number.unsafe":
-    "A JSON number that readers would silently change: too large, or of more digits from 2^53 on than a double gives back.",
+    "A JSON number that a double cannot hold: too large, or with more digits than a double keeps from 2^53 on. Send a string.",
   "order.dates": "A period ends before it starts.",
   "name.duplicate": "A field name occurs twice in one object.",
   "name.forbidden": "__proto__, constructor and prototype are not allowed as field names.",
-  "text.surrogate": "A text or a field name has an unpaired surrogate (\\ud800 to \\udfff).",
-  "text.nul": "A text or a field name has the character NUL (\\u0000).",
+  "text.surrogate": "A string or a field name has an unpaired surrogate (\\ud800 to \\udfff).",
+  "text.nul": "A string or a field name has the character NUL (\\u0000).",
 } as const;
 
 export type ViolationCode = keyof typeof VIOLATION_CODES;

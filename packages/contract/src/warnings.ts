@@ -160,6 +160,7 @@ class WarningCheck {
   readonly #slab: Int32Array;
   readonly #base: number;
   #found: WarningList | undefined;
+  #negative: WarningList | undefined;
   /** The list and item being checked, and the list and item within it; "" for none. */
   #list = "";
   #item = 0;
@@ -174,6 +175,10 @@ class WarningCheck {
 
   get found(): readonly Warning[] {
     return this.#found === undefined ? NO_WARNINGS : this.#found.toArray();
+  }
+
+  get negative(): readonly Warning[] {
+    return this.#negative === undefined ? NO_WARNINGS : this.#negative.toArray();
   }
 
   /** Oversold, a split that does not add up, repeated room types. `isRepeated`: whether any is. */
@@ -410,6 +415,9 @@ class WarningCheck {
     const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];
     const path = this.#list === "" ? [] : [this.#list, this.#item, ...inner];
     this.#found.add(code, [...path, member], message);
+    if (code !== "count.negative") return;
+    this.#negative ??= new WarningList();
+    this.#negative.add(code, [...path, member], message);
   }
 
   #warnOfNegative(item: number, counts: Counts): void {
@@ -489,15 +497,19 @@ class WarningCheck {
   }
 }
 
-/** The warnings of a record, in the order of its members, and the first and the last date that it is about. */
+/** The warnings of a record, in the order of its members, those of counts below zero, and the first and last date that it is about. */
 export function lookAt(
   resource: Resource,
   spans: RecordSpans,
   isRoomRepeated: boolean,
-): { readonly warnings: readonly Warning[]; readonly dates: readonly [first: string, last: string] } {
+): {
+  readonly warnings: readonly Warning[];
+  readonly negative: readonly Warning[];
+  readonly dates: readonly [first: string, last: string];
+} {
   const check = new WarningCheck(spans);
   if (resource === "reservations") check.reservation();
   else if (resource === "groups") check.group();
   else check.inventory(isRoomRepeated);
-  return { warnings: check.found, dates: check.dates(resource) };
+  return { warnings: check.found, negative: check.negative, dates: check.dates(resource) };
 }

@@ -237,7 +237,12 @@ export const UNREADABLE =
   "The record could not be read again after it was accepted; an operator has been notified.";
 
 /** Why a record is quarantined. Stable codes, listed in docs/contract.md. */
-export type QuarantineCode = "time.future" | "data.unstorable" | "record.unreadable" | "state.incomplete";
+export type QuarantineCode =
+  | "time.future"
+  | "count.negative"
+  | "data.unstorable"
+  | "record.unreadable"
+  | "state.incomplete";
 
 /** a applied, u unchanged, s stale, d duplicate, q quarantined, x discarded. */
 export type OutcomeLetter = "a" | "u" | "s" | "d" | "q" | "x";

@@ -38,7 +38,7 @@ const ASKED_TOKEN: Schema = {
 
 const CREDENTIALS: Readonly<Record<string, Schema>> = {
   client_id: text(
-    "Your client id, unless it is sent by HTTP Basic.",
+    "Your client id, unless it is sent with HTTP Basic.",
     128,
     "bhc_h4-b3kS5m0EF4lFp",
     "^[A-Za-z0-9_-]+$",
@@ -48,7 +48,7 @@ const CREDENTIALS: Readonly<Record<string, Schema>> = {
     format: "password",
     maxLength: 128,
     pattern: "^[A-Za-z0-9_-]+$",
-    description: "Your client secret, unless it is sent by HTTP Basic. Never in the address.",
+    description: "Your client secret, unless it is sent with HTTP Basic. Never send it in the URL.",
     examples: ["bhs_vKSj6TTkxIxBuJeL4l6f"],
   },
 };
@@ -107,7 +107,7 @@ function authOperation(
 
 function formOfToken(description: string) {
   return formOf(
-    "A form of the token and the credentials.",
+    "A form with the token and the credentials.",
     { token: { ...ASKED_TOKEN, description } },
     ["token"],
     { token: TOKEN_TEXT.examples?.[0], ...EXAMPLE_CREDENTIALS },
@@ -119,14 +119,14 @@ const issueToken = authOperation(
     operationId: "issueToken",
     summary: "Get an access token",
     description:
-      "The client credentials grant (RFC 6749 section 4.4). Every call gives a new token, a JWT that is valid for 60 minutes: keep it and use it until shortly before it expires. Six tokens may be taken at once, and one more comes back every 10 minutes; a refused call costs none.",
+      "The client credentials grant (RFC 6749 section 4.4). Every call returns a new token, a JWT that is valid for 60 minutes: reuse it until shortly before it expires. A client may take six tokens in a burst and one more every 10 minutes; a refused call uses none.",
   },
   formOf(
-    "A form of `grant_type`, the credentials, and `scope` where less than everything is wanted.",
+    "A form with `grant_type`, the credentials and, for fewer scopes than the client has, `scope`.",
     {
       grant_type: choice("Always `client_credentials`.", ["client_credentials"], "client_credentials"),
       scope: text(
-        `The scopes wanted, with spaces between them, of ${TOKEN_SCOPES.join(", ")}; by default all that the client has.`,
+        `The requested scopes, separated by spaces, out of ${TOKEN_SCOPES.join(", ")}; by default all that the client has.`,
         256,
         "reservations:write read",
         "^[a-z:]+( [a-z:]+)*$",
@@ -156,11 +156,11 @@ const revokeToken = authOperation(
     operationId: "revokeToken",
     summary: "Revoke an access token",
     description:
-      "Ends one of this client's own tokens before it expires (RFC 7009). A token that is not good any more counts as revoked: that is a 200 too.",
+      "Revokes one of this client's tokens before it expires (RFC 7009). The response for a token that is already invalid is also 200.",
   },
-  formOfToken("The token to end."),
+  formOfToken("The token to revoke."),
   {
-    description: "The token is not valid any more. The body is empty.",
+    description: "The token is revoked. The body is empty.",
     headers: headersOf("Cache-Control"),
   },
   { 429: "OAuthTooManyFailures" },
@@ -169,12 +169,12 @@ const revokeToken = authOperation(
 const introspectToken = authOperation(
   {
     operationId: "introspectToken",
-    summary: "Ask whether a token is good",
-    description: "For operators' tools (RFC 7662): needs a client with the scope `introspect`.",
+    summary: "Introspect a token",
+    description: "For operators' tools (RFC 7662). The client needs the scope `introspect`.",
   },
-  formOfToken("The token in question."),
+  formOfToken("The token to introspect."),
   jsonAnswer(
-    "What the token is; of one that is not good nothing but that.",
+    "The state of the token; for an invalid token only `active: false`.",
     "Introspection",
     { answer: { active: false } },
     headersOf("Cache-Control"),
@@ -216,7 +216,7 @@ const ascii = (description: string, example: string) => text(description, 2048, 
 const METHODS_SUPPORTED = ["client_secret_basic", "client_secret_post"];
 
 const METADATA: Readonly<Record<string, Schema>> = {
-  issuer: url("Where this document is found.", ""),
+  issuer: url("The address of this document.", ""),
   token_endpoint: url("The token endpoint.", AUTH_PATHS.token),
   jwks_uri: url("The keys that sign tokens.", AUTH_PATHS.keys),
   revocation_endpoint: url("The revocation endpoint.", AUTH_PATHS.revoke),
@@ -224,7 +224,7 @@ const METADATA: Readonly<Record<string, Schema>> = {
   scopes_supported: words("Every scope.", SCOPES),
   response_types_supported: words("None: there is no authorization endpoint.", []),
   grant_types_supported: words("The grants.", ["client_credentials"]),
-  token_endpoint_auth_methods_supported: words("How clients authenticate for a token.", METHODS_SUPPORTED),
+  token_endpoint_auth_methods_supported: words("How clients authenticate to get a token.", METHODS_SUPPORTED),
   revocation_endpoint_auth_methods_supported: words("How clients authenticate to revoke.", METHODS_SUPPORTED),
   introspection_endpoint_auth_methods_supported: words(
     "How clients authenticate to introspect.",
@@ -270,9 +270,9 @@ export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
     "Tokens",
     {
       operationId: "getSigningKeys",
-      summary: "Get the keys that sign tokens",
+      summary: "Get the token signing keys",
       description:
-        "The public keys (RFC 7517). A key is announced before it signs and stays until its last token has expired.",
+        "The public keys (RFC 7517). A key is listed before it first signs and until its last token has expired.",
     },
     {
       200: jsonAnswer(
@@ -304,11 +304,11 @@ export const AUTH_SCHEMAS: Readonly<Record<string, Schema>> = {
   AccessToken: objectOf("An access token (RFC 6749 section 5.1).", {
     access_token: { ...TOKEN_TEXT, description: "The token, a JWT: send it as `Authorization: Bearer …`." },
     token_type: constant("Always Bearer.", "Bearer"),
-    expires_in: integer("Seconds for which it is valid.", 1, 3600, 3600),
+    expires_in: integer("Its validity in seconds.", 1, 3600, 3600),
     scope: ascii("What it allows.", TOKEN_SCOPES.join(" ")),
   }),
   Introspection: objectOf(
-    "What a token is (RFC 7662 section 2.2).",
+    "The state of a token (RFC 7662 section 2.2).",
     INTROSPECTED,
     ...Object.keys(INTROSPECTED).slice(1),
   ),

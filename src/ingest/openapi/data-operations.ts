@@ -19,17 +19,17 @@ const WORDS = {
   inventories: {
     operationId: "pushInventories",
     summary: "Push room inventory",
-    what: "One record for each property and occupancy date: `clientCode`, `propertyCode` and `occupancyDate` say which. The one with the newest `createDateTime` counts, and it replaces all room types of its property and date.",
+    what: "One record for each property and occupancy date: `clientCode`, `propertyCode` and `occupancyDate` identify it. The record with the newest `createDateTime` is current and replaces all room types of its property and date.",
   },
   reservations: {
     operationId: "pushReservations",
     summary: "Push reservations",
-    what: "One record for each reservation: `clientCode`, `propertyCode` and `reservationId` say which. The one with the newest `lastModifiedDateTime` counts, whole, room stays and all. A cancellation is a newer record whose `status` says so.",
+    what: "One record for each reservation: `clientCode`, `propertyCode` and `reservationId` identify it. The record with the newest `lastModifiedDateTime` is current and replaces the older one completely, room stays included. A cancellation is a newer record with a cancelled `status`.",
   },
   groups: {
     operationId: "pushGroups",
     summary: "Push group block masters",
-    what: "One record for each group block: `clientCode`, `propertyCode` and `groupCode` say which. The one with the newest `lastModifiedDateTime` counts, whole, its blocks included.",
+    what: "One record for each group block: `clientCode`, `propertyCode` and `groupCode` identify it. The record with the newest `lastModifiedDateTime` is current and replaces the older one completely, blocks included.",
   },
 } as const satisfies Record<Resource, { operationId: string; summary: string; what: string }>;
 
@@ -46,8 +46,8 @@ function describe(resource: Resource, { limits }: DocumentOptions): string {
   const records = limits.recordsMax.toLocaleString("en-US");
   return [
     WORDS[resource].what,
-    "A **202** means the whole batch is on disk. It carries a UUID, and `Location` is the address of each record's outcome. With `Accept: text/plain` it is the bare UUID.",
-    `A batch has at most ${records} records, ${megabytes(limits.bodyBytesMax)} as sent and ${megabytes(limits.inflatedBytesMax)} inflated, nested ${limits.depthMax} deep.`,
+    "A **202** means the whole batch is on disk. It returns a UUID, and `Location` is the address of the outcomes. With `Accept: text/plain` the body is the bare UUID.",
+    `A batch has at most ${records} records, ${megabytes(limits.bodyBytesMax)} on the wire and ${megabytes(limits.inflatedBytesMax)} decompressed, nested ${limits.depthMax} deep.`,
   ].join("\n\n");
 }
 
@@ -62,7 +62,7 @@ function operationOf(resource: Resource, options: DocumentOptions): Operation {
     parameters: Object.keys(HEADER_PARAMETERS).map((name) => refTo("parameters", name)),
     requestBody: {
       description:
-        "A JSON array of records, UTF-8. It is accepted whole or refused whole, unless `Prefer` says otherwise.",
+        "A JSON array of records in UTF-8. It is accepted or refused as a whole, unless `Prefer` says otherwise.",
       required: true,
       content: {
         "application/json": {
@@ -126,7 +126,7 @@ export function dataSchemas({ limits }: DocumentOptions): Record<string, Schema>
 /** The 202 of the data endpoints. */
 export const ACCEPTED_ANSWER = {
   description:
-    "The batch is on disk and will be applied. The UUID is the request's: read its records' outcomes at `Location`.",
+    "The batch is on disk and will be applied. The UUID identifies the request: `Location` is the address of its outcomes.",
   headers: ratedHeadersOf("Location", "X-Correlation-Id", "Preference-Applied"),
   content: {
     "application/json": {

@@ -23,12 +23,12 @@ const OBJECT_NAMES: Readonly<Record<string, string>> = {
 /** Types that many fields share, recognised by a field that has each. */
 const SHARED_TYPES = {
   WholeNumber: {
-    description: "A whole number that fits 32 bits: a JSON number or a text of digits.",
+    description: "An integer that fits 32 bits: a JSON number or a string of digits.",
     of: ["Inventory", "roomTypeInventories", "roomsSold"],
   },
   Decimal: {
     description:
-      "A decimal of at most 38 digits: a JSON number or a numeric text. Kept exactly as sent, never put through binary floating point.",
+      "A decimal of at most 38 digits: a JSON number or a numeric string. Stored exactly, never converted to binary floating point.",
     of: ["Group", "netRoomRevenue"],
   },
   Timestamp: {
@@ -54,7 +54,7 @@ const ANY_FIELDS: Schema = {
 
 /** What a field may hold that this version does not know. */
 const UNKNOWN_FIELD: Schema = {
-  description: "A field that this version does not know. It is stored and returned verbatim.",
+  description: "An unknown field. It is stored and returned verbatim.",
   anyOf: [
     { type: ["null", "boolean", "number"] },
     { type: "string", maxLength: 8_388_608, pattern: "^[^\\u0000]*$" },

@@ -17,13 +17,13 @@ import { CLOCKS } from "../question.ts";
 /** What every answer has beside its items. */
 const ANSWER_FIELDS: Readonly<Record<string, Schema>> = {
   nextCursor: NEXT_CURSOR,
-  clock: choice("Whose clock `asOf` was read on.", CLOCKS, "receipt"),
+  clock: choice("The clock of `asOf`.", CLOCKS, "receipt"),
   asOf: orNull(
-    time("The instant that was asked for; null: all that has been applied.", "2026-06-15T12:00:00.000000Z"),
+    time("The requested instant; null: everything that has been applied.", "2026-06-15T12:00:00.000000Z"),
   ),
   watermark: orNull(
     time(
-      "With `clock=receipt`: nothing that was received at or before it can still change an answer, so one whose `asOf` is not later, with the same `settingsVersion`, is final. Null by the source clock.",
+      "With `clock=receipt`: everything received at or before this instant is included, so an answer whose `asOf` is not later, with the same `settingsVersion`, is final. Null with `clock=source`.",
       "2026-06-15T12:00:02.052927Z",
     ),
   ),
@@ -34,7 +34,7 @@ const ANSWER_FIELDS: Readonly<Record<string, Schema>> = {
     3,
   ),
   knownFrom: time(
-    "Present in an answer about the past where the operator keeps versions for a time only: inventory that was sent before it and has been replaced since may be missing from the answer, and what arrived late, sent before it, may never have been counted. An answer whose `asOf` is earlier may lose more of it later.",
+    "Present in answers about the past if the operator limits retention. Inventory from before this instant that was replaced since may be missing, as may records from before it that arrived late. An answer whose `asOf` is earlier may lose more later.",
     "2026-03-02T00:00:00.000000Z",
   ),
 };
@@ -57,7 +57,7 @@ export const INSIGHT_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
   ...Object.fromEntries(INSIGHTS.map((insight) => [insight.page.name, pageOf(insight)])),
   InsightCsv: text(
-    "RFC 4180 in UTF-8: a header with the names of the fields, then a line an item. Text that a spreadsheet would take for a formula has an apostrophe before it.",
+    "RFC 4180 in UTF-8: a header with the field names, then one line per item. Text that a spreadsheet would read as a formula is prefixed with an apostrophe.",
     16_777_216,
     CSV_EXAMPLE,
   ),

@@ -134,7 +134,8 @@ const SELDOM: readonly Look[] = [
   },
   {
     gauges: {
-      retention_kept_seconds: "How far back everything is known of a kind that something was taken out of.",
+      retention_kept_seconds:
+        "How far back a kind of data is complete, where retention has deleted some of it.",
     },
     label: "kind",
     see: asks(

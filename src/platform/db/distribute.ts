@@ -184,7 +184,7 @@ async function refuseWithTerms(client: pg.ClientBase): Promise<void> {
   );
   if (rowCount !== 0)
     throw new DistributionError(
-      "There are terms of retention, and on Citus nothing is taken out yet: take them back first (bellhop retention list, unset).",
+      "Retention terms are set, and retention does not run on Citus yet: unset them first (bellhop retention list, unset).",
     );
 }
 

@@ -26,7 +26,7 @@ export const CONSOLE_ERRORS = {
   },
   "bellhop.console.NotFound": { status: 404, text: "There is no such thing." },
   "bellhop.console.Conflict": { status: 409, text: "It is not as it was: look again." },
-  "bellhop.console.PayloadTooLarge": { status: 413, text: "The form is larger than is allowed." },
+  "bellhop.console.PayloadTooLarge": { status: 413, text: "The form is larger than the limit." },
   "bellhop.console.UnsupportedMediaType": { status: 415, text: "Send the form as application/json." },
   "bellhop.console.InvalidInput": { status: 422, text: "Something in the form is not valid." },
   "bellhop.console.Busy": { status: 503, text: "The console has too much to do at this moment." },

@@ -1,3 +1,4 @@
+import { didYouMean } from "#contract/nearest.ts";
 import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { type Instant, readInstant } from "./instant.ts";
@@ -53,7 +54,7 @@ export class QueryParameters {
     if (name === undefined || !this.#allowed.includes(name)) {
       const known = this.#allowed.length === 0 ? "none" : this.#allowed.join(", ");
       throw invalidParameter(
-        `The parameter ${shown(name ?? pair)} is not known; this address takes: ${known}.`,
+        `The parameter ${shown(name ?? pair)} is not known${didYouMean(name ?? pair, this.#allowed)}; this address takes: ${known}.`,
       );
     }
     if (value === undefined) throw invalidParameter(`${name} is not percent-encoded UTF-8.`);
@@ -107,7 +108,7 @@ export class QueryParameters {
     const value = this.#values.get(name);
     const word = words.find((candidate) => candidate === value);
     if (value !== undefined && word === undefined)
-      throw invalidParameter(`${name} takes one of: ${words.join(", ")}.`);
+      throw invalidParameter(`${name} takes one of: ${words.join(", ")}${didYouMean(value, words)}.`);
     return word;
   }
 

@@ -249,7 +249,7 @@ export class BodyCollector {
     const length = this.#length + chunk.length;
     if (length > this.#limits.inflatedBytesMax) {
       throw new ServiceError("bellhop.http.PayloadTooLarge", {
-        message: "The body is larger than is allowed once it is decompressed.",
+        message: "The body is larger than the limit once it is decompressed.",
       });
     }
     if (this.#length === 0 && chunk.length >= this.#promise.bytes) {

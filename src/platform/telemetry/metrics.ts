@@ -112,7 +112,7 @@ function retentionMetrics({ counter, sharedGauge }: Makers) {
     retentionRuns: counter("retention_runs_total", "Runs of retention, by how they ended.", ["state"]),
     retentionWindows: counter(
       "retention_windows_total",
-      "Windows that what was past its term was taken out of, or that were dropped.",
+      "Windows from which retention deleted expired data, or that it dropped.",
       ["table"],
     ),
     retentionRunTimestamp: sharedGauge(

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { letterOf, type Resource } from "#contract/resource.ts";
-import { authorize, refuseForbidden, verifyBearer } from "../../identity/authorize.ts";
+import { authorize, lacksGrant, refuseEmpty, verifyBearer } from "../../identity/authorize.ts";
 import { hasScope, type Principal } from "../../identity/permissions.ts";
 import { ALL_BUCKETS } from "../../ingest/log/part-name.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
@@ -228,7 +228,8 @@ async function answer(
   const principal = request.principal as Principal;
   const parameters = new DefinedParameters(request, CHANGE_PARAMETERS);
   const filter = filterOf(parameters, principal);
-  if (!(await mayAsk(context, principal, filter))) return refuseForbidden(reply, "insufficient_scope");
+  if (!(await mayAsk(context, principal, filter)))
+    return refuseEmpty(reply, lacksGrant(filter.clientCode ?? "*", filter.propertyCode ?? "*"));
   const filters = parameters.filtersWithout("cursor", "from", "limit", "wait");
   const secret = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
   const cursors = new ChangeCursors(secret, { clientId: principal.clientId, filters });
@@ -247,7 +248,7 @@ async function answer(
       return { ...filter, granted: bearer.principal.grants };
     },
   });
-  if (start === undefined) return refuseForbidden(reply, "invalid_token");
+  if (start === undefined) return refuseEmpty(reply);
   return sendPage<FollowedEnd>(
     reply,
     followChanges(pool, start, limit, (at) => cursors.write(at)),

@@ -25,24 +25,23 @@ const LIMIT_DEFAULT = 1_000;
 const LIMIT_MAX = 10_000;
 
 const EXAMPLE_CURSOR = "t7Hi9Jc7WlhrfHx_QyHQxNNrAtDgNDJj3C9JbQE-sDvPO0IJUCeG";
-const WAITING =
-  "Where there is nothing new, how many seconds the answer may wait until there is (a long poll).";
+const WAITING = "Long poll: how many seconds to wait for a change if there is none.";
 
 /** The parameters of the change feed; requests are read by these definitions. */
 export const CHANGE_PARAMETERS: readonly Parameter[] = [
   {
     ...CURSOR_PARAMETER,
     description:
-      "The `cursor` of any line of an earlier answer to the same query: the feed continues after that line. Without it the feed begins where `from` says. Opaque.",
+      "The `cursor` of any line of an earlier response to the same query: the feed continues after that line. Without it the feed starts at `from`. It is opaque.",
     schema: { ...CURSOR_PARAMETER.schema, examples: [EXAMPLE_CURSOR] },
   },
-  query("from", "Where the feed begins; not together with a cursor.", {
+  query("from", "Where the feed starts; not together with a cursor.", {
     type: "string",
     enum: ["beginning", "now"],
     default: "beginning",
     examples: ["now"],
   }),
-  whole("limit", "The maximum number of changes in the answer.", 1, LIMIT_MAX, LIMIT_DEFAULT),
+  whole("limit", "The maximum number of changes in the response.", 1, LIMIT_MAX, LIMIT_DEFAULT),
   whole("wait", WAITING, 0, WAIT_SECONDS_MAX, 0, 25),
   wordOf("resource", "Only changes of this kind.", RESOURCES, "reservations"),
   query("clientCode", "Only changes of this client code.", code(EXAMPLE_CLIENT)),
@@ -53,7 +52,12 @@ export const CHANGE_PARAMETERS: readonly Parameter[] = [
   ),
 ];
 
-const CURSOR: Schema = text("Where to go on behind this line.", 2048, EXAMPLE_CURSOR, CURSOR_PATTERN);
+const CURSOR: Schema = text(
+  "The feed continues after this line with this cursor.",
+  2048,
+  EXAMPLE_CURSOR,
+  CURSOR_PATTERN,
+);
 
 const describedCode = (description: string, example: string): Schema => ({ ...code(example), description });
 
@@ -67,11 +71,7 @@ const CHANGE: Readonly<Record<string, Schema>> = {
   receivedAt: timestamp("When its batch was accepted.", "2026-06-01T09:00:02.052927Z"),
   requestId: schemaOf("RequestId"),
   index: count("Its index in that batch."),
-  change: choice(
-    "Whether the record is new or replaced another version of it.",
-    ["created", "updated"],
-    "updated",
-  ),
+  change: choice("Whether the record is new or replaced another version.", ["created", "updated"], "updated"),
   cursor: CURSOR,
   record: {
     description: "The record, verbatim.",
@@ -82,12 +82,12 @@ const CHANGE: Readonly<Record<string, Schema>> = {
 const LAST_LINE: Readonly<Record<string, Schema>> = {
   type: constant("What line this is.", "cursor"),
   cursor: CURSOR,
-  caughtUp: flag("Whether this was all there was; otherwise ask again at once.", true),
+  caughtUp: flag("Whether the feed has no more changes now; if false, request it again at once.", true),
 };
 
 export const CHANGE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Change: objectOf("A record has a new current content.", CHANGE),
-  ChangeCursor: objectOf("The last line: an answer without it was cut off.", LAST_LINE),
+  ChangeCursor: objectOf("The last line: a response without it was truncated.", LAST_LINE),
   ChangeLine: {
     description: "One line of the feed.",
     anyOf: [schemaOf("Change"), schemaOf("ChangeCursor")],
@@ -100,13 +100,13 @@ const EXAMPLE_CHANGE = exampleOf(CHANGE, {
 });
 
 const LINES = {
-  description: "Changes, one a line, and a last line with a cursor.",
+  description: "Changes, one per line, and a last line with a cursor.",
   headers: ratedHeadersOf("Cache-Control"),
   content: {
     "application/x-ndjson": {
       schema: schemaOf("ChangeLine"),
       examples: {
-        change: { summary: "A line", value: EXAMPLE_CHANGE },
+        change: { summary: "A change", value: EXAMPLE_CHANGE },
         cursor: { summary: "The last line", value: exampleOf(LAST_LINE) },
       },
     },
@@ -117,9 +117,9 @@ export function changeOperations(): Record<string, PathItem> {
   const answers = { 200: LINES, 400: "InvalidParameter", 410: "CursorGone" } as const;
   const get = tokenOperation("Changes", ["read"], answers, {
     operationId: "readChanges",
-    summary: "Follow what changes",
+    summary: "Follow the change feed",
     description:
-      "Every change of a current record that this client may read, as lines of JSON (NDJSON): those of one record in the order in which they were applied, each once behind a cursor, none left out. A record that came again unchanged, late or twice is no change. The last line says where to go on.",
+      "Every change of a current record that this client may read, as lines of JSON (NDJSON). Changes of one record come in the order in which they were applied, each exactly once after a cursor. A record that is sent again unchanged, late or twice is no change. The last line has the cursor to continue from.",
     parameters: CHANGE_PARAMETERS,
   });
   return { [CHANGES_PATH]: { get } };

@@ -46,12 +46,11 @@ export function instant(example: string): Schema {
   return { ...schemaOf("Timestamp"), examples: [example] };
 }
 
-const OF_PROPERTY =
-  "Only batches with a record of this property. Given together with the other code, or not at all.";
+const OF_PROPERTY = "Only batches with a record of this property. Send both codes or neither.";
 
 const limit = whole(
   "limit",
-  "How many items a page has at most. A page may have fewer, even none: go on while there is a `nextCursor`.",
+  "The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null.",
   1,
   1000,
   100,
@@ -64,7 +63,7 @@ export const EXAMPLE_PAGE_CURSOR =
 
 export const CURSOR_PARAMETER = query(
   "cursor",
-  "The `nextCursor` of the page before, to this same query. It is opaque.",
+  "The `nextCursor` of the previous page of the same query. It is opaque.",
   {
     type: "string",
     minLength: 1,
@@ -95,7 +94,7 @@ export const REQUEST_LIST_PARAMETERS: readonly Parameter[] = [
 /** The id of a request, in the path. */
 export const REQUEST_ID_PARAMETER = pathParameter(
   "requestId",
-  "The UUID that the batch was answered with.",
+  "The UUID from the response to the batch.",
   schemaOf("RequestId"),
 );
 
@@ -104,7 +103,7 @@ export const WAIT_PARAMETER: Parameter = {
   name: "Prefer",
   in: "header",
   description:
-    "`wait=5` (RFC 7240): the answer comes as soon as the request is applied, or after so many seconds, 10 at most, as it is then. Saves asking again and again.",
+    "`wait=5` (RFC 7240): the response comes once the request is applied, or after this many seconds, at most 10. It avoids polling.",
   schema: preferences("wait=5"),
 };
 
@@ -123,7 +122,7 @@ export const KEY_OF: Readonly<Record<Resource, { name: string; schema: Schema }>
 
 function keyParameter(resource: Resource, required: boolean): Parameter {
   const { name, schema } = KEY_OF[resource];
-  const description = required ? "The record whose history is asked for." : "Only this record.";
+  const description = required ? "The record whose history to read." : "Only this record.";
   return query(name, description, schema, required);
 }
 
@@ -139,7 +138,7 @@ export function recordListParameters(resource: Resource): readonly Parameter[] {
     query("modifiedSince", "Source time at or after this.", instant("2026-06-01T00:00:00Z")),
     query(
       "asOf",
-      "The records as they were known at this time: by what had been received until then, inclusive.",
+      "The records as they were known at this instant: everything received up to then, inclusive.",
       instant("2026-06-15T12:00:00Z"),
     ),
     ...PAGE_PARAMETERS,

@@ -24,26 +24,28 @@ export function textOrNull(description: string, charactersMax: number, example: 
 }
 
 const OUTCOME_MEANINGS = {
-  applied: "It is, or was, the current record.",
-  unchanged: "Its content is that of the version before it; only the source time moved on.",
+  applied: "The record became the current version.",
+  unchanged: "The content equals that of the previous version; only the source time is newer.",
   stale: "A version with a newer source time is current; this one is kept in the history.",
-  duplicate: "The same record with the same source time had been received already.",
-  quarantined: "It is quarantined until an operator releases or discards it; `code` and `message` say why.",
-  discarded: "It was quarantined and an operator discarded it.",
-  rejected: "It was invalid in a lenient batch; `violations` say why. It is kept as sent and never applied.",
+  duplicate: "The same record with the same source time was already received.",
+  quarantined:
+    "The record is quarantined until an operator releases or discards it; `code` and `message` say why.",
+  discarded: "The record was quarantined, and an operator discarded it.",
+  rejected:
+    "The record was invalid in a lenient batch; `violations` say why. It is stored verbatim and never applied.",
 } as const satisfies Record<(typeof OUTCOMES)[number], string>;
 
 const COUNTS: Readonly<Record<string, Schema>> = {
-  records: count("Records in the batch as sent."),
+  records: count("Records in the batch."),
   pending: count("Not decided yet."),
   ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(OUTCOME_MEANINGS[outcome])])),
-  warned: count("Records with warnings, whatever their outcome."),
+  warned: count("Records with warnings, regardless of outcome."),
 };
 
 /** The counts of outcomes, of a request or of several together. */
 export const OUTCOME_COUNTS: Schema = {
   type: "object",
-  description: "How many records have each outcome. All but `records` and `warned` add up to `records`.",
+  description: "The number of records per outcome. All but `records` and `warned` add up to `records`.",
   required: Object.keys(COUNTS),
   properties: COUNTS,
 };
@@ -51,13 +53,13 @@ export const OUTCOME_COUNTS: Schema = {
 const SUMMARY: Readonly<Record<string, Schema>> = {
   requestId: schemaOf("RequestId"),
   status: choice(
-    "`applied` once every record has its outcome, else `accepted`.",
+    "`applied` once every record has an outcome, `accepted` before.",
     ["accepted", "applied"],
     "applied",
   ),
   resource: choice("What was pushed.", RESOURCES, "reservations"),
   receivedAt: timestamp("When the batch was accepted.", "2026-06-01T08:30:02.052927Z"),
-  appliedAt: orNull(time("When the last of its records was applied.", "2026-06-01T08:30:02.149Z")),
+  appliedAt: orNull(time("When its last record was applied.", "2026-06-01T08:30:02.149Z")),
   correlationId: textOrNull("The `X-Correlation-Id` of the push.", 128, "night-audit-2026-06-01"),
   replyTo: textOrNull("The `ReplyTo` of the push.", 2048, "https://partner.example/bellhop/outcomes"),
   backfillId: orNull(
@@ -75,21 +77,21 @@ const SUMMARY: Readonly<Record<string, Schema>> = {
 };
 
 const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
-  index: count("Its index in the batch as sent.", 3),
-  clientCode: textOrNull("Its clientCode, where that can be read.", 256, EXAMPLE_CLIENT),
-  propertyCode: textOrNull("Its propertyCode, where that can be read.", 256, EXAMPLE_PROPERTY),
-  key: textOrNull("Its occupancyDate, reservationId or groupCode, where that can be read.", 256, "R-48213"),
+  index: count("Its index in the batch.", 3),
+  clientCode: textOrNull("Its clientCode, if it can be read.", 256, EXAMPLE_CLIENT),
+  propertyCode: textOrNull("Its propertyCode, if it can be read.", 256, EXAMPLE_PROPERTY),
+  key: textOrNull("Its occupancyDate, reservationId or groupCode, if it can be read.", 256, "R-48213"),
   outcome: choice("Its outcome.", OUTCOMES, "quarantined", OUTCOME_MEANINGS),
-  code: textOrNull("Why, as a stable code, where there is one.", 128, "time.future"),
-  pointer: text("JSON pointer (RFC 6901) into the batch as sent.", 512, "/3", "^/[^\\u0000]*$"),
+  code: textOrNull("The reason as a stable code, if there is one.", 128, "time.future"),
+  pointer: text("JSON pointer (RFC 6901) into the batch.", 512, "/3", "^/[^\\u0000]*$"),
   message: textOrNull(
-    "Why, in words.",
+    "The reason as text.",
     4096,
     "A version with a newer source time is current; this one is kept in the history.",
   ),
-  warnings: list("What is doubtful about it and was accepted all the same.", 101, schemaOf("Warning")),
-  violations: list("For a rejected record, the first reasons.", 100, schemaOf("ViolationBody")),
-  violationTotal: count("For a rejected record, how many reasons there are in all.", 1),
+  warnings: list("Its warnings.", 101, schemaOf("Warning")),
+  violations: list("For a rejected record, its first violations.", 100, schemaOf("ViolationBody")),
+  violationTotal: count("For a rejected record, the total number of violations.", 1),
   resolvedAt: timestamp("When a quarantined record was released or discarded.", "2026-06-01T10:00:00.000Z"),
 };
 
@@ -100,7 +102,7 @@ export const NEXT_CURSOR: Schema = orNull(
 
 const VERSION: Readonly<Record<string, Schema>> = {
   sourceTime: timestamp(
-    "Its createDateTime or lastModifiedDateTime: versions are in this order.",
+    "Its createDateTime or lastModifiedDateTime, by which versions are ordered.",
     "2026-06-01T08:30:00.000000Z",
   ),
   receivedAt: timestamp("When its batch was accepted.", "2026-06-01T08:30:02.052927Z"),
@@ -128,7 +130,7 @@ export function historyPageName(resource: Resource): string {
 
 /** From when on is known what is not current: only where retention has taken something out. */
 const KNOWN_FROM: Schema = timestamp(
-  "Present where the operator keeps versions or payloads for a time only: what is older and not current may be known no more, and is left out.",
+  "Present if the operator limits the retention of versions or payloads: older versions that are not current may be deleted and are omitted.",
   "2026-03-02T00:00:00.000000Z",
 );
 
@@ -152,13 +154,8 @@ function schemasOf(resource: Resource): [string, Schema][] {
 }
 
 export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Warning: objectOf("One doubt about an accepted record.", {
-    pointer: text(
-      "JSON pointer (RFC 6901) into the batch as sent.",
-      1024,
-      "/3/roomStays/0",
-      "^/[^\\u0000]*$",
-    ),
+  Warning: objectOf("A warning about an accepted record.", {
+    pointer: text("JSON pointer (RFC 6901) into the batch.", 1024, "/3/roomStays/0", "^/[^\\u0000]*$"),
     code: {
       type: "string",
       maxLength: 64,
@@ -170,7 +167,7 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     message: text("What is doubtful.", 1024, "The property's inventory feed never named this room type."),
   }),
-  RequestSummary: objectOf("A request with the counts of its outcomes.", SUMMARY),
+  RequestSummary: objectOf("A request with the number of records per outcome.", SUMMARY),
   RequestPage: pageOf("A page of requests, newest first.", schemaOf("RequestSummary")),
   RecordOutcome: objectOf(
     "The outcome of one record. Records applied without a warning are not listed.",

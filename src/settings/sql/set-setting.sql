@@ -8,9 +8,9 @@ with former as (
     do update set value = excluded.value, changed_at = clock_timestamp() where kept.value <> excluded.value
   returning client_code
 ), looked_at as (
-  -- What is redacted on arrival is another from now on (src/ingest/redact.ts).
+  -- What is done on arrival is another from now on (src/ingest/redact.ts).
   update bellhop.privacy_version set version = version + 1
-  where $3 = 'personalData' and exists (select from written)
+  where $3 in ('personalData', 'negativeCounts') and exists (select from written)
 )
 insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from written
 on conflict (client_code) do update set version = kept.version + 1

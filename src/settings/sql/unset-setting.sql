@@ -4,9 +4,9 @@ with removed as (
   where client_code = $1 and property_code is not distinct from $2 and name = $3
   returning client_code, value
 ), looked_at as (
-  -- What is redacted on arrival is another from now on (src/ingest/redact.ts).
+  -- What is done on arrival is another from now on (src/ingest/redact.ts).
   update bellhop.privacy_version set version = version + 1
-  where $3 = 'personalData' and exists (select from removed)
+  where $3 in ('personalData', 'negativeCounts') and exists (select from removed)
 )
 insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from removed
 on conflict (client_code) do update set version = kept.version + 1

@@ -21,7 +21,7 @@ export function IntakePage() {
   const asked = useAnswer<IntakeAnswer>("intake", { againMs: () => RENEWED_MS });
   return (
     <Page
-      title="Live intake"
+      title="Ingestion"
       lead="What partners send, and how far it has been applied. Updated every three seconds."
     >
       <Answered asked={asked} lines={9}>

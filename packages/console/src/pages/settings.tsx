@@ -148,6 +148,10 @@ const WORDS: Readonly<Record<SettingName, SettingWords>> = {
   timeZone: { title: "Time zone", hint: "IANA name, such as Europe/Lisbon." },
   businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },
   currency: { title: "Currency", hint: "ISO 4217; shown where records name none." },
+  negativeCounts: {
+    title: "Negative counts",
+    hint: "warn, quarantine or refuse records with a count below zero.",
+  },
   personalData: { title: "Guest names", hint: "keep, or strip: hashed when received." },
   "cadence.inventories": { title: "Inventories expected every", hint: "Hours between batches." },
   "cadence.reservations": { title: "Reservations expected every", hint: "Hours between batches." },

@@ -95,9 +95,9 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    title: "Ingestion",
+    title: "Data",
     places: [
-      { to: "/", text: "Live intake", key: "i", paths: [] },
+      { to: "/", text: "Ingestion", key: "i", paths: [] },
       { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
       { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
       { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },

@@ -50,8 +50,8 @@ const inventorySchema = object("Room inventory of one property on one occupancy 
 const rate = period("The rate over a range of dates", ["startDate", "endDate"], {
   startDate: optional(date("First date of the rate", "2026-07-14")),
   endDate: optional(date("Last date of the rate", "2026-07-16")),
-  rateValue: optional(decimal("Rate, sent as a text", "180.00")),
-  grossRateValue: optional(decimal("Gross rate, sent as a text", "198.00")),
+  rateValue: optional(decimal("Rate, sent as a string", "180.00")),
+  grossRateValue: optional(decimal("Gross rate, sent as a string", "198.00")),
 });
 
 const childAgeBucket = object("Children of one age range", {

@@ -1,4 +1,5 @@
--- All that is redacted of what arrives, as of one instant: whom the erasure list names, where names are hashed, and the keys.
+-- All that is done with what arrives, as of one instant: whom the erasure list names, where names are hashed, where counts below
+-- zero are quarantined or refused, and the keys.
 select
   (select version::text from bellhop.privacy_version) as version,
   array(
@@ -8,8 +9,8 @@ select
   ) as subjects,
   coalesce(
     (
-      select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'value', value))
-      from bellhop.property_setting where name = 'personalData'
+      select json_agg(json_build_object('name', name, 'clientCode', client_code, 'propertyCode', property_code, 'value', value))
+      from bellhop.property_setting where name in ('personalData', 'negativeCounts')
     ),
     '[]'
   ) as settings,

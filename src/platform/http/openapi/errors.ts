@@ -31,20 +31,20 @@ const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string
   },
   "bellhop.contract.MalformedJson": {
     message:
-      "The body is not valid JSON: at record 0, byte 22 of the body, expected a field name in double quotes.",
+      "The body cannot be read as JSON: at record 0, byte 22 of the body, expected a field name in double quotes.",
     violations: [
       {
         pointer: "/0",
         code: "json.syntax",
         message:
-          "The body is not valid JSON: at record 0, byte 22 of the body, expected a field name in double quotes.",
+          "The body cannot be read as JSON: at record 0, byte 22 of the body, expected a field name in double quotes.",
       },
     ],
     violationTotal: 1,
   },
   "bellhop.http.InvalidParameter": { message: "limit takes a whole number from 1 to 1000." },
   "bellhop.webhook.InvalidWebhook": {
-    message: "events takes at least one of changes.available, request.applied.",
+    message: "events needs at least one of changes.available, request.applied.",
   },
   "bellhop.http.InvalidHeader": {
     message: "Idempotency-Key must be 1 to 255 visible ASCII characters, spaces only within.",
@@ -121,16 +121,16 @@ function withBasicChallenge(answer: Answer): Answer {
 /** The refusals of every endpoint, by component name. */
 export const ERROR_ANSWERS = {
   NoToken: {
-    description: "There is no bearer token in `Authorization`. The body is empty.",
+    description: "`Authorization` has no bearer token. The body is empty.",
     headers: headersOf("WWW-Authenticate"),
   },
   NoMetricsToken: {
-    description: "The operator has set a token for the metrics, and this is not it. The body is empty.",
+    description: "The token for the metrics is missing or wrong. The body is empty.",
     headers: headersOf("WWW-Authenticate"),
   },
   Forbidden: {
     description:
-      "The token is invalid or expired, or the client may not do this: its scope is missing, or a record or parameter names a clientCode and propertyCode it was not granted (then the whole batch is refused and nothing is stored). The body has zero bytes; `WWW-Authenticate` states which.",
+      "The token is invalid or expired, or the client lacks permission: the scope is missing, or a record or parameter names a clientCode and propertyCode that was not granted (then the whole batch is refused and nothing is stored). The body is empty; `WWW-Authenticate` states the reason.",
     headers: ratedHeadersOf("WWW-Authenticate", "X-Correlation-Id", "Preference-Applied"),
   },
   InvalidBatch: ofBatch(
@@ -143,61 +143,61 @@ export const ERROR_ANSWERS = {
     "bellhop.http.BadRequest",
   ),
   InvalidParameter: rated(
-    "A parameter is unknown, repeated or not valid; the message says which and what it takes.",
+    "A parameter is unknown, repeated or invalid; the message says which and what it accepts.",
     "bellhop.http.InvalidParameter",
     "bellhop.http.BadRequest",
   ),
   InvalidQuestion: rated(
-    "A parameter is unknown, repeated or not valid, or the question needs more rows than one answer may read; the message says which, and what to ask instead.",
+    "A parameter is unknown, repeated or invalid, or the query needs more rows than one response may read; the message says which, and what to ask for instead.",
     "bellhop.http.InvalidParameter",
     "bellhop.insight.TooLarge",
     "bellhop.http.BadRequest",
   ),
   QuestionUnavailable: ofBatchForLater(
-    "The question took longer than a question may, or the database cannot be reached now. Ask for fewer nights, or again after `Retry-After`.",
+    "The query took too long, or the database is unreachable. Ask for fewer nights, or retry after `Retry-After`.",
     "bellhop.insight.TimedOut",
     "bellhop.accept.Unavailable",
   ),
   InvalidManifest: rated(
-    "The manifest cannot be used, or its body cannot be read.",
+    "The manifest is invalid, or its body cannot be read.",
     "bellhop.backfill.InvalidManifest",
     "bellhop.http.BadRequest",
   ),
   BackfillNotFound: rated(
-    "No backfill of this client has this id, or it has no statement yet.",
+    "The client has no backfill with this id, or the backfill has no statement yet.",
     "bellhop.backfill.NotFound",
   ),
   BackfillNotClosed: ratedForLater(
-    "It cannot be closed as it is.",
+    "The backfill cannot be closed yet.",
     "bellhop.backfill.NotReady",
     "bellhop.backfill.HasGaps",
     "bellhop.backfill.NotOpen",
   ),
-  BackfillNotAbandoned: bare("It is closed, and has its statement.", "bellhop.backfill.NotOpen"),
+  BackfillNotAbandoned: bare("The backfill is already closed.", "bellhop.backfill.NotOpen"),
   BackfillNotOpen: ofBatch(
     "The backfill that the batch names is closed or abandoned. Nothing was accepted.",
     "bellhop.backfill.NotOpen",
   ),
   TooManyBackfills: ratedForLater(
-    "Too many requests of this client at once, or too many backfills open.",
+    "The client exceeded its request rate, or has too many open backfills.",
     "bellhop.http.RateLimitExceeded",
     "bellhop.backfill.TooManyOpen",
   ),
-  RequestNotFound: rated("No request of this client has this id.", "bellhop.read.RequestNotFound"),
+  RequestNotFound: rated("The client has no request with this id.", "bellhop.read.RequestNotFound"),
   CursorGone: rated(
-    "What followed the cursor is not kept any more. Read the records anew, then begin the feed again, without a cursor.",
+    "The changes after the cursor are no longer kept. Read the records again, then restart the feed without a cursor.",
     "bellhop.feed.CursorGone",
   ),
   WebhookNotFound: rated(
-    "No webhook endpoint of this client, or no dead letter of it, has this id.",
+    "The client has no webhook endpoint or dead letter with this id.",
     "bellhop.webhook.NotFound",
   ),
   InvalidWebhook: rated(
-    "The endpoint cannot be as the body says; the message says why.",
+    "The endpoint definition is invalid; the message says why.",
     "bellhop.webhook.InvalidWebhook",
   ),
   PayloadTooLarge: ofBatch(
-    "The body is too large, as sent or once it is inflated.",
+    "The body is too large, compressed or decompressed.",
     "bellhop.http.PayloadTooLarge",
   ),
   UnsupportedMediaType: ofBatch(
@@ -206,58 +206,55 @@ export const ERROR_ANSWERS = {
     "bellhop.http.UnsupportedEncoding",
   ),
   UnusableHeader: ofBatch(
-    "A header cannot be used as it is.",
+    "A header is invalid.",
     "bellhop.accept.IdempotencyKeyReused",
     "bellhop.http.InvalidHeader",
     "bellhop.backfill.UnknownBackfill",
     "bellhop.backfill.NotInManifest",
   ),
   TooManyRequests: ratedForLater(
-    "Too many requests of this client at once. Wait for `Retry-After`, then send the same again.",
+    "The client exceeded its request rate. Wait for `Retry-After`, then send the same request again.",
     "bellhop.http.RateLimitExceeded",
   ),
   TooManyBatches: ofBatchForLater(
-    "Too many requests of this client at once, too many properties it never named before, or enough of the backfill waits to be applied. Wait for `Retry-After`, then send the same again.",
+    "The client exceeded its request rate or named too many new properties today, or too many records of the backfill wait to be applied. Wait for `Retry-After`, then send the same request again.",
     "bellhop.http.RateLimitExceeded",
     "bellhop.accept.TooManyNewProperties",
     "bellhop.backfill.Ahead",
   ),
   Internal: ofBatch(
-    "A fault of the service. The message never says more; name the `X-Request-Id` when you ask.",
+    "The service has a fault. The message has no details; quote `X-Request-Id` when contacting support.",
     "bellhop.http.Internal",
   ),
   Unavailable: ofBatchForLater(
-    "The service cannot do this now: its database is away, or too much is in flight. A batch was not accepted. Send the same again after `Retry-After`, with the same `Idempotency-Key`.",
+    "The database is unreachable, or the service is overloaded. A batch was not accepted. Send the same request again after `Retry-After`, with the same `Idempotency-Key`.",
     "bellhop.accept.Unavailable",
   ),
-  BadRequest: bare(
-    "The request is not HTTP/1.1 as its RFC defines it, or a header is repeated.",
-    "bellhop.http.BadRequest",
-  ),
+  BadRequest: bare("The request is not valid HTTP/1.1, or repeats a header.", "bellhop.http.BadRequest"),
   NotFound: withHeaders(headersOf())(
-    "There is nothing at this address: look at the base address and the path.",
+    "The address does not exist: check the base address and the path.",
     "bellhop.http.NotFound",
   ),
   MethodNotAllowed: withHeaders(headersOf("Allow"))(
-    "The address is right, the method is not; `Allow` names those that it takes.",
+    "The address does not support the method; `Allow` lists those that it supports.",
     "bellhop.http.MethodNotAllowed",
   ),
   RequestTimeout: bare(
-    "The headers or the body came too slowly. The connection is closed; send it again.",
+    "The headers or the body arrived too slowly. The connection is closed; send the request again.",
     "bellhop.http.RequestTimeout",
   ),
   HeadersTooLarge: bare(
-    "There are more than 100 headers, or more than 16 kB of them. The connection is closed.",
+    "The request has more than 100 headers, or more than 16 kB of headers. The connection is closed.",
     "bellhop.http.HeadersTooLarge",
   ),
   OAuthBadRequest: oauthAnswer(
-    "The form cannot be used; `error` says why (RFC 6749 section 5.2).",
+    "The form is invalid; `error` says why (RFC 6749 section 5.2).",
     "unsupported_grant_type",
     "The only grant_type is client_credentials.",
   ),
   OAuthInvalidClient: withBasicChallenge(
     oauthAnswer(
-      "The client id or its secret is not valid, or they are missing.",
+      "The client id or the secret is invalid or missing.",
       "invalid_client",
       "The client id or its secret is not valid.",
     ),
@@ -270,7 +267,7 @@ export const ERROR_ANSWERS = {
   OAuthTooLarge: oauthAnswer(
     "The form is too large.",
     "invalid_request",
-    "The form is larger than is allowed.",
+    "The form is larger than the limit.",
   ),
   OAuthMediaType: oauthAnswer(
     "The body is not a form.",
@@ -278,7 +275,7 @@ export const ERROR_ANSWERS = {
     "Send the parameters as application/x-www-form-urlencoded.",
   ),
   OAuthTooManyTokens: oauthAnswer(
-    "No token is left in this client's bucket, or too many authentications failed. Wait for `Retry-After`.",
+    "The client has used its tokens, or too many authentications failed. Wait for `Retry-After`.",
     "temporarily_unavailable",
     "rate limit exceeded",
     "Retry-After",
@@ -286,13 +283,13 @@ export const ERROR_ANSWERS = {
     "RateLimit-Policy",
   ),
   OAuthTooManyFailures: oauthAnswer(
-    "Too many authentications of this address and client id failed. Wait for `Retry-After`.",
+    "Too many authentications with this client id failed from this address. Wait for `Retry-After`.",
     "temporarily_unavailable",
     "rate limit exceeded",
     "Retry-After",
   ),
   OAuthUnavailable: oauthAnswer(
-    "The service cannot answer now. Try again after `Retry-After`.",
+    "The service is unavailable. Retry after `Retry-After`.",
     "temporarily_unavailable",
     "The service cannot answer now. Try again later.",
     "Retry-After",
@@ -397,52 +394,52 @@ const ERROR_TEXTS = Object.fromEntries(Object.entries(ERRORS).map(([code, { text
 /** The schemas of refusals. Code lists are open: more may come, none changes its meaning. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ErrorBody: objectOf(
-    "What went wrong. Every error with a body has it, but those of the OAuth endpoints.",
+    "The body of every error, except those of the OAuth endpoints.",
     {
       timestamp: timestamp("When it occurred."),
       status: integer("The HTTP status code.", 400, 599, 400),
       error: text("The HTTP status message.", 64, "Bad Request", "^[A-Za-z -]+$"),
       exception: openWords(
-        "A stable code for what went wrong: decide by this, never by the message.",
+        "A stable error code: handle errors by this code, never by the message.",
         ERROR_TEXTS,
         128,
       ),
       message: text(
-        "What is wrong, in words for the developer who reads it. It may change.",
+        "An explanation for developers. It may change.",
         4096,
         "The batch has invalid records; violations lists them.",
       ),
       violations: list(
-        "The first 100 reasons for which records were refused.",
+        "The first 100 violations.",
         100,
         schemaOf("ViolationBody"),
       ),
-      violationTotal: count("How many violations there are in all.", 2),
+      violationTotal: count("The total number of violations.", 2),
     },
     "violations",
     "violationTotal",
   ),
-  ViolationBody: objectOf("One reason for which a record was refused.", {
+  ViolationBody: objectOf("One reason why a record was refused.", {
     pointer: text(
-      "JSON pointer (RFC 6901) into the batch as sent.",
+      "JSON pointer (RFC 6901) into the batch.",
       512,
       "/3/roomStays/0/arrivalDate",
       "^(/[^\\u0000]*)?$",
     ),
     code: openWords("A stable code.", VIOLATION_CODES, 64),
     message: text(
-      "What this field takes. It never repeats a free text that was sent.",
+      "What the field accepts. It never repeats free text of the record.",
       1024,
       'occupancyDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"',
     ),
   }),
-  OAuthError: objectOf("A refusal of the OAuth endpoints (RFC 6749 section 5.2).", {
+  OAuthError: objectOf("An error of the OAuth endpoints (RFC 6749 section 5.2).", {
     error: {
       type: "string",
       description: "Why.",
       enum: Object.keys(OAUTH_ERRORS),
       examples: ["invalid_client"],
     },
-    error_description: text("The same in words.", 1024, "The client id or its secret is not valid."),
+    error_description: text("The explanation as text.", 1024, "The client id or its secret is not valid."),
   }),
 };

@@ -1,0 +1,46 @@
+/** Longer words are not compared, as senders are hostile; the longest known one has 26 characters. */
+const COMPARED_CHARACTERS_MAX = 40;
+/** No more words are compared in one search. */
+const WORDS_COMPARED_MAX = 32;
+const SHORT_CHARACTERS_MAX = 4;
+
+const folded = (word: string) => word.toLowerCase().replaceAll(/[\s_-]/g, "");
+
+/** Characters to insert, delete or replace in one word to make it the other. */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let at = 0; at < one.length; at += 1) {
+    const next = [at + 1];
+    for (let to = 0; to < other.length; to += 1) {
+      const replaced = (row[to] as number) + (one[at] === other[to] ? 0 : 1);
+      next.push(Math.min(replaced, (row[to + 1] as number) + 1, (next[to] as number) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] as number;
+}
+
+/**
+ * The one of `candidates` that is `word` but for case, separators and at most two edits (one in a short word); undefined where none
+ * is. About 1,000 steps a candidate at most.
+ */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  if (word.length > COMPARED_CHARACTERS_MAX) return undefined;
+  const sought = folded(word);
+  const editsMax = sought.length > SHORT_CHARACTERS_MAX ? 2 : 1;
+  let found: { readonly candidate: string; readonly edits: number } | undefined;
+  for (const candidate of candidates.slice(0, WORDS_COMPARED_MAX)) {
+    if (candidate.length > COMPARED_CHARACTERS_MAX) continue;
+    const compared = folded(candidate);
+    if (Math.abs(compared.length - sought.length) > editsMax) continue;
+    const edits = editsBetween(sought, compared);
+    if (edits <= editsMax && edits < (found?.edits ?? Number.POSITIVE_INFINITY)) found = { candidate, edits };
+  }
+  return found?.candidate;
+}
+
+/** Follows a word that is not known in a message: the known one that it is near to, or nothing. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const meant = nearest(word, known);
+  return meant === undefined ? "" : ` (did you mean ${meant}?)`;
+}
