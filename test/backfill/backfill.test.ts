@@ -363,7 +363,11 @@ describe("a batch that does not belong where it says", () => {
       resources: [{ resource, ...range }],
     });
     for (const [as, body, reason] of [
-      [reader, manifest("PLACE", "inventories"), "The token lacks the scope inventories:write."],
+      [
+        reader,
+        manifest("PLACE", "inventories"),
+        "The token lacks the scope inventories:write or reservations:write or groups:write.",
+      ],
       [half, manifest("PLACE", "groups"), "The token lacks the scope groups:write."],
       [
         service.client,

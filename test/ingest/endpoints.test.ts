@@ -148,7 +148,7 @@ describe("who may push", () => {
 
   test("a 403 names the codes of a hostile record in printable ASCII, briefly, and within its quotes", async () => {
     for (const [clientCode, propertyCode, shown] of [
-      ["ACME", 'P", realm="x\\', "ACME/P?, realm=?x?"],
+      ["EVIL", 'P", realm="x\\', "EVIL/P?, realm=?x?"],
       ["Zoë\r\nX-Evil: 1", "😀", "Zo???X-Evil: 1/??"],
       ["C".repeat(5_000), "P", `${"C".repeat(64)}/P`],
     ] as const) {

@@ -241,7 +241,7 @@ function UnmappedNotice({ statuses, records }: StatusesAnswer["unmapped"]) {
   return (
     <Notice tone="warn" title={`${writeMany(statuses, "status is", "statuses are")} not mapped`}>
       {writeMany(records, "record")} under {statuses === 1 ? "it" : "them"} {records === 1 ? "is" : "are"} not
-      on the books until you set whether {statuses === 1 ? "it deducts" : "they deduct"}.
+      on the books until you map {statuses === 1 ? "it" : "them"}.
     </Notice>
   );
 }
@@ -252,9 +252,12 @@ function columnsOf(
   mayChange: boolean,
 ): readonly Column<StatusItem>[] {
   const set = ({ resource, status }: StatusItem, deducts: boolean) =>
-    run(() => post("statuses/set", { clientCode, resource, status, deducts }), `${status} is changed.`);
+    run(
+      () => post("statuses/set", { clientCode, resource, status, deducts }),
+      `${status} mapped: ${deducts ? "counted" : "not counted"}.`,
+    );
   const unset = ({ resource, status }: StatusItem) =>
-    run(() => post("statuses/unset", { clientCode, resource, status }), `${status} is changed.`);
+    run(() => post("statuses/unset", { clientCode, resource, status }), `${status} reset.`);
   return [
     { head: "Status", lead: true, cell: ({ status }) => <span className="break">{status}</span> },
     { head: "Resource", cell: ({ resource }) => resource },
@@ -268,7 +271,7 @@ function columnsOf(
         if (!mayChange) return value;
         return (
           <Choice
-            label={`Whether ${item.status} deducts`}
+            label={`Whether ${item.status} counts on the books`}
             hideLabel
             value={value}
             options={{ yes: "Yes", no: "No" }}

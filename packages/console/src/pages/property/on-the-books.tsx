@@ -80,7 +80,7 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
       {({ nextCursor }) =>
         items.every(isNothing) ? (
           <Empty title="Nothing is on the books for these nights">
-            No reservation that deducts has them, and no inventory was sent for them. Try another range, or
+            No reservation counts on these nights, and no inventory was sent for them. Try another range, or
             another “as of”.
           </Empty>
         ) : (
