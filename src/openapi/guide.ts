@@ -13,7 +13,7 @@ export function introduction({ requestRate, requestBurst, tokenBurst }: Document
 - **Unknown fields** are accepted, stored and returned verbatim.
 - **A newer record replaces the older one completely**, nested arrays included. The newest source time wins, regardless of arrival order; of two records with the same source time, the one received later wins.
 
-## Retries
+## Reliable delivery
 
 - Give each batch an \`Idempotency-Key\`. After a 408, 429, 500, 503 or no response, send the same bytes with the same key: the batch is stored once.
 - After a **503** it is unknown whether the batch is on disk; after a **429** nothing was stored. Both have \`Retry-After\` in seconds: wait, then send the batch again.

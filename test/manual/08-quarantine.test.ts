@@ -40,6 +40,10 @@ describe("08 quarantine", () => {
     assert.equal(counts["quarantined"], 2);
     assert.equal(records[0]?.outcome, "quarantined");
     assert.equal(records[0]?.code, "time.future");
+    assert.match(
+      records[0]?.message ?? "",
+      /^The source time \S+Z is 2\d(\.\d)? hours in the future \(limit: 10 minutes\): the record is quarantined until/,
+    );
     assert.equal((await itemsOf(service, CURRENT)).length, 1);
   });
 
