@@ -38,7 +38,7 @@ function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
     oauth2: {
       type: "oauth2",
       description:
-        "Client credentials (RFC 6749 section 4.4). Access tokens are JWTs (RFC 9068), signed with ES256 and verified as RFC 8725 requires.",
+        "Client credentials (RFC 6749 section 4.4). Access tokens are JWTs (RFC 9068), signed with ES256 and verified as RFC8725 requires.",
       flows: {
         clientCredentials: {
           tokenUrl: authUrl + AUTH_PATHS.token,
