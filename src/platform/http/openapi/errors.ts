@@ -409,11 +409,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
         4096,
         "The batch has invalid records; violations lists them.",
       ),
-      violations: list(
-        "The first 100 violations.",
-        100,
-        schemaOf("ViolationBody"),
-      ),
+      violations: list("The first 100 violations.", 100, schemaOf("ViolationBody")),
       violationTotal: count("The total number of violations.", 2),
     },
     "violations",
