@@ -49,18 +49,25 @@ async function indexesOf(client: pg.ClientBase, tables: readonly string[]): Prom
     [tables],
   );
   const filled = ` with (fillfactor = ${LEAVES_FILLED_PERCENT})`;
-  return rows.map(({ table, index, schema, key, text }) => ({
-    ...(key === null
-      ? {
-          drop: `drop index ${schema}.${index}`,
-          build: text.includes(" WHERE ") ? text.replace(" WHERE ", `${filled} WHERE `) : `${text}${filled}`,
-        }
-      : {
-          drop: `alter table ${table} drop constraint ${index}`,
-          build: `alter table ${table} add constraint ${index} ${key}${filled}`,
-        }),
-    settle: `alter index ${schema}.${index} reset (fillfactor)`,
-  }));
+  return rows.map(({ table, index, schema, key, text }) => {
+    // Pages of a BRIN index have no such filling.
+    if (text.includes(" USING brin "))
+      return { drop: `drop index ${schema}.${index}`, build: text, settle: "" };
+    return {
+      ...(key === null
+        ? {
+            drop: `drop index ${schema}.${index}`,
+            build: text.includes(" WHERE ")
+              ? text.replace(" WHERE ", `${filled} WHERE `)
+              : `${text}${filled}`,
+          }
+        : {
+            drop: `alter table ${table} drop constraint ${index}`,
+            build: `alter table ${table} add constraint ${index} ${key}${filled}`,
+          }),
+      settle: `alter index ${schema}.${index} reset (fillfactor)`,
+    };
+  });
 }
 
 /** Makes the hotels of the copies known; `fill` says which is of which template. */

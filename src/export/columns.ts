@@ -54,8 +54,8 @@ export class Batch {
     return this.values[0]?.length ?? 0;
   }
 
-  /** Ends a row whose values have been added to `values`. `characters`: of its long texts. */
-  endRow(characters = 0): void {
+  /** Ends rows whose values have been added to `values`. `characters`: of their long texts. */
+  endRows(characters = 0): void {
     this.#characters += characters;
     if (this.rows >= ROWS_MAX || this.#characters >= CHARACTERS_MAX) this.flush();
   }

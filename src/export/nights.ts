@@ -110,6 +110,8 @@ function runsOf(source: NightSource, [propertyId, key, status, compact, facts]: 
 const short = (money: Money | null): Value => (typeof money === "number" ? money : null);
 const long = (money: Money | null): Value => (typeof money === "string" ? textOfMoney(money) : null);
 
+const DATE_COLUMN = 3;
+
 /** Adds a row for each night of a reservation: what its current version says of it, as the ledger counts it. */
 export function addNights(source: NightSource, row: ReservationRow, batch: Batch): void {
   const [propertyId, key] = row;
@@ -117,31 +119,35 @@ export function addNights(source: NightSource, row: ReservationRow, batch: Batch
   const { shareId, runs } = runsOf(source, row);
   for (const run of runs) {
     const { codes, rooms, adults, children, roomRevenue, grossRoomRevenue } = run;
-    for (let night = 0; night < run.nights; night += 1) {
-      const values: readonly Value[] = [
-        clientCode,
-        propertyCode,
-        key,
-        run.firstNight + night,
-        codes.status,
-        codes.roomTypeCode,
-        codes.bookedRoomTypeCode,
-        codes.marketSegmentCode,
-        codes.groupBlockCode,
-        codes.rateCode,
-        codes.channel,
-        codes.currencyCode,
-        shareId,
-        rooms,
-        adults,
-        children,
-        short(roomRevenue),
-        short(grossRoomRevenue),
-        long(roomRevenue),
-        long(grossRoomRevenue),
-      ];
-      for (let at = 0; at < values.length; at += 1) batch.values[at]?.push(values[at] as Value);
-      batch.endRow();
+    const values: readonly Value[] = [
+      clientCode,
+      propertyCode,
+      key,
+      run.firstNight,
+      codes.status,
+      codes.roomTypeCode,
+      codes.bookedRoomTypeCode,
+      codes.marketSegmentCode,
+      codes.groupBlockCode,
+      codes.rateCode,
+      codes.channel,
+      codes.currencyCode,
+      shareId,
+      rooms,
+      adults,
+      children,
+      short(roomRevenue),
+      short(grossRoomRevenue),
+      long(roomRevenue),
+      long(grossRoomRevenue),
+    ];
+    for (let at = 0; at < values.length; at += 1) {
+      const column = batch.values[at] as Value[];
+      const value = values[at] as Value;
+      // The nights of a run are alike but for their date.
+      for (let night = 0; night < run.nights; night += 1)
+        column.push(at === DATE_COLUMN ? run.firstNight + night : value);
     }
+    batch.endRows();
   }
 }

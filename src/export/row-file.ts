@@ -57,6 +57,10 @@ function parquetValues(type: ColumnType, values: readonly Value[]): (Value | big
   return values as Value[];
 }
 
+/** Readers skip row groups by these. Statistics of every column would take as long as all the rest of a file. */
+const hasStatistics = ({ name, type }: Column): boolean =>
+  type === "date" || type === "timestamp" || name === "client_code" || name === "property_code";
+
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 class ParquetEncoder implements Encoder {
@@ -83,9 +87,10 @@ class ParquetEncoder implements Encoder {
   }
 
   encode({ values, rows }: Batch): Uint8Array {
-    const columnData = this.#columns.map(({ name, type }, at) => ({
-      name,
-      data: parquetValues(type, values[at] ?? []),
+    const columnData = this.#columns.map((column, at) => ({
+      name: column.name,
+      data: parquetValues(column.type, values[at] ?? []),
+      statistics: hasStatistics(column),
     }));
     this.#parquet.write({ columnData, rowGroupSize: rows });
     return this.#taken();

@@ -99,7 +99,7 @@ function recordValues([clientCode, propertyCode, letter, key, time, hash, status
 
 function addRow(batch: Batch, values: readonly Value[], characters = 0): void {
   for (const [at, value] of values.entries()) batch.values[at]?.push(value);
-  batch.endRow(characters);
+  batch.endRows(characters);
 }
 
 /** Rows with the values that `of` makes of each. */
