@@ -105,7 +105,7 @@ export const SETTINGS = [
   whole(
     "HTTP_THREADS",
     undefined,
-    "Threads that serve HTTP, all on one port; by default one a core, 4 at most.",
+    "Threads that serve HTTP, all on one port; by default one for two cores, 4 at most.",
   ),
   whole(
     "ACCEPT_WRITERS",

@@ -18,11 +18,12 @@ export class ConfigError extends OperatorError {}
 const PORT_MAX = 65_535;
 /** Each thread costs some 30 MB and its connections to the database. */
 const HTTP_THREADS_MAX = 64;
-const HTTP_THREADS_DEFAULT_MAX = 4;
+/** On two hardware threads one that serves HTTP accepted as much as two, with 60 MB less (docs/decisions/0004-threads.md). */
+const HTTP_THREADS_DEFAULT = Math.min(Math.ceil(availableParallelism() / 2), 4);
 const ACCEPT_WRITERS_MAX = 16;
 /** There are 64 buckets to share out. */
 const APPLY_WRITERS_MAX = 64;
-const APPLY_WRITERS_DEFAULT_MAX = 2;
+const APPLY_WRITERS_DEFAULT = Math.min(availableParallelism(), 2);
 /** A balancer that asks every second has heard of it by then; and more would leave too little of the 10 s for the drain. */
 const STOP_GRACE_MS_IN_PRODUCTION = 2_000;
 const STOP_GRACE_MS_MAX = 3_000;
@@ -158,9 +159,8 @@ function reader(environment: NodeJS.ProcessEnv) {
     if (value < 1) throw new ConfigError(`${name} must be at least 1.`);
     return value;
   };
-  /** One a core unless it is set. */
-  const threads = (name: SettingName, defaultMax: number, most: number): number =>
-    text(name) === undefined ? Math.min(availableParallelism(), defaultMax) : positive(name, most);
+  const threads = (name: SettingName, byDefault: number, most: number): number =>
+    text(name) === undefined ? byDefault : positive(name, most);
   const yes = (name: SettingName): boolean => {
     const value = text(name)?.toLowerCase() ?? "no";
     if (["1", "yes", "true", "on"].includes(value)) return true;
@@ -222,9 +222,9 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     tokenStrictHour: yes("TOKEN_STRICT_HOUR"),
     newPropertiesPerDay: positive("NEW_PROPERTIES_PER_DAY"),
     roles: readRoles(text("ROLE") ?? ""),
-    httpThreads: threads("HTTP_THREADS", HTTP_THREADS_DEFAULT_MAX, HTTP_THREADS_MAX),
+    httpThreads: threads("HTTP_THREADS", HTTP_THREADS_DEFAULT, HTTP_THREADS_MAX),
     acceptWriters: positive("ACCEPT_WRITERS", ACCEPT_WRITERS_MAX),
-    applyWriters: threads("APPLY_WRITERS", APPLY_WRITERS_DEFAULT_MAX, APPLY_WRITERS_MAX),
+    applyWriters: threads("APPLY_WRITERS", APPLY_WRITERS_DEFAULT, APPLY_WRITERS_MAX),
     applyPollMs: positive("APPLY_POLL_MS"),
     stopGraceMs:
       text("STOP_GRACE_MS") === undefined

@@ -89,7 +89,7 @@ const own = verb({
     role: text("ROLES", "accept, apply, read, or several separated by commas; ROLE (default: all)"),
     workers: text(
       "N",
-      "threads that serve HTTP on one port; HTTP_THREADS (default: one per core, at most 4)",
+      "threads that serve HTTP on one port; HTTP_THREADS (default: one per two cores, at most 4)",
     ),
     noSandbox: flag(
       "create no sandbox client, and revoke that of an earlier start; implied by NODE_ENV=production, DATABASE_URL and a HOST that other machines can reach",

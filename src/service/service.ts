@@ -10,7 +10,12 @@ import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection
 import type { Role } from "../platform/db/coordination.ts";
 import { type Database, openDatabase } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
-import { ServiceThread, type ThreadParts, threadLogOf } from "../platform/runtime/service-thread.ts";
+import {
+  letHeapsGrow,
+  ServiceThread,
+  type ThreadParts,
+  threadLogOf,
+} from "../platform/runtime/service-thread.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { Stops } from "../platform/runtime/stops.ts";
 import type { Logger, LoggerOptions } from "../platform/telemetry/log.ts";
@@ -251,6 +256,7 @@ async function startThreads(
   logOptions: LoggerOptions | undefined,
   stops: Stops,
 ): Promise<Threads> {
+  letHeapsGrow();
   const whole = new WholeProcess(config.roles);
   const parts: ThreadParts = {
     threadLog: threadLogOf(log, logOptions),
