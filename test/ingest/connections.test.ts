@@ -282,7 +282,7 @@ describe("requests of older and rarer forms", () => {
       const start = `POST ${origin}/api/public/v1/inventories HTTP/1.1`;
       connection.write((await head(service, [`Content-Length: ${body.length}`], start)) + body);
       assert.equal((await connection.answer()).status, 202, origin);
-      connection.write(`GET ${origin} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      connection.write(`GET ${origin}/none HTTP/1.1\r\nHost: a\r\n\r\n`);
       refusedWith(await connection.answer(), 404, "bellhop.http.NotFound");
       connection.destroy();
     }

@@ -279,7 +279,6 @@ describe("what answers come first when several apply", () => {
 describe("addresses and methods", () => {
   test("an unknown address is 404", async () => {
     for (const path of [
-      "/",
       "/api",
       "/api/public/v2/inventories",
       "/api/public/v1/inventories/",

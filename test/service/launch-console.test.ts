@@ -99,7 +99,8 @@ test("the next start builds and installs nothing, and one with other sources bui
 
 test("the service starts while its documentation is built", async () => {
   const docs = join(checkout, "packages", "docs");
-  for (const directory of [docs, join(checkout, "docs"), join(checkout, "examples", "guides")])
+  const read = ["docs", "examples/guides", "packages/console/src/design", "packages/console/public"];
+  for (const directory of [docs, ...read.map((path) => join(checkout, path))])
     await mkdir(directory, { recursive: true });
   for (const directory of ["examples/pms-adapter", "packages/client"]) {
     await mkdir(join(checkout, directory), { recursive: true });
