@@ -173,10 +173,10 @@ describe("the document itself", () => {
     });
     const limited = buildOpenApiDocument(config);
     assert.equal(limited.components.schemas["GroupBatch"]?.maxItems, 77);
-    assert.match(limited.info.description, /13 requests a second/);
+    assert.match(limited.info.description, /13 requests per second/);
     assert.match(
       limited.paths["/api/public/v1/groups"]?.post?.description ?? "",
-      /at most 77 records, 1 MiB as sent/,
+      /at most 77 records, 1 MiB on the wire/,
     );
   });
 });

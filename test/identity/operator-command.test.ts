@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { withoutProgress } from "../support/command-lines.ts";
 import { postLogin } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
@@ -22,7 +23,7 @@ async function bellhop(args: readonly string[], input = "") {
   child.stdin.end(input);
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { code: await ended, out, err };
+  return { code: await ended, out, err: withoutProgress(err) };
 }
 
 test("operators are made by commands, with a password that is shown once or read, and log in with it", async () => {

@@ -15,6 +15,7 @@ import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { type PartKey, rewritePart } from "../../src/retention/rewrite-log.ts";
 import { bellhop } from "../support/command.ts";
+import { withoutProgress } from "../support/command-lines.ts";
 import {
   createEmptyTestDatabase,
   createTestDatabase,
@@ -49,7 +50,7 @@ const runBellhop = (environment: Record<string, string>, ...args: string[]) =>
     const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
     const env = { PATH: process.env["PATH"], ...environment };
     execFile(process.execPath, [main, ...args], { env }, (error, out, err) =>
-      resolve({ code: error?.code ?? 0, out, err }),
+      resolve({ code: error?.code ?? 0, out, err: withoutProgress(err) }),
     );
   });
 

@@ -8,6 +8,11 @@ export interface Answer {
   readonly err: string;
 }
 
+/** Standard error without the lines of progress, which a command writes when it takes its second. */
+export function withoutProgress(err: string): string {
+  return err.replace(/^bellhop [a-z -]+: (.* {2}\d+ (s|min)\b.*|waiting.*)(\n|$)/gm, "");
+}
+
 const RUN_LINES = `
   const { runCommand } = await import(process.argv[1]);
   const write = process.stdout.write.bind(process.stdout);
@@ -41,5 +46,6 @@ export async function runLines(
     ["--input-type=module", "--eval", RUN_LINES, module, JSON.stringify(lines)],
     { env: environment, stdio: ["ignore", "pipe", "inherit"] },
   );
-  return JSON.parse(await text(child.stdout)) as Answer[];
+  const answers = JSON.parse(await text(child.stdout)) as Answer[];
+  return answers.map(({ code, out, err }) => ({ code, out, err: withoutProgress(err) }));
 }

@@ -1,6 +1,6 @@
 import { runCommand } from "../../src/cli.ts";
 import type { AuthAdmin } from "../../src/identity/admin.ts";
-import type { Answer } from "./command-lines.ts";
+import { type Answer, withoutProgress } from "./command-lines.ts";
 
 /** Runs `bellhop ...` in this process. `admin`: of a running service, in the place of an opened database. */
 export async function bellhop(
@@ -14,5 +14,5 @@ export async function bellhop(
     err: (line) => void err.push(line),
     ...(admin === undefined ? {} : { admin }),
   });
-  return { code, out: out.join("\n"), err: err.join("\n") };
+  return { code, out: out.join("\n"), err: withoutProgress(err.join("\n")) };
 }
