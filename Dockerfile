@@ -27,12 +27,13 @@ LABEL org.opencontainers.image.title="Bellhop" \
 RUN groupadd --gid 10001 bellhop && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bellhop
 WORKDIR /app
 COPY --from=build --chown=0:0 /app /app
-# The settings of malloc and the compile cache are those of bin/launch.mjs, which installs packages and has no part here.
+# The settings of malloc, young objects and the compile cache are those of bin/launch.mjs, which installs packages and has no part here.
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=8080 \
     MALLOC_ARENA_MAX=2 \
     MALLOC_MMAP_THRESHOLD_=1048576 \
+    NODE_OPTIONS=--max-semi-space-size=4 \
     NODE_COMPILE_CACHE=/app/node_modules/.cache/bellhop
 USER 10001:10001
 EXPOSE 8080

@@ -27,7 +27,14 @@ export async function startChildServer(
   environment: Readonly<Record<string, string>>,
 ): Promise<ChildServer> {
   const child = fork(file, {
-    env: { ...process.env, NODE_ENV: "production", GRAPHILE_ENV: "production", ...environment },
+    // A peer has Node's own choice of young objects (bin/process-environment.mjs).
+    env: {
+      ...process.env,
+      NODE_OPTIONS: "",
+      NODE_ENV: "production",
+      GRAPHILE_ENV: "production",
+      ...environment,
+    },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const [ready] = (await Promise.race([
