@@ -49,7 +49,8 @@ run(nodeOr(() => findNode(root)));
  * service does not wait for the documentation: /docs answers 503 until it is built.
  */
 async function buildPages() {
-  if (entry === "scripts/test.ts" || entry === "scripts/check.ts") await ensureBuilt(root);
+  const looksAtPages = ["scripts/test.ts", "scripts/check.ts", "scripts/hostile-schemathesis.ts"];
+  if (looksAtPages.includes(entry)) await ensureBuilt(root);
   if (entry !== "src/main.ts" || entryArguments[0] !== "serve") return;
   await ensureBuilt(root, ["console"]);
   void ensureBuilt(root, ["docs"]);
