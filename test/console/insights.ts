@@ -105,6 +105,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       assert.deepEqual(await violationsOf(page, "colours"), []);
       await page.getByText("View as table").click();
       const figures = page.getByRole("table", { name: "Pickup by day, night and currency" });
+      await figures.locator("tbody td:nth-child(6)").first().waitFor();
       const exact = await figures.locator("tbody td:nth-child(6)").allInnerTexts();
       assert.equal(
         exact.map(centsOf).reduce((one, other) => one + other, 0),
