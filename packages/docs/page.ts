@@ -37,7 +37,7 @@ export function renderPage(page: Page, site: Site, content: PageContent): string
 ${content.styles.map((name) => `<link rel="stylesheet" href="${asset(name)}">`).join("\n")}
 ${content.scripts.map((name) => `<script type="module" src="${asset(name)}"></script>`).join("\n")}
 </head>
-<body${isReference ? ` class="reference"` : ""}${page.path === START_PATH ? ` data-reference="${to(API_PATH)}"` : ""}>
+<body${isReference ? ` class="reference"` : ""}>
 <a class="skip" href="#main">Skip to content</a>
 <header>
 <button class="menu" type="button" popovertarget="contents" aria-label="Contents">☰</button>

@@ -109,11 +109,4 @@ export const describeDocumentation = ({ service, inWindow: inAnyWindow }: Consol
       await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Groups" }).click();
       await page.getByRole("heading", { level: 1, name: "Groups" }).waitFor();
     });
-
-    inWindow("an address of the API reference from when it stood at /docs leads there", async (page) => {
-      await visit(page, "#getRequest");
-      // The reference is a megabyte of JavaScript, which beside other tests takes a while to start.
-      await page.waitForURL(/\/docs\/api#tag\/requests\/getRequest$/, { timeout: 90_000 });
-      await page.getByRole("heading", { name: "Get the outcome of a request" }).waitFor({ timeout: 90_000 });
-    });
   });

@@ -82,7 +82,9 @@ export async function createEmptyTestDatabase(): Promise<TestDatabase> {
 function openedDatabase(name: string, url: string, remove: () => Promise<void>): TestDatabase {
   const session = { address: { connectionString: url }, synchronousCommit: "on" } as const;
   const config = clientConfig(session.address, session.synchronousCommit);
-  const pool = createPool(config, silentLog, 10);
+  // A test keeps its locks for as long as it needs them, however busy the machine is.
+  const options = `${config.options} -c idle_in_transaction_session_timeout=0`;
+  const pool = createPool({ ...config, options }, silentLog, 10);
   const drop = async () => {
     await pool.end();
     if (testFailed) return console.error(`kept for a look: ${url}`);

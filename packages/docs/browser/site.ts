@@ -97,10 +97,5 @@ if (headings.length > 0) {
   markOutline();
 }
 
-// Operations of the API reference once had their anchors on the start page.
-const start = document.querySelector<HTMLElement>("[data-reference]");
-if (start !== null && location.hash.length > 1 && document.getElementById(location.hash.slice(1)) === null)
-  location.replace(`${start.dataset["reference"]}${location.hash}`);
-
 document.querySelector('#contents [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
 addSearch(document.querySelector(".search") as HTMLElement);
