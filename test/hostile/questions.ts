@@ -138,7 +138,8 @@ export async function askWorst(progress: (line: string) => void): Promise<Questi
         headers,
         signal: signal ?? null,
       });
-      await answer.arrayBuffer();
+      const body = await answer.text();
+      if (answer.status !== 200) throw new Error(`${question} was answered ${answer.status}: ${body}`);
       return { question, status: answer.status, ms: Math.round(performance.now() - startedAt) };
     };
     const posting = async (seconds: number): Promise<[number, number]> => {
