@@ -1010,6 +1010,11 @@ CREATE OR REPLACE FUNCTION bellhop.facts_of(facts text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 AS $function$select facts::text[]$function$;
+CREATE OR REPLACE FUNCTION bellhop.list_of(list text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (('{'::text || CASE WHEN ("right"(list, 1) = ','::text) THEN (rtrim(list, ','::text) || repeat((','::text || rtrim(list, ','::text)), (octet_length(list) - octet_length(rtrim(list, ','::text))))) ELSE list END) || '}'::text);
 CREATE OR REPLACE FUNCTION bellhop.note_late_version()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1287,14 +1292,14 @@ create view analytics.stored_group_version as
     given.fact[9] AS pickup_type_code,
     given.fact[10] AS market_segment_code,
     given.fact[11] AS rate_code,
-    (('{'::text || given.fact[12]) || '}'::text)::date[] AS occupancy_date,
-    (('{'::text || given.fact[13]) || '}'::text)::text[] AS room_type_code,
-    (('{'::text || given.fact[14]) || '}'::text)::integer[] AS blocks,
-    (('{'::text || given.fact[15]) || '}'::text)::integer[] AS pickup,
-    (('{'::text || given.fact[16]) || '}'::text)::integer[] AS original_blocks,
-    (('{'::text || given.fact[17]) || '}'::text)::numeric[] AS single_person_rate,
-    (('{'::text || given.fact[18]) || '}'::text)::numeric[] AS two_person_rate,
-    (('{'::text || given.fact[19]) || '}'::text)::text[] AS currency_code
+    bellhop.list_of(given.fact[12])::date[] AS occupancy_date,
+    bellhop.list_of(given.fact[13])::text[] AS room_type_code,
+    bellhop.list_of(given.fact[14])::integer[] AS blocks,
+    bellhop.list_of(given.fact[15])::integer[] AS pickup,
+    bellhop.list_of(given.fact[16])::integer[] AS original_blocks,
+    bellhop.list_of(given.fact[17])::numeric[] AS single_person_rate,
+    bellhop.list_of(given.fact[18])::numeric[] AS two_person_rate,
+    bellhop.list_of(given.fact[19])::text[] AS currency_code
    FROM bellhop_state.group_version
      CROSS JOIN LATERAL ( SELECT bellhop.facts_of(group_version.facts) AS fact
          OFFSET 0) given;
@@ -1313,14 +1318,14 @@ create view analytics.stored_inventory_version as
     inventory_version.from_date,
     inventory_version.to_date,
     given.fact[1]::date AS occupancy_date,
-    (('{'::text || given.fact[2]) || '}'::text)::text[] AS room_type_code,
-    (('{'::text || given.fact[3]) || '}'::text)::boolean[] AS is_virtual,
-    (('{'::text || given.fact[4]) || '}'::text)::integer[] AS room_type_capacity,
-    (('{'::text || given.fact[5]) || '}'::text)::integer[] AS rooms_not_available_maintenance,
-    (('{'::text || given.fact[6]) || '}'::text)::integer[] AS rooms_not_available_other,
-    (('{'::text || given.fact[7]) || '}'::text)::integer[] AS rooms_sold,
-    (('{'::text || given.fact[8]) || '}'::text)::integer[] AS transient_sold,
-    (('{'::text || given.fact[9]) || '}'::text)::integer[] AS group_sold
+    bellhop.list_of(given.fact[2])::text[] AS room_type_code,
+    bellhop.list_of(given.fact[3])::boolean[] AS is_virtual,
+    bellhop.list_of(given.fact[4])::integer[] AS room_type_capacity,
+    bellhop.list_of(given.fact[5])::integer[] AS rooms_not_available_maintenance,
+    bellhop.list_of(given.fact[6])::integer[] AS rooms_not_available_other,
+    bellhop.list_of(given.fact[7])::integer[] AS rooms_sold,
+    bellhop.list_of(given.fact[8])::integer[] AS transient_sold,
+    bellhop.list_of(given.fact[9])::integer[] AS group_sold
    FROM bellhop_state.inventory_version
      CROSS JOIN LATERAL ( SELECT bellhop.facts_of(inventory_version.facts) AS fact
          OFFSET 0) given;
@@ -1352,31 +1357,31 @@ create view analytics.stored_reservation_version as
     given.fact[33] AS share_id,
     given.fact[4] AS channel,
     given.fact[5] AS nationality,
-    (('{'::text || given.fact[6]) || '}'::text)::date[] AS arrival_date,
-    (('{'::text || given.fact[7]) || '}'::text)::date[] AS departure_date,
-    (('{'::text || given.fact[8]) || '}'::text)::text[] AS room_type_code,
-    (('{'::text || given.fact[9]) || '}'::text)::text[] AS booked_room_type_code,
-    (('{'::text || given.fact[10]) || '}'::text)::text[] AS market_segment_code,
-    (('{'::text || given.fact[31]) || '}'::text)::text[] AS group_block_code,
-    (('{'::text || given.fact[11]) || '}'::text)::text[] AS source_booking_code,
-    (('{'::text || given.fact[12]) || '}'::text)::text[] AS rate_code,
-    (('{'::text || given.fact[13]) || '}'::text)::text[] AS currency_code,
-    (('{'::text || given.fact[14]) || '}'::text)::integer[] AS number_of_adults,
-    (('{'::text || given.fact[15]) || '}'::text)::integer[] AS number_of_children,
-    (('{'::text || given.fact[16]) || '}'::text)::integer[] AS rate_stay_index,
-    (('{'::text || given.fact[17]) || '}'::text)::date[] AS rate_start_date,
-    (('{'::text || given.fact[18]) || '}'::text)::date[] AS rate_end_date,
-    (('{'::text || given.fact[19]) || '}'::text)::numeric[] AS rate_value,
-    (('{'::text || given.fact[20]) || '}'::text)::numeric[] AS gross_rate_value,
-    (('{'::text || given.fact[21]) || '}'::text)::date[] AS revenue_date,
-    (('{'::text || given.fact[22]) || '}'::text)::numeric[] AS net_room_revenue,
-    (('{'::text || given.fact[23]) || '}'::text)::numeric[] AS net_food_revenue,
-    (('{'::text || given.fact[24]) || '}'::text)::numeric[] AS net_beverage_revenue,
-    (('{'::text || given.fact[25]) || '}'::text)::numeric[] AS net_other_revenue,
-    (('{'::text || given.fact[26]) || '}'::text)::numeric[] AS net_ticket_price,
-    (('{'::text || given.fact[27]) || '}'::text)::numeric[] AS ticket_price,
-    (('{'::text || given.fact[28]) || '}'::text)::numeric[] AS net_total_revenue,
-    (('{'::text || given.fact[29]) || '}'::text)::numeric[] AS gross_total_revenue
+    bellhop.list_of(given.fact[6])::date[] AS arrival_date,
+    bellhop.list_of(given.fact[7])::date[] AS departure_date,
+    bellhop.list_of(given.fact[8])::text[] AS room_type_code,
+    bellhop.list_of(given.fact[9])::text[] AS booked_room_type_code,
+    bellhop.list_of(given.fact[10])::text[] AS market_segment_code,
+    bellhop.list_of(given.fact[31])::text[] AS group_block_code,
+    bellhop.list_of(given.fact[11])::text[] AS source_booking_code,
+    bellhop.list_of(given.fact[12])::text[] AS rate_code,
+    bellhop.list_of(given.fact[13])::text[] AS currency_code,
+    bellhop.list_of(given.fact[14])::integer[] AS number_of_adults,
+    bellhop.list_of(given.fact[15])::integer[] AS number_of_children,
+    bellhop.list_of(given.fact[16])::integer[] AS rate_stay_index,
+    bellhop.list_of(given.fact[17])::date[] AS rate_start_date,
+    bellhop.list_of(given.fact[18])::date[] AS rate_end_date,
+    bellhop.list_of(given.fact[19])::numeric[] AS rate_value,
+    bellhop.list_of(given.fact[20])::numeric[] AS gross_rate_value,
+    bellhop.list_of(given.fact[21])::date[] AS revenue_date,
+    bellhop.list_of(given.fact[22])::numeric[] AS net_room_revenue,
+    bellhop.list_of(given.fact[23])::numeric[] AS net_food_revenue,
+    bellhop.list_of(given.fact[24])::numeric[] AS net_beverage_revenue,
+    bellhop.list_of(given.fact[25])::numeric[] AS net_other_revenue,
+    bellhop.list_of(given.fact[26])::numeric[] AS net_ticket_price,
+    bellhop.list_of(given.fact[27])::numeric[] AS ticket_price,
+    bellhop.list_of(given.fact[28])::numeric[] AS net_total_revenue,
+    bellhop.list_of(given.fact[29])::numeric[] AS gross_total_revenue
    FROM bellhop_state.reservation_version
      CROSS JOIN LATERAL ( SELECT bellhop.facts_of(reservation_version.facts) AS fact
          OFFSET 0) given;

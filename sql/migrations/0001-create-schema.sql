@@ -849,10 +849,17 @@ create function analytics.first_request_id_after(instant timestamptz) returns uu
   );
 
 -- The facts of a version are one text (docs/decisions/0006): that of an array, in which each fact has a place of its own (`columns` in
--- packages/contract/src/record-plan.ts), and of a list what stands within the braces of its array. A fact beyond the end of the text is null, so
+-- packages/contract/src/record-plan.ts), and of a list what stands within the braces of its array; where all elements are the same, those
+-- after the first are left empty, as most lists of a stay's nights say one thing of all of them. A fact beyond the end of the text is null, so
 -- that a release can add one. Immutable, as Citus asks of what it sends to workers, and in a schema that it has there before its views.
 create function bellhop.facts_of(facts text) returns text[]
   language sql immutable strict parallel safe as 'select facts::text[]';
+-- Not strict, or it would not be inlined.
+create function bellhop.list_of(list text) returns text
+  language sql immutable parallel safe
+  return '{' || case when right(list, 1) = ','
+    then rtrim(list, ',') || repeat(',' || rtrim(list, ','), octet_length(list) - octet_length(rtrim(list, ',')))
+    else list end || '}';
 
 -- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
 -- the state binds these five anew, and only these (src/apply/state/state-schema.ts).
@@ -865,11 +872,11 @@ create view analytics.stored_current as
 create view analytics.stored_inventory_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
-    fact[1]::date as occupancy_date, ('{' || fact[2] || '}')::text[] as room_type_code,
-    ('{' || fact[3] || '}')::boolean[] as is_virtual, ('{' || fact[4] || '}')::integer[] as room_type_capacity,
-    ('{' || fact[5] || '}')::integer[] as rooms_not_available_maintenance,
-    ('{' || fact[6] || '}')::integer[] as rooms_not_available_other, ('{' || fact[7] || '}')::integer[] as rooms_sold,
-    ('{' || fact[8] || '}')::integer[] as transient_sold, ('{' || fact[9] || '}')::integer[] as group_sold
+    fact[1]::date as occupancy_date, bellhop.list_of(fact[2])::text[] as room_type_code,
+    bellhop.list_of(fact[3])::boolean[] as is_virtual, bellhop.list_of(fact[4])::integer[] as room_type_capacity,
+    bellhop.list_of(fact[5])::integer[] as rooms_not_available_maintenance,
+    bellhop.list_of(fact[6])::integer[] as rooms_not_available_other, bellhop.list_of(fact[7])::integer[] as rooms_sold,
+    bellhop.list_of(fact[8])::integer[] as transient_sold, bellhop.list_of(fact[9])::integer[] as group_sold
   from bellhop_state.inventory_version
   cross join lateral (select bellhop.facts_of(inventory_version.facts) as fact offset 0) as given;
 create view analytics.stored_reservation_version as
@@ -877,20 +884,20 @@ create view analytics.stored_reservation_version as
     change_no, status, from_date, to_date,
     fact[1] as confirmation_number, fact[2]::timestamptz as booking_time, fact[30]::timestamptz as cancellation_time,
     fact[3]::integer as number_of_rooms, fact[32] as multi_reservation_id, fact[33] as share_id, fact[4] as channel,
-    fact[5] as nationality, ('{' || fact[6] || '}')::date[] as arrival_date,
-    ('{' || fact[7] || '}')::date[] as departure_date, ('{' || fact[8] || '}')::text[] as room_type_code,
-    ('{' || fact[9] || '}')::text[] as booked_room_type_code, ('{' || fact[10] || '}')::text[] as market_segment_code,
-    ('{' || fact[31] || '}')::text[] as group_block_code, ('{' || fact[11] || '}')::text[] as source_booking_code,
-    ('{' || fact[12] || '}')::text[] as rate_code, ('{' || fact[13] || '}')::text[] as currency_code,
-    ('{' || fact[14] || '}')::integer[] as number_of_adults, ('{' || fact[15] || '}')::integer[] as number_of_children,
-    ('{' || fact[16] || '}')::integer[] as rate_stay_index, ('{' || fact[17] || '}')::date[] as rate_start_date,
-    ('{' || fact[18] || '}')::date[] as rate_end_date, ('{' || fact[19] || '}')::numeric[] as rate_value,
-    ('{' || fact[20] || '}')::numeric[] as gross_rate_value, ('{' || fact[21] || '}')::date[] as revenue_date,
-    ('{' || fact[22] || '}')::numeric[] as net_room_revenue, ('{' || fact[23] || '}')::numeric[] as net_food_revenue,
-    ('{' || fact[24] || '}')::numeric[] as net_beverage_revenue,
-    ('{' || fact[25] || '}')::numeric[] as net_other_revenue, ('{' || fact[26] || '}')::numeric[] as net_ticket_price,
-    ('{' || fact[27] || '}')::numeric[] as ticket_price, ('{' || fact[28] || '}')::numeric[] as net_total_revenue,
-    ('{' || fact[29] || '}')::numeric[] as gross_total_revenue
+    fact[5] as nationality, bellhop.list_of(fact[6])::date[] as arrival_date,
+    bellhop.list_of(fact[7])::date[] as departure_date, bellhop.list_of(fact[8])::text[] as room_type_code,
+    bellhop.list_of(fact[9])::text[] as booked_room_type_code, bellhop.list_of(fact[10])::text[] as market_segment_code,
+    bellhop.list_of(fact[31])::text[] as group_block_code, bellhop.list_of(fact[11])::text[] as source_booking_code,
+    bellhop.list_of(fact[12])::text[] as rate_code, bellhop.list_of(fact[13])::text[] as currency_code,
+    bellhop.list_of(fact[14])::integer[] as number_of_adults, bellhop.list_of(fact[15])::integer[] as number_of_children,
+    bellhop.list_of(fact[16])::integer[] as rate_stay_index, bellhop.list_of(fact[17])::date[] as rate_start_date,
+    bellhop.list_of(fact[18])::date[] as rate_end_date, bellhop.list_of(fact[19])::numeric[] as rate_value,
+    bellhop.list_of(fact[20])::numeric[] as gross_rate_value, bellhop.list_of(fact[21])::date[] as revenue_date,
+    bellhop.list_of(fact[22])::numeric[] as net_room_revenue, bellhop.list_of(fact[23])::numeric[] as net_food_revenue,
+    bellhop.list_of(fact[24])::numeric[] as net_beverage_revenue,
+    bellhop.list_of(fact[25])::numeric[] as net_other_revenue, bellhop.list_of(fact[26])::numeric[] as net_ticket_price,
+    bellhop.list_of(fact[27])::numeric[] as ticket_price, bellhop.list_of(fact[28])::numeric[] as net_total_revenue,
+    bellhop.list_of(fact[29])::numeric[] as gross_total_revenue
   from bellhop_state.reservation_version
   cross join lateral (select bellhop.facts_of(reservation_version.facts) as fact offset 0) as given;
 create view analytics.stored_group_version as
@@ -899,10 +906,10 @@ create view analytics.stored_group_version as
     fact[1] as name, fact[2] as master_group_code, fact[3]::date as booking_date, fact[4]::date as start_date,
     fact[5]::date as end_date, fact[6]::integer as cutoff_days, fact[7]::date as cutoff_date,
     fact[8] as group_type_code, fact[9] as pickup_type_code, fact[10] as market_segment_code, fact[11] as rate_code,
-    ('{' || fact[12] || '}')::date[] as occupancy_date, ('{' || fact[13] || '}')::text[] as room_type_code,
-    ('{' || fact[14] || '}')::integer[] as blocks, ('{' || fact[15] || '}')::integer[] as pickup,
-    ('{' || fact[16] || '}')::integer[] as original_blocks, ('{' || fact[17] || '}')::numeric[] as single_person_rate,
-    ('{' || fact[18] || '}')::numeric[] as two_person_rate, ('{' || fact[19] || '}')::text[] as currency_code
+    bellhop.list_of(fact[12])::date[] as occupancy_date, bellhop.list_of(fact[13])::text[] as room_type_code,
+    bellhop.list_of(fact[14])::integer[] as blocks, bellhop.list_of(fact[15])::integer[] as pickup,
+    bellhop.list_of(fact[16])::integer[] as original_blocks, bellhop.list_of(fact[17])::numeric[] as single_person_rate,
+    bellhop.list_of(fact[18])::numeric[] as two_person_rate, bellhop.list_of(fact[19])::text[] as currency_code
   from bellhop_state.group_version
   cross join lateral (select bellhop.facts_of(group_version.facts) as fact offset 0) as given;
 

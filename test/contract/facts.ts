@@ -37,7 +37,7 @@ export function factColumns(resource: Resource): readonly FactColumn[] {
   const sql = readFileSync(new URL("../../sql/migrations/0001-create-schema.sql", import.meta.url), "utf8");
   const [, columns = ""] =
     new RegExp(`create view analytics\\.stored_${VIEWS[resource]}_version as([\\s\\S]*?);`).exec(sql) ?? [];
-  const reading = /((?:\('\{' \|\| )?fact\[(\d+)\](?: \|\| '\}'\))?(?:::(\w+(?:\[\])?))?) as (\w+)/g;
+  const reading = /((?:bellhop\.list_of\()?fact\[(\d+)\]\)?(?:::(\w+(?:\[\])?))?) as (\w+)/g;
   return [...columns.matchAll(reading)].map(([, expression = "", place, type = "text", name = ""]) => {
     return { name, type, place: Number(place), expression };
   });
@@ -69,6 +69,13 @@ function split(text: string): (string | null)[] {
   return parts;
 }
 
+/** The elements of a list: those that are left empty are like the first. */
+function elements(list: string): (string | null)[] {
+  const commas = /,*$/.exec(list)?.[0].length ?? 0;
+  const given = split(list.slice(0, list.length - commas));
+  return [...given, ...new Array<string | null>(commas).fill(given[0] ?? null)];
+}
+
 /** The facts of a text by the names of their columns. */
 export function readFacts(resource: Resource, text: string): Readonly<Record<string, ReadFact>> {
   const fields = split(text.slice(1, -1));
@@ -77,7 +84,7 @@ export function readFacts(resource: Resource, text: string): Readonly<Record<str
   return Object.fromEntries(
     columns.map(({ name, type, place }) => {
       const field = fields[place - 1] ?? null;
-      return [name, field !== null && type.endsWith("[]") ? split(field) : field];
+      return [name, field !== null && type.endsWith("[]") ? elements(field) : field];
     }),
   );
 }

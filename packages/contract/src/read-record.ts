@@ -256,7 +256,7 @@ function copy(bytes: Uint8Array, start: number, end: number, to: Uint8Array, fro
   return at;
 }
 
-/** Several elements are quoted, one only where it must be. */
+/** Several elements are quoted, one only where it must be. Of elements that are all the same, those after the first are left empty. */
 function writeList(spans: RecordSpans, list: number, place: number, to: Buffer, from: number): number {
   const { slab, base } = spans;
   const first = slab[base + HEAD.firstOfList + list] as number;
@@ -265,21 +265,33 @@ function writeList(spans: RecordSpans, list: number, place: number, to: Buffer, 
     return writeElement(spans, first, 0, place, to, from);
   to[from] = QUOTE;
   let at = from + 1;
+  let firstEnd = at;
   let isGiven = false;
+  let isRepeated = true;
   let number = 0;
   for (let item = first; item !== 0; item = slab[base + item] as number) {
     if (item !== first) to[at++] = COMMA;
+    const start = at;
     const end = writeElement(spans, item, number, place, to, at);
     if (end === NOT_GIVEN) at = copy(NULL, 0, NULL.length, to, at);
     else {
       isGiven = true;
       at = end;
     }
+    if (item === first) firstEnd = at;
+    else if (isRepeated) isRepeated = isSame(to, from + 1, firstEnd, start, at);
     number += 1;
   }
   if (!isGiven) return NOT_GIVEN;
+  if (isRepeated) for (at = firstEnd; number > 1; number -= 1) to[at++] = COMMA;
   to[at] = QUOTE;
   return at + 1;
+}
+
+function isSame(bytes: Uint8Array, from: number, to: number, otherFrom: number, otherTo: number): boolean {
+  if (to - from !== otherTo - otherFrom) return false;
+  for (let at = from; at < to; at += 1) if (bytes[at] !== bytes[otherFrom + at - from]) return false;
+  return true;
 }
 
 function isQuoted({ bytes, slab, base }: RecordSpans, item: number, place: number): boolean {

@@ -186,11 +186,15 @@ export function factsOfText(text: string): (string | null | undefined)[] {
   return partsOf(text, 1, text.length - 1, [null]);
 }
 
-/** The elements of a fact that is a list; of one that is not given, none. */
+/** The elements of a fact that is a list; of one that is not given, none. Those left empty at the end are like the first. */
 export function elementsOf(list: string | null | undefined): (string | null)[] {
   if (list === null || list === undefined) return [];
   if (list[0] !== QUOTE && !list.includes(",")) return [list];
-  return partsOf(list, 0, list.length, []);
+  let end = list.length;
+  while (list[end - 1] === ",") end -= 1;
+  const elements = partsOf(list, 0, end, []);
+  for (let at = end; at < list.length; at += 1) elements.push(elements[0] as string);
+  return elements;
 }
 
 const COLUMN = { ...COLUMNS.reservation, ...COLUMNS.stay, ...COLUMNS.rate, ...COLUMNS.day };
