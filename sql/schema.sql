@@ -519,20 +519,20 @@ create table bellhop_state.block_entry (
 );
 
 create table bellhop_state.current_record (
-  bucket smallint not null,
   property_id integer not null,
+  from_date date not null,
+  to_date date not null,
+  bucket smallint not null,
   resource "char" not null,
-  key text collate "C" not null,
+  warning_free boolean default false,
   source_time timestamp with time zone not null,
   request_id uuid not null,
   record_index integer not null,
   content_hash bytea not null,
+  key text collate "C" not null,
   facts_source_time timestamp with time zone not null,
   status text,
-  from_date date not null,
-  to_date date not null,
-  warning_free boolean default false,
-  compact_nights text collate "C",
+  compact_nights bytea,
   constraint current_record_pkey PRIMARY KEY (bucket, property_id, resource, key)
 ) with (fillfactor=50);
 

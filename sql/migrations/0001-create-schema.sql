@@ -594,24 +594,25 @@ create table apply_cursor (
 -- The newest version of each record under the order (source time, request id, index). Holds no document:
 -- (request_id, record_index) points into the log; (facts_source_time, content_hash) names the version with the typed facts. Half of each
 -- page stays free, so that a nightly push keeps each new row version on the page of the old one and adds no index entry (decision 0006).
+-- Columns of one width together; what an unchanged record moves is together, as an update logs from the first changed byte to the last.
 create table current_record (
-  bucket smallint not null,
   property_id integer not null,
+  from_date date not null,
+  to_date date not null,
+  bucket smallint not null,
   resource "char" not null,
-  key text collate "C" not null,
+  -- Whether this content is sure to have no warnings of its own or of its context; null: as long as the property's inventory has
+  -- named no room type. Such a record sent again is unchanged without being parsed.
+  warning_free boolean default false,
   source_time timestamptz not null,
   request_id uuid not null,
   record_index integer not null,
   content_hash bytea not null,
+  key text collate "C" not null,
   facts_source_time timestamptz not null,
   status text,
-  from_date date not null,
-  to_date date not null,
-  -- Whether this content is sure to have no warnings of its own or of its context; null: as long as the property's inventory has
-  -- named no room type. Such a record sent again is unchanged without being parsed.
-  warning_free boolean default false,
   -- The nights of a plain reservation in short (src/apply/ledger/content-nights.ts); null where they are read from its facts.
-  compact_nights text collate "C",
+  compact_nights bytea,
   primary key (bucket, property_id, resource, key)
 ) with (fillfactor = 50);
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { compactOfText, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
+import { compactOfDigits, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
 import {
   type DimensionCodes,
   type Money,
@@ -75,7 +75,7 @@ function runsOf(source: NightSource, [propertyId, key, status, compact, facts]: 
       throw new Error(`The facts of the reservation ${key} are not where its version says.`);
     return reservationNights(facts, status);
   }
-  const nights = compactOfText(compact);
+  const nights = compactOfDigits(compact);
   if (nights === null) throw new Error(`The nights of the reservation ${key} cannot be read.`);
   const { dimension, rooms, adults, children, runs: numbers } = nights;
   const runs: NightRun[] = [];

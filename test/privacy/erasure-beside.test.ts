@@ -167,7 +167,7 @@ describe("an erasure beside what others have read or kept", () => {
     const currentRow = async () =>
       (
         await bench.rows<{ hash: string; nights: string | null }>(
-          `select encode(content_hash, 'hex') as hash, compact_nights as nights
+          `select encode(content_hash, 'hex') as hash, encode(compact_nights, 'hex') as nights
           from bellhop_state.current_record where key = 'R-1'`,
         )
       )[0];

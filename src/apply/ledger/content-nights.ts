@@ -87,8 +87,8 @@ export async function loadContents(
 }
 
 /**
- * The nights of one stay that shares no room, with numbers that fit (docs/decisions/0012): kept as a
- * text in the current row, entered as one row of `ledger_delta`.
+ * The nights of one stay that shares no room, with numbers that fit (docs/decisions/0012): kept in short
+ * in the current row, entered as one row of `ledger_delta`.
  */
 export interface CompactNights {
   readonly dimension: Dimension;
@@ -161,27 +161,27 @@ export function endOf({ firstNight, runs }: CompactNights): number {
 }
 
 /**
- * The text begins with these digits of its content's hash, so that a row changed by an erasure does not
- * match its text.
+ * What is kept begins with these digits of its content's hash, so that a row changed by an erasure does not
+ * match it.
  */
 const HASH_DIGITS = 12;
-/** Digits of the text stand for five bits and whether more follow, the lowest first. */
-const DIGIT_VALUES = 32;
-const ZERO = 0x30;
+const DIMENSION_BYTES = 8;
+/** A byte of a number has seven bits and whether more follow, the lowest first. */
+const BYTE_VALUES = 128;
 /** Of a hash, the most runs of the longest numbers, and what is before them. */
 const BYTES_MAX = 2_048;
 
 const bytes = Buffer.alloc(BYTES_MAX);
-/** Where the next digit is written, or read. */
+/** Where the next byte is written, or read. */
 let place = 0;
 
 function put(value: number): void {
   let left = value;
-  while (left >= DIGIT_VALUES) {
-    bytes[place++] = ZERO + DIGIT_VALUES + (left % DIGIT_VALUES);
-    left = Math.floor(left / DIGIT_VALUES);
+  while (left >= BYTE_VALUES) {
+    bytes[place++] = BYTE_VALUES + (left % BYTE_VALUES);
+    left = Math.floor(left / BYTE_VALUES);
   }
-  bytes[place++] = ZERO + left;
+  bytes[place++] = left;
 }
 
 /** Whole numbers in the order 0, -1, 1, -2, …, so that small ones are short. */
@@ -192,13 +192,13 @@ function putAmount(amount: number): void {
   put(Number.isNaN(amount) ? 0 : unsigned(amount) + 1);
 }
 
-/** The text that is kept of them beside their content: some fifty ASCII characters. */
-export function textOfCompact(nights: CompactNights, contentHash: string): string {
+/** What is kept of them beside their content: some thirty bytes, as hexadecimal digits. */
+export function digitsOfCompact(nights: CompactNights, contentHash: string): string {
   const { dimension, rooms, adults, children, firstNight, runs } = nights;
-  if (runs.length === 0) return contentHash.slice(0, HASH_DIGITS);
-  for (place = 0; place < HASH_DIGITS; place += 1) bytes[place] = contentHash.charCodeAt(place);
-  put(dimension.high >>> 0);
-  put(dimension.low >>> 0);
+  const hash = contentHash.slice(0, HASH_DIGITS);
+  if (runs.length === 0) return hash;
+  place = bytes.writeInt32BE(dimension.high, 0);
+  place = bytes.writeInt32BE(dimension.low, place);
   put(unsigned(rooms));
   put(unsigned(adults));
   put(unsigned(children));
@@ -208,47 +208,50 @@ export function textOfCompact(nights: CompactNights, contentHash: string): strin
     putAmount(runs[at + 1] as number);
     putAmount(runs[at + 2] as number);
   }
-  return bytes.toString("latin1", 0, place);
+  return hash + bytes.toString("hex", 0, place);
 }
 
-/** A number of a text; beyond its end, and where something else stands, NaN. */
-function take(text: string): number {
+/** A number; beyond the end NaN, and the place is then beyond it, too. */
+function take(end: number): number {
   let value = 0;
-  for (let unit = 1; ; unit *= DIGIT_VALUES) {
-    const digit = text.charCodeAt(place++) - ZERO;
-    if (digit < DIGIT_VALUES) return digit < 0 ? Number.NaN : value + digit * unit;
-    if (Number.isNaN(digit)) return digit;
-    value += (digit - DIGIT_VALUES) * unit;
+  for (let unit = 1; place < end; unit *= BYTE_VALUES) {
+    const byte = bytes[place++] as number;
+    if (byte < BYTE_VALUES) return value + byte * unit;
+    value += (byte - BYTE_VALUES) * unit;
   }
+  place = end + 1;
+  return Number.NaN;
 }
 
-function takeAmount(text: string): number {
-  const amount = take(text);
+function takeAmount(end: number): number {
+  const amount = take(end);
   return amount === 0 ? Number.NaN : signed(amount - 1);
 }
 
-/** Whether a text is kept of a content. */
-export function isCompactOf(text: string, contentHash: string): boolean {
-  for (let at = 0; at < HASH_DIGITS && at < text.length; at += 1)
-    if (text.charCodeAt(at) !== contentHash.charCodeAt(at)) return false;
+/** Whether these digits are kept of a content. */
+export function isCompactOf(digits: string, contentHash: string): boolean {
+  for (let at = 0; at < HASH_DIGITS && at < digits.length; at += 1)
+    if (digits.charCodeAt(at) !== contentHash.charCodeAt(at)) return false;
   return true;
 }
 
-/** Reads what `textOfCompact` wrote; null where a text is none of these. */
-export function compactOfText(text: string): CompactNights | null {
-  if (text.length <= HASH_DIGITS) return NO_NIGHTS;
-  place = HASH_DIGITS;
-  const dimension = { high: take(text) | 0, low: take(text) | 0 };
-  const [rooms, adults, children] = [signed(take(text)), signed(take(text)), signed(take(text))];
-  const firstNight = take(text);
+/** Reads what `digitsOfCompact` wrote; null where digits are none of these. */
+export function compactOfDigits(digits: string): CompactNights | null {
+  if (digits.length <= HASH_DIGITS) return NO_NIGHTS;
+  const end = bytes.write(digits.slice(HASH_DIGITS), 0, "hex");
+  if (end < DIMENSION_BYTES) return null;
+  const dimension = { high: bytes.readInt32BE(0), low: bytes.readInt32BE(4) };
+  place = DIMENSION_BYTES;
+  const [rooms, adults, children] = [signed(take(end)), signed(take(end)), signed(take(end))];
+  const firstNight = take(end);
   const runs: number[] = [];
   let sum = rooms + adults + children + firstNight;
-  while (place < text.length) {
-    const nights = take(text);
+  while (place < end) {
+    const nights = take(end);
     sum += nights;
-    runs.push(nights, takeAmount(text), takeAmount(text));
+    runs.push(nights, takeAmount(end), takeAmount(end));
   }
-  if (Number.isNaN(sum) || place > text.length || runs.length === 0) return null;
+  if (Number.isNaN(sum) || place > end || runs.length === 0) return null;
   return { dimension, rooms, adults, children, firstNight, runs };
 }
 

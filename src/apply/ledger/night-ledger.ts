@@ -4,11 +4,11 @@ import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialec
 import { isReceivedBefore, type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
   ContentNights,
-  compactOfText,
+  compactOfDigits,
+  digitsOfCompact,
   isCompactOf,
   loadContents,
   type NightResource,
-  textOfCompact,
 } from "./content-nights.ts";
 import type { BlockRun, NightRun } from "./reservation-nights.ts";
 import { type AppliedStep, type Delta, deltasOutOfOrder, latestReleasesOf } from "./timeline.ts";
@@ -174,7 +174,7 @@ export class NightLedger {
     const from = delta.from?.compact(dimensionOf) ?? null;
     const to = delta.to?.compact(dimensionOf) ?? null;
     if (newestOf !== undefined && delta.to !== null && to !== null)
-      kept.set(newestOf, textOfCompact(to, delta.to.contentHash));
+      kept.set(newestOf, digitsOfCompact(to, delta.to.contentHash));
     if (from !== null || to !== null) deltas.push({ of, sourceTime, countsFrom, from, to });
     const left = from === null ? delta.from : null;
     const right = to === null ? delta.to : null;
@@ -283,7 +283,7 @@ function contentOfVersion(of: RecordKey, version: Version): ContentNights {
   const { contentHash, factsSourceTime, facts, compactNights } = version;
   const stored = { of, contentHash, factsSourceTime };
   const compact =
-    compactNights != null && isCompactOf(compactNights, contentHash) ? compactOfText(compactNights) : null;
+    compactNights != null && isCompactOf(compactNights, contentHash) ? compactOfDigits(compactNights) : null;
   if (compact !== null) return new ContentNights({ ...stored, compact });
   const loaded = facts === undefined ? undefined : { facts, status: version.filters().status };
   return new ContentNights({ ...stored, facts: loaded });

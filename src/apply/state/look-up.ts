@@ -102,7 +102,7 @@ function storedOf(row: CurrentRow): StoredCurrent {
   const filters = () => ({ status: row[8], fromDate: row[9], toDate: row[10] ?? row[9] });
   const contentHash = digitsOf(content_hash);
   const facts = row[12] ?? undefined;
-  const compactNights = row[11] ?? null;
+  const compactNights = row[11] == null ? null : digitsOf(row[11]);
   const version = {
     sourceTime,
     contentHash,
@@ -275,7 +275,7 @@ function receivedLast(resource: ResourceLetter): string {
           and (t.request_id, t.record_index) < (wanted.new_request, wanted.new_index)`;
 }
 
-const KEPT_NIGHTS = "t.compact_nights, null";
+const KEPT_NIGHTS = "t.compact_nights::text, null";
 
 /**
  * What states the nights that another content replaces: the compact ones or, of groups, the facts (on Citus

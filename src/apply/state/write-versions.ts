@@ -208,7 +208,10 @@ const CONTENT: Columns<NewCurrent> = {
       else to.boolean(stored);
     },
   ],
-  compact_nights: ["text", (to, { compactNights }) => textOrNull(to, compactNights)],
+  compact_nights: [
+    "bytea",
+    (to, { compactNights }) => (compactNights === null ? to.null() : to.hex(compactNights)),
+  ],
 };
 
 const CURRENT: Columns<NewCurrent> = {

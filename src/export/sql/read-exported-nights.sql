@@ -1,7 +1,7 @@
 -- The reservations of the bucket $1, each with its nights in short, or with its facts where they are not kept so (or not of this
 -- content: src/apply/ledger/content-nights.ts). $2 and $3 as in read-exported-records.sql.
 select
-  current.property_id, current.key, current.status, case when kept.is_compact then current.compact_nights end,
+  current.property_id, current.key, current.status, case when kept.is_compact then encode(current.compact_nights, 'hex') end,
   case when not kept.is_compact then (
     select facts.facts from bellhop_state.reservation_version as facts
     where facts.bucket = current.bucket and facts.property_id = current.property_id and facts.key = current.key
@@ -9,6 +9,6 @@ select
   ) end
 from {current} as current
 cross join lateral (
-  select coalesce(starts_with(current.compact_nights, left(encode(current.content_hash, 'hex'), 12)), false) as is_compact
+  select coalesce(substr(current.compact_nights, 1, 6) = substr(current.content_hash, 1, 6), false) as is_compact
 ) as kept
 where current.resource = 'r'
