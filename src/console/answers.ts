@@ -216,6 +216,8 @@ export interface VersionItem {
 export interface JsonChange {
   /** RFC 6901, into the record: `/roomStays/0/departureDate`. */
   readonly pointer: string;
+  /** The pointer as people read it: an entry of a list by its night and room type, else counted from 1. */
+  readonly path: readonly string[];
   readonly before: string | null;
   readonly after: string | null;
 }

@@ -206,13 +206,13 @@ test("a reservation's history reports what each version changed, also the first 
         status: "CONFIRMED",
         outcome: "stale",
         late: true,
-        changes: [{ pointer: "/channel", before: null, after: '"WEB"' }],
+        changes: [{ pointer: "/channel", path: ["channel"], before: null, after: '"WEB"' }],
       },
       {
         status: "CANCELLED",
         outcome: "applied",
         late: false,
-        changes: [{ pointer: "/status", before: '"CONFIRMED"', after: '"CANCELLED"' }],
+        changes: [{ pointer: "/status", path: ["status"], before: '"CONFIRMED"', after: '"CANCELLED"' }],
       },
     ],
   );

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changesBetween } from "./record-history.ts";
 
-const changesOf = (before: string, after: string) => changesBetween(before, after, 100).changes;
+const changesOf = (before: string, after: string) =>
+  changesBetween(before, after, 100).changes.map(({ path: _, ...change }) => change);
 
 test("changed, added and removed values are listed by pointer, verbatim", () => {
   assert.deepEqual(
@@ -14,8 +15,9 @@ test("changed, added and removed values are listed by pointer, verbatim", () => 
       { pointer: "/a~1b~0c", before: "1", after: "2" },
       { pointer: "/status", before: '"CONFIRMED"', after: '"CANCELLED"' },
       { pointer: "/stays/0/rate", before: "120.50", after: "120.5" },
-      { pointer: "/stays/1", before: '{"rate":1}', after: null },
-      { pointer: "/new", before: null, after: '{"deep":[1e2,"x"]}' },
+      { pointer: "/stays/1/rate", before: "1", after: null },
+      { pointer: "/new/deep/0", before: null, after: "1e2" },
+      { pointer: "/new/deep/1", before: null, after: '"x"' },
       { pointer: "/gone", before: "null", after: null },
     ],
   );
@@ -35,6 +37,36 @@ test("a list in the place of a text is one change, and a field named __proto__ i
   assert.deepEqual(changesOf('{"a":"x","__proto__":1}', '{"a":["x"],"__proto__":2}'), [
     { pointer: "/a", before: '"x"', after: '["x"]' },
     { pointer: "/__proto__", before: "1", after: "2" },
+  ]);
+});
+
+test("a night that comes, goes or moves among others is compared with itself, and named in the path", () => {
+  const night = (occupancyDate: string, revenue: number) => ({ occupancyDate, revenue });
+  const of = (...daily: object[]) => JSON.stringify({ daily });
+  const [first, second, third] = [night("2026-07-14", 1), night("2026-07-15", 2), night("2026-07-16", 3)];
+  assert.deepEqual(
+    changesBetween(of(second, third), of(first, night("2026-07-15", 20), third), 100).changes.map(
+      ({ pointer, path, before, after }) => [pointer, path.join(" "), before, after],
+    ),
+    [
+      ["/daily/0/occupancyDate", "daily 2026-07-14 occupancyDate", null, '"2026-07-14"'],
+      ["/daily/0/revenue", "daily 2026-07-14 revenue", null, "1"],
+      ["/daily/1/revenue", "daily 2026-07-15 revenue", "2", "20"],
+    ],
+  );
+  assert.deepEqual(changesOf(of(first, second, third), of(third, first)), [
+    { pointer: "/daily/1/occupancyDate", before: '"2026-07-15"', after: null },
+    { pointer: "/daily/1/revenue", before: "2", after: null },
+  ]);
+  // One room type in place of another is its change; entries that share a name go by place.
+  const stay = (roomTypeCode: string) => JSON.stringify([{ roomTypeCode }]);
+  assert.deepEqual(changesOf(stay("STD"), stay("DLX")), [
+    { pointer: "/0/roomTypeCode", before: '"STD"', after: '"DLX"' },
+  ]);
+  assert.deepEqual(changesOf(of(first, first), of(first, first)), []);
+  assert.deepEqual(changesOf('{"a":[]}', '{"b":{}}'), [
+    { pointer: "/b", before: null, after: "{}" },
+    { pointer: "/a", before: "[]", after: null },
   ]);
 });
 

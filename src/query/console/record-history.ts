@@ -43,15 +43,72 @@ function textOf(node: Node): string {
   return `{${[...node].map(([name, value]) => `${JSON.stringify(name)}:${textOf(value)}`).join(",")}}`;
 }
 
-function isList(node: Node): node is readonly Node[] {
+function isList(node: Node | undefined): node is readonly Node[] {
   return Array.isArray(node);
 }
 
 const escapeOf = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
+/** The members that name an entry of a list: its night, its room type. */
+const NAMING = ["occupancyDate", "roomTypeCode"];
+
+function nameOf(entry: Node | undefined): string | undefined {
+  if (!(entry instanceof Map)) return undefined;
+  const texts = NAMING.map((member) => entry.get(member)).filter((value) => value instanceof Written);
+  return texts.map(({ text }) => JSON.parse(text)).join(" ") || undefined;
+}
+
+/** What is in two lists or two objects under the same name, with the member of its pointer. */
+interface Pair {
+  readonly member: string;
+  readonly name: string;
+  readonly left: Node | undefined;
+  readonly right: Node | undefined;
+}
+
+/** Entries with the same name belong together, so that a night that comes first does not move the others; the rest go by place. */
+function entryPairs(left: readonly Node[], right: readonly Node[]): readonly Pair[] {
+  const named = new Map(left.map((entry) => [nameOf(entry), entry]));
+  const isNamed = named.size === left.length && new Set(right.map(nameOf)).size === right.length;
+  const sameName = right.map((entry) => (isNamed ? named.get(nameOf(entry)) : undefined));
+  const rest = left.filter((entry) => !sameName.includes(entry));
+  const pairOf = (at: number, before: Node | undefined, after: Node | undefined): Pair => ({
+    member: String(at),
+    name: nameOf(after ?? before) ?? String(at + 1),
+    left: before,
+    right: after,
+  });
+  return [
+    ...right.map((entry, at) => pairOf(at, sameName[at] ?? rest.shift(), entry)),
+    ...rest.map((entry) => pairOf(left.indexOf(entry), entry, undefined)),
+  ];
+}
+
+/** Undefined: neither has parts, or they differ in kind. */
+function partsOf(left: Node | undefined, right: Node | undefined): readonly Pair[] | undefined {
+  const one = left ?? right;
+  const [before, after] = isList(one) ? [left ?? [], right ?? []] : [left ?? new Map(), right ?? new Map()];
+  if (isList(before) && isList(after)) return entryPairs(before, after);
+  if (!(before instanceof Map && after instanceof Map)) return undefined;
+  return [...new Set<string>([...after.keys(), ...before.keys()])].map((name) => ({
+    member: name,
+    name,
+    left: before.get(name),
+    right: after.get(name),
+  }));
+}
+
+function isSameLeaf(left: Node | undefined, right: Node | undefined): boolean {
+  if (!(left instanceof Written && right instanceof Written)) return false;
+  if (left.text === right.text) return true;
+  // Numbers differ as they are written; texts by what they say.
+  const areTexts = left.text.startsWith('"') && right.text.startsWith('"');
+  return areTexts && JSON.parse(left.text) === JSON.parse(right.text);
+}
+
 /**
- * The differences between two records as they were sent, in the order of the later one: at most `most`, and their total. List entries
- * are compared by place. Texts are compared as JSON.parse reads them, numbers verbatim: 1.0 and 1.00 differ.
+ * The differences between two records as they were sent, leaf by leaf in the order of the later one: at most `most`, and their total.
+ * Texts are compared as JSON.parse reads them, numbers verbatim: 1.0 and 1.00 differ.
  */
 export function changesBetween(
   before: string,
@@ -60,38 +117,21 @@ export function changesBetween(
 ): { readonly changes: readonly JsonChange[]; readonly total: number } {
   const changes: JsonChange[] = [];
   let total = 0;
-  const note = (pointer: string, left: Node | undefined, right: Node | undefined) => {
-    total += 1;
-    if (changes.length >= most) return;
-    changes.push({
-      pointer,
-      before: left === undefined ? null : textOf(left),
-      after: right === undefined ? null : textOf(right),
-    });
-  };
-  const compare = (pointer: string, left: Node | undefined, right: Node | undefined): void => {
-    if (left === undefined || right === undefined) {
-      note(pointer, left, right);
-    } else if (left instanceof Written && right instanceof Written) {
-      if (!isSameScalar(left.text, right.text)) note(pointer, left, right);
-    } else if (isList(left) && isList(right)) {
-      for (let at = 0; at < Math.max(left.length, right.length); at += 1)
-        compare(`${pointer}/${at}`, left[at], right[at]);
-    } else if (left instanceof Map && right instanceof Map) {
-      for (const name of new Set([...right.keys(), ...left.keys()]) as Set<string>)
-        compare(`${pointer}/${escapeOf(name)}`, left.get(name), right.get(name));
-    } else {
-      note(pointer, left, right);
+  const compare = (pointer: string, path: readonly string[], left?: Node, right?: Node): void => {
+    const parts = partsOf(left, right);
+    const isEmpty = parts?.length === 0 && (left === undefined || right === undefined);
+    if (parts !== undefined && !isEmpty) {
+      for (const part of parts)
+        compare(`${pointer}/${escapeOf(part.member)}`, [...path, part.name], part.left, part.right);
+    } else if (!isSameLeaf(left, right)) {
+      total += 1;
+      const textOrNull = (node: Node | undefined) => (node === undefined ? null : textOf(node));
+      if (changes.length < most)
+        changes.push({ pointer, path, before: textOrNull(left), after: textOrNull(right) });
     }
   };
-  compare("", parse(before), parse(after));
+  compare("", [], parse(before), parse(after));
   return { changes, total };
-}
-
-function isSameScalar(left: string, right: string): boolean {
-  if (left === right) return true;
-  // Numbers differ as they are written; texts by what they say.
-  return left.startsWith('"') && right.startsWith('"') && JSON.parse(left) === JSON.parse(right);
 }
 
 const CHANGES_MAX = 200;

@@ -1,7 +1,8 @@
 import type { PageOf, Resource, VersionItem } from "../contract.ts";
-import { propertyPath, writeMany, writeValue } from "../field/format.ts";
+import { propertyPath, writeMany } from "../field/format.ts";
 import { csvRows, ExportButton, Pager, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
+import { RecordChanges } from "../parts/record-changes.tsx";
 import { Badge, Disclosure, Instant, PayloadView, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -102,21 +103,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
       </div>
       {isFirst && <p className="muted">First known version.</p>}
       {isQuiet && <p className="muted">Only the source time changed.</p>}
-      {changes.length !== 0 && (
-        <dl className="changes">
-          {changes.map(({ pointer, before, after }) => (
-            <div key={pointer}>
-              <dt>{pointer.slice(1).replaceAll("/", " › ")}</dt>
-              <dd>
-                {before === null ? <span className="muted">absent</span> : <del>{writeValue(before)}</del>}
-                {" → "}
-                {after === null ? <span className="muted">removed</span> : <ins>{writeValue(after)}</ins>}
-              </dd>
-            </div>
-          ))}
-          {changeTotal > changes.length && <p className="muted">… and {changeTotal - changes.length} more</p>}
-        </dl>
-      )}
+      <RecordChanges changes={changes} total={changeTotal} />
       <Disclosure summary="Payload">
         <PayloadView payload={version.payload} marked={changes.map(({ pointer }) => pointer)} />
       </Disclosure>
