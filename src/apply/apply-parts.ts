@@ -235,9 +235,9 @@ export async function applyParts(
   memory: ApplyMemory,
   recordsAtOnce = Number.POSITIVE_INFINITY,
 ): Promise<OutcomeCounts> {
-  const applicable = parts.flatMap(({ records }) =>
-    records.flatMap((record) => (record.kind === "applicable" ? [record.record] : [])),
-  );
+  const applicable: ApplicableRecord[] = [];
+  for (const { records } of parts)
+    for (const record of records) if (record.kind === "applicable") applicable.push(record.record);
   const applied: (AppliedRecord | RefusedRecord)[] = [];
   for (let from = 0; from < applicable.length; from += recordsAtOnce) {
     const some = applicable.slice(from, from + recordsAtOnce);

@@ -436,6 +436,7 @@ async function warningsOf(
 async function applyKnown(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
+  keys: readonly TouchedKey[],
   ofRecord: readonly TouchedKey[],
   nextChange: NextChange,
   { context, ledger }: ApplyMemory,
@@ -460,7 +461,7 @@ async function applyKnown(
   await insertVersions(client, writes.versions);
   await writeReceipts(client, writes.received);
   const current: NewCurrent[] = [];
-  for (const { of, text, stored, newest, warningFree } of new Set(ofRecord)) {
+  for (const { of, text, stored, newest, warningFree } of keys) {
     if (newest === null) continue;
     const kept = entered.get(text) ?? stored?.version.compactNights ?? null;
     const compactNights = kept !== null && isCompactOf(kept, newest.contentHash) ? kept : null;
@@ -511,7 +512,8 @@ export async function applyRecords(
   const isLeft = (_: unknown, at: number) => ofRecord[at]?.isAdvanced === false;
   const left = records.filter(isLeft);
   if (left.length === 0) return records.map(() => UNCHANGED);
-  const applied = await applyKnown(client, left, ofRecord.filter(isLeft), nextChange, memory, releases);
+  const ofLeft = ofRecord.filter(isLeft);
+  const applied = await applyKnown(client, left, keys, ofLeft, nextChange, memory, releases);
   let next = 0;
   return ofRecord.map(({ isAdvanced }) => (isAdvanced ? UNCHANGED : (applied[next++] as AppliedRecord)));
 }

@@ -431,12 +431,13 @@ function nightsOf(facts: ReservationFacts, status: string | null): ReservationNi
   const stays = countStays(facts);
   if (stays === undefined) return { shareId, runs };
   const rooms = boundedCount(facts.whole(0, COLUMN.numberOfRooms) ?? 1);
-  const days = new Map<number, Money | null>();
   const eachDay = (add: (day: number, amount: Money | null) => void) => {
     for (let day = facts.first(LIST.days); day !== 0; day = facts.next(LIST.days, day))
       add(facts.day(day, COLUMN.occupancyDate), facts.amount(day, COLUMN.netRoomRevenue));
   };
-  if (stays > 1) eachDay((day, amount) => days.set(day, sumOf(days.get(day) ?? null, amount)));
+  /** Of all days, where several stays take theirs. */
+  const days = stays > 1 ? new Map<number, Money | null>() : undefined;
+  if (days !== undefined) eachDay((day, amount) => days.set(day, sumOf(days.get(day) ?? null, amount)));
   let rate = facts.first(LIST.rates);
   let stay = facts.first(LIST.stays);
   for (let at = 0; stay !== 0; stay = facts.next(LIST.stays, stay), at += 1) {
@@ -451,7 +452,7 @@ function nightsOf(facts: ReservationFacts, status: string | null): ReservationNi
         facts.amount(rate, COLUMN.grossRateValue),
       );
     if (nights === 0) continue;
-    if (stays > 1) nightsOfStay.takeRevenue(days);
+    if (days !== undefined) nightsOfStay.takeRevenue(days);
     else eachDay((day, amount) => nightsOfStay.addRevenue(day, amount));
     const adults = boundedCount((facts.whole(stay, COLUMN.numberOfAdults) ?? 0) * rooms);
     const children = boundedCount((facts.whole(stay, COLUMN.numberOfChildren) ?? 0) * rooms);

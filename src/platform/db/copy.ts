@@ -368,9 +368,10 @@ export async function writeItems<Item extends Placed>(
   if (items.length === 0) return;
   const written = Object.values(columns);
   if (!(await isDistributed(client))) {
+    const writes = written.map(([, write]) => write);
     await copyItems(client, { table, columns: Object.keys(columns) }, items, (rows, item) => {
       rows.row();
-      for (const [, write] of written) write(rows, item);
+      for (const write of writes) write(rows, item);
     });
     return;
   }
