@@ -3,7 +3,6 @@ import type { RecordReading } from "#contract/read-record.ts";
 import { RecordReader, readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
-import { spanText } from "../cli/amounts.ts";
 import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
@@ -11,6 +10,7 @@ import type { RedactionList } from "../ingest/redact.ts";
 import { ApplyStatements } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { spanText } from "../platform/runtime/amounts.ts";
 import { type ApplicableRecord, type QuarantinedRecord, UNREADABLE } from "./state/record.ts";
 
 /** Bounds the wait on a connection that leads nowhere: the applier then opens another. */

@@ -24,7 +24,7 @@ interface NotedRequest {
 export function noteAccepted(
   { wireNotes }: HttpContext,
   { raw, principal, parameters }: NotedRequest,
-  { requestId, repeated }: Acceptance,
+  { requestId, repeated }: Pick<Acceptance, "requestId" | "repeated">,
 ): void {
   const certificationId = principal?.certificationId ?? null;
   if (certificationId === null) return;

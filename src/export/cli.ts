@@ -1,8 +1,8 @@
-import { sizeText } from "../cli/amounts.ts";
 import { choice, flag, listText, type Noun, required, text, texts, verb } from "../cli/command.ts";
 import { fields, figure } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
+import { sizeText } from "../platform/runtime/amounts.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import { FORMATS } from "./row-file.ts";
 import { type ExportReport, runExport } from "./run-export.ts";

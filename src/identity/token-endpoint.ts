@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
-import { spanText } from "../cli/amounts.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
+import { spanText } from "../platform/runtime/amounts.ts";
 import { type IssuedToken, signAccessToken } from "./access-token.ts";
 import type { FailureLimiter } from "./attempt-limiters.ts";
 import type { AuthInternals } from "./authenticator.ts";

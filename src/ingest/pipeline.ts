@@ -31,6 +31,7 @@ import { noWaits, type RequestWaits } from "../platform/telemetry/log.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import { packTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { HttpContext } from "../service-context.ts";
+import { findAccepted } from "./log/accept-log.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
 import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 
@@ -48,7 +49,7 @@ const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> |
   receive, // 413, 415, 503; inflates, and charges the client's rate for the bytes as they come
   readRecords, // 400 not a JSON array; checks each record and charges the rate for all of them
   refuseForeign, // 403 a property not granted, 422 one that is not the backfill's
-  judgeRecords, // 400 invalid records
+  judgeRecords, // 400 invalid records; ends with the first answer again where the key had one
   registerProperties, // 429 too many new properties
   fingerprint, // of the path, the handling and the body, for the Idempotency-Key
   redact, // what the erasure list and the settings of a client code remove
@@ -62,6 +63,7 @@ async function acceptPost(context: HttpContext, post: DataPost): Promise<void> {
       const pending = step(context, post);
       // With one record a request each wait shows: what is known at once is not waited for.
       if (pending !== undefined) await pending;
+      if (post.acceptedRequestId !== undefined) break;
     }
   } finally {
     post.body?.release();
@@ -703,10 +705,28 @@ function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | un
   return undefined;
 }
 
-function judgeRecords(_context: HttpContext, post: DataPost): void {
-  const { preferenceApplied } = found(post.parameters);
+function judgeRecords(context: HttpContext, post: DataPost): Promise<void> | undefined {
+  const { preferenceApplied, idempotencyKey } = found(post.parameters);
   const hint = () => (preferenceApplied === null ? misspeltHandling(post.raw.headers) : "");
-  post.kept = { ...found(post.batch).judgement(hint), body: found(post.body).bytes };
+  try {
+    post.kept = { ...found(post.batch).judgement(hint), body: found(post.body).bytes };
+    return undefined;
+  } catch (refusal) {
+    if (idempotencyKey === null) throw refusal;
+    return answerAgain(context, post, refusal);
+  }
+}
+
+/** What was accepted under this key keeps its answer, though a setting refuses such records since. */
+async function answerAgain(context: HttpContext, post: DataPost, refusal: unknown): Promise<void> {
+  await fingerprint(context, post);
+  const { clientId, certificationId } = found(post.principal);
+  const finding = findAccepted(context.pool, clientId, post.idempotency);
+  const requestId = await countDatabase(post.waits, finding);
+  if (requestId === undefined) throw refusal;
+  post.acceptedRequestId = requestId;
+  if (certificationId != null) noteAccepted(context, post, { requestId, repeated: true });
+  post.endpoint.meter.repeated();
 }
 
 function registerProperties(context: HttpContext, post: DataPost): Promise<void> | undefined {

@@ -73,6 +73,20 @@ test("a replay applies what was applied before the setting, and what was release
   assert.equal(equal, true);
 });
 
+test("refuse: a repeat under the key that was accepted before gets its first answer, another batch is 400", async () => {
+  const batch = [soldBelowZero("ROM01")];
+  const repeat = (key: string, body = batch) =>
+    service.post("inventories", body, { headers: { "idempotency-key": key } });
+  const first = await repeat("before");
+  assert.equal(first.status, 202);
+  await decide("refuse", "ROM01");
+  await untilFound(async () => ((await push("ROM01")).status === 400 ? true : undefined), WAIT_MS);
+  const again = await repeat("before");
+  assert.deepEqual([again.status, again.text], [202, first.text]);
+  assert.equal(again.headers.get("location"), first.headers.get("location"));
+  assert.equal((await repeat("before", [soldBelowZero("ROM01")])).status, 400);
+});
+
 test("refuse: the batch is 400 with each count, and one of a property that warns is accepted", async () => {
   await decide("refuse");
   await decide("warn", "PAR01");

@@ -1,11 +1,11 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { countText } from "../../cli/amounts.ts";
 import { count, type Noun, parsed, required, text, type Verb, verb, withDefault } from "../../cli/command.ts";
 import { type Columns, itemTable } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 
 /** A quarantined record, as an operator sees it. */
 interface QuarantineEntry {

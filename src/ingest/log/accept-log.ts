@@ -28,6 +28,22 @@ export interface Acceptance {
   readonly flushedAt: number;
 }
 
+/** The request that a key was first accepted as; undefined for another body, and after its 24 hours. */
+export async function findAccepted(
+  pool: pg.Pool,
+  clientId: string,
+  idempotency: Submission["idempotency"],
+): Promise<string | undefined> {
+  const { rows } = await pool.query<{ readonly request_id: string }>({
+    name: "find-accepted",
+    text: `select request_id from bellhop.idempotency_key
+      where client_id = $1 and key = $2 and fingerprint = decode($3, 'hex')
+        and created_at >= now() - interval '24 hours'`,
+    values: [clientId, idempotency?.key, idempotency?.fingerprint],
+  });
+  return rows[0]?.request_id;
+}
+
 const registerProperties = readStatement(new URL("./sql/register-properties.sql", import.meta.url));
 
 /** Known pairs are kept in memory up to this many (about 100 bytes each); past it the memory is begun anew. */

@@ -1,8 +1,8 @@
-import { sizeText } from "../../cli/amounts.ts";
 import { flag, type Noun, required, text, verb } from "../../cli/command.ts";
 import { fields } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
+import { sizeText } from "../../platform/runtime/amounts.ts";
 import { letLowerPriority, lowerPriority } from "../../platform/runtime/lower-priority.ts";
 import { openBackupFile, standardOutputSink } from "../backup/backup-file.ts";
 import { verifyBackup } from "../backup/read-backup.ts";

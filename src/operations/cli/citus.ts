@@ -1,8 +1,8 @@
-import { sizeText } from "../../cli/amounts.ts";
 import { count, flag, type Noun, verb, withDefault } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { type DistributionReport, distributeByBucket } from "../../platform/db/distribute.ts";
+import { sizeText } from "../../platform/runtime/amounts.ts";
 
 function reportLines({ workers, shards, steps, distributed }: DistributionReport): string[] {
   const lines = steps.map(({ table, done, bytes }) => {

@@ -1,9 +1,9 @@
-import { countText } from "../../cli/amounts.ts";
 import { type Noun, verb } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { countPresent } from "../../platform/db/coordination.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 import { voidCursors } from "../backup/settle-filled.ts";
 
 const own = verb({

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { countText, sizeText, spanText } from "../../cli/amounts.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
 import { type KeySummary, listKeys, readSecretState, type SecretState } from "../../identity/key-admin.ts";
 import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
@@ -9,6 +8,7 @@ import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payloa
 import { lookForLag } from "../../insight/console/intake.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
 import { findOverdue } from "../../retention/run-retention.ts";
 import { type Check, error, type Finding, ok, rowCheck, troublesOr, warning } from "./finding.ts";
 

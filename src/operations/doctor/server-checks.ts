@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { countText, sizeText, spanText } from "../../cli/amounts.ts";
 import type { Config } from "../../config.ts";
 import { QUESTION_CONNECTIONS } from "../../platform/db/connection.ts";
 import { findDurabilityGaps } from "../../platform/db/dialect.ts";
 import { findRecords, readMigrations, readUnfinished } from "../../platform/db/migrate.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
 import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
 
 const READ_SERVER = readStatement(new URL("./sql/read-server.sql", import.meta.url));

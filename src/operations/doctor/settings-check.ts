@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from "node:os";
-import { sizeText } from "../../cli/amounts.ts";
 import type { Config } from "../../config.ts";
+import { sizeText } from "../../platform/runtime/amounts.ts";
 import { type Check, error, type Finding, ok, warning } from "./finding.ts";
 
 const LOOPBACK = /^(?:localhost|\[?::1\]?|127(?:\.\d{1,3}){3})$/;

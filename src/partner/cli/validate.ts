@@ -1,7 +1,7 @@
 import { RESOURCES } from "#contract/resource.ts";
-import { countText } from "../../cli/amounts.ts";
 import { choice, count, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
 import { printable } from "../../cli/output.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 import { checkOffline, openFile } from "../file-records.ts";
 
 const SOME_INVALID = 3;

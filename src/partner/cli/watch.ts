@@ -1,7 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { FeedPosition, RequestStatus } from "#client";
 import { RESOURCES } from "#contract/resource.ts";
-import { spanText } from "../../cli/amounts.ts";
 import {
   type CommandContext,
   choice,
@@ -15,6 +14,7 @@ import {
 import { type Columns, fields, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
+import { spanText } from "../../platform/runtime/amounts.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
 
 const LISTED = 20;
