@@ -70,6 +70,13 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
           (await row.locator("td").allInnerTexts()).map((text) => Number(text.replace("−", "-") || 0)),
         ),
       );
+      const byDay = numbers.slice(0, -1).map((day) => day.at(-1) ?? 0);
+      assert.deepEqual(
+        (await page.locator(".figures dd:not(.note)").allInnerTexts()).map((text) =>
+          Number(text.replace("−", "-")),
+        ),
+        [1, 3, 7].map((count) => byDay.slice(0, count).reduce((sum, rooms) => sum + rooms, 0)),
+      );
       const byNight = numbers.pop() ?? [];
       assert.deepEqual(
         byNight,
@@ -115,18 +122,62 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       await page.locator(".heat[data-of=rooms]").waitFor();
     });
 
-    inWindow("opens a night that does not reconcile down to its records", async (page) => {
+    inWindow("ranks the causes of a difference, and opens a night down to its records", async (page) => {
       await visit(page, "/property/reconciliation?clientCode=ACME&propertyCode=PARIS01");
-      await page.locator("main tbody a").first().click();
-      await page.waitForURL(/night=/);
-      await page.getByRole("table", { name: /What may explain/ }).waitFor();
-      await page.getByText(/reservations? with this night/).click();
-      await page
+      const causes = page.getByRole("table", { name: /What may explain/ });
+      await causes.getByRole("button").first().click();
+      await causes.getByRole("table", { name: /Candidates/ }).waitFor();
+      const rooms = await causes
+        .locator(":scope > tbody > tr:not(.opened-row) > td:nth-child(2)")
+        .allInnerTexts();
+      assert.ok(rooms.length > 0 && rooms.length <= 3, String(rooms));
+      assert.deepEqual(
+        rooms.map((text) => Number.parseInt(text, 10)),
+        rooms.map((text) => Number.parseInt(text, 10)).toSorted((one, other) => other - one),
+      );
+      assert.ok(Number.parseInt(rooms[0] ?? "", 10) > 0);
+      const nights = page.getByRole("table", { name: "Reported and rebuilt rooms by night" });
+      await nights.getByRole("button").first().click();
+      await nights.getByText(/reservations? with this night/).click();
+      await nights
         .getByRole("table", { name: "Reservations with this night" })
         .getByRole("link")
         .first()
         .click();
       await page.getByText("First known version.").waitFor();
+    });
+
+    inWindow("sums a group over its nights, which it opens", async (page) => {
+      await visit(page, "/property/blocks?clientCode=ACME&propertyCode=PARIS01");
+      const groups = page.getByRole("table", { name: "Groups, the most at risk first" });
+      const cells = groups.locator(":scope > tbody > tr:not(.opened-row) > *");
+      await cells.first().waitFor();
+      const [name, , , , ...figures] = await cells.allInnerTexts();
+      assert.match(name ?? "", /Cardiology congress\s+CARDIO26/);
+      assert.deepEqual(
+        figures.slice(0, 4).map((text) => text.trim()),
+        ["36", "15", "41.7 %", "21"],
+      );
+      await groups.getByRole("button").click();
+      const nights = groups.getByRole("table", { name: "Nights of CARDIO26" }).locator("tbody tr");
+      await nights.first().waitFor();
+      const blocked = await nights.locator("td:nth-child(2)").allInnerTexts();
+      assert.deepEqual(blocked, ["12", "12", "12"]);
+    });
+
+    inWindow("sees no last year's figure where nothing is known of it", async (page) => {
+      await page.route(/insight\/pace\?/, async (route) => {
+        const answer = await route.fetch();
+        const { items, ...rest } = (await answer.json()) as { items: object[] };
+        const unknown = items.map((item) => ({ ...item, lastYearRooms: 0, lastYearRoomRevenue: null }));
+        await route.fulfill({ json: { items: unknown, ...rest } });
+      });
+      await visit(page, "/property/pace?clientCode=ACME&propertyCode=PARIS01");
+      await page.getByText("not known: no reservation of last year's nights").first().waitFor();
+      assert.equal(
+        await page.locator(".figures > div", { hasText: "vs. last year" }).locator("dd").first().innerText(),
+        "–",
+      );
     });
 
     inWindow("sees the nights that inventory left out", async (page) => {

@@ -171,6 +171,29 @@ export function useAnswer<Answer>(
   });
 }
 
+interface Joined {
+  readonly items: readonly unknown[];
+  readonly nextCursor: string | null;
+}
+
+/** At a thousand rows each; a longer list keeps its `nextCursor`. */
+const JOINED_PAGES_MAX = 20;
+
+/** Every page of a list as one answer, for a view that sums over all of it. */
+export function useWhole<Answer extends Joined>(address: string): Asked<Answer> {
+  return useQuery<Answer, CallError>({
+    queryKey: [...keyOf(address), "whole"],
+    queryFn: async ({ signal }) => {
+      let whole = await ask<Answer>(address, signal);
+      for (let pages = 1; whole.nextCursor !== null && pages < JOINED_PAGES_MAX; pages += 1) {
+        const page = await ask<Answer>(`${address}&cursor=${encodeURIComponent(whole.nextCursor)}`, signal);
+        whole = { ...page, items: [...whole.items, ...page.items] };
+      }
+      return whole;
+    },
+  });
+}
+
 export function useAnswers<Answer>(addresses: readonly string[]): Asked<readonly Answer[]> {
   return useQueries({
     queries: addresses.map((address) => queryOf<Answer>(address)),

@@ -41,9 +41,11 @@ describe("figures in the console", () => {
   });
 
   test("money is shortened to what fits a cell", () => {
-    assert.equal(writeShort("845.50"), "846");
+    assert.equal(writeShort("845.50"), "+846");
+    assert.equal(writeShort("4.50"), "+5");
+    assert.equal(writeShort("0.00"), "0");
     assert.match(writeShort("-1234.5"), /^−1\.2K$/i);
-    assert.match(writeShort("12345678901.23"), /^12B|12bn$/i);
+    assert.match(writeShort("12345678901.23"), /^\+12(B|bn)$/i);
   });
 
   test("counts, signs, shares and words of number", () => {

@@ -72,11 +72,12 @@ export function writeMoney(text: string, signed = false): string {
   return `${sign === "" ? plus : "−"}${whole.replace(/\B(?=(\d{3})+(?!\d))/g, ",")}.${cents}`;
 }
 
-const shortened = new Intl.NumberFormat("en-GB", { notation: "compact" });
+const shortened = new Intl.NumberFormat("en-GB", { notation: "compact", signDisplay: "exceptZero" });
 
-/** Decimal text `-1234.5` as `−1.2K`. */
+/** A movement of money, rounded: `-1234.5` as `−1.2K`, `4.50` as `+5`. */
 export function writeShort(text: string): string {
-  return shortened.format(Number(text)).replace("-", "−");
+  const value = Number(text);
+  return shortened.format(Math.abs(value) < 1000 ? Math.round(value) : value).replace("-", "−");
 }
 
 /** `0.8533` as `85.3 %` */

@@ -31,11 +31,18 @@ interface TableProps<Row> {
   readonly rowClass?: (row: Row) => string | undefined;
   /** At phone width: one sheet per row (default), or columns that scroll. */
   readonly narrow?: "sheets" | "scroll";
+  /** What a row opens to, below it; the lead cell opens it. */
+  readonly detail?: RowDetail<Row>;
+}
+
+interface RowDetail<Row> {
+  readonly of: (row: Row) => ReactNode;
+  readonly startsOpen?: (row: Row) => boolean;
 }
 
 /** Roles are explicit: browsers drop them where rows are styled as sheets. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, empty, keyOf, rowClass, narrow = "sheets" } = props;
+  const { caption, columns, rows, empty, keyOf, rowClass, narrow = "sheets", detail } = props;
   if (rows.length === 0 && empty !== undefined) return empty;
   const table = (
     // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
@@ -52,11 +59,13 @@ export function Table<Row>(props: TableProps<Row>) {
       </thead>
       <tbody role="rowgroup">
         {rows.map((row) => (
-          <tr key={keyOf(row)} role="row" className={rowClass?.(row)}>
-            {columns.map((column) => (
-              <TableCell key={column.head} column={column} row={row} />
-            ))}
-          </tr>
+          <TableRow
+            key={keyOf(row)}
+            row={row}
+            columns={columns}
+            className={rowClass?.(row)}
+            detail={detail}
+          />
         ))}
       </tbody>
     </table>
@@ -69,8 +78,45 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-function TableCell<Row>({ column, row }: { column: Column<Row>; row: Row }) {
-  const content = column.cell(row);
+interface TableRowProps<Row> {
+  readonly row: Row;
+  readonly columns: readonly Column<Row>[];
+  readonly className: string | undefined;
+  readonly detail: RowDetail<Row> | undefined;
+}
+
+function TableRow<Row>({ row, columns, className, detail }: TableRowProps<Row>) {
+  const [isOpen, setOpen] = useState(detail?.startsOpen?.(row) ?? false);
+  const opener = (content: ReactNode) => (
+    <button type="button" className="opener" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      {content}
+    </button>
+  );
+  return (
+    // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
+    <>
+      <tr role="row" className={className}>
+        {columns.map((column) => (
+          <TableCell
+            key={column.head}
+            column={column}
+            content={column.lead && detail !== undefined ? opener(column.cell(row)) : column.cell(row)}
+          />
+        ))}
+      </tr>
+      {isOpen && (
+        <tr role="row" className="opened-row">
+          <td role="cell" colSpan={columns.length}>
+            {detail?.of(row)}
+          </td>
+        </tr>
+      )}
+    </>
+    // biome-ignore-end lint/a11y/noRedundantRoles: as above
+  );
+}
+
+function TableCell<Row>({ column, content }: { column: Column<Row>; content: ReactNode }) {
   const isVoid = content === null || content === "" || content === undefined || content === false;
   const names = [
     column.end ? "end" : "",

@@ -1,83 +1,264 @@
 import type { BlocksAnswer, BlocksItem, PropertyCodes } from "../../contract.ts";
-import { addDays, today, writeCount, writeDate, writeMany } from "../../field/format.ts";
+import { useWhole } from "../../data/queries.ts";
+import {
+  addDays,
+  daysBetween,
+  today,
+  writeCount,
+  writeDate,
+  writeDay,
+  writeMany,
+  writeShare,
+  writeWeekday,
+} from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
-import { type Column, Pager, Table } from "../../parts/list.tsx";
-import { Empty } from "../../parts/page.tsx";
+import { type Column, Table } from "../../parts/list.tsx";
+import { Empty, Figures, Notice } from "../../parts/page.tsx";
 import { Badge, HistoryLink, orDash } from "../../parts/values.tsx";
-import { InsightPage, ofProperty, PointInTimeFilters, useByRoomType, useInsight } from "./property-page.tsx";
+import {
+  InsightPage,
+  ofProperty,
+  PointInTimeFilters,
+  useByRoomType,
+  useInsight,
+  usePointInTime,
+} from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 90;
 
 export const BlocksPage = ofProperty(function Blocks({ codes }) {
   const by = useByRoomType();
   const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
-  const insight = useInsight<BlocksAnswer>("blocks", codes, nights, { by });
+  const insight = useInsight<BlocksAnswer>("blocks", codes, nights, { by }, useWhole);
+  const day = usePointInTime().asOf?.slice(0, 10) ?? today();
   return (
     <InsightPage
       codes={codes}
       title="Blocks"
-      lead="Rooms blocked for groups: picked up, remaining and released."
+      lead="Groups that hold rooms in these nights, the one with the most rooms left to sell per day first."
       insight={insight}
       filters={
         <>
-          <AddressChoice name="by" label="By" options={{ "": "Group", roomType: "Room type" }} />
+          <AddressChoice name="by" label="Nights by" options={{ "": "Group", roomType: "Room type" }} />
           <PointInTimeFilters />
         </>
       }
       lines={10}
     >
       {({ items, nextCursor }) => (
-        <>
-          <Table
-            caption="Group blocks by night"
-            narrow="scroll"
-            columns={columnsOf(codes, by !== undefined)}
-            rows={items}
-            empty={
-              <Empty title="No group holds rooms in these nights">
-                A group's block counts once its status holds rooms.
-              </Empty>
-            }
-            keyOf={({ stayDate, group, roomType }) => JSON.stringify([stayDate, group, roomType ?? null])}
-          />
-          <Pager nextCursor={nextCursor} shown={writeMany(items.length, "row")} />
-        </>
+        <Groups
+          groups={groupsOf(items, day)}
+          isWhole={nextCursor === null}
+          codes={codes}
+          byRoomType={by !== undefined}
+        />
       )}
     </InsightPage>
   );
 });
 
-function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<BlocksItem>[] {
-  const roomType: Column<BlocksItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
-  return [
-    {
-      head: "Night",
-      lead: true,
-      cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span>,
-    },
-    {
-      head: "Group",
-      cell: ({ group, name }) => (
-        <>
-          <HistoryLink codes={codes} resource="groups" of={group} />
-          {name !== null && <span className="muted"> {name}</span>}
-        </>
-      ),
-    },
-    ...(byRoomType ? [roomType] : []),
-    { head: "Status", cell: ({ label, holds }) => <GroupStatus status={label} holds={holds} /> },
-    { head: "Blocked", end: true, cell: ({ blocks }) => writeCount(blocks) },
-    { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
-    {
-      head: "Picked up (reservations)",
-      end: true,
-      cell: ({ pickedUpRebuilt }) => writeCount(pickedUpRebuilt),
-    },
-    { head: "Remaining", end: true, cell: ({ remaining }) => writeCount(remaining) },
-    { head: "Wash", end: true, cell: ({ wash }) => orDash(wash, writeCount) },
-    { head: "Cutoff", cell: ({ cutoffDate }) => orDash(cutoffDate) },
-  ];
+/** A group over its nights; rooms are room nights. */
+interface Group extends Pick<BlocksItem, "group" | "name" | "label" | "holds" | "cutoffDate"> {
+  readonly nights: readonly BlocksItem[];
+  readonly arrival: string;
+  readonly departure: string;
+  readonly blocks: number;
+  /** Null: the master reports none. */
+  readonly pickedUp: number | null;
+  readonly remaining: number;
+  /** Null: the group has no cutoff. Negative: it has passed. */
+  readonly daysToCutoff: number | null;
+  /** Rooms left for each day until the cutoff, or else until the arrival. */
+  readonly leftPerDay: number;
 }
+
+function groupsOf(items: readonly BlocksItem[], day: string): readonly Group[] {
+  const groups = [...Map.groupBy(items, ({ group }) => group).values()].map((nights): Group => {
+    const [first] = nights as [BlocksItem];
+    const { group, name, label, holds, cutoffDate } = first;
+    const sum = (count: (night: BlocksItem) => number) => nights.reduce((all, each) => all + count(each), 0);
+    const remaining = sum((night) => night.remaining);
+    const daysToCutoff = cutoffDate === null ? null : daysBetween(day, cutoffDate);
+    const daysLeft = daysToCutoff ?? daysBetween(day, first.stayDate);
+    return {
+      group,
+      name,
+      label,
+      holds,
+      cutoffDate,
+      nights,
+      arrival: first.stayDate,
+      departure: addDays(nights.at(-1)?.stayDate ?? first.stayDate, 1),
+      blocks: sum(({ blocks }) => blocks),
+      pickedUp: nights.every(({ pickedUp }) => pickedUp === null)
+        ? null
+        : sum(({ pickedUp }) => pickedUp ?? 0),
+      remaining,
+      daysToCutoff,
+      leftPerDay: remaining / Math.max(daysLeft, 1),
+    };
+  });
+  return groups.toSorted((one, other) => other.leftPerDay - one.leftPerDay);
+}
+
+const isPastCutoff = ({ daysToCutoff, remaining }: Group) =>
+  daysToCutoff !== null && daysToCutoff < 0 && remaining > 0;
+
+const shareOf = (pickedUp: number | null, blocks: number) =>
+  pickedUp === null || blocks <= 0 ? null : pickedUp / blocks;
+
+interface GroupsProps {
+  readonly groups: readonly Group[];
+  readonly isWhole: boolean;
+  readonly codes: PropertyCodes;
+  readonly byRoomType: boolean;
+}
+
+function Groups({ groups, isWhole, codes, byRoomType }: GroupsProps) {
+  if (groups.length === 0)
+    return (
+      <Empty title="No group holds rooms in these nights">
+        A group's block counts once its status holds rooms.
+      </Empty>
+    );
+  const sum = (count: (group: Group) => number) => groups.reduce((all, each) => all + count(each), 0);
+  const [blocks, pickedUp] = [sum((group) => group.blocks), sum((group) => group.pickedUp ?? 0)];
+  const past = groups.filter(isPastCutoff);
+  return (
+    <>
+      {!isWhole && (
+        <Notice tone="warn" title="These nights have more blocks than one page sums">
+          The last nights are missing here. Choose a shorter range.
+        </Notice>
+      )}
+      <Figures
+        figures={[
+          { name: "Groups", value: writeCount(groups.length), note: "hold rooms in these nights" },
+          { name: "Contracted", value: writeCount(blocks), note: "room nights" },
+          {
+            name: "Picked up",
+            value: orDash(shareOf(pickedUp, blocks), writeShare),
+            note: writeMany(pickedUp, "room night"),
+          },
+          {
+            name: "Remaining",
+            value: writeCount(sum(({ remaining }) => remaining)),
+            note: "room nights held and not picked up",
+          },
+          {
+            name: "Past cutoff, still held",
+            value: writeCount(past.reduce((all, { remaining }) => all + remaining, 0)),
+            note: `room nights of ${writeMany(past.length, "group")}`,
+          },
+        ]}
+      />
+      <Table
+        caption="Groups, the most at risk first"
+        columns={GROUP_COLUMNS}
+        rows={groups}
+        keyOf={({ group }) => group}
+        detail={{
+          of: ({ group, nights }) => (
+            <div className="stack">
+              <Table
+                caption={`Nights of ${group}`}
+                narrow="scroll"
+                columns={byRoomType ? [NIGHT, ROOM_TYPE, ...NIGHT_FIGURES] : [NIGHT, ...NIGHT_FIGURES]}
+                rows={nights}
+                keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
+              />
+              <p className="small">
+                Versions of <HistoryLink codes={codes} resource="groups" of={group} />
+              </p>
+            </div>
+          ),
+        }}
+      />
+      <p className="pager muted">
+        {writeMany(groups.length, "group")}; rooms are room nights of these nights
+      </p>
+    </>
+  );
+}
+
+const GROUP_COLUMNS: readonly Column<Group>[] = [
+  {
+    head: "Group",
+    lead: true,
+    cell: ({ group, name }) => (
+      <>
+        {name ?? group} {name !== null && <span className="small muted nowrap">{group}</span>}
+      </>
+    ),
+  },
+  { head: "Status", cell: ({ label, holds }) => <GroupStatus status={label} holds={holds} /> },
+  { head: "Arrival", cell: ({ arrival }) => <Day of={arrival} /> },
+  { head: "Departure", cell: ({ departure }) => <Day of={departure} /> },
+  { head: "Contracted", end: true, cell: ({ blocks }) => writeCount(blocks) },
+  { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
+  {
+    head: "Pickup",
+    end: true,
+    cell: ({ pickedUp, blocks }) => orDash(shareOf(pickedUp, blocks), (share) => <Share of={share} />),
+  },
+  { head: "Remaining", end: true, cell: ({ remaining }) => writeCount(remaining) },
+  { head: "Cutoff", cell: (group) => <Cutoff group={group} /> },
+];
+
+const Day = ({ of }: { of: string }) => (
+  <span className="nowrap" title={writeDate(of)}>
+    {writeWeekday(of)} {writeDay(of)}
+  </span>
+);
+
+function Share({ of }: { of: number }) {
+  return (
+    <>
+      {writeShare(of)}
+      <span className="share-bar" aria-hidden="true">
+        <i style={{ width: `${Math.min(Math.max(of, 0), 1) * 100}%` }} />
+      </span>
+    </>
+  );
+}
+
+function Cutoff({ group }: { group: Group }) {
+  const { cutoffDate, daysToCutoff } = group;
+  if (cutoffDate === null || daysToCutoff === null) return orDash(null);
+  const day = <span className="muted">{writeDay(cutoffDate)}</span>;
+  if (isPastCutoff(group))
+    return (
+      <span className="nowrap">
+        <Badge tone="bad">{writeMany(-daysToCutoff, "day")} past</Badge> {day}
+      </span>
+    );
+  const days =
+    daysToCutoff < 0 ? "passed" : daysToCutoff === 0 ? "today" : `in ${writeMany(daysToCutoff, "day")}`;
+  return (
+    <span className="nowrap">
+      {days} {day}
+    </span>
+  );
+}
+
+const NIGHT: Column<BlocksItem> = {
+  head: "Night",
+  lead: true,
+  cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span>,
+};
+const ROOM_TYPE: Column<BlocksItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
+const NIGHT_FIGURES: readonly Column<BlocksItem>[] = [
+  { head: "Blocked", end: true, cell: ({ blocks }) => writeCount(blocks) },
+  { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
+  {
+    head: "Picked up (reservations)",
+    end: true,
+    cell: ({ pickedUpRebuilt }) => writeCount(pickedUpRebuilt),
+  },
+  { head: "Remaining", end: true, cell: ({ remaining }) => writeCount(remaining) },
+  { head: "Originally", end: true, cell: ({ originalBlocks }) => orDash(originalBlocks, writeCount) },
+  { head: "Wash", end: true, cell: ({ wash }) => orDash(wash, writeCount) },
+];
 
 function GroupStatus({ status, holds }: { status: string | null; holds: boolean | null }) {
   if (status === null) return orDash(status);

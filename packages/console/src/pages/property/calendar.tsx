@@ -13,6 +13,7 @@ import {
   propertyPath,
   today,
   weekdayOf,
+  writeAgo,
   writeCount,
   writeDate,
   writeMany,
@@ -153,9 +154,10 @@ function Night({ night, codes }: { night: CalendarNight | undefined; codes: Prop
     return (
       <Link
         className="night"
+        data-heat={ageStepOf(night.receivedAt)}
         to={historyPath(codes, "inventories", date)}
-        aria-label={writeDate(date)}
-        title={`${writeDate(date)}, received ${night.receivedAt ?? ""}`}
+        aria-label={`${writeDate(date)}, received ${ageOf(night.receivedAt)}`}
+        title={`${writeDate(date)}, received ${ageOf(night.receivedAt)}`}
       >
         {day}
       </Link>
@@ -168,11 +170,28 @@ function Night({ night, codes }: { night: CalendarNight | undefined; codes: Prop
   );
 }
 
+const DAY_MS = 86_400_000;
+
+/** The darker, the older: within a day, within a week, longer ago. */
+function ageStepOf(receivedAt: string | null): number {
+  const days = (Date.now() - Date.parse(receivedAt ?? "")) / DAY_MS;
+  if (days <= 1) return 1;
+  return days <= 7 ? 2 : 3;
+}
+
+const ageOf = (receivedAt: string | null) => (receivedAt === null ? "never" : writeAgo(receivedAt));
+
 function Legend() {
   return (
     <p className="legend">
       <span>
-        <i data-heat="1" /> sent
+        <i data-heat="1" /> received within a day
+      </span>
+      <span>
+        <i data-heat="2" /> within a week
+      </span>
+      <span>
+        <i data-heat="3" /> longer ago
       </span>
       <span>
         <i className="night" data-state="missing" /> missing

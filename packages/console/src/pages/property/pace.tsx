@@ -27,14 +27,14 @@ import {
   useMeasure,
 } from "./property-page.tsx";
 
-const DAYS_AHEAD = 28;
+const NIGHTS_SHOWN = 30;
 /** Days without bookings shown before the first booking. */
 const DAYS_BEFORE_THE_FIRST = 14;
 const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730];
 
 export const PacePage = ofProperty(function Pace({ codes }) {
-  const first = addDays(today(), DAYS_AHEAD);
-  const insight = useInsight<PaceAnswer>("pace", codes, { from: first, to: first });
+  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const insight = useInsight<PaceAnswer>("pace", codes, nights);
   const items = insight.asked.data?.items ?? [];
   const { measure } = useMeasure(items);
   return (
@@ -94,6 +94,8 @@ function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[
 
 function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: Range; measure: Measure }) {
   const points = pointsOf(items, measure);
+  // No reservation of last year's nights is not none sold.
+  const hasLastYear = points.some(({ lastYear }) => Number(lastYear) !== 0);
   const unit = unitOf(measure);
   const write = (text: string | null | undefined) =>
     text === null || text === undefined
@@ -105,7 +107,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
   return (
     <>
-      <Standing points={points} nights={nights} measure={measure} write={write} />
+      <Standing points={points} nights={nights} measure={measure} write={write} hasLastYear={hasLastYear} />
       <Chart
         label={`${unit} on the books by days before arrival, for ${nights}`}
         unit={unit}
@@ -124,7 +126,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
           ),
           measuredSeries(
             { name: "Same time last year", kind: "past" },
-            points.map(({ lastYear }) => lastYear),
+            points.map(({ lastYear }) => (hasLastYear ? lastYear : null)),
             measure,
           ),
         ]}
@@ -141,32 +143,37 @@ interface StandingProps {
   readonly nights: string;
   readonly measure: Measure;
   readonly write: (text: string | null | undefined) => string;
+  readonly hasLastYear: boolean;
 }
 
-function Standing({ points, nights, measure, write }: StandingProps) {
+function Standing({ points, nights, measure, write, hasLastYear }: StandingProps) {
   const now = points.find((point) => point.now !== null);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   const lead =
-    now === undefined || now.now === null || now.lastYear === null
+    !hasLastYear || now === undefined || now.now === null || now.lastYear === null
       ? undefined
       : subtractMoney(now.now, now.lastYear);
   const signed = (text: string) =>
     measure.of === "rooms" ? writeSigned(Number(text)) : writeMoney(text, true);
   const end = points[0];
+  const noteOf = (point: Point | undefined) => {
+    if (!hasLastYear) return "not known: no reservation of last year's nights";
+    return point === undefined ? "" : beforeArrival(point.daysBefore);
+  };
   return (
     <Figures
       figures={[
-        { name: "On the books", value: write(now?.now), note: nights },
         {
-          name: "Same time last year",
-          value: write(now?.lastYear),
-          note: now === undefined ? "" : beforeArrival(now.daysBefore),
+          name: "On the books",
+          value: write(now?.now),
+          note: `${now === undefined ? "" : `${beforeArrival(now.daysBefore)}, `}${nights}`,
         },
+        { name: "Same time last year", value: hasLastYear ? write(now?.lastYear) : "–", note: noteOf(now) },
         { name: "vs. last year", value: lead === undefined ? "–" : signed(lead), note: unit },
         {
           name: "Last year final",
-          value: write(end?.lastYear),
-          note: end === undefined ? "" : beforeArrival(end.daysBefore),
+          value: hasLastYear ? write(end?.lastYear) : "–",
+          note: noteOf(end),
         },
       ]}
     />

@@ -19,7 +19,7 @@ import {
 } from "../../field/format.ts";
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
 import { type Column, ExportButton, Scroll, Table } from "../../parts/list.tsx";
-import { Answered, Empty } from "../../parts/page.tsx";
+import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
@@ -94,6 +94,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
       <Answered asked={asked} lines={14}>
         {() => (
           <>
+            <Figures figures={recentFigures(pickup, measure, until)} />
             <HeatMap table={pickup} measure={measure} />
             {movements.length !== 0 && <Movements movements={movements} />}
           </>
@@ -169,6 +170,19 @@ function pickupTable(
 /** `+3`, or `+412.50` */
 const writeExactly = (amount: string, measure: Measure): string =>
   measure.of === "rooms" ? writeSigned(Number(amount)) : writeMoney(amount, true);
+
+const RECENT_DAYS = [1, 3, 7] as const;
+
+/** What the last days up to `until` brought, the newest of which comes first in the table. */
+function recentFigures(table: readonly (readonly string[])[], measure: Measure, until: string) {
+  const byDay = table.slice(1, -1).map((row) => row.at(-1) ?? "0");
+  const unit = measure.of === "rooms" ? "rooms" : measure.currency;
+  return RECENT_DAYS.map((count) => ({
+    name: count === 1 ? "Last day" : `Last ${count} days`,
+    value: writeExactly(addMoney(byDay.slice(0, count)), measure),
+    note: `${unit}, ${count === 1 ? "" : `${writeDay(addDays(until, 1 - count))} to `}${writeDay(until)}`,
+  }));
+}
 
 /** The darker, the more. */
 function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; measure: Measure }) {
@@ -269,7 +283,8 @@ interface CellProps {
 /** Money is shortened; its exact value is in the title and for screen readers. */
 function Cell({ amount, measure, largest }: CellProps) {
   const value = Number(amount);
-  const exact = value === 0 ? "" : writeExactly(amount, measure);
+  // In the map no pickup is an empty cell; a sum is always written.
+  const exact = value === 0 && largest !== undefined ? "" : writeExactly(amount, measure);
   const isShort = measure.of === "revenue" && exact !== "";
   return (
     <td

@@ -135,12 +135,13 @@ export function useInsight<Answer>(
   codes: PropertyCodes,
   nights: Range,
   more: Readonly<Record<string, string | undefined>> = {},
+  useAsked: (address: string) => Asked<Answer> = useAnswer,
 ): Insight<Answer> {
   const range = useRange(nights);
   const cursor = useFilters().filters.get("cursor") ?? undefined;
   const parameters = { ...codes, ...range, ...usePointInTime(), cursor, limit: ROWS_MAX, ...more };
   const address = addressOf(`insight/${name}`, parameters);
-  return { range, address, asked: useAnswer<Answer>(address) };
+  return { range, address, asked: useAsked(address) };
 }
 
 /** `by=roomType` of the address. */

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { Chart } from "../../charts/chart.tsx";
 import type {
   Finding,
   NightReconciliationAnswer,
@@ -7,22 +8,23 @@ import type {
   ReconciliationAnswer,
   ReconciliationItem,
 } from "../../contract.ts";
-import { addressOf, useAnswer } from "../../data/queries.ts";
+import { addressOf, useAnswer, useAnswers } from "../../data/queries.ts";
 import {
   addDays,
   isStayDate,
   today,
+  weekdayOf,
   writeCount,
   writeDate,
+  writeDay,
   writeMany,
   writeSigned,
 } from "../../field/format.ts";
-import { Button } from "../../parts/button.tsx";
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, Pager, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
-import { Badge, Disclosure, HistoryLink, orDash, RequestLink, Word } from "../../parts/values.tsx";
-import { useFilters, withChanges } from "../../routing/filters.ts";
+import { Badge, Disclosure, HistoryLink, orDash, RequestLink } from "../../parts/values.tsx";
+import { useFilters } from "../../routing/filters.ts";
 import {
   InsightPage,
   ofProperty,
@@ -36,14 +38,19 @@ const NIGHTS_SHOWN = 35;
 
 export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) {
   const by = useByRoomType();
-  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
-  const night = useFilters().filters.get("night");
+  const night = useFilters().filters.get("night") ?? "";
+  const [first, last] = [today(), addDays(today(), NIGHTS_SHOWN - 1)];
+  const nights = {
+    from: isStayDate(night) && night < first ? night : first,
+    to: isStayDate(night) && night > last ? night : last,
+  };
+  const insight = useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by });
   return (
     <InsightPage
       codes={codes}
       title="Reconciliation"
-      lead="Rooms sold as inventory reports them, against rooms rebuilt from reservations; each night opens to the records behind it."
-      insight={useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by })}
+      lead="Why rooms sold as inventory reports them differ from rooms rebuilt from reservations."
+      insight={insight}
       filters={
         <>
           <AddressChoice name="nights" label="Nights" options={{ differing: "That differ", all: "All" }} />
@@ -51,7 +58,6 @@ export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) 
           <PointInTimeFilters />
         </>
       }
-      intro={night !== null && isStayDate(night) ? <NightDrillDown codes={codes} night={night} /> : null}
       lines={12}
     >
       {(answer) => <Nights answer={answer} codes={codes} />}
@@ -62,10 +68,18 @@ export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) 
 function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: PropertyCodes }) {
   const { filters } = useFilters();
   const { items, nextCursor } = answer;
+  const opened = filters.get("night");
   const differing = items.filter(({ difference }) => difference !== null && difference !== 0);
   const unreported = items.filter(({ reported }) => reported === null);
-  const shown = filters.get("nights") === "all" ? items : differing;
+  const shown =
+    filters.get("nights") === "all"
+      ? items
+      : items.filter((item) => differing.includes(item) || item.stayDate === opened);
   const sum = differing.reduce((total, { difference }) => total + Math.abs(difference ?? 0), 0);
+  const requests = new Map(
+    items.flatMap((item) => (item.requestId === null ? [] : [[item.requestId, item]])),
+  );
+  const [[onlyRequest] = []] = requests.size === 1 ? requests : [];
   return (
     <>
       <Figures
@@ -73,7 +87,14 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
           {
             name: "Compared",
             value: writeCount(items.length - unreported.length),
-            note: "stay dates compared",
+            note:
+              onlyRequest === undefined ? (
+                "stay dates compared"
+              ) : (
+                <>
+                  all reported in <RequestLink requestId={onlyRequest} />
+                </>
+              ),
           },
           {
             name: "Differ",
@@ -84,13 +105,23 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
           { name: "Not reported", value: writeCount(unreported.length), note: "no inventory for the night" },
         ]}
       />
+      {differing.length !== 0 && (
+        <>
+          <TopCauses differing={differing} codes={codes} />
+          <VarianceChart items={items} />
+        </>
+      )}
       <Table
         caption="Reported and rebuilt rooms by night"
         narrow="scroll"
-        columns={columnsOf(codes, filters.get("by") === "roomType")}
+        columns={columnsOf(filters.get("by") === "roomType", onlyRequest === undefined)}
         rows={shown}
         empty={<NothingDiffers hasReports={items.length > unreported.length} />}
         keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
+        detail={{
+          of: ({ stayDate }) => <NightDrillDown codes={codes} night={stayDate} />,
+          startsOpen: ({ stayDate }) => stayDate === opened,
+        }}
       />
       <Pager
         nextCursor={nextCursor}
@@ -109,21 +140,194 @@ function NothingDiffers({ hasReports }: { hasReports: boolean }) {
   );
 }
 
-function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<ReconciliationItem>[] {
+/** The sum of a night's room types; null: the night is not reported. */
+function VarianceChart({ items }: { items: readonly ReconciliationItem[] }) {
+  const byNight = [...Map.groupBy(items, ({ stayDate }) => stayDate)];
+  const night = (place: number) => byNight[place]?.[0] ?? "";
+  return (
+    <Chart
+      label="Rooms reported less rooms rebuilt, by night"
+      unit="Rooms reported less rebuilt"
+      begin="oldest"
+      height={160}
+      x={byNight.map((_, place) => place)}
+      writeX={(place) => (night(place) === "" ? "" : writeDate(night(place)))}
+      writeTick={(place) => writeDay(night(place))}
+      ticks={byNight.flatMap(([date], place) =>
+        byNight.length < 14 || weekdayOf(date) === 0 ? [place] : [],
+      )}
+      series={[
+        {
+          name: "Variance",
+          kind: "bars",
+          values: byNight.map(([, rows]) =>
+            rows.every(({ difference }) => difference === null)
+              ? null
+              : rows.reduce((sum, { difference }) => sum + (difference ?? 0), 0),
+          ),
+          write: writeSigned,
+        },
+      ]}
+    />
+  );
+}
+
+/** Nights whose causes are asked for: each is a question of its own. */
+const NIGHTS_EXPLAINED = 8;
+
+/** The causes of the nights that differ most. */
+function TopCauses({ differing, codes }: { differing: readonly ReconciliationItem[]; codes: PropertyCodes }) {
+  const point = usePointInTime();
+  const largest = differing.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
+  const nights = [...new Set(largest.map(({ stayDate }) => stayDate))];
+  const explained = nights.slice(0, NIGHTS_EXPLAINED);
+  const asked = useAnswers<NightReconciliationAnswer>(
+    explained.map((stayDate) =>
+      addressOf("insight/reconciliation/night", { ...codes, ...point, stayDate, limit: 1 }),
+    ),
+  );
+  return (
+    <Section
+      title="Causes"
+      aside={
+        <p>
+          {explained.length === nights.length
+            ? "Of all nights that differ."
+            : `Of the ${explained.length} nights that differ most.`}
+        </p>
+      }
+    >
+      <Answered asked={asked} lines={4}>
+        {(answers) => <Causes answers={answers} codes={codes} />}
+      </Answered>
+    </Section>
+  );
+}
+
+/** One kind of explanation over some nights. */
+interface Cause {
+  readonly kind: Finding["kind"];
+  /** Room nights of the differences that it would explain where it fits every night it covers. */
+  readonly rooms: number;
+  readonly nights: readonly string[];
+  /** One of a kind: what covers several nights comes with each. */
+  readonly candidates: readonly Finding[];
+}
+
+const isFitting = ({ nights, nightsExplained }: Finding) => nights > 0 && nightsExplained === nights;
+
+/** The service names the likeliest of a night first; causes of as many rooms keep that order. */
+function causesOf(answers: readonly NightReconciliationAnswer[]): readonly Cause[] {
+  const found = answers.flatMap((answer) => answer.findings.map((finding) => ({ answer, finding })));
+  const causes = [...Map.groupBy(found, ({ finding }) => finding.kind)].map(([kind, cases]): Cause => {
+    const byNight = Map.groupBy(cases, ({ answer }) => answer);
+    let rooms = 0;
+    for (const [answer, ofNight] of byNight)
+      for (const { roomType, difference } of answer.roomTypes) {
+        const fitting = ofNight.filter(
+          ({ finding }) =>
+            finding.roomType === (roomType ?? null) &&
+            isFitting(finding) &&
+            Math.sign(finding.rooms) === Math.sign(difference ?? 0),
+        );
+        const explained = fitting.reduce((sum, { finding }) => sum + Math.abs(finding.rooms), 0);
+        rooms += Math.min(explained, Math.abs(difference ?? 0));
+      }
+    const candidates = new Map(cases.map(({ finding }) => [keyOfFinding(finding), finding]));
+    return {
+      kind,
+      rooms,
+      nights: [...byNight.keys()].map(({ night }) => night.stayDate).toSorted(),
+      candidates: [...candidates.values()],
+    };
+  });
+  return causes.toSorted((one, other) => other.rooms - one.rooms);
+}
+
+const keyOfFinding = ({ kind, roomType, rooms, message, records }: Finding) =>
+  JSON.stringify([kind, roomType, rooms, message, records.map(({ resource, key }) => [resource, key])]);
+
+const CAUSES_FIRST = 3;
+
+function Causes({ answers, codes }: { answers: readonly NightReconciliationAnswer[]; codes: PropertyCodes }) {
+  const causes = causesOf(answers);
+  const others = causes.slice(CAUSES_FIRST);
+  const table = (caption: string, rows: readonly Cause[]) => (
+    <Table
+      caption={caption}
+      rows={rows}
+      empty={<Empty title="Nothing differs" />}
+      keyOf={({ kind }) => kind}
+      columns={CAUSE_COLUMNS}
+      detail={{
+        of: ({ kind, candidates }) => (
+          <Table
+            caption={`Candidates: ${wordsOf(kind)}`}
+            narrow="scroll"
+            rows={candidates.toSorted((a, b) => Number(isFitting(b)) - Number(isFitting(a)))}
+            keyOf={keyOfFinding}
+            columns={findingColumns(codes)}
+          />
+        ),
+      }}
+    />
+  );
+  return (
+    <>
+      {table("What may explain the difference, the likeliest first", causes.slice(0, CAUSES_FIRST))}
+      {others.length !== 0 && (
+        <Disclosure summary={`${writeMany(others.length, "less likely cause")}`}>
+          {table("Less likely causes", others)}
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function wordsOf(kind: string): string {
+  const words = kind.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const CAUSE_COLUMNS: readonly Column<Cause>[] = [
+  { head: "Possible cause", lead: true, cell: ({ kind }) => wordsOf(kind) },
+  { head: "Explains up to", end: true, cell: ({ rooms }) => writeMany(rooms, "room") },
+  {
+    head: "Nights",
+    cell: ({ nights }) => {
+      const [first = "", last = ""] = [nights[0], nights.at(-1)];
+      const span = first === last ? writeDay(first) : `${writeDay(first)} to ${writeDay(last)}`;
+      return (
+        <span className="nowrap">
+          {nights.length} <span className="muted">({span})</span>
+        </span>
+      );
+    },
+  },
+  { head: "Candidates", end: true, cell: ({ candidates }) => writeCount(candidates.length) },
+  {
+    head: "Fit all their nights",
+    end: true,
+    cell: ({ candidates }) => writeCount(candidates.filter(isFitting).length),
+  },
+];
+
+function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<ReconciliationItem>[] {
   const roomType: Column<ReconciliationItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
-  const search = new URLSearchParams({ ...codes }).toString();
+  const request: Column<ReconciliationItem> = {
+    head: "Reported in",
+    cell: ({ requestId, index }) =>
+      requestId === null || index === null ? (
+        <span className="muted">no report</span>
+      ) : (
+        <RequestLink requestId={requestId} index={index} />
+      ),
+  };
   return [
     {
       head: "Night",
       lead: true,
-      cell: ({ stayDate }) => (
-        <Link
-          className="nowrap"
-          to={withChanges("/property/reconciliation", currentSearch(search), { night: stayDate })}
-        >
-          {writeDate(stayDate)}
-        </Link>
-      ),
+      cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span>,
     },
     ...(byRoomType ? [roomType] : []),
     { head: "Reported", end: true, cell: ({ reported }) => orDash(reported, writeCount) },
@@ -132,21 +336,8 @@ function columnsOf(codes: PropertyCodes, byRoomType: boolean): readonly Column<R
     { head: "Transient", end: true, cell: (item) => pair(item.reportedTransient, item.rebuiltTransient) },
     { head: "Group", end: true, cell: (item) => pair(item.reportedGroup, item.rebuiltGroup) },
     { head: "Blocks remaining", end: true, cell: ({ unpickedBlocks }) => writeCount(unpickedBlocks) },
-    {
-      head: "Reported in",
-      cell: ({ requestId, index }) =>
-        requestId === null || index === null ? (
-          <span className="muted">no report</span>
-        ) : (
-          <RequestLink requestId={requestId} index={index} />
-        ),
-    },
+    ...(hasRequests ? [request] : []),
   ];
-}
-
-/** The address keeps its range and filters when a night is opened. */
-function currentSearch(fallback: string): string {
-  return location.search === "" ? fallback : location.search;
 }
 
 function pair(reported: number | null, rebuilt: number) {
@@ -167,7 +358,6 @@ function Difference({ rooms }: { rooms: number | null }) {
 const RESERVATIONS_LIMIT = 1000;
 
 function NightDrillDown({ codes, night }: { codes: PropertyCodes; night: string }) {
-  const { change } = useFilters();
   const point = usePointInTime();
   const asked = useAnswer<NightReconciliationAnswer>(
     addressOf("insight/reconciliation/night", {
@@ -178,19 +368,14 @@ function NightDrillDown({ codes, night }: { codes: PropertyCodes; night: string 
     }),
   );
   return (
-    <Section
-      title={writeDate(night)}
-      aside={<Button onClick={() => change({ night: undefined })}>Close this night</Button>}
-    >
-      <Answered asked={asked} lines={6}>
-        {(answer) => <Night answer={answer} codes={codes} />}
-      </Answered>
-    </Section>
+    <Answered asked={asked} lines={6}>
+      {(answer) => <Night answer={answer} codes={codes} />}
+    </Answered>
   );
 }
 
 function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: PropertyCodes }) {
-  const { night, findings, reservations } = answer;
+  const { night, reservations } = answer;
   return (
     <div className="stack">
       <p>
@@ -206,13 +391,7 @@ function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: Pr
           ? `Groups hold ${writeMany(night.unpickedBlocks, "more room")} not picked up.`
           : ""}
       </p>
-      <Table
-        caption="What may explain the difference, the likeliest first"
-        rows={findings}
-        empty={<Empty title="Nothing differs on this night" />}
-        keyOf={(finding) => JSON.stringify([finding.kind, finding.roomType, finding.records])}
-        columns={findingColumns(codes)}
-      />
+      <Causes answers={[answer]} codes={codes} />
       <Disclosure
         summary={`${answer.nextCursor === null ? "" : "The first "}${writeMany(reservations.length, "reservation")} with this night`}
       >
@@ -230,7 +409,6 @@ function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: Pr
 
 function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   return [
-    { head: "Possible cause", lead: true, cell: ({ kind }) => <Word>{kind.replaceAll("-", " ")}</Word> },
     { head: "Why", prose: true, cell: ({ message }) => message },
     { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
     { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
