@@ -1,14 +1,14 @@
 /**
- * `npm run example -- examples/guides/inventory.ts …` runs programs of this directory in a checkout, where `@bellhop/client`
+ * `npm run example -- examples/guides/inventory.mjs …` runs programs of this directory in a checkout, where `@bellhop/client`
  * is not installed but lies beside them. Several run one after another in one process, each behind a line `=== file`.
  */
 import "./client-by-name.ts";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const files = process.argv.slice(2).filter((argument) => argument.endsWith(".ts"));
+const files = process.argv.slice(2).filter((argument) => /\.m?[jt]s$/.test(argument));
 if (files.length === 0) {
-  console.error("Which program? npm run example -- examples/guides/quickstart.ts");
+  console.error("Which program? npm run example -- examples/guides/quickstart.mjs");
   process.exitCode = 2;
 }
 for (const file of files) {

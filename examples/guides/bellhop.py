@@ -11,12 +11,13 @@ from datetime import datetime, timezone
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8080")
 PROPERTY = os.environ.get("PROPERTY", "LON01")
 
-_token = {"value": "", "until": 0.0}
+# A token is good for an hour. Every program of this folder uses the one in this file.
+TOKEN_FILE = os.environ.get("TOKEN_FILE", ".bellhop-token")
 
 
 def token():
-    """The access token; a new one is taken a minute before the last one ends, not for every call."""
-    if time.time() > _token["until"] - 60:
+    """The access token; a new one is taken five minutes before the last one ends, not for every call."""
+    if not os.path.exists(TOKEN_FILE) or time.time() > os.path.getmtime(TOKEN_FILE) + 3300:
         form = {
             "grant_type": "client_credentials",
             "client_id": os.environ["CLIENT_ID"],
@@ -28,8 +29,10 @@ def token():
                 given = json.load(answer)
         except urllib.error.HTTPError as error:
             raise RuntimeError(f"{error.code}: {error.read().decode()}") from None
-        _token.update(value=given["access_token"], until=time.time() + given["expires_in"])
-    return _token["value"]
+        with open(os.open(TOKEN_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            print(given["access_token"], file=file)
+    with open(TOKEN_FILE) as file:
+        return file.read().strip()
 
 
 def call(method, path, body=None, headers=None):
@@ -43,6 +46,8 @@ def call(method, path, body=None, headers=None):
         answer = urllib.request.urlopen(request, timeout=60)
     except urllib.error.HTTPError as error:
         answer = error
+    if answer.status in (401, 403) and os.path.exists(TOKEN_FILE):
+        os.remove(TOKEN_FILE)
     with answer:
         content = answer.read()
     return answer.status, answer.headers, json.loads(content) if content else None

@@ -1,13 +1,34 @@
 # Helper functions of the guides: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PROPERTY=${PROPERTY:-LON01}
+# A token is good for an hour. Every program of this folder uses the one in this file.
+TOKEN_FILE=${TOKEN_FILE:-.bellhop-token}
 
-# A token is good for an hour: take one and keep it.
-if [ -z "$TOKEN" ]; then
-  TOKEN=$(curl -sS "$BASE_URL/api/oauth2/token" -d grant_type=client_credentials \
-    -d client_id="$CLIENT_ID" -d client_secret="$CLIENT_SECRET" |
-    sed 's/.*"access_token":"\([^"]*\)".*/\1/')
+# call PATH [options of curl]: prints the answer. Any other status than 2xx ends the program, with status and body.
+call() {
+  path=$1
+  shift
+  answer=$(mktemp)
+  status=$(curl -sS -o "$answer" -w '%{http_code}' "$BASE_URL$path" "$@")
+  case $status in
+    2??) cat "$answer" && rm "$answer" ;;
+    *)
+      echo "$path: $status $(cat "$answer")" >&2
+      case $status in 401 | 403) rm -f "$TOKEN_FILE" ;; esac
+      rm "$answer"
+      # Also where this runs within $( ): the whole program ends.
+      kill $$
+      exit 1
+      ;;
+  esac
+}
+
+if [ -z "$(find "$TOKEN_FILE" -mmin -55 2>/dev/null)" ]; then
+  GIVEN=$(call /api/oauth2/token -d grant_type=client_credentials \
+    -d client_id="$CLIENT_ID" -d client_secret="$CLIENT_SECRET")
+  (umask 077 && echo "$GIVEN" | sed 's/.*"access_token":"\([^"]*\)".*/\1/' > "$TOKEN_FILE")
 fi
+TOKEN=$(cat "$TOKEN_FILE")
 
 # The source time of what is sent now.
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
@@ -16,13 +37,14 @@ now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
 push() {
   resource=$1
   shift
-  curl -sS "$BASE_URL/api/public/v1/$resource" -H "Authorization: Bearer $TOKEN" \
+  call "/api/public/v1/$resource" -H "Authorization: Bearer $TOKEN" \
     -H 'Content-Type: application/json' -H 'Accept: text/plain' --data-binary @- "$@"
 }
 
 # outcome REQUEST: waits until the request is applied, 5 seconds at most, and prints its outcome.
 outcome() {
-  curl -sS "$BASE_URL/api/public/v1/requests/$1" -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'
+  [ -n "$1" ] || exit 1
+  call "/api/public/v1/requests/$1" -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'
   echo
 }
 
@@ -30,6 +52,6 @@ outcome() {
 get() {
   address=$1
   shift
-  curl -sS -G "$BASE_URL$address" -H "Authorization: Bearer $TOKEN" "$@"
+  call "$address" -G -H "Authorization: Bearer $TOKEN" "$@"
   echo
 }

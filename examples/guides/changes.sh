@@ -2,7 +2,7 @@
 
 # Where the feed ends now: what comes from here on is new.
 feed() {
-  curl -sS -G "$BASE_URL/api/public/v1/changes" -H "Authorization: Bearer $TOKEN" \
+  call /api/public/v1/changes -G -H "Authorization: Bearer $TOKEN" \
     -d clientCode=DEMO -d propertyCode="$PROPERTY" -d resource=inventories "$@"
 }
 CURSOR=$(feed -d from=now | sed -n 's/.*"type":"cursor","cursor":"\([^"]*\)".*/\1/p')

@@ -1,7 +1,7 @@
 . ./bellhop.sh
 
 # 1. Say what is coming: three nights of inventory.
-BACKFILL=$(curl -sS "$BASE_URL/api/public/v1/backfills" -H "Authorization: Bearer $TOKEN" \
+BACKFILL=$(call /api/public/v1/backfills -H "Authorization: Bearer $TOKEN" \
   -H 'Content-Type: application/json' --data-binary @- <<MANIFEST | sed 's/.*"backfillId":"\([^"]*\)".*/\1/'
 {"clientCode": "DEMO", "propertyCode": "$PROPERTY", "note": "go-live", "resources": [
   {"resource": "inventories", "from": "2025-01-01", "to": "2025-01-03", "expectedRecords": 3}]}

@@ -19,5 +19,6 @@ AGAIN=$(send)
 
 # Another body under the same key is a mistake of the sender, and reported as one.
 sed 's/"roomsSold": 12/"roomsSold": 13/' batch.json |
-  push inventories -H "Idempotency-Key: $KEY" | grep -o '"exception":"[A-Za-z.]*"'
+  curl -sS "$BASE_URL/api/public/v1/inventories" -H "Authorization: Bearer $TOKEN" \
+    -H 'Content-Type: application/json' --data-binary @- -H "Idempotency-Key: $KEY" | grep -o '"exception":"[A-Za-z.]*"'
 rm batch.json

@@ -21,8 +21,8 @@ const LANGUAGES = {
 } as const;
 for (const [name, [, grammar]] of Object.entries(LANGUAGES)) highlighter.registerLanguage(name, grammar);
 
-const TABS: Readonly<Record<string, string>> = { sh: "curl", ts: "TypeScript", py: "Python" };
-const EXAMPLE = /^examples\/guides\/[\w-]+\.(sh|ts|py)$/;
+const TABS: Readonly<Record<string, string>> = { sh: "curl", mjs: "JavaScript", py: "Python" };
+const EXAMPLE = /^examples\/guides\/[\w-]+\.(sh|mjs|py)$/;
 
 export interface Heading {
   readonly level: number;

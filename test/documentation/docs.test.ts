@@ -270,7 +270,7 @@ describe("the site", () => {
     const shown = [...pages.values()]
       .flatMap((text) => [...text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code>/g)])
       .map(([, code = ""]) => unescaped(code));
-    for (const file of globSync("examples/guides/*.{sh,ts,py,txt}", { cwd: root }))
+    for (const file of globSync("examples/guides/*.{sh,mjs,py,txt}", { cwd: root }))
       assert.ok(
         shown.includes(
           readFileSync(join(root, file), "utf8")

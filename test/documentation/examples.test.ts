@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
-import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const RUN_EXAMPLES = join(root, "examples/run.ts");
 /** What the programs of a language share; it prints nothing by itself. */
 const SHARED = /^bellhop\./;
 /** A server, which runs until it is stopped: in one language. */
-const RECEIVER = "webhooks.ts";
+const RECEIVER = "webhooks.mjs";
 const programs = (ending: string) =>
   globSync(`*.${ending}`, { cwd: GUIDES })
     .filter((name) => !SHARED.test(name) && name !== RECEIVER)
@@ -36,11 +36,17 @@ const WAIT_MS_MAX = 100_000;
 
 let service: TestService;
 let client: TestClient;
+/** Where the programs keep the token that they share. */
+let tokens: string;
 before(async () => {
   service = await startTestService({ webhookAllowedNetworks: ["127.0.0.0/8"] });
   client = await service.newClient({ grants: [{ clientCode: "DEMO", propertyCode: "*" }] });
+  tokens = await temporaryDirectory("tokens");
 });
-after(() => service.stop());
+after(async () => {
+  await service.stop();
+  await rm(tokens, { recursive: true });
+});
 
 async function run(
   command: string,
@@ -59,6 +65,7 @@ async function run(
       CLIENT_ID: client.clientId,
       CLIENT_SECRET: secret,
       PROPERTY: property,
+      TOKEN_FILE: join(tokens, secret),
     },
   });
   assert.equal(stderr, "");
@@ -139,13 +146,13 @@ describe("the adapter of a property management system", () => {
 describe("the programs of the guides", () => {
   test("are there in each language, and each has what it prints beside it", () => {
     assert.ok(names.length >= 7);
-    for (const ending of ["ts", "py"])
+    for (const ending of ["mjs", "py"])
       assert.deepEqual(
-        programs(ending).map((name) => name.slice(0, -3)),
+        programs(ending).map((name) => name.replace(/\.\w+$/, "")),
         names,
       );
     const prints = globSync("*.txt", { cwd: GUIDES }).map((name) => name.replace(/\.txt$/, ""));
-    assert.deepEqual(prints.sort(), [...["sh", "ts", "py"].flatMap(programs), RECEIVER].sort());
+    assert.deepEqual(prints.sort(), [...["sh", "mjs", "py"].flatMap(programs), RECEIVER].sort());
   });
 
   for (const file of programs("sh"))
@@ -153,20 +160,20 @@ describe("the programs of the guides", () => {
       assertPrints(file, await run("sh", [file], "LON-SH"));
     });
 
-  describe("in TypeScript", () => {
+  describe("in JavaScript", () => {
     let printed: ReadonlyMap<string, string>;
     before(async () => {
       const out = await run(
         process.execPath,
-        [RUN_EXAMPLES, ...programs("ts").map((name) => join(GUIDES, name))],
+        [RUN_EXAMPLES, ...programs("mjs").map((name) => join(GUIDES, name))],
         "LON-TS",
       );
-      const parts = out.split(/^=== .*\/([\w-]+\.ts)\n/m).slice(1);
+      const parts = out.split(/^=== .*\/([\w-]+\.mjs)\n/m).slice(1);
       printed = new Map(
         parts.flatMap((name, at) => (at % 2 === 0 ? [[name, parts[at + 1] ?? ""] as const] : [])),
       );
     });
-    for (const file of programs("ts"))
+    for (const file of programs("mjs"))
       test(`${file} prints what the guide says`, () => {
         assertPrints(file, printed.get(file) ?? assert.fail(`${file} did not run`));
       });
@@ -181,6 +188,38 @@ describe("the programs of the guides", () => {
     await assert.rejects(run(python, ["-c", pushes], "LON-NO"), /40[03]: /);
     const asks = "from bellhop import outcome; outcome('00000000-0000-7000-8000-000000000000')";
     await assert.rejects(run(python, ["-c", asks], "LON-NO"), /404: .*exception/);
+  });
+
+  test("in curl end with status and body where the service refuses, also within $( )", async () => {
+    await assert.rejects(run("sh", ["inventory.sh"], "LON-NO", "bhs_wrong"), /token: 401 .*invalid_client/);
+    const refused = (script: string, pattern: RegExp) =>
+      assert.rejects(run("sh", ["-c", `. ./bellhop.sh; ${script}; echo went on`], "LON-NO"), (error) => {
+        const { stdout, stderr } = error as { stdout: string; stderr: string };
+        assert.match(stderr, pattern);
+        assert.doesNotMatch(stdout, /went on/);
+        return true;
+      });
+    await refused('outcome "$(echo [] | push groups)" | grep applied', /groups: 400 .*exception/);
+    await refused("get /api/public/v1/requests/none", /none: 404 .*exception/);
+  });
+
+  test("of all languages share one token, which only its owner can read", async (t) => {
+    const file = join(tokens, client.clientSecret);
+    const languages = [
+      ["sh", "quickstart.sh"],
+      [process.execPath, RUN_EXAMPLES, join(GUIDES, "quickstart.mjs")],
+    ];
+    const python = await findPython();
+    if (python === undefined) t.diagnostic("this machine has no python3");
+    else languages.push([python, "quickstart.py"]);
+    for (const [command = "", ...args] of languages) {
+      await rm(file, { force: true });
+      await run(command, args, "LON-ONE");
+      assert.equal((await stat(file)).mode & 0o777, 0o600, command);
+      const token = await readFile(file, "utf8");
+      for (const [other = "", ...others] of languages) await run(other, others, "LON-ONE");
+      assert.equal(await readFile(file, "utf8"), token);
+    }
   });
 
   for (const file of programs("py"))

@@ -1,7 +1,7 @@
-import { bellhop, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
 /** The reservation as the hotel's system has it now, whole, with the time of its last modification. */
-function booking(departureDate: string) {
+function booking(departureDate) {
   return {
     clientCode: "DEMO",
     propertyCode: PROPERTY,

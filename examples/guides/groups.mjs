@@ -1,9 +1,9 @@
-import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
 /** The group block master as it is now, whole. */
-function block(blocks: number, pickup: number) {
+function block(blocks, pickup) {
   return {
     ...hotel,
     groupCode: "CONF27",

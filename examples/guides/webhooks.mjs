@@ -1,4 +1,4 @@
-// Receives webhooks: WEBHOOK_SECRET=whsec_… PORT=8081 node webhooks.ts
+// Receives webhooks: WEBHOOK_SECRET=whsec_… PORT=8081 node webhooks.mjs
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
@@ -8,10 +8,10 @@ if (!/^whsec_.{32,}$/.test(WEBHOOK_SECRET))
   throw new Error("WEBHOOK_SECRET is what registering the endpoint answered.");
 const key = Buffer.from(WEBHOOK_SECRET.slice("whsec_".length), "base64");
 /** Messages that came before. Keep them, a few days long, where a restart finds them. */
-const seen = new Set<string>();
+const seen = new Set();
 
 /** Whether one of the signatures is by the secret, and the message is none of yesterday's that somebody sends again. */
-function isGenuine(id: string, timestamp: string, signatures: string, body: Buffer): boolean {
+function isGenuine(id, timestamp, signatures, body) {
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
   const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
   return signatures.split(" ").some((signature) => {
@@ -21,7 +21,7 @@ function isGenuine(id: string, timestamp: string, signatures: string, body: Buff
 }
 
 createServer(async (request, response) => {
-  const header = (name: string) => String(request.headers[`webhook-${name}`]);
+  const header = (name) => String(request.headers[`webhook-${name}`]);
   // Of a request that is cut off nothing is left, and nothing is what nobody signed.
   const body = await buffer(request).catch(() => Buffer.alloc(0));
   if (!isGenuine(header("id"), header("timestamp"), header("signature"), body)) {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { bellhop, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
-const night = (roomsSold: number) => ({
+const night = (roomsSold) => ({
   clientCode: "DEMO",
   propertyCode: PROPERTY,
   createDateTime: now(),
@@ -18,12 +18,11 @@ console.log(`accepted ${report.accepted} of ${report.records}, applied ${report.
 const key = randomUUID();
 const body = JSON.stringify(batch);
 const headers = { "content-type": "application/json", "idempotency-key": key };
-const push = (sent: string) =>
-  bellhop.fetch("/api/public/v1/inventories", { method: "POST", headers, body: sent });
-const first = (await (await push(body)).json()) as { requestId: string };
-const again = (await (await push(body)).json()) as { requestId: string };
+const push = (sent) => bellhop.fetch("/api/public/v1/inventories", { method: "POST", headers, body: sent });
+const first = await (await push(body)).json();
+const again = await (await push(body)).json();
 console.log("one request, sent twice:", first.requestId === again.requestId);
 
 // Another body under the same key is a mistake of the sender, and reported as one.
 const refused = await push(JSON.stringify([night(13)]));
-console.log(refused.status, ((await refused.json()) as { exception: string }).exception);
+console.log(refused.status, (await refused.json()).exception);

@@ -1,7 +1,7 @@
-import { bellhop, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
 const sent = now();
-const reservation = (reservationId: string, changes = {}) => ({
+const reservation = (reservationId, changes = {}) => ({
   clientCode: "DEMO",
   propertyCode: PROPERTY,
   reservationId,

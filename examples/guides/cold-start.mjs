@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
@@ -11,10 +11,10 @@ const opened = await bellhop.fetch("/api/public/v1/backfills", {
   body: JSON.stringify({ ...hotel, note: "go-live", resources: [resource] }),
 });
 if (!opened.ok) throw new Error(`${opened.status}: ${await opened.text()}`);
-const { backfillId } = (await opened.json()) as { backfillId: string };
+const { backfillId } = await opened.json();
 
 /** Sends nights of the past, each batch with the header of the backfill. */
-async function send(...dates: string[]) {
+async function send(...dates) {
   const createDateTime = now();
   const nights = dates.map((occupancyDate) => ({
     ...hotel,
@@ -32,14 +32,14 @@ await send("2025-01-01", "2025-01-03");
 
 // 3. What is missing?
 const gaps = await get(`/api/public/v1/backfills/${backfillId}/gaps`, {});
-for (const gap of gaps.items) console.log(gap["kind"], gap["date"] ?? "");
+for (const gap of gaps.items) console.log(gap.kind, gap.date ?? "");
 await send("2025-01-02");
 
 // 4. Close it. As long as a batch is very new the answer is 409: try again.
 for (;;) {
   const closed = await bellhop.fetch(`/api/public/v1/backfills/${backfillId}/close`, { method: "POST" });
   if (closed.ok) {
-    console.log(((await closed.json()) as { state: string }).state);
+    console.log((await closed.json()).state);
     break;
   }
   if (closed.status !== 409) throw new Error(`${closed.status}: ${await closed.text()}`);

@@ -1,7 +1,7 @@
-import { bellhop, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
 /** One record a night with all room types of the hotel: a newer record replaces the older one whole. */
-function night(occupancyDate: string, sold: { DLX: number; STD: number }) {
+function night(occupancyDate, sold) {
   return {
     clientCode: "DEMO",
     propertyCode: PROPERTY,

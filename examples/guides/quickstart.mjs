@@ -1,16 +1,10 @@
-import { BellhopClient } from "@bellhop/client";
-
-const { BASE_URL = "http://127.0.0.1:8080", PROPERTY = "LON01" } = process.env;
-const { CLIENT_ID = "", CLIENT_SECRET = "" } = process.env;
-
-// The client takes a token when it needs one, and keeps it.
-const bellhop = new BellhopClient({ baseUrl: BASE_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });
+import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
 const batch = [
   {
     clientCode: "DEMO",
     propertyCode: PROPERTY,
-    createDateTime: new Date().toISOString(),
+    createDateTime: now(),
     occupancyDate: "2027-06-01",
     roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 31 }],
   },

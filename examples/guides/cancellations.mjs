@@ -1,9 +1,9 @@
-import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
 /** A reservation with its status, whole; without a cancellation its time is null. */
-function stay(reservationId: string, status: string, departureDate = "2027-11-06") {
+function stay(reservationId, status, departureDate = "2027-11-06") {
   return {
     ...hotel,
     reservationId,
@@ -15,11 +15,11 @@ function stay(reservationId: string, status: string, departureDate = "2027-11-06
   };
 }
 
-async function send(...reservations: ReturnType<typeof stay>[]) {
+async function send(...reservations) {
   const report = await bellhop.reservations.send(reservations, { waitForOutcomes: true });
   const night = { from: "2027-11-05", to: "2027-11-05" };
   const books = await get("/api/insight/v1/on-the-books", { ...hotel, ...night });
-  console.log(`applied: ${report.outcomes?.applied}, on the books: ${books.items[0]?.["rooms"]}`);
+  console.log(`applied: ${report.outcomes?.applied}, on the books: ${books.items[0]?.rooms}`);
 }
 
 // Two bookings and one of day use, which leaves on the day it comes and so has no night.

@@ -1,9 +1,9 @@
-import { bellhop, get, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
 /** One guest's reservation of a room that two share: both name the same shareId. */
-function sharer(reservationId: string, other: string, departureDate: string) {
+function sharer(reservationId, other, departureDate) {
   return {
     ...hotel,
     reservationId,
@@ -33,6 +33,4 @@ console.log("applied:", report.outcomes?.applied);
 // One room on both nights: two guests and both rates on the first, one guest on the second.
 const nights = { from: "2027-10-01", to: "2027-10-02" };
 for (const night of (await get("/api/insight/v1/on-the-books", { ...hotel, ...nights })).items)
-  console.log(
-    `${night["stayDate"]}: ${night["rooms"]} room, ${night["adults"]} adults, ${night["roomRevenue"]}`,
-  );
+  console.log(`${night.stayDate}: ${night.rooms} room, ${night.adults} adults, ${night.roomRevenue}`);

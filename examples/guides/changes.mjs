@@ -1,13 +1,13 @@
-import { bellhop, now, PROPERTY } from "./bellhop.ts";
+import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
 // Where the feed ends now: what comes from here on is new. Keep the cursor with what you make of the changes.
-let cursor: string | undefined;
-const kept = (position: { cursor: string }) => {
+let cursor;
+const kept = (position) => {
   cursor = position.cursor;
 };
-const query = { ...hotel, resource: "inventories" } as const;
+const query = { ...hotel, resource: "inventories" };
 for await (const _ of bellhop.changes({ ...query, from: "now", untilCaughtUp: true, onCursor: kept }));
 
 // Something changes …
