@@ -127,6 +127,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       const causes = page.getByRole("table", { name: /What may explain/ });
       await causes.getByRole("button").first().click();
       await causes.getByRole("table", { name: /Candidates/ }).waitFor();
+      assert.deepEqual(await violationsOf(page), []);
       const rooms = await causes
         .locator(":scope > tbody > tr:not(.opened-row) > td:nth-child(2)")
         .allInnerTexts();
@@ -163,6 +164,26 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       await nights.first().waitFor();
       const blocked = await nights.locator("td:nth-child(2)").allInnerTexts();
       assert.deepEqual(blocked, ["12", "12", "12"]);
+      assert.deepEqual(await violationsOf(page), []);
+    });
+
+    inWindow("names the group first that has the most rooms left per day to its cutoff", async (page) => {
+      await page.route(/insight\/blocks\?/, async (route) => {
+        const answer = await route.fetch();
+        const { items, ...rest } = (await answer.json()) as { items: object[] };
+        const late = { group: "LATE26", name: null, cutoffDate: "2020-01-01", remaining: 1 };
+        await route.fulfill({
+          json: { ...rest, items: [...items, ...items.map((item) => ({ ...item, ...late }))] },
+        });
+      });
+      await visit(page, "/property/blocks?clientCode=ACME&propertyCode=PARIS01");
+      const rows = page.getByRole("table", { name: "Groups, the most at risk first" }).locator("tbody tr");
+      await rows.first().waitFor();
+      assert.deepEqual(
+        (await rows.locator("th").allInnerTexts()).map((text) => text.trim().split(/\s/).at(-1)),
+        ["LATE26", "CARDIO26"],
+      );
+      assert.match(await rows.first().innerText(), /[0-9]+ d past/);
     });
 
     inWindow("sees no last year's figure where nothing is known of it", async (page) => {

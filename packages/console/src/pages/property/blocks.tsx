@@ -207,7 +207,7 @@ const GROUP_COLUMNS: readonly Column<Group>[] = [
 
 const Day = ({ of }: { of: string }) => (
   <span className="nowrap" title={writeDate(of)}>
-    {writeWeekday(of)} {writeDay(of)}
+    {writeWeekday(of).slice(0, 2)} {writeDay(of)}
   </span>
 );
 
@@ -229,7 +229,7 @@ function Cutoff({ group }: { group: Group }) {
   if (isPastCutoff(group))
     return (
       <span className="nowrap">
-        <Badge tone="bad">{writeMany(-daysToCutoff, "day")} past</Badge> {day}
+        <Badge tone="bad">{-daysToCutoff} d past</Badge> {day}
       </span>
     );
   const days =
