@@ -97,7 +97,7 @@ if (joined !== undefined)
       assert.equal((await bellhop(joined.url, "retention", "set", "*", "payloads", "90d")).code, 0);
       const refused = await distribute(joined.url);
       assert.equal(refused.code, 1);
-      assert.match(refused.err, /terms of retention.*take them back first/);
+      assert.match(refused.err, /terms are set.*unset them first/);
       assert.equal(await distributedTables(), 0);
       assert.equal((await bellhop(joined.url, "retention", "unset", "*", "payloads")).code, 0);
     });

@@ -2,7 +2,8 @@ import type pg from "pg";
 import { monotonicNow } from "../../runtime/shared-memory.ts";
 import { sqlState } from "../database-errors.ts";
 import { namedStatement, readStatement } from "../statement.ts";
-import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
+import { findBacklog, WorkerReaders } from "./worker-readers.ts";
+import { findHomes, type Home, SHORT, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
 
 /** A bucket and the epoch of its lease. */
 interface Lease {
@@ -18,15 +19,12 @@ const readLeases = namedStatement(
   where bucket = any ($1::smallint[])`,
 );
 const readOfBucket = readStatement(new URL("./read-backlog-of-bucket.sql", import.meta.url));
-const findBacklog = readStatement(new URL("./find-backlog.sql", import.meta.url));
 const readLogWriters = namedStatement(
   "read-log-writers",
   "select log_writer_id::text as log_writer_id, is_backfill from bellhop.log_writer where retired_at is null",
 );
 
 const ALL_BUCKETS = Array.from({ length: 64 }, (_, bucket) => bucket);
-/** Statements that have little to do: one that is not answered by then was asked on a connection that leads nowhere. */
-const SHORT = { query_timeout: 10_000 } as const;
 /** So few buckets are read one after another; of more, every worker is asked first which of them have something. */
 const BUCKETS_TRIED_MAX = 2;
 
@@ -61,6 +59,7 @@ export class WorkersOfThread {
   /** What asked all workers has failed, and not each of them has answered since. */
   #isInDoubt = false;
 
+  readonly #readers = new WorkerReaders();
   /** Which buckets a connection has found to have something, the longest waiting first. */
   readonly #found = new WeakMap<pg.ClientBase, number[]>();
 
@@ -129,11 +128,10 @@ export class WorkersOfThread {
     );
     if (remembered.length > 0) return remembered;
     if (buckets.length <= BUCKETS_TRIED_MAX || this.#isInDoubt) return readFirstOf([...buckets]);
-    const waiting = await client.query<{ bucket: number }>({
-      ...findBacklog,
-      ...SHORT,
-      values: [buckets, ...columns, yieldsMs],
-    });
+    const values = [buckets, ...columns, yieldsMs];
+    const found = await this.#readers.find(client, values);
+    if (found !== undefined) return readFirstOf([...found]);
+    const waiting = await client.query<{ bucket: number }>({ ...findBacklog, ...SHORT, values });
     return readFirstOf(waiting.rows.map(({ bucket }) => bucket));
   }
 

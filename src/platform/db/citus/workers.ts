@@ -21,6 +21,8 @@ export const findHomes = namedStatement(
  * one that hangs. A busy machine may take seconds anyway.
  */
 export const WORKERS_ANSWER_MS_MAX = 5_000;
+/** Statements that have little to do: one that is not answered by then was asked on a connection that leads nowhere. */
+export const SHORT = { query_timeout: 10_000 } as const;
 
 /** A worker (`host:port`) and the buckets that lie there. */
 export interface Home {
