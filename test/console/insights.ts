@@ -25,12 +25,16 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
     inWindow(
       "shows revenue beside last year, as the address says, and as exactly as the table",
       async (page) => {
-        await visit(page, "/property?clientCode=ACME&propertyCode=PARIS01");
+        await visit(page, "/property/on-the-books?clientCode=ACME&propertyCode=PARIS01");
         const said = page.locator(".chart-words");
         await said.getByText(/Same time last year [0-9]+ rooms/).waitFor();
         await page.getByText("Revenue", { exact: true }).click();
         await page.waitForURL(/show=revenue/);
-        const revenue = await page.getByRole("table").locator("tbody td:nth-child(5)").first().innerText();
+        const revenue = await page
+          .getByRole("table")
+          .locator("tbody tr:not(.total) td[data-head='Room revenue']")
+          .first()
+          .innerText();
         assert.match(revenue, /^[0-9,]+\.[0-9]{2}$/);
         await said.getByText(`On the books ${revenue} EUR`).waitFor();
         await visit(page, "/property/pace?clientCode=ACME&propertyCode=PARIS01&show=revenue");
@@ -45,7 +49,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       await page.route(/insight\/on-the-books\?/, (route) =>
         route.continue({ url: route.request().url().replace("limit=1000", "limit=5") }),
       );
-      await visit(page, "/property?clientCode=ACME&propertyCode=PARIS01");
+      await visit(page, "/property/on-the-books?clientCode=ACME&propertyCode=PARIS01");
       await page
         .locator(".chart-words")
         .getByText(/Same time last year/)
@@ -59,6 +63,77 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
         (await chart.getAttribute("aria-valuetext")) ?? "",
         /On the books not known, Same time last year not known/,
       );
+    });
+
+    inWindow("answers why a night is down on last year in two clicks from its property", async (page) => {
+      await visit(page, "/property?clientCode=ACME&propertyCode=PARIS01");
+      const figures = page.locator(".figures").first();
+      await figures.getByText(/on [0-9,]+ last year/).waitFor();
+      const from = hotel().today;
+      const answer = await page.request.get(
+        `${new URL(page.url()).origin}/console/api/insight/on-the-books?clientCode=ACME&propertyCode=PARIS01&from=${from}&to=${dayAfter(from, 29)}&limit=1000`,
+      );
+      const { items } = (await answer.json()) as {
+        items: { stayDate: string; rooms: number; roomRevenue: string | null }[];
+      };
+      const rooms = items.reduce((sum, item) => sum + item.rooms, 0);
+      const cents = items.reduce((sum, item) => sum + Math.round(Number(item.roomRevenue ?? 0) * 100), 0);
+      const written = await figures.locator("dd:not(.note)").allInnerTexts();
+      assert.equal(written[1], rooms.toLocaleString("en-GB"));
+      assert.equal(centsOf(written[2] ?? ""), cents);
+
+      const night = dayAfter(from, 4);
+      const ofNight = items.filter(({ stayDate }) => stayDate === night);
+      await page.locator(`a.night[href*="night=${night}"]`).click();
+      const groups = page.getByRole("table", { name: /Rooms of the night by market segment/ });
+      await groups.locator("tbody tr").first().waitFor();
+      const parts = await groups.locator("tbody td[data-head=Rooms]").allInnerTexts();
+      const sumOfNight = ofNight.reduce((sum, item) => sum + item.rooms, 0);
+      assert.equal(
+        parts.reduce((sum, text) => sum + Number(text), 0),
+        sumOfNight,
+      );
+      assert.equal(await groups.locator("thead").getByText("Last year", { exact: true }).count(), 1);
+      await page.getByText(new RegExp(`^${sumOfNight} rooms of [0-9]+ reservations`)).click();
+      await page.getByRole("table", { name: /Reservations that make up/ }).waitFor();
+    });
+
+    inWindow("adds the groups of a pivot up to the nights, and the nights to the total", async (page) => {
+      await visit(page, "/property/on-the-books?clientCode=ACME&propertyCode=PARIS01&by=marketSegment");
+      const table = page.getByRole("table", { name: "Rooms by night and market segment" });
+      await table.getByText("Change on last year").waitFor();
+      const rows = await table.locator("tbody tr").all();
+      const numbers = await Promise.all(
+        rows.map(async (row) => (await row.locator("td").allInnerTexts()).map(numberOf)),
+      );
+      for (const [all, ...parts] of numbers)
+        assert.equal(
+          parts.reduce((sum, part) => sum + part, 0),
+          all,
+        );
+      const [change = [], before = [], total = [], ...nights] = numbers;
+      assert.deepEqual(
+        total,
+        total.map((_, at) => nights.reduce((sum, night) => sum + (night[at] ?? 0), 0)),
+      );
+      assert.deepEqual(
+        change,
+        total.map((one, at) => one - (before[at] ?? 0)),
+      );
+    });
+
+    inWindow("says that nothing is known of last year, and that there is no such property", async (page) => {
+      const from = dayAfter(hotel().today, -380);
+      await visit(
+        page,
+        `/property/on-the-books?clientCode=ACME&propertyCode=PARIS01&from=${from}&to=${dayAfter(from, 3)}`,
+      );
+      await page.getByText("no data for last year").first().waitFor();
+      assert.equal(await page.getByRole("columnheader", { name: "Last year" }).count(), 0);
+      await visit(page, "/property/on-the-books?clientCode=ACME&propertyCode=NOPE");
+      await page.getByText("There is no property ACME / NOPE").waitFor();
+      await visit(page, "/property?clientCode=ACME&propertyCode=NOPE");
+      await page.getByText("There is no property ACME / NOPE").waitFor();
     });
 
     inWindow("adds pickup up by day and by night", async (page) => {
@@ -209,6 +284,12 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       );
     });
   });
+
+function dayAfter(date: string, days: number): string {
+  return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+const numberOf = (text: string) => Number(text.replace("−", "-").replaceAll(",", ""));
 
 /** `−1,234.50` in cents; what has no price is nothing. */
 function centsOf(text: string): number {

@@ -110,7 +110,7 @@ async function takeLook(
 function statesOf({ clientCode, propertyCode }: Hotel): readonly (readonly [name: string, path: string])[] {
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
-    ["revenue", `/property?${codes}&show=revenue`],
+    ["revenue", `/property/on-the-books?${codes}&show=revenue`],
     ["pickup-revenue", `/property/pickup?${codes}&show=revenue`],
     ["nothing-found", "/requests?clientCode=NOBODY&propertyCode=NOWHERE"],
     ["not-there", "/requests/01a20402-7dbc-7416-abb3-bb1ec9b8778c"],

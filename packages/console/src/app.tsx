@@ -14,6 +14,7 @@ import { PropertiesPage } from "./pages/properties.tsx";
 import { BlocksPage } from "./pages/property/blocks.tsx";
 import { CalendarPage } from "./pages/property/calendar.tsx";
 import { OnTheBooksPage } from "./pages/property/on-the-books.tsx";
+import { OverviewPage } from "./pages/property/overview.tsx";
 import { PacePage } from "./pages/property/pace.tsx";
 import { PickupPage } from "./pages/property/pickup.tsx";
 import { ReconciliationPage } from "./pages/property/reconciliation.tsx";
@@ -74,7 +75,8 @@ function Pages() {
       <Route path="/backfills" component={BackfillsPage} />
       <Route path="/backfills/:backfillId" component={BackfillPage} />
       <Route path="/properties" component={PropertiesPage} />
-      <Route path="/property" component={OnTheBooksPage} />
+      <Route path="/property" component={OverviewPage} />
+      <Route path="/property/on-the-books" component={OnTheBooksPage} />
       <Route path="/property/pace" component={PacePage} />
       <Route path="/property/pickup" component={PickupPage} />
       <Route path="/property/blocks" component={BlocksPage} />

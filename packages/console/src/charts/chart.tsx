@@ -1,6 +1,10 @@
 import { lazy, Suspense, useState } from "react";
 import type { ChartProps, PlotProps, Series } from "./plot.tsx";
 
+/** Bars on top of each other, the last for all the rest. */
+export const STACK_KINDS = ["stack-0", "stack-1", "stack-2", "stack-3", "stack-4", "stack-rest"] as const;
+export type StackKind = (typeof STACK_KINDS)[number];
+
 /** The drawing library is loaded with the first chart. */
 const Plot = lazy(() => import("./plot.tsx").then(({ Plot }) => ({ default: Plot })));
 
@@ -46,7 +50,12 @@ export function Chart(props: ChartProps) {
 function firstKnown(series: readonly Series[], end: number, step: 1 | -1): number {
   const length = series[0]?.values.length ?? 0;
   for (let place = end; place >= 0 && place < length; place += step)
-    if (series.some(({ kind, values }) => (kind === "now" || kind === "bars") && values[place] !== null))
+    if (
+      series.some(
+        ({ kind, values }) =>
+          (kind === "now" || kind === "bars" || kind.startsWith("stack")) && values[place] !== null,
+      )
+    )
       return place;
   return end;
 }

@@ -1,8 +1,9 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import type { StackKind } from "./chart.tsx";
 
-type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars";
+type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars" | StackKind;
 
 export interface Series {
   readonly name: string;
@@ -140,9 +141,22 @@ const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
   return { stroke };
 };
 
-/** Background series first. */
+const isStackKind = (kind: SeriesKind): kind is StackKind => kind.startsWith("stack");
+const isStacked = ({ kind }: Series) => isStackKind(kind);
+
+/** Background series first. Each of a stack stands on those before it, and is drawn behind them. */
 function inDrawingOrder(series: readonly Series[]): readonly Series[] {
-  return series.toSorted((a, b) => Number(b.kind === "past-bars") - Number(a.kind === "past-bars"));
+  let below: readonly (number | null)[] = [];
+  const stack = series.filter(isStacked).map((each) => {
+    const values = each.values.map((value, place) => (value === null ? null : value + (below[place] ?? 0)));
+    below = values;
+    return { ...each, values };
+  });
+  return [
+    ...series.filter(({ kind }) => kind === "past-bars"),
+    ...stack.toReversed(),
+    ...series.filter((each) => each.kind !== "past-bars" && !isStacked(each)),
+  ];
 }
 
 function plotOptions(
@@ -151,7 +165,7 @@ function plotOptions(
   size: { readonly width: number; readonly height: number },
   onPoint: (place: number | null) => void,
 ): uPlot.Options {
-  const hasBars = props.series.some(({ kind }) => kind === "bars");
+  const hasBars = props.series.some((series) => series.kind === "bars" || isStacked(series));
   const hasPastBars = props.series.some(({ kind }) => kind === "past-bars");
   const margin = hasBars ? 0.6 : 0;
   return {
@@ -212,6 +226,7 @@ function seriesOptions({ name, kind }: Series, ink: Ink, beforePast: boolean): u
       width: 0,
       ...along(beforePast ? narrowBars : bars),
     };
+  if (isStackKind(kind)) return { ...line, stroke: ink[kind], fill: ink[kind], width: 0, ...along(bars) };
   if (kind === "past-bars")
     return { ...line, stroke: ink.lineStrong, fill: ink.line, width: 1, ...along(pastBars) };
   if (kind === "past") return { ...line, stroke: ink.lineStrong, width: 1.5, dash: [5, 4] };
@@ -232,7 +247,7 @@ function thinOut({ ticks, backwards }: ChartProps, width: number, min: number, m
 }
 
 /** The colours of the current theme, computed for the canvas. */
-interface Ink {
+interface Ink extends Readonly<Record<StackKind, string>> {
   readonly accent: string;
   readonly accentSoft: string;
   readonly text: string;
@@ -258,6 +273,12 @@ function readInk(element: HTMLElement): Ink {
     line: colour("--line"),
     lineStrong: colour("--line-control"),
     surface: colour("--surface"),
+    "stack-0": colour("--came-5"),
+    "stack-1": colour("--came-4"),
+    "stack-2": colour("--came-3"),
+    "stack-3": colour("--came-2"),
+    "stack-4": colour("--warn"),
+    "stack-rest": colour("--line-strong"),
     font: `12px ${getComputedStyle(probe).fontFamily}`,
   };
   probe.remove();

@@ -62,6 +62,12 @@ export function writeSigned(value: number): string {
   return value > 0 ? `+${writeCount(value)}` : writeCount(value);
 }
 
+/** `+4.2 %` from one figure to another; nothing is compared with nothing. */
+export function writeChange(now: number, before: number): string {
+  if (before === 0) return "";
+  return `${writeSigned(Math.round(((now - before) / Math.abs(before)) * 1000) / 10)} %`;
+}
+
 /** Decimal text `1234567.5` as `1,234,567.50`, never as a binary number. */
 export function writeMoney(text: string, signed = false): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);

@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { Months } from "../../charts/months.tsx";
 import type {
   CalendarAnswer,
   CalendarNight,
@@ -12,7 +13,6 @@ import {
   historyPath,
   propertyPath,
   today,
-  weekdayOf,
   writeAgo,
   writeCount,
   writeDate,
@@ -26,7 +26,6 @@ import { Badge, Instant, orDash } from "../../parts/values.tsx";
 import { InsightFilters, ofProperty, PropertyPage, useRange } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
-const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
 export const CalendarPage = ofProperty(function Calendar({ codes }) {
   const firstOfMonth = `${today().slice(0, 7)}-01`;
@@ -48,14 +47,14 @@ export const CalendarPage = ofProperty(function Calendar({ codes }) {
       <Section title="Nights of inventory" aside={<Legend />}>
         <InsightFilters range={range} />
         <Answered asked={asked} lines={12}>
-          {(answer) => <Months answer={answer} codes={codes} />}
+          {(answer) => <SentNights answer={answer} codes={codes} />}
         </Answered>
       </Section>
     </PropertyPage>
   );
 });
 
-function Months({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCodes }) {
+function SentNights({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCodes }) {
   const missing = answer.nights.filter(({ inventory }) => inventory === "missing");
   const months = [...Map.groupBy(answer.nights, ({ date }) => date.slice(0, 7))];
   const last = months.findLastIndex(([, nights]) => nights.some(({ inventory }) => isMarked(inventory)));
@@ -74,11 +73,12 @@ function Months({ answer, codes }: { answer: CalendarAnswer; codes: PropertyCode
           {missing.length === 1 ? "it" : "them"} again; a full push of the range does it.
         </Notice>
       )}
-      <div className="months">
-        {shown.map(([month, nights]) => (
-          <Month key={month} month={month} nights={nights} codes={codes} />
-        ))}
-      </div>
+      <Months
+        nights={shown.flatMap(([, nights]) => nights)}
+        dateOf={({ date }) => date}
+        cell={(night) => <Night night={night} codes={codes} />}
+        note={(nights) => <MissingOf nights={nights} />}
+      />
       {empty.length !== 0 && (
         <p className="months-after muted">
           Nothing was sent for {empty[0]}
@@ -93,61 +93,12 @@ function isMarked(inventory: CalendarNight["inventory"]): boolean {
   return inventory === "reported" || inventory === "missing";
 }
 
-interface MonthProps {
-  readonly month: string;
-  readonly nights: readonly CalendarNight[];
-  readonly codes: PropertyCodes;
-}
-
-function Month({ month, nights, codes }: MonthProps) {
+function MissingOf({ nights }: { nights: readonly CalendarNight[] }) {
   const missing = nights.filter(({ inventory }) => inventory === "missing").length;
-  return (
-    <section className="month">
-      <h3>
-        {writeMonth(`${month}-01`)}
-        {missing !== 0 && <span className="bad small">{missing} missing</span>}
-      </h3>
-      <table>
-        <caption className="unseen">Nights of {writeMonth(`${month}-01`)}</caption>
-        <thead>
-          <tr>
-            {WEEKDAYS.map((weekday) => (
-              <th key={weekday} scope="col" abbr={weekday}>
-                {weekday.slice(0, 2)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {weeksOf(nights).map((week) => (
-            <tr key={week.find((night) => night !== undefined)?.date}>
-              {WEEKDAYS.map((weekday, place) => (
-                <td key={weekday}>
-                  <Night night={week[place]} codes={codes} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
+  return missing === 0 ? null : <span className="bad small">{missing} missing</span>;
 }
 
-/** Rows of seven, Monday first. */
-function weeksOf(nights: readonly CalendarNight[]): (CalendarNight | undefined)[][] {
-  const weeks: (CalendarNight | undefined)[][] = [];
-  for (const night of nights) {
-    const weekday = weekdayOf(night.date);
-    if (weekday === 0 || weeks.length === 0) weeks.push(Array.from({ length: 7 }, () => undefined));
-    const week = weeks.at(-1);
-    if (week !== undefined) week[weekday] = night;
-  }
-  return weeks;
-}
-
-function Night({ night, codes }: { night: CalendarNight | undefined; codes: PropertyCodes }) {
-  if (night === undefined) return null;
+function Night({ night, codes }: { night: CalendarNight; codes: PropertyCodes }) {
   const { date, inventory } = night;
   const day = Number(date.slice(8));
   if (inventory === "reported")

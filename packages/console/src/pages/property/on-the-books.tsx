@@ -1,13 +1,13 @@
-import { Link } from "wouter";
 import { Chart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/plot.tsx";
-import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
+import type { FeedHealthAnswer, OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { addressOf, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   datesBetween,
+  isStayDate,
   isWeekend,
-  propertyPath,
+  subtractMoney,
   today,
   weekdayOf,
   writeCount,
@@ -15,18 +15,36 @@ import {
   writeDay,
   writeMany,
   writeMoney,
+  writeMonth,
   writeShare,
+  writeSigned,
 } from "../../field/format.ts";
-import { AddressSelect } from "../../parts/field.tsx";
+import { AddressSelect, SelectField } from "../../parts/field.tsx";
 import { type Column, Pager, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
+import { SavedViews } from "../../parts/saved-views.tsx";
 import { orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
+import { NightOnTheBooks } from "./night.tsx";
+import {
+  addUp,
+  currencyOf,
+  GROUPINGS,
+  type Grouping,
+  isNothing,
+  KeyFigures,
+  type Totals,
+  useLastYear,
+  YEAR_DAYS,
+} from "./nights.tsx";
+import { NoSuchProperty } from "./overview.tsx";
+import { Pivot } from "./pivot.tsx";
 import {
   InsightPage,
   type Measure,
   MeasureFilters,
   measuredSeries,
+  NightLink,
   ofProperty,
   PointInTimeFilters,
   type Range,
@@ -35,106 +53,119 @@ import {
   unitOf,
   useInsight,
   useMeasure,
-  usePointInTime,
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
-const GROUPINGS = {
-  "": "whole nights",
-  roomType: "room type",
-  bookedRoomType: "booked room type",
-  marketSegment: "market segment",
-  rateCode: "rate code",
-  channel: "channel",
-  group: "group",
-} as const;
-type Grouping = Exclude<keyof typeof GROUPINGS, "">;
+/** What a grouped answer may have: 35 nights of some 280 rate codes. */
+const GROUPED_ROWS_MAX = 10_000;
 
 export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
   const { filters } = useFilters();
   const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
-  const insight = useInsight<OnTheBooksAnswer>("on-the-books", codes, nights, {
-    by: filters.get("by") ?? undefined,
-  });
-  const { range } = insight;
-  const lastYear = useLastYear(codes, range);
   const by = groupingOf(filters);
+  const limit = by === undefined ? ROWS_MAX : GROUPED_ROWS_MAX;
+  const insight = useInsight<OnTheBooksAnswer>("on-the-books", codes, nights, { by, limit: String(limit) });
+  const { range } = insight;
+  const lastYear = useLastYear(codes, range, by, limit);
   const items = insight.asked.data?.items ?? [];
-  const rows = withoutBareRows(items, by);
   const { measure } = useMeasure(items);
+  const night = filters.get("night");
   return (
     <InsightPage
       codes={codes}
       title="On the books"
-      lead="Rooms, revenue and occupancy by stay date, now or as of an earlier time."
+      lead="Rooms, revenue and occupancy by stay date, against the same weekdays last year."
       insight={insight}
       filters={
         <>
+          <Presets range={range} />
           <AddressSelect name="by" label="By" options={GROUPINGS} />
           <PointInTimeFilters />
           <MeasureFilters items={items} />
         </>
       }
+      intro={
+        <>
+          <SavedViews />
+          {night !== null && isStayDate(night) ? (
+            <NightOnTheBooks codes={codes} night={night} by={by ?? "marketSegment"} />
+          ) : (
+            <KeyFigures codes={codes} range={range} />
+          )}
+        </>
+      }
       lines={14}
     >
-      {({ nextCursor }) =>
-        items.every(isNothing) ? (
-          <Empty title="Nothing is on the books for these nights">
-            No reservation counts on these nights, and no inventory was sent for them. Try another range, or
-            another “as of”.
-          </Empty>
-        ) : (
+      {({ nextCursor }) => {
+        if (items.every(isNothing)) return <NothingOnTheBooks codes={codes} />;
+        const rows = nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null });
+        const lastYearRows =
+          lastYear && nightRows(lastYear.items, { isFirst: true, isLast: lastYear.nextCursor === null });
+        return (
           <>
-            <NightsChart
-              rows={nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null })}
-              lastYear={lastYear}
-              range={range}
-              measure={measure}
+            {by === undefined ? (
+              <ByNight rows={rows} lastYear={lastYearRows} range={range} measure={measure} />
+            ) : (
+              <Pivot items={items} lastYear={lastYear?.items} by={by} range={range} measure={measure} />
+            )}
+            <Pager
+              nextCursor={nextCursor}
+              shown={writeMany(new Set(items.map(({ stayDate }) => stayDate)).size, "night")}
             />
-            <Table
-              caption="On the books by night"
-              narrow="scroll"
-              columns={columnsOf(by, codes)}
-              rows={rows}
-              keyOf={(item) => nameOf(item, by, item.currency)}
-              rowClass={({ stayDate }) => (isWeekend(stayDate) ? "weekend" : undefined)}
-            />
-            <Pager nextCursor={nextCursor} shown={writeMany(rows.length, "row")} />
           </>
-        )
-      }
+        );
+      }}
     </InsightPage>
   );
 });
 
-/** The same weekdays a year before, as known at the same time. */
-function useLastYear(codes: PropertyCodes, range: Range): NightRows | undefined {
-  const { asOf, clock } = usePointInTime();
-  // To the hour, so that the query is cached.
-  const instant = asOf ?? `${new Date().toISOString().slice(0, 13)}:00:00Z`;
-  const address = addressOf("insight/on-the-books", {
-    ...codes,
-    from: addDays(range.from, -YEAR_DAYS),
-    to: addDays(range.to, -YEAR_DAYS),
-    asOf: `${addDays(instant.slice(0, 10), -YEAR_DAYS)}${instant.slice(10)}`,
-    clock,
-    limit: ROWS_MAX,
-  });
-  const { data } = useAnswer<OnTheBooksAnswer>(address);
-  return data && nightRows(data.items, { isFirst: true, isLast: data.nextCursor === null });
+function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
+  const { data } = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
+  if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
+  return (
+    <Empty title="Nothing is on the books for these nights">
+      No reservation counts on these nights, and no inventory was sent for them. Try another range, or another
+      “as of”.
+    </Empty>
+  );
 }
 
-function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
-  return rooms === 0 && capacity === null;
+/** Ranges that are asked for most; another choice of dates is none of them. */
+function Presets({ range }: { range: Range }) {
+  const { change } = useFilters();
+  const begin = today();
+  const month = `${begin.slice(0, 7)}-01`;
+  const nextMonth = firstOfNextMonth(month);
+  const presets: readonly (readonly [name: string, from: string, to: string])[] = [
+    ["next 7 nights", begin, addDays(begin, 6)],
+    ["next 35 nights", begin, addDays(begin, NIGHTS_SHOWN - 1)],
+    ["next 90 nights", begin, addDays(begin, 89)],
+    ["this month", month, addDays(nextMonth, -1)],
+    ["next month", nextMonth, addDays(firstOfNextMonth(nextMonth), -1)],
+    ["last 30 nights", addDays(begin, -30), addDays(begin, -1)],
+  ];
+  const chosen = presets.find(([, from, to]) => from === range.from && to === range.to)?.[0] ?? "";
+  return (
+    <SelectField
+      label="Range"
+      value={chosen}
+      options={[["", "own dates"], ...presets.map(([name]) => [name, name] as const)]}
+      onChange={(name) => {
+        const [, from, to] = presets.find(([each]) => each === name) ?? [];
+        if (from !== undefined && to !== undefined) change({ from, to });
+      }}
+    />
+  );
+}
+
+function firstOfNextMonth(first: string): string {
+  return `${addDays(first, 31).slice(0, 7)}-01`;
 }
 
 function groupingOf(filters: URLSearchParams): Grouping | undefined {
   const by = filters.get("by") ?? "";
   return by !== "" && Object.hasOwn(GROUPINGS, by) ? (by as Grouping) : undefined;
 }
-
-/** Keeps the weekday. */
-const YEAR_DAYS = 364;
 
 /** A page of rows; `isWhole` marks nights whose rows are all on it. */
 interface NightRows {
@@ -151,7 +182,7 @@ function nightRows(
   return { items, isWhole: (night) => (isFirst || night > first) && (isLast || night < last) };
 }
 
-interface NightsChartProps {
+interface ByNightProps {
   readonly rows: NightRows;
   /** Undefined: not known yet. */
   readonly lastYear: NightRows | undefined;
@@ -159,7 +190,32 @@ interface NightsChartProps {
   readonly measure: Measure;
 }
 
-function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
+/** Last year's figures only where any are known. */
+function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
+  const known = lastYear?.items.every(isNothing) === false ? lastYear : undefined;
+  const lines = linesOf(rows, known, measure.of === "revenue" ? measure.currency : currencyOf(rows.items));
+  return (
+    <>
+      <NightsChart rows={rows} lastYear={known} range={range} measure={measure} />
+      <Table
+        caption="On the books by night"
+        narrow="scroll"
+        columns={COLUMNS.filter(({ isShown }) => isShown(lines))}
+        rows={lines}
+        keyOf={({ key }) => key}
+        rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
+      />
+      {lastYear !== undefined && known === undefined && (
+        <p className="small muted">
+          No data for last year ({writeDate(addDays(range.from, -YEAR_DAYS))} to{" "}
+          {writeDate(addDays(range.to, -YEAR_DAYS))}).
+        </p>
+      )}
+    </>
+  );
+}
+
+function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
   const nights = datesBetween(range.from, range.to);
   const night = (place: number) => nights[place] ?? range.from;
   const capacity = capacityOf(rows);
@@ -213,19 +269,15 @@ function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> 
   return capacity;
 }
 
-const nameOf = (item: OnTheBooksItem, by: Grouping | undefined, currency: string | null = null) =>
-  JSON.stringify([item.stayDate, by === undefined ? "" : (item[by] ?? null), currency]);
-
 /** Blocks and unmapped rooms have no price and come as rows without currency: they are added to the night's priced row. */
-function withoutBareRows(items: readonly OnTheBooksItem[], by: Grouping | undefined) {
+function withoutBareRows(items: readonly OnTheBooksItem[]) {
   const isBare = ({ rooms, currency, roomRevenue }: OnTheBooksItem) =>
     rooms === 0 && currency === null && roomRevenue === null;
   const whole = new Map<string, OnTheBooksItem>();
-  for (const item of items)
-    if (!isBare(item) && !whole.has(nameOf(item, by))) whole.set(nameOf(item, by), item);
+  for (const item of items) if (!isBare(item) && !whole.has(item.stayDate)) whole.set(item.stayDate, item);
   const added = new Map<OnTheBooksItem, OnTheBooksItem>();
   for (const bare of items) {
-    const target = isBare(bare) ? whole.get(nameOf(bare, by)) : undefined;
+    const target = isBare(bare) ? whole.get(bare.stayDate) : undefined;
     if (target === undefined) continue;
     const { blocksRemaining, unmappedRooms, adults, children } = added.get(target) ?? target;
     added.set(target, {
@@ -237,41 +289,180 @@ function withoutBareRows(items: readonly OnTheBooksItem[], by: Grouping | undefi
     });
   }
   return items
-    .filter((item) => !isBare(item) || !whole.has(nameOf(item, by)))
+    .filter((item) => !isBare(item) || !whole.has(item.stayDate))
     .map((item) => added.get(item) ?? item);
 }
 
-function columnsOf(by: Grouping | undefined, codes: PropertyCodes): readonly Column<OnTheBooksItem>[] {
-  const text = GROUPINGS[by ?? ""];
-  const grouping = {
-    head: text.charAt(0).toUpperCase() + text.slice(1),
-    cell: (item: OnTheBooksItem) => (by && item[by]) ?? <span className="muted">none</span>,
+/** A night in one currency, or a sum of nights. */
+interface Line extends Totals {
+  readonly key: string;
+  readonly head: string;
+  /** Undefined: a sum. */
+  readonly night?: string;
+  readonly capacity: number | null;
+  readonly currency: string | null;
+  readonly blocks: number;
+  readonly unmapped: number;
+  readonly guests: number;
+  /** Null: not known. */
+  readonly lastYear: Totals | null;
+}
+
+/** The total, then each month's where there are more, then its nights. */
+function linesOf(
+  { items, isWhole }: NightRows,
+  lastYear: NightRows | undefined,
+  currency: string | undefined,
+): Line[] {
+  const before = Map.groupBy(lastYear?.items ?? [], ({ stayDate }) => addDays(stayDate, YEAR_DAYS));
+  const shown = withoutBareRows(items);
+  const sumOf = (head: string, some: readonly OnTheBooksItem[]): Line => {
+    const nights = new Set(some.map(({ stayDate }) => stayDate));
+    const then = [...before].flatMap(([night, rows]) => (head === "Total" || nights.has(night) ? rows : []));
+    return {
+      ...addUp(some, currency),
+      ...countsOf(some),
+      key: head,
+      head,
+      capacity: null,
+      currency: currency ?? null,
+      lastYear: lastYear === undefined ? null : addUp(then, currency),
+    };
   };
+  const nightOf = (item: OnTheBooksItem): Line => {
+    const then = before.get(item.stayDate) ?? [];
+    const isKnown = lastYear?.isWhole(addDays(item.stayDate, -YEAR_DAYS)) === true;
+    return {
+      ...countsOf([item]),
+      key: JSON.stringify([item.stayDate, item.currency]),
+      head: writeDate(item.stayDate),
+      night: item.stayDate,
+      rooms: item.rooms,
+      revenue: item.roomRevenue,
+      occupancy: item.occupancy === null ? null : Number(item.occupancy),
+      adr: item.adr,
+      revpar: item.revpar,
+      capacity: item.capacity,
+      currency: item.currency,
+      lastYear: isKnown
+        ? addUp(
+            then.filter((each) => each.currency === item.currency),
+            item.currency ?? "",
+          )
+        : null,
+    };
+  };
+  const months = [...Map.groupBy(shown, ({ stayDate }) => stayDate.slice(0, 7))];
+  const isAll = items.every(({ stayDate }) => isWhole(stayDate));
   return [
-    {
-      head: "Night",
-      lead: true,
-      cell: ({ stayDate }) => (
-        <Link className="nowrap" to={propertyPath("/property/pace", codes, { from: stayDate, to: stayDate })}>
-          {writeDate(stayDate)}
-        </Link>
-      ),
-    },
-    ...(by === undefined ? [] : [grouping]),
-    { head: "Rooms", end: true, cell: ({ rooms }) => writeCount(rooms) },
-    { head: "Capacity", end: true, cell: ({ capacity }) => orDash(capacity, writeCount) },
-    { head: "Occupancy", end: true, cell: ({ occupancy }) => <Occupancy share={occupancy} /> },
-    { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orDash(roomRevenue, writeMoney) },
-    { head: "ADR", end: true, cell: ({ adr }) => orDash(adr, writeMoney) },
-    { head: "RevPAR", end: true, cell: ({ revpar }) => orDash(revpar, writeMoney) },
-    { head: "Currency", cell: ({ currency }) => orDash(currency) },
-    { head: "Blocks remaining", end: true, cell: ({ blocksRemaining }) => writeCount(blocksRemaining) },
-    { head: "Unmapped", end: true, cell: ({ unmappedRooms }) => writeCount(unmappedRooms) },
-    { head: "Guests", end: true, cell: ({ adults, children }) => writeCount(adults + children) },
+    ...(isAll ? [sumOf("Total", items)] : []),
+    ...months.flatMap(([month, some]) => [
+      ...(isAll && months.length > 1 ? [sumOf(writeMonth(`${month}-01`), some)] : []),
+      ...some.map(nightOf),
+    ]),
   ];
 }
 
-function Occupancy({ share }: { share: string | null }) {
+function countsOf(items: readonly OnTheBooksItem[]) {
+  const sum = (of: (item: OnTheBooksItem) => number) => items.reduce((total, item) => total + of(item), 0);
+  return {
+    blocks: sum(({ blocksRemaining }) => blocksRemaining),
+    unmapped: sum(({ unmappedRooms }) => unmappedRooms),
+    guests: sum(({ adults, children }) => adults + children),
+  };
+}
+
+/** What does not apply to any line is not shown. */
+type LineColumn = Column<Line> & { readonly isShown: (lines: readonly Line[]) => boolean };
+
+const always = () => true;
+const ifAny = (of: (line: Line) => number | string | null) => (lines: readonly Line[]) =>
+  lines.some((line) => of(line) !== null && of(line) !== 0);
+const isLastYearKnown = ifAny(({ lastYear }) => lastYear && 1);
+
+const COLUMNS: readonly LineColumn[] = [
+  {
+    head: "Night",
+    lead: true,
+    isShown: always,
+    cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night} />),
+  },
+  { head: "Rooms", end: true, isShown: always, cell: ({ rooms }) => writeCount(rooms) },
+  {
+    head: "Last year",
+    end: true,
+    isShown: isLastYearKnown,
+    cell: ({ lastYear }) => orDash(lastYear?.rooms, writeCount),
+  },
+  {
+    head: "Change",
+    end: true,
+    isShown: isLastYearKnown,
+    cell: ({ rooms, lastYear }) => orDash(lastYear && rooms - lastYear.rooms, writeSigned),
+  },
+  {
+    head: "Capacity",
+    end: true,
+    isShown: ifAny(({ capacity }) => capacity),
+    cell: ({ capacity }) => (capacity === null ? "" : writeCount(capacity)),
+  },
+  {
+    head: "Occupancy",
+    end: true,
+    isShown: ifAny(({ occupancy }) => occupancy),
+    cell: ({ occupancy }) => <Occupancy share={occupancy} />,
+  },
+  {
+    head: "Room revenue",
+    end: true,
+    isShown: ifAny(({ revenue }) => revenue),
+    cell: ({ revenue }) => orDash(revenue, writeMoney),
+  },
+  {
+    head: "Change of revenue",
+    end: true,
+    isShown: isLastYearKnown,
+    cell: ({ revenue, lastYear }) =>
+      orDash(
+        revenue === null || lastYear === null || lastYear.revenue === null
+          ? null
+          : subtractMoney(revenue, lastYear.revenue),
+        (text) => writeMoney(text, true),
+      ),
+  },
+  { head: "ADR", end: true, isShown: ifAny(({ adr }) => adr), cell: ({ adr }) => orDash(adr, writeMoney) },
+  {
+    head: "RevPAR",
+    end: true,
+    isShown: ifAny(({ revpar }) => revpar),
+    cell: ({ revpar }) => orDash(revpar, writeMoney),
+  },
+  {
+    head: "Currency",
+    isShown: ifAny(({ currency }) => currency),
+    cell: ({ currency }) => orDash(currency),
+  },
+  {
+    head: "Blocks remaining",
+    end: true,
+    isShown: ifAny(({ blocks }) => blocks),
+    cell: ({ blocks }) => writeCount(blocks),
+  },
+  {
+    head: "Unmapped",
+    end: true,
+    isShown: ifAny(({ unmapped }) => unmapped),
+    cell: ({ unmapped }) => writeCount(unmapped),
+  },
+  {
+    head: "Guests",
+    end: true,
+    isShown: ifAny(({ guests }) => guests),
+    cell: ({ guests }) => writeCount(guests),
+  },
+];
+
+function Occupancy({ share }: { share: number | null }) {
   // Keeps the figures aligned.
   if (share === null)
     return (
@@ -279,7 +470,7 @@ function Occupancy({ share }: { share: string | null }) {
         –<span className="share-bar none" />
       </span>
     );
-  const width = `${Math.min(Math.max(Number(share), 0), 1) * 100}%`;
+  const width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
   return (
     <>
       {writeShare(share)}

@@ -11,6 +11,7 @@ import {
   isStayDate,
   propertyPath,
   readInstant,
+  writeDate,
   writeMany,
   writeMoney,
 } from "../../field/format.ts";
@@ -18,10 +19,11 @@ import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressFilter, AddressSelect, TextFilter } from "../../parts/field.tsx";
 import { CsvButton } from "../../parts/list.tsx";
 import { Answered, Empty, Page } from "../../parts/page.tsx";
-import { useFilters } from "../../routing/filters.ts";
+import { useFilters, withChanges } from "../../routing/filters.ts";
 
 const TABS: readonly (readonly [path: string, text: string])[] = [
-  ["/property", "On the books"],
+  ["/property", "Overview"],
+  ["/property/on-the-books", "On the books"],
   ["/property/pace", "Pace"],
   ["/property/pickup", "Pickup"],
   ["/property/blocks", "Blocks"],
@@ -275,12 +277,23 @@ export function measuredSeries(
   };
 }
 
+/** Opens a night of the open page. */
+export function NightLink({ night }: { night: string }) {
+  const [path] = useLocation();
+  const { filters } = useFilters();
+  return (
+    <Link className="nowrap" to={withChanges(path, filters.toString(), { night })}>
+      {writeDate(night)}
+    </Link>
+  );
+}
+
 interface Priced {
   readonly currency: string | null;
 }
 
 /** The currencies of an answer, the one with the most rows first. */
-function currenciesOf(items: readonly Priced[]): readonly string[] {
+export function currenciesOf(items: readonly Priced[]): readonly string[] {
   const rows = new Map<string, number>();
   for (const { currency } of items) if (currency !== null) rows.set(currency, (rows.get(currency) ?? 0) + 1);
   return [...rows].toSorted(([, one], [, other]) => other - one).map(([currency]) => currency);

@@ -435,7 +435,7 @@ function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   ];
 }
 
-function reservationColumns(codes: PropertyCodes): readonly Column<NightReservationItem>[] {
+export function reservationColumns(codes: PropertyCodes): readonly Column<NightReservationItem>[] {
   return [
     {
       head: "Reservation",

@@ -1,0 +1,189 @@
+import type { ReactNode } from "react";
+import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
+import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
+import { addDays, addMoney, writeChange, writeCount, writeMoney, writeShare } from "../../field/format.ts";
+import { Figures } from "../../parts/page.tsx";
+import { orDash } from "../../parts/values.tsx";
+import { currenciesOf, type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
+
+/** Keeps the weekday. */
+export const YEAR_DAYS = 364;
+
+/** On the books at the address's point in time; `by` as the insight has it. */
+export function useBooks(
+  codes: PropertyCodes,
+  range: Range,
+  by?: string,
+  limit = ROWS_MAX,
+): Asked<OnTheBooksAnswer> {
+  return useAnswer(addressOf("insight/on-the-books", { ...codes, ...range, ...usePointInTime(), limit, by }));
+}
+
+/** The same weekdays a year before, as known at the same time. */
+export function useLastYear(
+  codes: PropertyCodes,
+  range: Range,
+  by?: string,
+  limit = ROWS_MAX,
+): OnTheBooksAnswer | undefined {
+  const { asOf, clock } = usePointInTime();
+  // To the hour, so that the query is cached.
+  const instant = asOf ?? thisHour();
+  return useAnswer<OnTheBooksAnswer>(
+    addressOf("insight/on-the-books", {
+      ...codes,
+      from: addDays(range.from, -YEAR_DAYS),
+      to: addDays(range.to, -YEAR_DAYS),
+      asOf: `${addDays(instant.slice(0, 10), -YEAR_DAYS)}${instant.slice(10)}`,
+      clock,
+      limit,
+      by,
+    }),
+  ).data;
+}
+
+export function thisHour(): string {
+  return `${new Date().toISOString().slice(0, 13)}:00:00Z`;
+}
+
+export function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
+  return rooms === 0 && capacity === null;
+}
+
+/** Some nights together; money is of one currency. */
+export interface Totals {
+  readonly rooms: number;
+  readonly revenue: string | null;
+  readonly occupancy: number | null;
+  readonly adr: string | null;
+  readonly revpar: string | null;
+}
+
+/** Occupancy and RevPAR are of the nights whose capacity inventory reports. */
+export function addUp(items: readonly OnTheBooksItem[], currency: string | undefined): Totals {
+  const priced = items.filter((item) => item.currency === currency && item.roomRevenue !== null);
+  const revenueOf = (some: readonly OnTheBooksItem[]) =>
+    addMoney(some.map((item) => item.roomRevenue ?? "0"));
+  const nights = Map.groupBy(items, ({ stayDate }) => stayDate);
+  const bases = baseByNight(nights);
+  const base = [...bases.values()].reduce((sum, rooms) => sum + rooms, 0);
+  const within = (some: readonly OnTheBooksItem[]) => some.filter(({ stayDate }) => bases.has(stayDate));
+  const revenue = priced.length === 0 ? null : revenueOf(priced);
+  return {
+    rooms: roomsOf(items),
+    revenue,
+    occupancy: base === 0 ? null : roomsOf(within(items)) / base,
+    adr: revenue === null ? null : shareOf(revenue, roomsOf(priced)),
+    revpar: revenue === null ? null : shareOf(revenueOf(within(priced)), base),
+  };
+}
+
+export function roomsOf(items: readonly { readonly rooms: number }[]): number {
+  return items.reduce((sum, { rooms }) => sum + rooms, 0);
+}
+
+function shareOf(amount: string, by: number): string | null {
+  return by === 0 ? null : (Number(amount) / by).toFixed(2);
+}
+
+/** The settings say whether rooms out of order can be sold; an occupancy of the answer shows which. */
+function baseByNight(nights: ReadonlyMap<string, readonly OnTheBooksItem[]>): ReadonlyMap<string, number> {
+  const bases = new Map<string, number>();
+  const all = [...nights].map(([night, items]) => ({ night, items }));
+  const isOfAvailable = all.some(({ items }) =>
+    items.some(({ rooms, capacity, outOfOrder, occupancy }) => {
+      if (rooms === 0 || capacity === null || outOfOrder === null || outOfOrder === 0 || occupancy === null)
+        return false;
+      const offBy = (base: number) => Math.abs(Number(occupancy) - rooms / base);
+      return offBy(capacity - outOfOrder) < offBy(capacity);
+    }),
+  );
+  for (const { night, items } of all) {
+    // Each currency's row has the whole night's capacity.
+    const { capacity, outOfOrder } = items.find((item) => item.capacity !== null) ?? {};
+    if (typeof capacity !== "number") continue;
+    const base = capacity - (isOfAvailable ? (outOfOrder ?? 0) : 0);
+    if (base > 0) bases.set(night, base);
+  }
+  return bases;
+}
+
+/** Null: nothing is known of last year; undefined: not known yet. */
+export function useCompared(codes: PropertyCodes, range: Range) {
+  const asked = useBooks(codes, range);
+  const before = useLastYear(codes, range);
+  const items = asked.data?.items ?? [];
+  const { measure, currencies } = useMeasure(items);
+  const currency = measure.of === "revenue" ? measure.currency : currencies[0];
+  const isWhole = asked.data?.nextCursor === null && (before === undefined || before.nextCursor === null);
+  const lastYear =
+    before === undefined ? undefined : before.items.every(isNothing) ? null : addUp(before.items, currency);
+  return { now: isWhole ? addUp(items, currency) : undefined, lastYear, currency };
+}
+
+/** The nights added up, against the same weekdays last year. */
+export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Range }) {
+  const { now, lastYear, currency } = useCompared(codes, range);
+  if (now === undefined) return null;
+  const noteOf = (name: keyof Totals, write: (then: string) => string): ReactNode => {
+    if (lastYear === undefined) return "…";
+    const [value, then] = [now[name], lastYear?.[name] ?? null];
+    if (then === null) return value === null ? "" : "no data for last year";
+    if (value === null) return `${write(String(then))} last year`;
+    const change =
+      name === "occupancy"
+        ? writePoints(Number(value) - Number(then))
+        : writeChange(Number(value), Number(then));
+    return `${change} on ${write(String(then))} last year`;
+  };
+  const money = (text: string) => writeMoney(text);
+  return (
+    <Figures
+      figures={[
+        {
+          name: "Occupancy",
+          value: orDash(now.occupancy, writeShare),
+          note: noteOf("occupancy", writeShare),
+        },
+        {
+          name: "Rooms",
+          value: writeCount(now.rooms),
+          note: noteOf("rooms", (then) => writeCount(Number(then))),
+        },
+        {
+          name: currency === undefined ? "Room revenue" : `Room revenue, ${currency}`,
+          value: orDash(now.revenue, money),
+          note: noteOf("revenue", money),
+        },
+        { name: "ADR", value: orDash(now.adr, money), note: noteOf("adr", money) },
+        { name: "RevPAR", value: orDash(now.revpar, money), note: noteOf("revpar", money) },
+      ]}
+    />
+  );
+}
+
+/** `+1.5 pt` */
+function writePoints(share: number): string {
+  const points = (share * 100).toFixed(1).replace("-", "−");
+  return `${share > 0 ? "+" : ""}${points} pt`;
+}
+
+export const GROUPINGS = {
+  "": "whole nights",
+  roomType: "room type",
+  bookedRoomType: "booked room type",
+  marketSegment: "market segment",
+  rateCode: "rate code",
+  channel: "channel",
+  group: "group",
+} as const;
+export type Grouping = Exclude<keyof typeof GROUPINGS, "">;
+
+export function nameOfGroup(item: OnTheBooksItem, by: Grouping): string {
+  return item[by] ?? "none";
+}
+
+/** The currency with the most rows. */
+export function currencyOf(items: readonly OnTheBooksItem[]): string | undefined {
+  return currenciesOf(items)[0];
+}

@@ -1,0 +1,300 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { Months } from "../../charts/months.tsx";
+import type {
+  FeedHealthAnswer,
+  OnTheBooksAnswer,
+  OnTheBooksItem,
+  PickupAnswer,
+  PropertyCodes,
+  ReconciliationAnswer,
+} from "../../contract.ts";
+import { addressOf, useAnswer } from "../../data/queries.ts";
+import {
+  addDays,
+  addMoney,
+  datesBetween,
+  propertyPath,
+  today,
+  writeCount,
+  writeDate,
+  writeMany,
+  writeMoney,
+  writeShare,
+  writeSigned,
+} from "../../field/format.ts";
+import { type Column, Table } from "../../parts/list.tsx";
+import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
+import { Badge, Word } from "../../parts/values.tsx";
+import { KeyFigures, roomsOf, thisHour, useBooks } from "./nights.tsx";
+import { ofProperty, PropertyPage, type Range, ROWS_MAX } from "./property-page.tsx";
+
+const NIGHTS_SUMMED = 30;
+const NIGHTS_SHOWN = 90;
+
+export const OverviewPage = ofProperty(function Overview({ codes }) {
+  const from = today();
+  const range = { from, to: addDays(from, NIGHTS_SHOWN - 1) };
+  const summed = { from, to: addDays(from, NIGHTS_SUMMED - 1) };
+  return (
+    <PropertyPage
+      codes={codes}
+      title="Overview"
+      lead="The next 90 nights, what came in, and what needs attention."
+    >
+      <Section
+        title="Next 30 nights"
+        aside={<p>Against the same weekdays last year, as known at this time then.</p>}
+      >
+        <KeyFigures codes={codes} range={summed} />
+      </Section>
+      <NeedsAttention codes={codes} range={summed} />
+      <Section title="Pickup" aside={<Link to={propertyPath("/property/pickup", codes)}>By day</Link>}>
+        <div className="side-by-side">
+          <Pickup codes={codes} range={range} days={1} name="Since this time yesterday" />
+          <Pickup codes={codes} range={range} days={7} name="Since this time 7 days ago" />
+        </div>
+      </Section>
+      <Nights codes={codes} range={range} />
+    </PropertyPage>
+  );
+});
+
+interface PickupProps {
+  readonly codes: PropertyCodes;
+  readonly range: Range;
+  readonly days: number;
+  readonly name: string;
+}
+
+function Pickup({ codes, range, days, name }: PickupProps) {
+  const now = thisHour();
+  const since = `${addDays(now.slice(0, 10), -days)}${now.slice(10)}`;
+  const address = addressOf("insight/pickup", { ...codes, ...range, since, limit: ROWS_MAX });
+  const { data } = useAnswer<PickupAnswer>(address);
+  if (data === undefined) return null;
+  const { items } = data;
+  const revenues = Map.groupBy(
+    items.filter(({ roomRevenue }) => roomRevenue !== null),
+    ({ currency }) => currency,
+  );
+  const booked = items.reduce((sum, item) => sum + item.booked, 0);
+  const cancelled = items.reduce((sum, item) => sum + item.cancelled, 0);
+  return (
+    <Figures
+      figures={[
+        {
+          name,
+          value: writeSigned(roomsOf(items)),
+          note: `${writeMany(booked, "room")} booked, ${writeCount(cancelled)} cancelled`,
+        },
+        ...[...revenues].map(([currency, some]) => ({
+          name: `Room revenue, ${currency ?? "no currency"}`,
+          value: writeMoney(addMoney(some.map(({ roomRevenue }) => roomRevenue ?? "0")), true),
+          note: "net",
+        })),
+      ]}
+    />
+  );
+}
+
+interface Concern {
+  readonly what: ReactNode;
+  readonly why: string;
+  readonly to: string;
+  readonly link: string;
+}
+
+const CONCERN_COLUMNS: readonly Column<Concern>[] = [
+  { head: "What", lead: true, cell: ({ what }) => what },
+  { head: "Why", prose: true, cell: ({ why }) => why },
+  { head: "Where", cell: ({ to, link }) => <Link to={to}>{link}</Link> },
+];
+
+function NeedsAttention({ codes, range }: { codes: PropertyCodes; range: Range }) {
+  const feeds = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
+  const compared = useAnswer<ReconciliationAnswer>(
+    addressOf("insight/reconciliation", { ...codes, ...range, limit: ROWS_MAX }),
+  );
+  return (
+    <Section title="Needs attention">
+      <Answered asked={feeds} lines={2}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <NoSuchProperty codes={codes} />
+          ) : (
+            <Table
+              caption="What needs attention"
+              columns={CONCERN_COLUMNS}
+              rows={[
+                ...feedConcerns(items, codes),
+                ...varianceConcerns(compared.data?.items ?? [], codes, range),
+              ]}
+              keyOf={({ why }) => why}
+              empty={
+                <Empty title="Nothing needs attention">
+                  Feeds arrive as expected, and inventory and reservations agree.
+                </Empty>
+              }
+            />
+          )
+        }
+      </Answered>
+    </Section>
+  );
+}
+
+/** An insight of a property that nobody has named is empty. */
+export function NoSuchProperty({ codes }: { codes: PropertyCodes }) {
+  return (
+    <Empty title={`There is no property ${codes.clientCode} / ${codes.propertyCode}`}>
+      No record has ever named it. The address may be wrong, or its first batch is still to come.
+    </Empty>
+  );
+}
+
+function feedConcerns(feeds: FeedHealthAnswer["items"], codes: PropertyCodes): Concern[] {
+  const health = propertyPath("/property/calendar", codes);
+  return feeds.flatMap(
+    ({ resource, silent, silentHours, quarantined, unmappedLabels, missingNightCount }): Concern[] => {
+      const concerns: Concern[] = [];
+      if (silent)
+        concerns.push({
+          what: <Badge tone="bad">{resource} silent</Badge>,
+          why: `No ${resource} for ${writeMany(Math.round(silentHours ?? 0), "hour")}.`,
+          to: health,
+          link: "Feeds",
+        });
+      if (quarantined > 0)
+        concerns.push({
+          what: <Badge tone="warn">quarantine</Badge>,
+          why: `${writeMany(quarantined, "record")} of ${resource} in quarantine.`,
+          to: propertyPath("/quarantine", codes),
+          link: "Quarantine",
+        });
+      if (unmappedLabels.length > 0)
+        concerns.push({
+          what: <Badge tone="warn">unmapped statuses</Badge>,
+          why: `${writeMany(
+            unmappedLabels.reduce((sum, { records }) => sum + records, 0),
+            "record",
+          )} of ${resource} under ${unmappedLabels.map(({ label }) => label).join(", ")} do not count.`,
+          to: propertyPath("/settings", codes),
+          link: "Settings",
+        });
+      if (missingNightCount > 0)
+        concerns.push({
+          what: <Badge tone="warn">missing nights</Badge>,
+          why: `Inventory left out ${writeMany(missingNightCount, "night")}.`,
+          to: health,
+          link: "Calendar",
+        });
+      return concerns;
+    },
+  );
+}
+
+function varianceConcerns(
+  nights: ReconciliationAnswer["items"],
+  codes: PropertyCodes,
+  range: Range,
+): Concern[] {
+  const differing = nights.filter(({ difference }) => difference !== null && difference !== 0);
+  const rooms = differing.reduce((sum, { difference }) => sum + Math.abs(difference ?? 0), 0);
+  if (differing.length === 0) return [];
+  return [
+    {
+      what: <Badge tone="warn">variance</Badge>,
+      why: `Inventory and reservations differ on ${writeMany(differing.length, "night")} of the next ${NIGHTS_SUMMED}, by ${writeMany(rooms, "room")} in all.`,
+      to: propertyPath("/property/reconciliation", codes, { ...range }),
+      link: "Reconciliation",
+    },
+  ];
+}
+
+function Nights({ codes, range }: { codes: PropertyCodes; range: Range }) {
+  const asked = useBooks(codes, range);
+  return (
+    <Section title="Next 90 nights" aside={<Legend />}>
+      <Answered asked={asked} lines={12}>
+        {(answer) => <Occupancies answer={answer} codes={codes} range={range} />}
+      </Answered>
+    </Section>
+  );
+}
+
+function Occupancies({
+  answer,
+  codes,
+  range,
+}: {
+  answer: OnTheBooksAnswer;
+  codes: PropertyCodes;
+  range: Range;
+}) {
+  const items = Map.groupBy(answer.items, ({ stayDate }) => stayDate);
+  return (
+    <Months
+      nights={datesBetween(range.from, range.to)}
+      dateOf={(night) => night}
+      cell={(night) => (
+        <Occupancy night={night} items={items.get(night) ?? []} to={nightPath(codes, range, night)} />
+      )}
+    />
+  );
+}
+
+function nightPath(codes: PropertyCodes, range: Range, night: string): string {
+  return propertyPath("/property/on-the-books", codes, { ...range, night });
+}
+
+interface OccupancyProps {
+  readonly night: string;
+  readonly items: readonly OnTheBooksItem[];
+  readonly to: string;
+}
+
+/** Each currency has its share of a night's occupancy. */
+function Occupancy({ night, items, to }: OccupancyProps) {
+  const isKnown = items.some(({ occupancy }) => occupancy !== null);
+  const share = items.reduce((sum, { occupancy }) => sum + Number(occupancy ?? 0), 0);
+  const rooms = writeMany(roomsOf(items), "room");
+  const said = `${writeDate(night)}: ${isKnown ? `${writeShare(share)}, ` : ""}${rooms}`;
+  return (
+    <Link
+      className="night filled"
+      data-heat={isKnown ? heatOf(share) : 0}
+      to={to}
+      aria-label={said}
+      title={said}
+    >
+      {Number(night.slice(8))}
+      <span>{isKnown ? Math.round(share * 100) : "–"}</span>
+    </Link>
+  );
+}
+
+const STEPS = [
+  [1, "below 40 %"],
+  [2, "40"],
+  [3, "60"],
+  [4, "75"],
+  [5, "90 and more"],
+] as const;
+
+function heatOf(share: number): number {
+  return 1 + [0.4, 0.6, 0.75, 0.9].filter((from) => share >= from).length;
+}
+
+function Legend() {
+  return (
+    <p className="legend">
+      <span>Occupancy in %</span>
+      {STEPS.map(([step, text]) => (
+        <span key={step}>
+          <i data-heat={step} /> <Word>{text}</Word>
+        </span>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,149 @@
+import { Chart, STACK_KINDS } from "../../charts/chart.tsx";
+import type { OnTheBooksItem } from "../../contract.ts";
+import {
+  addDays,
+  addMoney,
+  datesBetween,
+  isWeekend,
+  subtractMoney,
+  weekdayOf,
+  writeCount,
+  writeDate,
+  writeDay,
+  writeMoney,
+  writeSigned,
+} from "../../field/format.ts";
+import { type Column, Table } from "../../parts/list.tsx";
+import { GROUPINGS, type Grouping, isNothing, nameOfGroup, YEAR_DAYS } from "./nights.tsx";
+import { type Measure, measuredSeries, NightLink, type Range, unitOf } from "./property-page.tsx";
+
+/** The largest groups; all others are one. */
+const GROUPS_SHOWN = STACK_KINDS.length - 1;
+const OTHER = "Other";
+
+interface PivotProps {
+  readonly items: readonly OnTheBooksItem[];
+  /** Undefined: not known yet. */
+  readonly lastYear: readonly OnTheBooksItem[] | undefined;
+  readonly by: Grouping;
+  readonly range: Range;
+  readonly measure: Measure;
+}
+
+/** Exact decimal texts by group. */
+type Amounts = ReadonlyMap<string, string>;
+
+interface PivotRow {
+  readonly head: string;
+  /** Undefined: a sum. */
+  readonly night?: string;
+  readonly amounts: Amounts;
+  readonly total: string;
+  readonly isChange?: boolean;
+}
+
+/** Nights by group: a stacked chart, and a table with last year's sums and the change of each group. */
+export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
+  const byText = GROUPINGS[by];
+  const nights = datesBetween(range.from, range.to);
+  const sums = amountsOf(items, by, measure);
+  const largest = [...sums]
+    .toSorted(([, one], [, other]) => Number(other) - Number(one))
+    .map(([name]) => name);
+  const shown = largest.slice(0, GROUPS_SHOWN);
+  const nameOf = (name: string) => (shown.includes(name) ? name : OTHER);
+  const known = lastYear?.every(isNothing) === false ? lastYear : undefined;
+  const isOtherKnown =
+    largest.length > shown.length ||
+    [...amountsOf(known ?? [], by, measure).keys()].some((name) => !shown.includes(name));
+  const names = isOtherKnown ? [...shown, OTHER] : shown;
+  const byNight = Map.groupBy(items, ({ stayDate }) => stayDate);
+  const rowOf = (head: string, some: readonly OnTheBooksItem[]): PivotRow => {
+    const amounts = amountsOf(some, by, measure, nameOf);
+    return { head, amounts, total: addMoney([...amounts.values()]) };
+  };
+  const rows = nights.map((night) => ({ ...rowOf(writeDate(night), byNight.get(night) ?? []), night }));
+  const all = rowOf("Total", items);
+  const before = known && rowOf("Last year", known);
+  const nightAt = (place: number) => nights[place] ?? range.from;
+  return (
+    <>
+      <Chart
+        label={`${unitOf(measure)} by night and ${byText}, ${range.from} to ${range.to}`}
+        unit={unitOf(measure)}
+        begin="oldest"
+        x={nights.map((_, place) => place)}
+        writeX={(place) => writeDate(nightAt(place))}
+        writeTick={(place) => writeDay(nightAt(place))}
+        ticks={nights.flatMap((date, place) => (nights.length < 14 || weekdayOf(date) === 0 ? [place] : []))}
+        series={names.map((name, place) =>
+          measuredSeries(
+            { name, kind: STACK_KINDS[name === OTHER ? GROUPS_SHOWN : place] ?? "stack-0" },
+            rows.map(({ amounts }) => amounts.get(name) ?? "0"),
+            measure,
+          ),
+        )}
+      />
+      <Table
+        caption={`${unitOf(measure)} by night and ${byText}`}
+        narrow="scroll"
+        columns={columnsOf(names, measure)}
+        rows={[...(before === undefined ? [] : [changeOf(all, before, names), before]), all, ...rows]}
+        keyOf={({ head }) => head}
+        rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
+      />
+      {lastYear !== undefined && known === undefined && (
+        <p className="small muted">
+          No data for last year ({writeDate(addDays(range.from, -YEAR_DAYS))} to{" "}
+          {writeDate(addDays(range.to, -YEAR_DAYS))}).
+        </p>
+      )}
+    </>
+  );
+}
+
+function amountsOf(
+  items: readonly OnTheBooksItem[],
+  by: Grouping,
+  measure: Measure,
+  nameOf: (name: string) => string = (name) => name,
+): Amounts {
+  const sums = new Map<string, string>();
+  for (const item of items) {
+    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
+    const name = nameOf(nameOfGroup(item, by));
+    const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
+    sums.set(name, addMoney([sums.get(name) ?? "0", own]));
+  }
+  return sums;
+}
+
+function changeOf(now: PivotRow, before: PivotRow, names: readonly string[]): PivotRow {
+  const less = (name: string) => subtractMoney(now.amounts.get(name) ?? "0", before.amounts.get(name) ?? "0");
+  return {
+    head: "Change on last year",
+    amounts: new Map(names.map((name) => [name, less(name)])),
+    total: subtractMoney(now.total, before.total),
+    isChange: true,
+  };
+}
+
+function columnsOf(names: readonly string[], measure: Measure): readonly Column<PivotRow>[] {
+  const write = (text: string, isChange = false) => {
+    if (measure.of === "revenue") return writeMoney(text, isChange);
+    return isChange ? writeSigned(Number(text)) : writeCount(Number(text));
+  };
+  return [
+    {
+      head: "Night",
+      lead: true,
+      cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night} />),
+    },
+    { head: "All", end: true, cell: ({ total, isChange }) => write(total, isChange) },
+    ...names.map((name) => ({
+      head: name,
+      end: true,
+      cell: ({ amounts, isChange }: PivotRow) => write(amounts.get(name) ?? "0", isChange),
+    })),
+  ];
+}
