@@ -261,15 +261,10 @@ function Occupancy({ night, items, to }: OccupancyProps) {
   const rooms = writeMany(roomsOf(items), "room");
   const said = `${writeDate(night)}: ${isKnown ? `${writeShare(share)}, ` : ""}${rooms}`;
   return (
-    <Link
-      className="night filled"
-      data-heat={isKnown ? heatOf(share) : 0}
-      to={to}
-      aria-label={said}
-      title={said}
-    >
-      {Number(night.slice(8))}
-      <span>{isKnown ? Math.round(share * 100) : "–"}</span>
+    <Link className="night filled" data-heat={isKnown ? heatOf(share) : 0} to={to} title={said}>
+      <span className="unseen">{said}</span>
+      <span aria-hidden="true">{Number(night.slice(8))}</span>
+      <b aria-hidden="true">{isKnown ? Math.round(share * 100) : "–"}</b>
     </Link>
   );
 }
