@@ -111,7 +111,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
           parts.reduce((sum, part) => sum + part, 0),
           all,
         );
-      const [change = [], before = [], total = [], ...nights] = numbers;
+      const [total = [], before = [], change = [], ...nights] = numbers;
       assert.deepEqual(
         total,
         total.map((_, at) => nights.reduce((sum, night) => sum + (night[at] ?? 0), 0)),

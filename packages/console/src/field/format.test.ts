@@ -5,6 +5,7 @@ import {
   addMoney,
   datesBetween,
   daysBetween,
+  divideMoney,
   isAskedDate,
   isStayDate,
   readGrants,
@@ -29,6 +30,14 @@ describe("figures in the console", () => {
     assert.equal(writeMoney("7", true), "+7.00");
     assert.equal(writeMoney("0.00", true), "0.00");
     assert.equal(writeMoney("n/a"), "n/a");
+  });
+
+  test("money is divided to its own digits, halves away from zero", () => {
+    assert.equal(divideMoney("5481.00", 120), "45.68");
+    assert.equal(divideMoney("-5481.00", 120), "-45.68");
+    assert.equal(divideMoney("5481", 120), "46");
+    assert.equal(divideMoney("0.01", 3), "0.00");
+    assert.equal(divideMoney("1.00", 0), null);
   });
 
   test("money is added and subtracted exactly, with the places of the longer text", () => {

@@ -189,6 +189,18 @@ export function subtractMoney(from: string, less: string): string {
   return addMoney([from, less.startsWith("-") ? less.slice(1) : `-${less}`]);
 }
 
+/** An amount divided as the service does: as many digits as it has, halves away from zero; null: by nothing. */
+export function divideMoney(text: string, by: number): string | null {
+  if (by === 0) return null;
+  const [whole = "0", fraction = ""] = text.split(".");
+  const twice = BigInt(whole + fraction) * 2n;
+  const divisor = BigInt(by);
+  const quotient = (twice + (twice < 0n ? -divisor : divisor)) / (2n * divisor);
+  const digits = String(quotient < 0n ? -quotient : quotient).padStart(fraction.length + 1, "0");
+  const end = digits.length - fraction.length;
+  return `${quotient < 0n ? "-" : ""}${digits.slice(0, end)}${fraction === "" ? "" : `.${digits.slice(end)}`}`;
+}
+
 /** Codes may hold any character, so they are in the query. */
 export function propertyPath(
   page: string,

@@ -1,7 +1,15 @@
 import type { ReactNode } from "react";
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
-import { addDays, addMoney, writeChange, writeCount, writeMoney, writeShare } from "../../field/format.ts";
+import {
+  addDays,
+  addMoney,
+  divideMoney,
+  writeChange,
+  writeCount,
+  writeMoney,
+  writeShare,
+} from "../../field/format.ts";
 import { Figures } from "../../parts/page.tsx";
 import { orDash } from "../../parts/values.tsx";
 import { currenciesOf, type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
@@ -73,17 +81,13 @@ export function addUp(items: readonly OnTheBooksItem[], currency: string | undef
     rooms: roomsOf(items),
     revenue,
     occupancy: base === 0 ? null : roomsOf(within(items)) / base,
-    adr: revenue === null ? null : shareOf(revenue, roomsOf(priced)),
-    revpar: revenue === null ? null : shareOf(revenueOf(within(priced)), base),
+    adr: revenue === null ? null : divideMoney(revenue, roomsOf(priced)),
+    revpar: revenue === null ? null : divideMoney(revenueOf(within(priced)), base),
   };
 }
 
 export function roomsOf(items: readonly { readonly rooms: number }[]): number {
   return items.reduce((sum, { rooms }) => sum + rooms, 0);
-}
-
-function shareOf(amount: string, by: number): string | null {
-  return by === 0 ? null : (Number(amount) / by).toFixed(2);
 }
 
 /** The settings say whether rooms out of order can be sold; an occupancy of the answer shows which. */

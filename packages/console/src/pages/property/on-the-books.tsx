@@ -439,7 +439,7 @@ const COLUMNS: readonly LineColumn[] = [
   },
   {
     head: "Currency",
-    isShown: ifAny(({ currency }) => currency),
+    isShown: (lines) => new Set(lines.map(({ currency }) => currency)).size > 1,
     cell: ({ currency }) => orDash(currency),
   },
   {

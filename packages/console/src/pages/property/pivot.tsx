@@ -48,6 +48,7 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
   const nights = datesBetween(range.from, range.to);
   const sums = amountsOf(items, by, measure);
   const largest = [...sums]
+    .filter(([, amount]) => Number(amount) !== 0)
     .toSorted(([, one], [, other]) => Number(other) - Number(one))
     .map(([name]) => name);
   const shown = largest.slice(0, GROUPS_SHOWN);
@@ -55,7 +56,9 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
   const known = lastYear?.every(isNothing) === false ? lastYear : undefined;
   const isOtherKnown =
     largest.length > shown.length ||
-    [...amountsOf(known ?? [], by, measure).keys()].some((name) => !shown.includes(name));
+    [...amountsOf(known ?? [], by, measure)].some(
+      ([name, amount]) => Number(amount) !== 0 && !shown.includes(name),
+    );
   const names = isOtherKnown ? [...shown, OTHER] : shown;
   const byNight = Map.groupBy(items, ({ stayDate }) => stayDate);
   const rowOf = (head: string, some: readonly OnTheBooksItem[]): PivotRow => {
@@ -88,7 +91,7 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
         caption={`${unitOf(measure)} by night and ${byText}`}
         narrow="scroll"
         columns={columnsOf(names, measure)}
-        rows={[...(before === undefined ? [] : [changeOf(all, before, names), before]), all, ...rows]}
+        rows={[all, ...(before === undefined ? [] : [before, changeOf(all, before, names)]), ...rows]}
         keyOf={({ head }) => head}
         rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
       />
