@@ -133,7 +133,7 @@ export async function runCommand(
     const progress = new Progress(shell, shell.err === SHELL.err && process.stderr.isTTY === true);
     const output = new Output(shell, json, () => progress.clear());
     const session = new Session(environment, progress, admin);
-    progress.begin(path.join(" "));
+    progress.begin(path.join(" "), found.verb.summary);
     try {
       const code = await found.verb.run(values, { output, progress, session, commands: COMMANDS, json });
       return typeof code === "number" ? code : 0;

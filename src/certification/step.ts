@@ -163,6 +163,6 @@ export function latestOf(evidence: Evidence, resource: Resource): SeenRecord[] {
 export function slipsOf(records: readonly SeenRecord[], codes: ReadonlySet<string>): Finding[] {
   return records.flatMap(({ key, index, requestId, warnings }) => {
     const slip = warnings.find(({ code }) => codes.has(code));
-    return slip === undefined ? [] : wrong(`${key} (/${index}): ${slip.message} (${slip.code}).`, requestId);
+    return slip === undefined ? [] : wrong(`${key} (/${index}, ${slip.code}): ${slip.message}`, requestId);
   });
 }

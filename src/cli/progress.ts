@@ -41,6 +41,7 @@ export class Progress {
   readonly #isTerminal: boolean;
   readonly #intervalMs: number;
   #prefix = "";
+  #work: string | undefined;
   #beganAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #step: Step | undefined;
@@ -57,11 +58,12 @@ export class Progress {
     this.#intervalMs = isTerminal ? DRAW_MS : LINE_MS;
   }
 
-  /** `command`: as `bellhop send`, which lines in a log begin with. */
-  begin(command: string): void {
+  /** `command`: as `bellhop send`, which lines in a log begin with; `work`: what it does, shown until it names a step. */
+  begin(command: string, work: string): void {
     this.#prefix = `${command}: `;
     this.#beganAtMs = performance.now();
-    this.show("working");
+    this.#work = work;
+    this.show(work);
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
@@ -88,6 +90,11 @@ export class Progress {
 
   resume(): void {
     this.#wait = undefined;
+  }
+
+  /** The step that is over has no successor yet. */
+  stepOver(): void {
+    this.show(this.#work);
   }
 
   /** Makes place for another line. */
@@ -131,7 +138,8 @@ export class Progress {
   }
 
   #draw(line: string): void {
-    const shown = line.slice(0, Math.max(COLUMNS_MIN, (process.stderr.columns ?? COLUMNS) - 1));
+    // A pseudo-terminal without a size has 0 columns.
+    const shown = line.slice(0, Math.max(COLUMNS_MIN, (process.stderr.columns || COLUMNS) - 1));
     if (shown !== this.#drawn) process.stderr.write(`\r\u001b[2K${shown}`);
     this.#drawn = shown;
   }

@@ -153,7 +153,7 @@ export class Session {
       databaseUrl === undefined ? `the embedded database of ${dataDir}` : "the database of DATABASE_URL";
     this.#progress.show(`opening ${name}`);
     const database = await opening;
-    this.#progress.show("working");
+    this.#progress.stepOver();
     const cipher = this.cipher(config);
     const closePayloads = registerPayloadKeys(database.pool, cipher);
     const lockWaits = this.#watchLocks(database.pool);

@@ -146,7 +146,7 @@ const test = verb({
       );
     const { failure, status, durationMs } = attempt;
     if (failure !== null && !json)
-      return output.failure(`Not delivered: ${failure}, status ${status ?? "none"}.`);
+      return output.failure(`Not delivered: ${failure}${status === null ? "" : `, status ${status}`}.`);
     output.result(attempt, `Delivered in ${durationMs} ms (status ${status}).`);
     return failure === null ? 0 : 1;
   },

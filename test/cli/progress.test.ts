@@ -12,7 +12,7 @@ const CLEAR = "\r\u001b[2K";
 function linesOf(): { readonly progress: Progress; readonly lines: string[] } {
   const lines: string[] = [];
   const progress = new Progress({ out: assert.fail, err: (line) => void lines.push(line) }, false);
-  progress.begin("bellhop backup");
+  progress.begin("bellhop backup", "write a backup");
   return { progress, lines };
 }
 
@@ -39,7 +39,7 @@ describe("the progress of a command", () => {
     progress.end();
     assert.match(lines[0] ?? "", /^bellhop backup: waiting (\d+ s|1 min 0 s): the service is away\.$/);
     assert.match(lines[1] ?? "", /^bellhop backup: waiting.*: a lock is held by \\u001b\[31mpsql\.$/);
-    assert.match(lines[2] ?? "", /^bellhop backup: working {2}\d+ s$/);
+    assert.match(lines[2] ?? "", /^bellhop backup: write a backup {2}\d+ s$/);
   });
 
   test("is one line of a terminal that is rewritten, and gone at the end", async (t) => {
@@ -47,14 +47,17 @@ describe("the progress of a command", () => {
     const write = (text: string | Uint8Array) => drawn.push(String(text)) > 0;
     const progress = new Progress({ out: assert.fail, err: assert.fail }, true);
     const stub = t.mock.method(process.stderr, "write", write);
-    progress.begin("bellhop replay");
+    const { columns } = process.stderr;
+    process.stderr.columns = 0;
+    progress.begin("bellhop replay", "rebuild the state, whole,");
     try {
       await until(async () => drawn.length > 1, 60_000);
       progress.end();
     } finally {
       stub.mock.restore();
+      process.stderr.columns = columns;
     }
-    assert.match(drawn[0]?.slice(CLEAR.length) ?? "", /^working {2}\d+ s$/);
+    assert.match(drawn[0]?.slice(CLEAR.length) ?? "", /^rebuild the state, whole, {2}\d+ s$/);
     assert.equal(drawn.at(-1), CLEAR);
   });
 });

@@ -2,6 +2,7 @@ import { type Noun, type Parameter, parsed, required, text, texts, verb } from "
 import { moment, type Output, table } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 import {
   exportErasures,
   findCertificate,
@@ -82,7 +83,7 @@ function printReport(
   output: Output,
 ): void {
   output.result({ erasureId, records: found, redacted, certificateHash }, [
-    `Erasure ${erasureId}: of ${found.length} records, redacted ${redacted["logRecords"]} copies in the log,`,
+    `Erasure ${erasureId}: of ${countText(found.length, "record")}, redacted ${redacted["logRecords"]} copies in the log,`,
     `${redacted["versions"]} versions, ${redacted["rejectedRecords"]} rejected records and ${redacted["webhookMessages"]} webhook messages.`,
     `Certificate: bellhop erasure certificate ${erasureId} (SHA-256 ${certificateHash}).`,
     "Export the erasure list now, because no backup contains this erasure: bellhop erasure export FILE",
