@@ -9,29 +9,29 @@ import { ACCOUNTS, type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const PLACES: Readonly<Record<Role, readonly string[]>> = {
-  viewer: ["Ingestion", "Requests", "Quarantine", "Backfills", "Properties", "Settings"],
-  revenue: ["Ingestion", "Requests", "Quarantine", "Backfills", "Properties", "Settings"],
+  viewer: ["Properties", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
+  revenue: ["Properties", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
   operator: [
+    "Properties",
     "Ingestion",
     "Requests",
     "Quarantine",
-    "Backfills",
-    "Properties",
-    "Settings",
     "Clients",
     "Webhooks",
+    "Backfills",
+    "Settings",
   ],
   admin: [
+    "Properties",
     "Ingestion",
     "Requests",
     "Quarantine",
-    "Backfills",
-    "Properties",
-    "Settings",
     "Clients",
     "Webhooks",
-    "Audit",
+    "Backfills",
     "Operators",
+    "Settings",
+    "Audit",
   ],
 };
 

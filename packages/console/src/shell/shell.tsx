@@ -61,6 +61,10 @@ function Foot({ onKeys }: { onKeys: () => void }) {
     <div className="side-foot">
       <ThemeChoice />
       <div className="who">
+        <a href="/docs">Documentation</a>
+        <span>{data?.version}</span>
+      </div>
+      <div className="who">
         <span>All times are UTC</span>
         <Button kind="quiet" onClick={onKeys} aria-label="Keyboard shortcuts">
           <kbd>?</kbd>
@@ -95,19 +99,17 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    title: "Data",
+    title: "Portfolio",
+    places: [
+      { to: "/properties", text: "Properties", key: "p", paths: ["/properties", "/property", "/history"] },
+    ],
+  },
+  {
+    title: "Feeds",
     places: [
       { to: "/", text: "Ingestion", key: "i", paths: [] },
       { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
       { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
-      { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
-    ],
-  },
-  {
-    title: "Hotels",
-    places: [
-      { to: "/properties", text: "Properties", key: "p", paths: ["/properties", "/property", "/history"] },
-      { to: "/settings", text: "Settings", key: "s", paths: ["/settings"] },
     ],
   },
   {
@@ -115,8 +117,15 @@ const GROUPS: readonly Group[] = [
     places: [
       { to: "/clients", text: "Clients", key: "c", needs: "read-clients", paths: ["/clients"] },
       { to: "/webhooks", text: "Webhooks", key: "w", needs: "manage-webhooks", paths: ["/webhooks"] },
-      { to: "/audit", text: "Audit", key: "a", needs: "read-audit", paths: ["/audit"] },
+      { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
+    ],
+  },
+  {
+    title: "Administration",
+    places: [
       { to: "/operators", text: "Operators", key: "o", needs: "manage-operators", paths: ["/operators"] },
+      { to: "/settings", text: "Settings", key: "s", paths: ["/settings"] },
+      { to: "/audit", text: "Audit", key: "a", needs: "read-audit", paths: ["/audit"] },
     ],
   },
 ];
