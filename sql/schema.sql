@@ -335,6 +335,16 @@ create table bellhop.property (
   constraint property_client_code_property_code_key UNIQUE (client_code, property_code)
 );
 
+create table bellhop.property_figures (
+  property_id integer not null,
+  bucket smallint not null,
+  computed_at timestamp with time zone not null,
+  due_at timestamp with time zone not null,
+  basis text not null,
+  figures json not null,
+  constraint property_figures_pkey PRIMARY KEY (property_id)
+);
+
 create table bellhop.property_setting (
   client_code text collate "C" not null,
   property_code text collate "C",

@@ -164,11 +164,80 @@ export interface FeedGlance {
   readonly cadenceHours: number | null;
 }
 
-export interface PropertyItem extends PropertyCodes {
-  readonly firstSeenAt: string;
+/** Why a property needs attention: a silent feed, records in quarantine, nights that do not reconcile, rooms under unmapped statuses. */
+export type Attention = "silent" | "quarantine" | "variance" | "unmapped";
+
+/** Net room revenue in one currency, and what it comes to. Null: there is nothing to divide, or by. */
+export interface PortfolioAmounts {
+  readonly currency: string | null;
+  readonly roomRevenue: string | null;
+  readonly adr: string | null;
+  readonly revpar: string | null;
+}
+
+export interface PortfolioPickup {
+  readonly rooms: number;
+  readonly amounts: readonly { readonly currency: string | null; readonly roomRevenue: string }[];
+}
+
+/** Some nights of a property added up, as the insights on the books and pickup have them. */
+export interface PortfolioFigures {
+  readonly rooms: number;
+  /** Of the nights whose capacity is reported; null: of none. */
+  readonly occupancy: string | null;
+  readonly amounts: readonly PortfolioAmounts[];
+  /** Since the same time yesterday, and seven days before. */
+  readonly pickup: Readonly<Record<"day" | "week", PortfolioPickup>>;
+}
+
+export interface PortfolioItem extends PropertyCodes {
+  readonly name: string | null;
+  readonly city: string | null;
+  /** When the figures were computed, and of which business day on; null: not yet, and neither are they. */
+  readonly asOf: string | null;
+  readonly day: string | null;
   readonly feeds: readonly FeedGlance[];
-  /** Records in quarantine; those of one page are counted up to 10,000 in total. */
+  /** Records in quarantine; those of all properties are counted up to 10,000 in total. */
   readonly quarantined: number;
+  readonly attention: readonly Attention[];
+  readonly now: PortfolioFigures | null;
+  /** The same weekdays 364 days before, as known then; null: nothing was. */
+  readonly lastYear: PortfolioFigures | null;
+  /** Nights on which inventory and reservations differ, and by how many rooms in all. */
+  readonly variance: { readonly nights: number; readonly rooms: number } | null;
+  /** Rooms on the books of the next 90 nights. */
+  readonly rooms: readonly number[] | null;
+  readonly roomsLastYear: readonly number[] | null;
+}
+
+/** The properties whose rooms are sold in a currency, together; last year's of those of which it is known. */
+export interface PortfolioTotal {
+  readonly currency: string | null;
+  readonly properties: number;
+  readonly now: PortfolioFigures;
+  readonly lastYear: PortfolioFigures | null;
+  readonly lastYearProperties: number;
+}
+
+export type PortfolioSort =
+  | "name"
+  | "occupancy"
+  | "rooms"
+  | "revenue"
+  | "adr"
+  | "revpar"
+  | "pickupDay"
+  | "pickupWeek"
+  | "change"
+  | "variance";
+
+export interface PortfolioAnswer extends Page<PortfolioItem> {
+  /** Of all properties that match, not of this page alone. */
+  readonly totals: readonly PortfolioTotal[];
+  readonly properties: number;
+  /** There are more properties than one portfolio has. */
+  readonly isCut: boolean;
+  readonly cities: readonly string[];
 }
 
 /** Every client code that has a property, in order; at most 1,000. */
@@ -313,6 +382,8 @@ export interface RotateSecretAnswer extends CreateClientAnswer {
 }
 
 export type SettingName =
+  | "name"
+  | "city"
   | "occupancyBase"
   | "timeZone"
   | "businessDayEnd"

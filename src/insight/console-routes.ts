@@ -3,8 +3,8 @@ import type {
   CalendarAnswer,
   ClientCodesAnswer,
   IntakeAnswer,
-  Page,
-  PropertyItem,
+  PortfolioAnswer,
+  PortfolioSort,
   RequestItem,
 } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
@@ -13,19 +13,15 @@ import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import { EVERYTHING, Scope } from "../identity/scope.ts";
 import { apartFromReader } from "../platform/db/connection.ts";
+import type { PositionShape } from "../platform/http/position.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { bucketsWithin, listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";
-import { glanceAtFeeds } from "./console/feed-glance.ts";
 import { IntakeMeter, lookWithin } from "./console/intake.ts";
-import {
-  listClientCodes,
-  listProperties,
-  nightsBetween,
-  PROPERTY_POSITION,
-  readCalendar,
-} from "./console/properties.ts";
+import { answerPortfolio } from "./console/portfolio.ts";
+import { listClientCodes, nightsBetween, readCalendar } from "./console/properties.ts";
 import { registerInsightRoutes } from "./insight-routes.ts";
+import { PORTFOLIO_NIGHTS, type PortfolioNights } from "./property-figures.ts";
 
 /** An operator in the place of a partner: with the scope of insights, granted the property that is asked about where it is in scope. */
 function principalOf(parts: ConsoleParts, request: FastifyRequest): Principal {
@@ -95,8 +91,6 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   });
 }
 
-/** Each property costs a read of its feeds. */
-const PROPERTIES_LIMIT_MAX = 100;
 const NIGHTS_MAX = 800;
 
 function requiredDate(query: QueryParameters, name: string): string {
@@ -121,37 +115,50 @@ async function answerCalendar(
   return { clientCode, propertyCode, from, to, ...(await readCalendar(context.pool, property, from, to)) };
 }
 
-/** Properties with their feeds at a glance, and the nights for which inventory is missing. */
+const SORTS = [
+  "name",
+  "occupancy",
+  "rooms",
+  "revenue",
+  "adr",
+  "revpar",
+  "pickupDay",
+  "pickupWeek",
+  "change",
+  "variance",
+] as const satisfies readonly PortfolioSort[];
+const ATTENTION = ["any", "silent", "quarantine", "variance", "unmapped"] as const;
+/** How many properties lie before a page: figures change meanwhile, and their order with them. */
+const PORTFOLIO_POSITION: PositionShape = [(part) => typeof part === "number"];
+
+async function answerPortfolioQuestion(
+  parts: ConsoleParts,
+  { query, operator }: Asked,
+): Promise<PortfolioAnswer> {
+  const nights = Number(query.word("nights", PORTFOLIO_NIGHTS.map(String)) ?? PORTFOLIO_NIGHTS[2]);
+  const question = {
+    within: operator.scope,
+    nights: nights as PortfolioNights,
+    search: query.code("search"),
+    city: query.code("city"),
+    attention: query.word("attention", ATTENTION),
+    sort: query.word("sort", SORTS) ?? "name",
+    isDescending: query.word("order", ["down"]) !== undefined,
+  };
+  const { limit, start, cursorOf } = pagingOf(parts, "portfolio", query, PORTFOLIO_POSITION);
+  const { next, ...answer } = await answerPortfolio(
+    ...([parts.context.pool, question, Number(start?.[0] ?? 0), limit] as const),
+  );
+  return { ...answer, nextCursor: cursorOf(next === null ? null : [next]) };
+}
+
+/** The portfolio, and of one property the nights for which inventory is missing. */
 export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  const listed = ["search", "clientCode", "limit", "cursor"];
-  addQuestion(scope, parts, "read-data", "properties", listed, async (asked): Promise<Page<PropertyItem>> => {
-    const { query, operator } = asked;
-    const filter = {
-      clientCode: query.code("clientCode"),
-      search: query.code("search"),
-      within: operator.scope,
-    };
-    const { limit, start, cursorOf } = pagingOf(
-      parts,
-      "properties",
-      query,
-      PROPERTY_POSITION,
-      PROPERTIES_LIMIT_MAX,
-    );
-    const { rows, next } = await listProperties(pool, filter, start, limit);
-    const feeds = await glanceAtFeeds(pool, rows);
-    return {
-      items: rows.map(({ clientCode, propertyCode, createdAt, quarantined }, at) => ({
-        clientCode,
-        propertyCode,
-        quarantined,
-        firstSeenAt: createdAt.toISOString(),
-        feeds: feeds[at] ?? [],
-      })),
-      nextCursor: cursorOf(next),
-    };
-  });
+  const listed = ["nights", "search", "city", "attention", "sort", "order", "limit", "cursor"];
+  addQuestion(scope, parts, "read-data", "portfolio", listed, (asked) =>
+    answerPortfolioQuestion(parts, asked),
+  );
   addQuestion(
     scope,
     parts,

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Position } from "../platform/http/position.ts";
+import type { PropertySettings } from "../settings/property-settings.ts";
 import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
@@ -11,6 +12,7 @@ import {
   type BooksPlace,
   booksPages,
   compareCodes,
+  type InsightPage,
   type NightWindow,
   pageOfNights,
   placeOf,
@@ -29,7 +31,7 @@ const readOnTheBooksOf = composeVariants(
 const ALL_RECEIPTS = "-infinity";
 
 /** Digits after the point of an occupancy: hundredths of a per cent. */
-const OCCUPANCY_DIGITS = 4;
+export const OCCUPANCY_DIGITS = 4;
 
 const FIELDS = {
   stayDate: field.stayDate,
@@ -59,6 +61,8 @@ const FIELDS = {
   soldReported: field.countOrNull("Rooms sold according to inventory.", 33),
 };
 
+export type OnTheBooksItem = field.ItemBy<typeof FIELDS>;
+
 const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
 type StockColumn = (typeof STOCK)[number];
 type Stock = Readonly<Record<StockColumn, number | null>>;
@@ -68,23 +72,36 @@ interface Cell extends BooksPlace {
   readonly stock: Stock | undefined;
 }
 
-function ratio(of: string | null, by: bigint | null, digits: number): string | null {
-  return of === null || by === null || by <= 0n ? null : dividedBy(of, by, digits);
+/** What occupancy and RevPAR are divided by; null: no capacity is reported, or none is left. */
+export function baseOf(
+  { capacity, outOfOrder }: Pick<OnTheBooksItem, "capacity" | "outOfOrder">,
+  { occupancyBase }: Pick<PropertySettings, "occupancyBase">,
+): number | null {
+  if (capacity === null) return null;
+  const base = capacity - (occupancyBase === "available" ? (outOfOrder ?? 0) : 0);
+  return base > 0 ? base : null;
+}
+
+/** Null where there is nothing to divide, or by. */
+export function ratio(of: string | null, by: number | null, digits: number): string | null {
+  return of === null || by === null || by <= 0 ? null : dividedBy(of, BigInt(by), digits);
 }
 
 function itemOf(
   { night, unit, currency, books, stock }: Cell,
   by: Grouping,
   queryContext: QueryContext,
-): field.ItemBy<typeof FIELDS> {
+): OnTheBooksItem {
   const digits = digitsOf(currency);
   const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
   const rooms = books?.rooms ?? "0";
   const roomRevenue = books?.room_revenue ?? null;
-  const isOfAvailable = queryContext.settings.occupancyBase === "available";
   const { capacity, maintenance, other, sold } = stock ?? {};
-  const off = (maintenance ?? 0) + (other ?? 0);
-  const base = stock === undefined ? null : BigInt((capacity ?? 0) - (isOfAvailable ? off : 0));
+  const reported =
+    stock === undefined
+      ? { capacity: null, outOfOrder: null }
+      : { capacity: capacity ?? 0, outOfOrder: (maintenance ?? 0) + (other ?? 0) };
+  const base = baseOf(reported, queryContext.settings);
   return {
     stayDate: night,
     ...(by === "none" ? {} : { [by]: unit }),
@@ -93,10 +110,9 @@ function itemOf(
     grossRoomRevenue: money(books?.gross_room_revenue),
     adults: Number(books?.adults ?? 0),
     children: Number(books?.children ?? 0),
-    capacity: stock === undefined ? null : (capacity ?? 0),
-    outOfOrder: stock === undefined ? null : off,
+    ...reported,
     occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
-    adr: ratio(roomRevenue, BigInt(rooms), digits),
+    adr: ratio(roomRevenue, Number(rooms), digits),
     revpar: ratio(roomRevenue, base, digits),
     currency,
     blocksRemaining: Number(books?.blocks ?? 0),
@@ -166,18 +182,25 @@ async function readRows(
   ]);
 }
 
-async function answer({ client, question, queryContext, start, limit }: Asked) {
+/** A page of the books; beside what inventory reports where `hasStock`. */
+export async function pageOfBooks(
+  { client, question, queryContext, start, limit }: Omit<Asked, "parameters">,
+  hasStock: boolean,
+): Promise<InsightPage<OnTheBooksItem>> {
   const { by } = question;
   const { currency } = queryContext.settings;
-  const byRoomType = by === "roomType";
-  // Inventory knows room types, and nothing else that nights are grouped by.
-  const hasStock = by === "none" || byRoomType;
   async function* read(window: NightWindow, wanted: number) {
     const rows = await readRows(client, question, queryContext, window, start, wanted);
-    const nights = hasStock ? readInventory(client, question, window, STOCK, byRoomType) : [];
+    const nights = hasStock ? readInventory(client, question, window, STOCK, by === "roomType") : [];
     for await (const cell of joined(rows, nights, start, currency)) yield itemOf(cell, by, queryContext);
   }
   return pageOfNights({ client, question, ...booksPages(by), hasStock, read }, start, limit);
+}
+
+function answer(asked: Asked): Promise<InsightPage<OnTheBooksItem>> {
+  const { by } = asked.question;
+  // Inventory knows room types, and nothing else that nights are grouped by.
+  return pageOfBooks(asked, by === "none" || by === "roomType");
 }
 
 export const onTheBooks: Insight = {

@@ -5,6 +5,7 @@ import { type Authenticator, createAuthenticator } from "../identity/authenticat
 import { keepUpAcceptLog } from "../ingest/log/partitions.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { keepLedgersPacked } from "../insight/pack-ledger.ts";
+import { keepFiguresFresh } from "../insight/property-figures.ts";
 import { startSurvey } from "../operations/metrics/survey.ts";
 import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
@@ -145,13 +146,7 @@ async function startInOrder(
   await startToApply(start);
   if (config.roles.includes("apply")) {
     startToDeliver(start);
-    const packer = keepLedgersPacked({
-      pool,
-      clientConfig: database.clientConfig,
-      packing: (processId) => database.embedded && letLowerPriority(processId),
-      failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
-    });
-    stops.push(() => packer.stop());
+    startToKeepBooks(start);
   }
   startToSurvey(start);
   const { port, authPort } = await (threads.http === undefined
@@ -172,6 +167,20 @@ async function startInOrder(
     leave: () => leaving.increment(),
     stop: () => stops.all(),
   };
+}
+
+/** Packs ledgers, and computes what the portfolio shows. */
+function startToKeepBooks({ database, log, stops }: Start): void {
+  const { pool, clientConfig, embedded } = database;
+  const packer = keepLedgersPacked({
+    pool,
+    clientConfig,
+    packing: (processId) => embedded && letLowerPriority(processId),
+    failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
+  });
+  stops.push(() => packer.stop());
+  const figures = keepFiguresFresh(pool, (error) => log.warn({ err: error }, "computing figures failed"));
+  stops.push(() => figures.stop());
 }
 
 /** Sessions of analysts on the embedded server run at a lower priority than the service's own. */

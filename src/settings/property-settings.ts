@@ -9,20 +9,22 @@ import {
 } from "./setting-values.ts";
 
 /**
- * What is set of a client code and of one of its properties ($2), or of all of them where $2 is null, with the number that
+ * What is set of each of the client codes $1 and of one property ($2), or of all of them where $2 is null, with the number that
  * stands for it: one statement, so that the two belong together.
  */
 const readStatementOfSettings = namedStatement(
   "read-settings",
-  `select coalesce((select version from bellhop.settings_version where client_code = $1), 0) as version,
+  `select code.client_code as "clientCode",
+    coalesce((select version from bellhop.settings_version where client_code = code.client_code), 0) as version,
     coalesce(
       (
         select json_agg(json_build_object('propertyCode', property_code, 'name', name, 'value', value))
         from bellhop.property_setting
-        where client_code = $1 and (property_code is null or property_code = $2 or $2::text is null)
+        where client_code = code.client_code and (property_code is null or property_code = $2 or $2::text is null)
       ),
       '[]'
-    ) as settings`,
+    ) as settings
+  from unnest($1::text[]) as code (client_code)`,
 );
 
 /** The effective settings of a property: its own, its client code's and the defaults. */
@@ -36,6 +38,9 @@ export interface PropertySettings {
   readonly businessDayEnd: string;
   /** The ISO 4217 code that is shown where records name none; null: none is. */
   readonly currency: string | null;
+  /** What operators call the property, and where it is; null: nobody has said. */
+  readonly name: string | null;
+  readonly city: string | null;
   readonly cadence: ExpectedCadence;
 }
 
@@ -62,17 +67,13 @@ interface ClientSettings {
 }
 
 function effectiveOf(
-  setting: SettingDefinition,
-  stored: readonly StoredSetting[],
-  propertyCode: string | null,
+  { name, fallback }: SettingDefinition,
+  own: ReadonlyMap<string, string>,
+  general: ReadonlyMap<string, string>,
 ): EffectiveSetting {
-  const said = (by: string | null) =>
-    stored.find((one) => one.name === setting.name && one.propertyCode === by)?.value;
-  const own = propertyCode === null ? undefined : said(propertyCode);
-  if (own !== undefined) return { name: setting.name, value: own, by: "property" };
-  const general = said(null);
-  if (general !== undefined) return { name: setting.name, value: general, by: "client" };
-  return { name: setting.name, value: setting.fallback, by: "default" };
+  if (own.has(name)) return { name, value: own.get(name) ?? null, by: "property" };
+  if (general.has(name)) return { name, value: general.get(name) ?? null, by: "client" };
+  return { name, value: fallback, by: "default" };
 }
 
 function settingsFrom(version: number, effective: readonly EffectiveSetting[]): PropertySettings {
@@ -89,6 +90,8 @@ function settingsFrom(version: number, effective: readonly EffectiveSetting[]): 
     timeZone: textOf("timeZone"),
     businessDayEnd: textOf("businessDayEnd"),
     currency: values.get("currency") ?? null,
+    name: values.get("name") ?? null,
+    city: values.get("city") ?? null,
     cadence: {
       inventories: hoursOf("cadence.inventories"),
       reservations: hoursOf("cadence.reservations"),
@@ -97,23 +100,52 @@ function settingsFrom(version: number, effective: readonly EffectiveSetting[]): 
   };
 }
 
+const NOTHING: ReadonlyMap<string, string> = new Map();
+
 async function readClientSettings(
   on: Queryable,
-  clientCode: string,
+  clientCodes: readonly string[],
   propertyCode: string | null,
-): Promise<ClientSettings> {
-  const { rows } = await on.query<{ version: number; settings: StoredSetting[] }>({
+): Promise<Map<string, ClientSettings>> {
+  const { rows } = await on.query<{ clientCode: string; version: number; settings: StoredSetting[] }>({
     ...readStatementOfSettings,
-    values: [clientCode, propertyCode],
+    values: [clientCodes, propertyCode],
   });
-  const { version, settings } = rows[0] ?? { version: 0, settings: [] };
-  const effective = (code: string | null) => SETTINGS.map((setting) => effectiveOf(setting, settings, code));
-  return { version, effectiveOf: effective, of: (code) => settingsFrom(version, effective(code)) };
+  return new Map(
+    rows.map(({ clientCode, version, settings }) => {
+      const stored = new Map<string | null, Map<string, string>>();
+      for (const { propertyCode: code, name, value } of settings)
+        stored.set(code, (stored.get(code) ?? new Map<string, string>()).set(name, value));
+      const general = stored.get(null) ?? NOTHING;
+      const ofCode = (code: string | null) => (code === null ? undefined : stored.get(code)) ?? NOTHING;
+      const effective = (code: string | null) =>
+        SETTINGS.map((setting) => effectiveOf(setting, ofCode(code), general));
+      return [
+        clientCode,
+        { version, effectiveOf: effective, of: (code) => settingsFrom(version, effective(code)) },
+      ];
+    }),
+  );
 }
 
-/** All that is set of a client code and its properties: for an answer about many of them. Read anew each time. */
-export function settingsOfClient(on: Queryable, clientCode: string): Promise<ClientSettings> {
-  return readClientSettings(on, clientCode, null);
+/** All that is set of client codes and their properties: for an answer about many of them. Read anew each time. */
+export function settingsOfClients(
+  on: Queryable,
+  clientCodes: readonly string[],
+): Promise<ReadonlyMap<string, ClientSettings>> {
+  return readClientSettings(on, clientCodes, null);
+}
+
+/** The same of one client code. */
+export async function settingsOfClient(on: Queryable, clientCode: string): Promise<ClientSettings> {
+  return known(await readClientSettings(on, [clientCode], null), clientCode);
+}
+
+/** Each client code that is asked about is answered. */
+function known(settings: ReadonlyMap<string, ClientSettings>, clientCode: string): ClientSettings {
+  const found = settings.get(clientCode);
+  if (found === undefined) throw new Error(`The settings of ${clientCode} were not read.`);
+  return found;
 }
 
 /**
@@ -126,7 +158,7 @@ export async function settingsOf(
   clientCode: string,
   propertyCode: string,
 ): Promise<PropertySettings> {
-  return (await readClientSettings(on, clientCode, propertyCode)).of(propertyCode);
+  return known(await readClientSettings(on, [clientCode], propertyCode), clientCode).of(propertyCode);
 }
 
 const DAY_MINUTES = 24 * 60;

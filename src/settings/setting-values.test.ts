@@ -10,6 +10,7 @@ const GOOD: readonly (readonly [name: string, text: string, kept: string])[] = [
   ["currency", "EUR", "EUR"],
   ["cadence.inventories", "24.50", "24.5"],
   ["cadence.groups", "none", "none"],
+  ["name", " Hôtel du Parc ", "Hôtel du Parc"],
 ];
 const BAD: readonly (readonly [name: string, text: string])[] = [
   ["occupancyBase", "rooms"],
@@ -26,6 +27,8 @@ const BAD: readonly (readonly [name: string, text: string])[] = [
   ["cadence.inventories", "-1"],
   ["cadence.inventories", "1e3"],
   ["cadence.inventories", "9999"],
+  ["city", " "],
+  ["name", "two\nlines"],
 ];
 
 for (const [name, text, kept] of GOOD)

@@ -12,6 +12,8 @@ export interface ExpectedCadence {
 
 /** What can be set. */
 export type SettingName =
+  | "name"
+  | "city"
   | "occupancyBase"
   | "timeZone"
   | "businessDayEnd"
@@ -35,6 +37,7 @@ export interface SettingDefinition {
 export class SettingInputError extends UsageError {}
 
 const CODE_CHARACTERS_MAX = 128;
+const LINE_CHARACTERS_MAX = 100;
 const HOURS_MAX = 8_784;
 
 /** A zone as Intl writes it. Offsets are refused: they know no summer time, and PostgreSQL reads their sign the other way round. */
@@ -53,6 +56,14 @@ function readHours(text: string): string | undefined {
   if (!/^\d{1,4}(\.\d{1,3})?$/.test(text)) return undefined;
   const hours = Number(text);
   return hours > 0 && hours <= HOURS_MAX ? String(hours) : undefined;
+}
+
+/** One line of text, as it is shown: neither blank nor with blanks around it. */
+function readLine(text: string): string | undefined {
+  const line = text.trim();
+  return line !== "" && line.length <= LINE_CHARACTERS_MAX && line.isWellFormed() && !/\p{Cc}/u.test(line)
+    ? line
+    : undefined;
 }
 
 const matching = (shape: RegExp) => (text: string) => (shape.test(text) ? text : undefined);
@@ -96,6 +107,18 @@ export const SETTINGS: readonly SettingDefinition[] = [
   { name: "cadence.inventories", takes: HOURS, fallback: "24", read: readHours },
   { name: "cadence.reservations", takes: HOURS, fallback: "24", read: readHours },
   { name: "cadence.groups", takes: HOURS, fallback: "none", read: readHours },
+  {
+    name: "name",
+    takes: `what the property is called, one line of up to ${LINE_CHARACTERS_MAX} characters`,
+    fallback: null,
+    read: readLine,
+  },
+  {
+    name: "city",
+    takes: `where it is, one line of up to ${LINE_CHARACTERS_MAX} characters`,
+    fallback: null,
+    read: readLine,
+  },
 ];
 
 /** The setting of a name. Throws SettingInputError with the names there are. */

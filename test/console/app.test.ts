@@ -45,7 +45,7 @@ describe("the console's app", () => {
     for (const path of [
       "/console",
       "/console/",
-      "/console/properties",
+      "/console/intake",
       "/console/requests/0198?outcome=failed",
     ]) {
       const answer = await ask(path);

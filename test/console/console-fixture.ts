@@ -61,7 +61,7 @@ export function consoleFixture(): ConsoleFixture {
     const { context, page } = await openWindow(browser, {});
     await page.goto(`${service.address}/console/`);
     await logInByHand(page, "anna", PASSWORD);
-    await page.getByRole("heading", { name: "Ingestion" }).waitFor();
+    await page.getByRole("heading", { name: "Portfolio" }).waitFor();
     cookies = await context.cookies();
     await context.close();
   });

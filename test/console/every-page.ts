@@ -13,6 +13,7 @@ const REDRAWN_MS_MAX = 5_000;
 
 /** As `pagesOf` has them, which needs a hotel first. */
 const PAGE_NAMES = [
+  "portfolio",
   "intake",
   "requests",
   "request",
@@ -21,7 +22,6 @@ const PAGE_NAMES = [
   "quarantined-record",
   "backfills",
   "backfill",
-  "properties",
   "overview",
   "on-the-books",
   "a-night",

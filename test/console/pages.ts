@@ -15,7 +15,8 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
   } = hotel;
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
-    ["intake", "/"],
+    ["portfolio", "/?nights=90"],
+    ["intake", "/intake"],
     ["requests", "/requests?outcome=failed"],
     ["request", `/requests/${lenientRequestId}`],
     ["record", `/requests/${lenientRequestId}/1`],
@@ -23,7 +24,6 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["quarantined-record", `/quarantine/${quarantinedRequestId}/1`],
     ["backfills", "/backfills"],
     ["backfill", `/backfills/${backfillId}`],
-    ["properties", "/properties"],
     ["overview", `/property?${codes}`],
     ["on-the-books", `/property/on-the-books?${codes}`],
     ["a-night", `/property/on-the-books?${codes}&night=${wrongNight}&by=marketSegment`],

@@ -6,7 +6,7 @@ import type {
   ClientCodesAnswer,
   IntakeAnswer,
   Page,
-  PropertyItem,
+  PortfolioAnswer,
   QuarantineAnswer,
   QuarantineItem,
   RecordAnswer,
@@ -233,7 +233,7 @@ test("properties are listed by codes and found by how either begins; a calendar 
   const codes = all.items.map(({ clientCode, propertyCode }) => `${clientCode}/${propertyCode}`);
   assert.deepEqual(codes, [...codes].sort());
   assert.ok(codes.includes("ACME/LIS01") && codes.includes("OTHER/MAD01"));
-  const found = await session.read<Page<PropertyItem>>("properties?search=lis");
+  const found = await session.read<PortfolioAnswer>("portfolio?search=lis");
   assert.deepEqual(
     found.items.map(({ propertyCode }) => propertyCode),
     ["LIS01"],
@@ -266,9 +266,9 @@ test("properties are listed by codes and found by how either begins; a calendar 
     assert.equal((await session.get(`calendar?${LISBON}&${range}`)).status, 400, range);
 });
 
-test("properties show when each feed came last, and which is silent by the property's cadence", async () => {
+test("the portfolio shows when each feed came last, and which is silent by the property's cadence", async () => {
   const lisbon = async () => {
-    const { items } = await session.read<Page<PropertyItem>>("properties?search=lis");
+    const { items } = await session.read<PortfolioAnswer>("portfolio?search=lis");
     return items[0]?.feeds ?? [];
   };
   const stateOf = async (resource: string) =>

@@ -9,10 +9,10 @@ import { ACCOUNTS, type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const PLACES: Readonly<Record<Role, readonly string[]>> = {
-  viewer: ["Properties", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
-  revenue: ["Properties", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
+  viewer: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
+  revenue: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
   operator: [
-    "Properties",
+    "Portfolio",
     "Ingestion",
     "Requests",
     "Quarantine",
@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
     "Settings",
   ],
   admin: [
-    "Properties",
+    "Portfolio",
     "Ingestion",
     "Requests",
     "Quarantine",
@@ -47,7 +47,7 @@ const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[
 async function logInAs(page: Page, address: string, name: string): Promise<void> {
   await page.goto(`${address}/console/`);
   await logInByHand(page, name, PASSWORD);
-  await page.getByRole("heading", { name: "Ingestion" }).waitFor();
+  await page.getByRole("heading", { name: "Portfolio" }).waitFor();
 }
 
 export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
@@ -89,7 +89,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         assert.deepEqual(await violationsOf(page), []);
         await page.getByLabel("Name").fill("berta");
         await page.getByLabel("Role").selectOption("revenue");
-        await page.getByLabel("Properties").fill("ACME/*");
+        await page.getByLabel("Portfolio").fill("ACME/*");
         await page.getByRole("button", { name: "Create the operator" }).click();
         const password = await page.getByTestId("secret").innerText();
         await page.getByRole("button", { name: "I have kept it" }).click();
@@ -97,7 +97,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await visit(page, "/");
         await page.getByRole("button", { name: "Log out" }).click();
         await logInByHand(page, "berta", password);
-        await page.getByRole("heading", { name: "Ingestion" }).waitFor();
+        await page.getByRole("heading", { name: "Portfolio" }).waitFor();
         await visit(page, "/account");
         await page.getByText("You are logged in as berta: revenue of ACME/*.").waitFor();
       },
@@ -154,7 +154,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await page.getByPlaceholder("and password").fill("any");
         await page.getByRole("button", { name: "Sign-in" }).click();
         await page.getByRole("button", { name: "Continue" }).click();
-        await page.getByRole("heading", { name: "Ingestion" }).waitFor();
+        await page.getByRole("heading", { name: "Portfolio" }).waitFor();
         await visit(page, "/account");
         await page.getByText("You are logged in as dora: viewer of ACME/*.").waitFor();
         await page.getByText("You log in with single sign-on").waitFor();

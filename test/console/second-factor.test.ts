@@ -103,7 +103,7 @@ test("codes are turned off with a code, or by an admin; then the password is eno
 test("turning codes on or off ends the other sessions; an admin's reset ends every one", async () => {
   const session = await logInAsNew(service, "fiona");
   const statuses = async (...sessions: ConsoleSession[]) =>
-    await Promise.all(sessions.map(async (each) => (await each.get("properties")).status));
+    await Promise.all(sessions.map(async (each) => (await each.get("portfolio")).status));
   const stolen = await logIn(service, "fiona");
   const { recoveryCodes } = await enrol(session);
   assert.deepEqual(await statuses(session, stolen), [200, 401]);

@@ -180,7 +180,7 @@ describe("a session", () => {
       "intake",
       "requests",
       "requests/0/records/0",
-      "properties",
+      "portfolio",
       "client-codes",
       "calendar",
       "history",

@@ -80,7 +80,7 @@ async function takeLook(
     await keep("log-in-refused");
   }
   await logInByHand(page, "anna", PASSWORD);
-  await page.getByRole("heading", { name: "Ingestion" }).waitFor();
+  await page.getByRole("heading", { name: "Portfolio" }).waitFor();
   for (const [name, path] of [...pagesOf(hotel, client.clientId), ...(hasStates ? statesOf(hotel) : [])]) {
     await page.goto(`${address}/console${path}`);
     await settled(page);

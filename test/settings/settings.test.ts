@@ -29,6 +29,8 @@ test("where nothing is set the defaults hold, under version 0", async () => {
     timeZone: "UTC",
     businessDayEnd: "00:00",
     currency: null,
+    name: null,
+    city: null,
     cadence: { inventories: 24, reservations: 24, groups: null },
   });
 });

@@ -10,7 +10,7 @@ import { HistoryPage } from "./pages/history.tsx";
 import { IntakePage } from "./pages/intake.tsx";
 import { LogInPage } from "./pages/log-in.tsx";
 import { OperatorsPage } from "./pages/operators.tsx";
-import { PropertiesPage } from "./pages/properties.tsx";
+import { PortfolioPage } from "./pages/portfolio.tsx";
 import { BlocksPage } from "./pages/property/blocks.tsx";
 import { CalendarPage } from "./pages/property/calendar.tsx";
 import { OnTheBooksPage } from "./pages/property/on-the-books.tsx";
@@ -66,7 +66,8 @@ function Content() {
 function Pages() {
   return (
     <Switch>
-      <Route path="/" component={IntakePage} />
+      <Route path="/" component={PortfolioPage} />
+      <Route path="/intake" component={IntakePage} />
       <Route path="/requests" component={RequestsPage} />
       <Route path="/requests/:requestId" component={RequestPage} />
       <Route path="/requests/:requestId/:index" component={RecordPage} />
@@ -74,7 +75,6 @@ function Pages() {
       <Route path="/quarantine/:requestId/:index" component={QuarantinedRecordPage} />
       <Route path="/backfills" component={BackfillsPage} />
       <Route path="/backfills/:backfillId" component={BackfillPage} />
-      <Route path="/properties" component={PropertiesPage} />
       <Route path="/property" component={OverviewPage} />
       <Route path="/property/on-the-books" component={OnTheBooksPage} />
       <Route path="/property/pace" component={PacePage} />
@@ -100,7 +100,7 @@ function Pages() {
 function NotFoundPage() {
   return (
     <Page title="Page not found">
-      <Empty title="There is no page at this address" actions={<LinkButton to="/">Ingestion</LinkButton>}>
+      <Empty title="There is no page at this address" actions={<LinkButton to="/">Portfolio</LinkButton>}>
         The link may be incomplete or from another version of the console.
       </Empty>
     </Page>

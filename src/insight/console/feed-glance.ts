@@ -4,7 +4,8 @@ import type { FeedGlance } from "../../console/answers.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
-import { settingsOfClient } from "../../settings/property-settings.ts";
+import type { Property, PropertyCodes } from "../../query/property.ts";
+import { type PropertySettings, settingsOfClients } from "../../settings/property-settings.ts";
 
 /**
  * When the newest batch of each resource that is applied came, of each property $2 in its bucket $1.
@@ -27,12 +28,7 @@ const READ_NOW = { name: "read-now", text: "select clock_timestamp() as now" };
 
 const HOUR_US = 3_600_000_000;
 
-interface GlancedProperty {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  readonly propertyId: number;
-  readonly bucket: number;
-}
+type GlancedProperty = Property & PropertyCodes;
 
 function glance(
   resource: Resource,
@@ -57,40 +53,39 @@ interface ArrivalRow {
   readonly requestId: string;
 }
 
-const feedOf = (propertyId: number, resource: Resource): string => `${propertyId} ${resource}`;
-
-/** The newest request of each property's feeds, by `feedOf`. */
-async function newestArrivals(
+/** The newest request of each property's feeds, by the property's number. */
+export async function newestArrivals(
   pool: pg.Pool,
-  properties: readonly GlancedProperty[],
-): Promise<Map<string, string>> {
-  const { rows } = await queryEachBucket<ArrivalRow, GlancedProperty>(
-    pool,
-    readArrivals,
-    properties,
-    (some) => [some.map(({ bucket }) => bucket), some.map(({ propertyId }) => propertyId)],
-  );
-  return new Map(
-    rows.map(({ propertyId, resource, requestId }) => [feedOf(propertyId, resourceOf(resource)), requestId]),
-  );
+  properties: readonly Property[],
+): Promise<Map<number, Map<Resource, string>>> {
+  const { rows } = await queryEachBucket<ArrivalRow, Property>(pool, readArrivals, properties, (some) => [
+    some.map(({ bucket }) => bucket),
+    some.map(({ propertyId }) => propertyId),
+  ]);
+  const newest = new Map<number, Map<Resource, string>>();
+  for (const { propertyId, resource, requestId } of rows) {
+    const arrivals = newest.get(propertyId) ?? new Map<Resource, string>();
+    newest.set(propertyId, arrivals.set(resourceOf(resource), requestId));
+  }
+  return newest;
 }
 
-/** The feeds of each property, in the order of the properties; the caller has bounded how many. */
+/** The feeds of each property and what is set of it, in the order of the properties; the caller has bounded how many. */
 export async function glanceAtFeeds(
   pool: pg.Pool,
   properties: readonly GlancedProperty[],
-): Promise<FeedGlance[][]> {
+): Promise<{ readonly feeds: FeedGlance[]; readonly settings: PropertySettings | undefined }[]> {
   const { rows: clock } = await pool.query<{ now: Date }>(READ_NOW);
   const nowUs = (clock[0]?.now.getTime() ?? Date.now()) * 1000;
   const newest = await newestArrivals(pool, properties);
   const codes = [...new Set(properties.map(({ clientCode }) => clientCode))];
-  const settings = new Map(
-    await Promise.all(codes.map(async (code) => [code, await settingsOfClient(pool, code)] as const)),
-  );
+  const ofClients = await settingsOfClients(pool, codes);
   return properties.map(({ clientCode, propertyCode, propertyId }) => {
-    const cadence = settings.get(clientCode)?.of(propertyCode).cadence;
-    return RESOURCES.map((resource) =>
-      glance(resource, newest.get(feedOf(propertyId, resource)), cadence?.[resource] ?? null, nowUs),
+    const settings = ofClients.get(clientCode)?.of(propertyCode);
+    const arrivals = newest.get(propertyId);
+    const feeds = RESOURCES.map((resource) =>
+      glance(resource, arrivals?.get(resource), settings?.cadence[resource] ?? null, nowUs),
     );
+    return { feeds, settings };
   });
 }

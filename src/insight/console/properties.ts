@@ -3,7 +3,6 @@ import type { Calendar, CalendarNight } from "../../console/answers.ts";
 import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
-import { isKey, type Position, type PositionShape } from "../../platform/http/position.ts";
 import type { Property } from "../../query/property.ts";
 import { addDays, daysBetween } from "../question.ts";
 
@@ -63,22 +62,6 @@ export async function readCalendar(
 }
 
 /**
- * The next $5 properties after ($3, $4) by codes; of one client code ($1), with a code that begins with $2 (in lower case),
- * within $6 (`Scope.keys`). Plan: an index scan of the unique key that filters the rest, 100,000 properties in some 50 ms.
- */
-const listStatement = namedStatement(
-  "list-property-page",
-  `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode",
-    created_at as "createdAt"
-  from bellhop.property
-  where (client_code, property_code) > ($3::text, $4::text)
-    and ($1::text is null or client_code = $1)
-    and ($2::text is null or starts_with(lower(client_code), $2) or starts_with(lower(property_code), $2))
-    and ($6::text[] is null or client_code || E'\\n*' = any ($6) or client_code || E'\\n' || property_code = any ($6))
-  order by client_code, property_code
-  limit $5`,
-);
-/**
  * Quarantined records of the properties $2 in the buckets $1: one row each, $3 at most of all of them together. Property numbers are
  * those of one bucket each. An index-only scan of quarantine_unresolved.
  */
@@ -99,65 +82,22 @@ const listCodesStatement = namedStatement(
   limit $1`,
 );
 
-/** A property that a batch has named, and how many of its records are quarantined; those of a page are counted to 10,000 in all. */
-interface PropertyRow extends Property {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  readonly createdAt: Date;
-  readonly quarantined: number;
-}
-
-/** Which properties are wanted. */
-interface PropertyFilter {
-  readonly clientCode: string | undefined;
-  /** How either code begins, without regard to case. */
-  readonly search: string | undefined;
-  readonly within: Scope;
-}
-
-/** The codes of the last property listed. */
-export const PROPERTY_POSITION: PositionShape = [isKey, isKey];
-
 const CLIENT_CODES_MAX = 1_000;
 const COUNTED_MAX = 10_000;
 
-async function withQuarantined(
+/** How many records of each of these properties are quarantined, by its number; counted to 10,000 in all. */
+export async function countQuarantined(
   pool: pg.Pool,
-  page: readonly Omit<PropertyRow, "quarantined">[],
-): Promise<PropertyRow[]> {
-  const buckets = [...new Set(page.map(({ bucket }) => bucket))];
+  properties: readonly Property[],
+): Promise<Map<number, number>> {
+  const buckets = [...new Set(properties.map(({ bucket }) => bucket))];
   const { rows } = await pool.query<{ propertyId: number }>({
     ...findQuarantined,
-    values: [buckets, page.map(({ propertyId }) => propertyId), COUNTED_MAX],
+    values: [buckets, properties.map(({ propertyId }) => propertyId), COUNTED_MAX],
   });
-  const quarantined = new Map<number, number>();
-  for (const { propertyId } of rows) quarantined.set(propertyId, (quarantined.get(propertyId) ?? 0) + 1);
-  return page.map((property) => ({ ...property, quarantined: quarantined.get(property.propertyId) ?? 0 }));
-}
-
-/** One page of properties, by their codes. */
-export async function listProperties(
-  pool: pg.Pool,
-  { clientCode, search, within }: PropertyFilter,
-  start: Position | null,
-  limit: number,
-): Promise<{ rows: PropertyRow[]; next: Position | null }> {
-  const { rows } = await pool.query<Omit<PropertyRow, "quarantined">>({
-    ...listStatement,
-    values: [
-      clientCode ?? null,
-      search?.toLowerCase() ?? null,
-      ...(start ?? ["", ""]),
-      limit + 1,
-      within.keys,
-    ],
-  });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  return {
-    rows: await withQuarantined(pool, page),
-    next: rows.length > limit && last !== undefined ? [last.clientCode, last.propertyCode] : null,
-  };
+  const counts = new Map<number, number>();
+  for (const { propertyId } of rows) counts.set(propertyId, (counts.get(propertyId) ?? 0) + 1);
+  return counts;
 }
 
 /** Every client code that has a property within the scope, in order; a thousand at most. */

@@ -44,6 +44,8 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.presence": "left",
   "bellhop.privacy_version": "kept",
   "bellhop.property": "kept",
+  // They are computed anew.
+  "bellhop.property_figures": "left",
   "bellhop.property_setting": "kept",
   "bellhop.quarantine": "kept",
   "bellhop.closed_timestamp": "kept",

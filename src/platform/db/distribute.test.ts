@@ -27,6 +27,7 @@ const COORDINATOR_TABLES = [
   "bellhop.presence",
   "bellhop.privacy_version",
   "bellhop.property",
+  "bellhop.property_figures",
   "bellhop.property_setting",
   "bellhop.closed_timestamp",
   "bellhop.retention_horizon",

@@ -34,7 +34,7 @@ export function HistoryPage() {
       title={`${KINDS[resource]} ${key}`}
       lead="What changed with each version, newest first by the sender's clock."
       crumbs={[
-        { to: "/properties", text: "Properties" },
+        { to: "/", text: "Portfolio" },
         { to: propertyPath("/property", codes), text: `${codes.clientCode} / ${codes.propertyCode}` },
       ]}
       actions={<ExportButton name={`history-${key}`} rows={() => toRows(asked.data?.items ?? [])} />}

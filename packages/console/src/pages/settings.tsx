@@ -144,6 +144,8 @@ interface SettingWords {
 }
 
 const WORDS: Readonly<Record<SettingName, SettingWords>> = {
+  name: { title: "Name", hint: "What the property is called in the portfolio." },
+  city: { title: "City", hint: "The portfolio is filtered by it." },
   occupancyBase: { title: "Occupancy base", hint: "The rooms that occupancy and RevPAR are divided by." },
   timeZone: { title: "Time zone", hint: "IANA name, such as Europe/Lisbon." },
   businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },

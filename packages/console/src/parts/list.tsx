@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly prose?: boolean;
   /** A button: the head is for screen readers. */
   readonly action?: boolean;
+  /** The name under which the address sorts by it. */
+  readonly sort?: string;
 }
 
 interface TableProps<Row> {
@@ -31,6 +33,8 @@ interface TableProps<Row> {
   readonly rowClass?: (row: Row) => string | undefined;
   /** At phone width: one sheet per row (default), or columns that scroll. */
   readonly narrow?: "sheets" | "scroll";
+  /** A style of its own. */
+  readonly look?: string;
   /** What a row opens to, below it; the lead cell opens it. */
   readonly detail?: RowDetail<Row>;
 }
@@ -42,18 +46,16 @@ interface RowDetail<Row> {
 
 /** Roles are explicit: browsers drop them where rows are styled as sheets. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, empty, keyOf, rowClass, narrow = "sheets", detail } = props;
+  const { caption, columns, rows, empty, keyOf, rowClass, narrow = "sheets", look = "", detail } = props;
   if (rows.length === 0 && empty !== undefined) return empty;
   const table = (
     // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
-    <table className={narrow} role="table">
+    <table className={`${narrow} ${look}`.trimEnd()} role="table">
       <caption className="unseen">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ head, end, action }) => (
-            <th key={head} scope="col" role="columnheader" className={end ? "end" : undefined}>
-              {action ? <span className="unseen">{head}</span> : head}
-            </th>
+          {columns.map((column) => (
+            <TableHead key={column.head} column={column} />
           ))}
         </tr>
       </thead>
@@ -75,6 +77,32 @@ export function Table<Row>(props: TableProps<Row>) {
     <Scroll label={caption}>{table}</Scroll>
   ) : (
     <div className="table-frame">{table}</div>
+  );
+}
+
+function TableHead<Row>({ column: { head, end, action, sort } }: { column: Column<Row> }) {
+  const { filters } = useFilters();
+  const [path] = useLocation();
+  const isDown = filters.get("order") === "down";
+  const isSorted = sort !== undefined && filters.get("sort") === sort;
+  // Figures begin with the highest.
+  const order = (isSorted ? !isDown : end === true) ? "down" : undefined;
+  return (
+    <th
+      scope="col"
+      // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
+      role="columnheader"
+      className={end ? "end" : undefined}
+      aria-sort={isSorted ? (isDown ? "descending" : "ascending") : undefined}
+    >
+      {sort === undefined ? (
+        <span className={action ? "unseen" : undefined}>{head}</span>
+      ) : (
+        <Link className="sort" to={withChanges(path, filters.toString(), { sort, order })}>
+          {head}
+        </Link>
+      )}
+    </th>
   );
 }
 

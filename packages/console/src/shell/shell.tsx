@@ -99,15 +99,15 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    title: "Portfolio",
+    title: "Hotels",
     places: [
-      { to: "/properties", text: "Properties", key: "p", paths: ["/properties", "/property", "/history"] },
+      { to: "/", text: "Portfolio", key: "p", paths: ["/property", "/history"] },
     ],
   },
   {
     title: "Feeds",
     places: [
-      { to: "/", text: "Ingestion", key: "i", paths: [] },
+      { to: "/intake", text: "Ingestion", key: "i", paths: [] },
       { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
       { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
     ],

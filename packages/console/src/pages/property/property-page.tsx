@@ -39,8 +39,8 @@ export function ofProperty(Tab: ComponentType<{ codes: PropertyCodes }>) {
     const propertyCode = filters.get("propertyCode");
     if (clientCode !== null && propertyCode !== null) return <Tab codes={{ clientCode, propertyCode }} />;
     return (
-      <Page title="Property" crumbs={[{ to: "/properties", text: "Properties" }]}>
-        <Empty title="Which property?" actions={<LinkButton to="/properties">Properties</LinkButton>}>
+      <Page title="Property" crumbs={[{ to: "/", text: "Portfolio" }]}>
+        <Empty title="Which property?" actions={<LinkButton to="/">Portfolio</LinkButton>}>
           The address has no client code and property code.
         </Empty>
       </Page>
@@ -64,7 +64,7 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
       title={`${title} of ${name}`}
       heading={name}
       lead={lead}
-      crumbs={[{ to: "/properties", text: "Properties" }]}
+      crumbs={[{ to: "/", text: "Portfolio" }]}
       actions={
         <>
           <LinkButton to={propertyPath("/settings", codes)}>Settings</LinkButton>

@@ -1,0 +1,28 @@
+import { writeMany } from "../field/format.ts";
+
+const [WIDTH, HEIGHT] = [120, 28];
+
+/** Numbers as a line in the space of a word, with those of last year behind it. */
+export function Spark({ now, before }: { now: readonly number[]; before: readonly number[] | null }) {
+  const highest = Math.max(1, ...now, ...(before ?? []));
+  const lineOf = (values: readonly number[]) =>
+    values
+      .map((value, place) => {
+        const x = (place * WIDTH) / Math.max(1, values.length - 1);
+        return `${place === 0 ? "M" : "L"}${x.toFixed(1)} ${(HEIGHT - 1 - (value / highest) * (HEIGHT - 2)).toFixed(1)}`;
+      })
+      .join("");
+  return (
+    <svg
+      className="spark"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      role="img"
+      aria-label={`From ${writeMany(now[0] ?? 0, "room")} today to ${writeMany(now.at(-1) ?? 0, "room")}, ${highest} at most`}
+    >
+      {before !== null && <path className="before" d={lineOf(before)} />}
+      <path d={lineOf(now)} />
+    </svg>
+  );
+}

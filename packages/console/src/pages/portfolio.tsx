@@ -1,0 +1,353 @@
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { Spark } from "../charts/spark.tsx";
+import type {
+  FeedGlance,
+  PortfolioAmounts,
+  PortfolioAnswer,
+  PortfolioFigures,
+  PortfolioItem,
+  PortfolioSort,
+  PortfolioTotal,
+} from "../contract.ts";
+import { addressOf, useAnswer } from "../data/queries.ts";
+import {
+  propertyPath,
+  writeChange,
+  writeCount,
+  writeMany,
+  writeMoney,
+  writeShare,
+  writeSigned,
+} from "../field/format.ts";
+import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { type Column, csvRows, ExportButton, Pager, Table } from "../parts/list.tsx";
+import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
+import { Badge, Instant, orDash } from "../parts/values.tsx";
+import { useFilters } from "../routing/filters.ts";
+
+const NIGHTS = [
+  ["1", "Today"],
+  ["7", "7 nights"],
+  ["30", "30 nights"],
+  ["90", "90 nights"],
+] as const;
+const NIGHTS_STANDARD = "30";
+const ATTENTION = {
+  "": "all",
+  any: "any reason",
+  silent: "silent feed",
+  quarantine: "quarantined records",
+  variance: "variance",
+  unmapped: "unmapped statuses",
+} as const;
+const ROWS_SHOWN = 100;
+const RENEWED_MS = 60_000;
+
+/** A property, or the total of a currency. */
+type PortfolioRow = PortfolioItem | PortfolioTotal;
+
+const isTotal = (row: PortfolioRow): row is PortfolioTotal => "lastYearProperties" in row;
+
+type PortfolioColumn = Column<PortfolioRow> & { readonly sort?: PortfolioSort };
+
+function Title({ of }: { of: PortfolioRow }) {
+  if (isTotal(of))
+    return (
+      <>
+        {of.currency ?? "No currency"}
+        <span className="sub">{writeMany(of.properties, "property", "properties")}</span>
+      </>
+    );
+  const { clientCode, propertyCode, name, city } = of;
+  const codes = `${clientCode} / ${propertyCode}`;
+  const about = [name === null ? null : codes, city].filter((each) => each !== null);
+  return (
+    <>
+      <Link to={propertyPath("/property", of)}>{name ?? codes}</Link>
+      <span className="sub">{about.join(" · ")}</span>
+    </>
+  );
+}
+
+interface FigureProps {
+  readonly of: PortfolioRow;
+  readonly value: (figures: PortfolioFigures) => ReactNode;
+  /** What is below it: the change from last year, where that is known. */
+  readonly change?: (now: PortfolioFigures, lastYear: PortfolioFigures) => ReactNode;
+}
+
+function Figure({ of: { now, lastYear }, value, change }: FigureProps) {
+  if (now === null) return <span className="muted">–</span>;
+  return (
+    <>
+      {value(now)}
+      {change !== undefined && lastYear !== null && <span className="sub">{change(now, lastYear)}</span>}
+    </>
+  );
+}
+
+type AmountName = Exclude<keyof PortfolioAmounts, "currency">;
+
+/** An amount in each currency, with what it was in the same last year. */
+function Amounts({ of: { now, lastYear }, name }: { of: PortfolioRow; name: AmountName }) {
+  if (now === null || now.amounts.length === 0) return <span className="muted">–</span>;
+  return now.amounts.map(({ currency, [name]: amount }) => {
+    const then = lastYear?.amounts.find((one) => one.currency === currency)?.[name] ?? null;
+    return (
+      <div key={currency}>
+        {orDash(amount, writeMoney)}
+        {name === "roomRevenue" && <span className="muted small"> {currency}</span>}
+        {amount !== null && then !== null && (
+          <span className="sub">{writeChange(Number(amount), Number(then))}</span>
+        )}
+      </div>
+    );
+  });
+}
+
+function Pickup({ of, since }: { of: PortfolioRow; since: "day" | "week" }) {
+  return (
+    <Figure
+      of={of}
+      value={({ pickup }) => (
+        <span title={pickup[since].amounts.map(writePickedUp).join(", ")}>
+          {writeSigned(pickup[since].rooms)}
+        </span>
+      )}
+      change={(_, { pickup }) => `${writeSigned(pickup[since].rooms)} last year`}
+    />
+  );
+}
+
+const writePickedUp = ({ roomRevenue, currency }: { roomRevenue: string; currency: string | null }) =>
+  `${writeMoney(roomRevenue, true)} ${currency ?? ""}`;
+
+function Change({ of }: { of: PortfolioRow }) {
+  const { now, lastYear } = of;
+  if (now === null) return <span className="muted">–</span>;
+  if (lastYear === null) return <span className="muted">no data of last year</span>;
+  const isPart = isTotal(of) && of.lastYearProperties < of.properties;
+  // A total of fewer properties is no measure of all.
+  if (isPart)
+    return (
+      <span className="muted">
+        known of {writeCount(of.lastYearProperties)} of {writeCount(of.properties)}
+      </span>
+    );
+  return (
+    <>
+      {writeSigned(now.rooms - lastYear.rooms)}
+      <span className="sub">{writeChange(now.rooms, lastYear.rooms)}</span>
+    </>
+  );
+}
+
+function Feeds({ of }: { of: PortfolioItem }) {
+  const silent = of.feeds.filter(({ state }) => state === "silent");
+  const newest = of.feeds.flatMap(({ lastReceivedAt }) => lastReceivedAt ?? []).sort();
+  return (
+    <Link
+      className="quiet"
+      title={of.feeds.map(describeFeed).join("\n")}
+      to={propertyPath("/property/calendar", of)}
+    >
+      {silent.length === 0 ? (
+        <Instant at={newest.at(-1) ?? null} as="ago" />
+      ) : (
+        <span className="badges">
+          {silent.map(({ resource }) => (
+            <Badge key={resource} tone="bad">
+              {resource} silent
+            </Badge>
+          ))}
+        </span>
+      )}
+    </Link>
+  );
+}
+
+const describeFeed = ({ resource, lastReceivedAt, state }: FeedGlance) =>
+  `${resource}: ${state === "never" ? "never sent" : `${state}, last ${lastReceivedAt ?? ""}`}`;
+
+function Quarantined({ of }: { of: PortfolioItem }) {
+  if (of.quarantined === 0) return <span className="muted">0</span>;
+  return <Link to={propertyPath("/quarantine", of)}>{writeCount(of.quarantined)}</Link>;
+}
+
+function Variance({ of }: { of: PortfolioItem }) {
+  const { variance } = of;
+  if (variance === null) return <span className="muted">–</span>;
+  const isUnmapped = of.attention.includes("unmapped");
+  return (
+    <>
+      {variance.nights === 0 ? (
+        <span className="muted">none</span>
+      ) : (
+        <>
+          <Link to={propertyPath("/property/reconciliation", of)}>{writeMany(variance.rooms, "room")}</Link>
+          <span className="sub">{writeMany(variance.nights, "night")}</span>
+        </>
+      )}
+      {isUnmapped && (
+        <span className="sub">
+          <Link to={`/settings?${new URLSearchParams({ clientCode: of.clientCode, by: "unmapped" })}`}>
+            unmapped statuses
+          </Link>
+        </span>
+      )}
+    </>
+  );
+}
+
+const ofItem = (Cell: (props: { of: PortfolioItem }) => ReactNode) => (row: PortfolioRow) =>
+  isTotal(row) ? null : <Cell of={row} />;
+
+const points = (now: string | null, then: string | null) =>
+  now === null || then === null
+    ? ""
+    : `${writeSigned(Math.round((Number(now) - Number(then)) * 1000) / 10)} pt`;
+
+const COLUMNS: readonly PortfolioColumn[] = [
+  { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },
+  {
+    head: "Rooms, next 90 nights",
+    cell: ofItem(({ of: { rooms, roomsLastYear } }) =>
+      rooms === null ? null : <Spark now={rooms} before={roomsLastYear} />,
+    ),
+  },
+  {
+    head: "Occupancy",
+    end: true,
+    sort: "occupancy",
+    cell: (row) => (
+      <Figure
+        of={row}
+        value={({ occupancy }) => orDash(occupancy, writeShare)}
+        change={(now, then) => points(now.occupancy, then.occupancy)}
+      />
+    ),
+  },
+  {
+    head: "Rooms",
+    end: true,
+    sort: "rooms",
+    cell: (row) => <Figure of={row} value={({ rooms }) => writeCount(rooms)} />,
+  },
+  { head: "vs last year", end: true, sort: "change", cell: (row) => <Change of={row} /> },
+  { head: "Revenue", end: true, sort: "revenue", cell: (row) => <Amounts of={row} name="roomRevenue" /> },
+  { head: "ADR", end: true, sort: "adr", cell: (row) => <Amounts of={row} name="adr" /> },
+  { head: "RevPAR", end: true, sort: "revpar", cell: (row) => <Amounts of={row} name="revpar" /> },
+  { head: "Pickup 1 day", end: true, sort: "pickupDay", cell: (row) => <Pickup of={row} since="day" /> },
+  { head: "Pickup 7 days", end: true, sort: "pickupWeek", cell: (row) => <Pickup of={row} since="week" /> },
+  { head: "Variance", end: true, sort: "variance", cell: ofItem(Variance) },
+  { head: "Quarantined", end: true, cell: ofItem(Quarantined) },
+  { head: "Feeds", cell: ofItem(Feeds) },
+];
+
+const CSV =
+  "clientCode propertyCode name city asOf day rooms occupancy currency roomRevenue adr revpar pickupDay pickupWeek lastYearRooms lastYearOccupancy lastYearRoomRevenue varianceNights varianceRooms quarantined attention";
+
+/** A line for each currency of a property. */
+function csvLines(item: PortfolioItem): object[] {
+  const { now, lastYear, variance } = item;
+  const amounts: readonly Partial<PortfolioAmounts>[] = now?.amounts.length ? now.amounts : [{}];
+  return amounts.map((amount) => ({
+    ...item,
+    ...amount,
+    rooms: now?.rooms,
+    occupancy: now?.occupancy,
+    pickupDay: now?.pickup.day.rooms,
+    pickupWeek: now?.pickup.week.rooms,
+    lastYearRooms: lastYear?.rooms,
+    lastYearOccupancy: lastYear?.occupancy,
+    lastYearRoomRevenue: lastYear?.amounts.find(({ currency }) => currency === amount.currency)?.roomRevenue,
+    varianceNights: variance?.nights,
+    varianceRooms: variance?.rooms,
+  }));
+}
+
+export function PortfolioPage() {
+  const { filters } = useFilters();
+  const given = Object.fromEntries(filters);
+  const { search, city, attention, sort, order, cursor, nights = NIGHTS_STANDARD } = given;
+  const asked = useAnswer<PortfolioAnswer>(
+    addressOf("portfolio", { nights, search, city, attention, sort, order, cursor, limit: ROWS_SHOWN }),
+    // Another order or range is no reason to take the table away.
+    { againMs: () => RENEWED_MS, meanwhile: (before) => before },
+  );
+  const items = asked.data?.items ?? [];
+  const cities = asked.data?.cities ?? [];
+  return (
+    <Page
+      title="Portfolio"
+      lead="What is on the books from today on, against the same weekdays last year as known then."
+      actions={<ExportButton name="portfolio" rows={() => csvRows(CSV, items.flatMap(csvLines))} />}
+    >
+      <search className="filters">
+        <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />
+        <AddressFilter name="search" label="Code, name or city" first wide />
+        {cities.length > 0 && (
+          <AddressSelect
+            name="city"
+            label="City"
+            options={[["", "all"], ...cities.map((each) => [each, each] as const)]}
+          />
+        )}
+        <AddressSelect name="attention" label="Attention" options={ATTENTION} />
+      </search>
+      <Answered asked={asked} lines={12}>
+        {(answer) => <Portfolio answer={answer} isFiltered={filters.size > 0} />}
+      </Answered>
+    </Page>
+  );
+}
+
+function Portfolio({ answer, isFiltered }: { answer: PortfolioAnswer; isFiltered: boolean }) {
+  const { items, totals, properties, isCut, nextCursor } = answer;
+  const oldest = items.flatMap(({ asOf }) => asOf ?? []).sort()[0];
+  if (items.length === 0)
+    return isFiltered ? (
+      <Empty title="No property matches">Codes, names and cities are searched for each word.</Empty>
+    ) : (
+      <Empty title="No properties yet">
+        A property appears with the first accepted record that names it. The partner's client needs a grant
+        for its codes.
+      </Empty>
+    );
+  return (
+    <>
+      {isCut && (
+        <Notice tone="warn" title="There are more properties than one portfolio shows">
+          Totals and rows are of the first 5,000 by their codes.
+        </Notice>
+      )}
+      <Table<PortfolioRow>
+        caption="Properties, a total of each currency first"
+        look="portfolio"
+        columns={COLUMNS}
+        rows={[...totals, ...items]}
+        keyOf={(row) => JSON.stringify(isTotal(row) ? [row.currency] : [row.clientCode, row.propertyCode])}
+        rowClass={(row) => (isTotal(row) ? "total" : undefined)}
+      />
+      <p className="small muted">
+        {oldest === undefined ? (
+          "Figures are being computed."
+        ) : (
+          <>
+            Figures as of <Instant at={oldest} as="ago" /> or later. Pickup is since the same time yesterday
+            and seven days before.
+          </>
+        )}
+      </p>
+      <Pager
+        nextCursor={nextCursor}
+        shown={
+          properties === items.length
+            ? writeMany(properties, "property", "properties")
+            : `${writeCount(items.length)} of ${writeMany(properties, "property", "properties")}`
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,277 @@
+import type pg from "pg";
+import type {
+  Attention,
+  FeedGlance,
+  PortfolioAmounts,
+  PortfolioAnswer,
+  PortfolioFigures,
+  PortfolioItem,
+  PortfolioSort,
+  PortfolioTotal,
+} from "../../console/answers.ts";
+import type { Scope } from "../../identity/scope.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import type { Property, PropertyCodes } from "../../query/property.ts";
+import { digitsOf, plus, withDigits } from "../exact-amount.ts";
+import { OCCUPANCY_DIGITS, ratio } from "../on-the-books.ts";
+import { compareCodes } from "../paging.ts";
+import type {
+  BooksSum,
+  PickupSum,
+  PortfolioNights,
+  PropertyFigures,
+  RangeFigures,
+} from "../property-figures.ts";
+import { glanceAtFeeds } from "./feed-glance.ts";
+import { countQuarantined } from "./properties.ts";
+
+/** Properties of one portfolio: their rows are some megabytes, and are sorted on this thread. */
+const PROPERTIES_MAX = 5_000;
+
+/**
+ * The properties within $1 (`Scope.keys`), $3 at most by their codes, with what is kept of the nights $2: an index scan of the unique key.
+ * Name and city are settings.
+ */
+const readPortfolio = namedStatement(
+  "read-portfolio",
+  `select property.property_id as "propertyId", property.bucket, client_code as "clientCode", property_code as "propertyCode",
+    figures ->> 'asOf' as "asOf", figures ->> 'day' as day, figures -> 'ranges' -> $2 as range,
+    figures -> 'nights' as nights, figures -> 'nightsLastYear' as "nightsLastYear"
+  from bellhop.property as property
+  left join bellhop.property_figures using (property_id)
+  where ($1::text[] is null or client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1))
+  order by client_code, property_code
+  limit $3`,
+);
+
+interface PortfolioRow extends Property, PropertyCodes {
+  /** Null, with all that follows: not computed yet. */
+  readonly asOf: string | null;
+  readonly day: string | null;
+  readonly range: RangeFigures | null;
+  readonly nights: PropertyFigures["nights"] | null;
+  readonly nightsLastYear: PropertyFigures["nightsLastYear"];
+}
+
+export interface PortfolioQuestion {
+  readonly within: Scope;
+  readonly nights: PortfolioNights;
+  readonly search: string | undefined;
+  readonly city: string | undefined;
+  readonly attention: Attention | "any" | undefined;
+  readonly sort: PortfolioSort;
+  readonly isDescending: boolean;
+}
+
+const revenueOf = (revenue: string | null, currency: string | null) =>
+  revenue === null ? null : withDigits(revenue, digitsOf(currency));
+
+function amountsOf({ amounts, base }: BooksSum): PortfolioAmounts[] {
+  return amounts.map(({ currency, rooms, revenue, basedRevenue }) => ({
+    currency,
+    roomRevenue: revenueOf(revenue, currency),
+    adr: ratio(revenue, rooms, digitsOf(currency)),
+    revpar: ratio(basedRevenue, base, digitsOf(currency)),
+  }));
+}
+
+const pickupOf = ({ rooms, amounts }: PickupSum) => ({
+  rooms,
+  amounts: amounts.map(({ currency, revenue }) => ({
+    currency,
+    roomRevenue: withDigits(revenue, digitsOf(currency)),
+  })),
+});
+
+type YearFigures = Pick<RangeFigures, "books" | "pickup">;
+
+function figuresOf({ books, pickup }: YearFigures): PortfolioFigures {
+  return {
+    rooms: books.rooms,
+    occupancy: ratio(String(books.basedRooms), books.base, OCCUPANCY_DIGITS),
+    amounts: amountsOf(books),
+    pickup: { day: pickupOf(pickup.day), week: pickupOf(pickup.week) },
+  };
+}
+
+function attentionOf(
+  range: RangeFigures | null,
+  feeds: readonly FeedGlance[],
+  quarantined: number,
+): Attention[] {
+  const needs = {
+    silent: feeds.some(({ state }) => state === "silent"),
+    quarantine: quarantined > 0,
+    variance: (range?.variance.nights ?? 0) > 0,
+    unmapped: (range?.books.unmappedRooms ?? 0) !== 0,
+  };
+  return (Object.keys(needs) as Attention[]).filter((need) => needs[need]);
+}
+
+/** A property with what its totals are made of. */
+interface Found {
+  readonly item: PortfolioItem;
+  readonly range: RangeFigures | null;
+}
+
+/** Sums of one currency, of each property that has rooms in it. */
+function sumOf(years: readonly YearFigures[], currency: string | null): PortfolioFigures {
+  const books = { rooms: 0, basedRooms: 0, base: 0 };
+  const amount = { currency, rooms: 0, revenue: null as string | null, basedRevenue: null as string | null };
+  const pickup = { day: { rooms: 0, revenue: "0" }, week: { rooms: 0, revenue: "0" } };
+  for (const year of years) {
+    books.rooms += year.books.rooms;
+    books.basedRooms += year.books.basedRooms;
+    books.base += year.books.base ?? 0;
+    for (const one of year.books.amounts) {
+      if (one.currency !== currency) continue;
+      amount.rooms += one.rooms;
+      amount.revenue = plus(amount.revenue, one.revenue);
+      amount.basedRevenue = plus(amount.basedRevenue, one.basedRevenue);
+    }
+    for (const since of ["day", "week"] as const) {
+      pickup[since].rooms += year.pickup[since].rooms;
+      for (const one of year.pickup[since].amounts)
+        if (one.currency === currency)
+          pickup[since].revenue = plus(pickup[since].revenue, one.revenue) ?? "0";
+    }
+  }
+  const since = ({ rooms, revenue }: (typeof pickup)["day"]) => ({
+    rooms,
+    amounts: [{ currency, revenue }],
+  });
+  return figuresOf({
+    books: { ...books, base: books.base === 0 ? null : books.base, unmappedRooms: 0, amounts: [amount] },
+    pickup: { day: since(pickup.day), week: since(pickup.week) },
+  });
+}
+
+const mainCurrency = (range: RangeFigures): string | null => range.books.amounts[0]?.currency ?? null;
+
+/** A total of each currency: of the properties whose rooms are sold in it. Last year's is of those of which it is known. */
+function totalsOf(found: readonly Found[]): PortfolioTotal[] {
+  const ranges = found.flatMap(({ range }) => (range === null ? [] : [range]));
+  const byCurrency = Map.groupBy(
+    ranges.filter(({ books }) => books.amounts.length > 0),
+    mainCurrency,
+  );
+  return [...byCurrency]
+    .map(([currency, those]) => {
+      const known = those.flatMap(({ lastYear }) => lastYear ?? []);
+      return {
+        currency,
+        properties: those.length,
+        now: sumOf(those, currency),
+        lastYear: known.length === 0 ? null : sumOf(known, currency),
+        lastYearProperties: known.length,
+      };
+    })
+    .sort((one, other) => other.properties - one.properties || compareCodes(one.currency, other.currency));
+}
+
+const textOf = (item: PortfolioItem) => item.name ?? item.propertyCode;
+
+/** What a column is sorted by: a number, or nothing where there is none. */
+const VALUES: Readonly<Record<Exclude<PortfolioSort, "name">, (item: PortfolioItem) => unknown>> = {
+  occupancy: ({ now }) => now?.occupancy,
+  rooms: ({ now }) => now?.rooms,
+  revenue: ({ now }) => now?.amounts[0]?.roomRevenue,
+  adr: ({ now }) => now?.amounts[0]?.adr,
+  revpar: ({ now }) => now?.amounts[0]?.revpar,
+  pickupDay: ({ now }) => now?.pickup.day.rooms,
+  pickupWeek: ({ now }) => now?.pickup.week.rooms,
+  change: ({ now, lastYear }) => now && lastYear && now.rooms - lastYear.rooms,
+  variance: ({ variance }) => variance?.rooms,
+};
+/** Amounts of one currency only are compared. */
+const OF_MONEY: ReadonlySet<PortfolioSort> = new Set(["revenue", "adr", "revpar"]);
+
+function sorted(found: readonly Found[], { sort, isDescending }: PortfolioQuestion): readonly Found[] {
+  const sign = isDescending ? -1 : 1;
+  if (sort === "name")
+    return found.toSorted(
+      (one, other) =>
+        sign * textOf(one.item).localeCompare(textOf(other.item), "en", { numeric: true }) ||
+        compareCodes(one.item.clientCode, other.item.clientCode),
+    );
+  const valued = found.map((one) => {
+    const value = VALUES[sort](one.item);
+    return { one, value: value == null ? null : Number(value), currency: one.item.now?.amounts[0]?.currency };
+  });
+  return valued
+    .sort((left, right) => {
+      // What has none is last, whatever the order.
+      if (left.value === null || right.value === null)
+        return (left.value === null ? 1 : 0) - (right.value === null ? 1 : 0);
+      const byCurrency = OF_MONEY.has(sort) ? compareCodes(left.currency ?? null, right.currency ?? null) : 0;
+      return byCurrency || sign * (left.value - right.value);
+    })
+    .map(({ one }) => one);
+}
+
+function matches({ item }: Found, { search, city, attention }: PortfolioQuestion): boolean {
+  const words = search?.trim().toLowerCase().split(/\s+/) ?? [];
+  const { clientCode, propertyCode, name } = item;
+  const text = `${clientCode} ${propertyCode} ${name ?? ""} ${item.city ?? ""}`.toLowerCase();
+  return (
+    words.every((word) => text.includes(word)) &&
+    (city === undefined || item.city === city) &&
+    (attention === undefined ||
+      (attention === "any" ? item.attention.length > 0 : item.attention.includes(attention)))
+  );
+}
+
+/** The portfolio from one place of its order on; totals are of all that match. */
+export async function answerPortfolio(
+  pool: pg.Pool,
+  question: PortfolioQuestion,
+  start: number,
+  limit: number,
+): Promise<PortfolioAnswer & { readonly next: number | null }> {
+  const { within, nights } = question;
+  const { rows } = await pool.query<PortfolioRow>({
+    ...readPortfolio,
+    values: [within.keys, String(nights), PROPERTIES_MAX + 1],
+  });
+  const properties = rows.slice(0, PROPERTIES_MAX);
+  const [quarantined, glances] = await Promise.all([
+    countQuarantined(pool, properties),
+    glanceAtFeeds(pool, properties),
+  ]);
+  const all = properties.map((row, at): Found => {
+    const { clientCode, propertyCode, propertyId, range } = row;
+    const { feeds = [], settings } = glances[at] ?? {};
+    const count = quarantined.get(propertyId) ?? 0;
+    const item = {
+      clientCode,
+      propertyCode,
+      name: settings?.name ?? null,
+      city: settings?.city ?? null,
+      asOf: row.asOf,
+      day: row.day,
+      feeds,
+      quarantined: count,
+      attention: attentionOf(range, feeds, count),
+      now: range && figuresOf(range),
+      lastYear: range?.lastYear ? figuresOf(range.lastYear) : null,
+      variance: range?.variance ?? null,
+      rooms: row.nights,
+      roomsLastYear: row.nightsLastYear,
+    };
+    return { item, range };
+  });
+  const found = all.filter((one) => matches(one, question));
+  const page = sorted(found, question).slice(start, start + limit);
+  const end = start + page.length;
+  return {
+    items: page.map(({ item }) => item),
+    nextCursor: null,
+    next: end < found.length ? end : null,
+    totals: totalsOf(found),
+    properties: found.length,
+    isCut: rows.length > PROPERTIES_MAX,
+    cities: [...new Set(all.flatMap(({ item }) => item.city ?? []))].sort((one, other) =>
+      one.localeCompare(other),
+    ),
+  };
+}

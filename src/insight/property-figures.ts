@@ -1,0 +1,276 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { namedStatement } from "../platform/db/statement.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
+import type { Property, PropertyCodes } from "../query/property.ts";
+import { businessDayOf, endOfBusinessDay, settingsOf } from "../settings/property-settings.ts";
+import { newestArrivals } from "./console/feed-glance.ts";
+import { plus } from "./exact-amount.ts";
+import { baseOf, type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
+import { onQueryContext, type QueryContext } from "./query-context.ts";
+import { addDays, type StayQuestion } from "./question.ts";
+import { reconcile } from "./reconciliation.ts";
+
+/** Nights from today on that a portfolio is asked for. */
+export const PORTFOLIO_NIGHTS = [1, 7, 30, 90] as const;
+export type PortfolioNights = (typeof PORTFOLIO_NIGHTS)[number];
+const NIGHTS_MAX = 90;
+/** Keeps the weekday. */
+const YEAR_DAYS = 364;
+const DAY_MS = 86_400_000;
+/** Days back to the books that pickup is set against. */
+const PICKUP_DAYS = { day: 1, week: 7 } as const;
+
+/** Rooms and net room revenue in one currency; `based`: of the nights whose capacity is reported. */
+export interface CurrencySum {
+  readonly currency: string | null;
+  readonly rooms: number;
+  readonly revenue: string | null;
+  readonly basedRevenue: string | null;
+}
+
+/** The books of some nights, added up. */
+export interface BooksSum {
+  readonly rooms: number;
+  readonly basedRooms: number;
+  /** The occupancy base of the nights that have one; null: of none. */
+  readonly base: number | null;
+  readonly unmappedRooms: number;
+  readonly amounts: readonly CurrencySum[];
+}
+
+/** What came onto the books since an instant, less what went. */
+export interface PickupSum {
+  readonly rooms: number;
+  readonly amounts: readonly { readonly currency: string | null; readonly revenue: string }[];
+}
+
+interface YearFigures {
+  readonly books: BooksSum;
+  readonly pickup: Readonly<Record<keyof typeof PICKUP_DAYS, PickupSum>>;
+}
+
+/** What a range of nights comes to. */
+export interface RangeFigures extends YearFigures {
+  /** The same weekdays 364 days before, as known then; null: nothing was. */
+  readonly lastYear: YearFigures | null;
+  /** Nights on which inventory and reservations differ, and by how many rooms together. */
+  readonly variance: { readonly nights: number; readonly rooms: number };
+}
+
+/** What is kept of a property. */
+export interface PropertyFigures {
+  readonly asOf: string;
+  /** The business day at the property: the first night. */
+  readonly day: string;
+  readonly ranges: Readonly<Record<PortfolioNights, RangeFigures>>;
+  /** Rooms on the books by night, and as known last year; null: nothing was. */
+  readonly nights: readonly number[];
+  readonly nightsLastYear: readonly number[] | null;
+}
+
+const minus = (text: string): string => (text.startsWith("-") ? text.slice(1) : `-${text}`);
+
+function sumOf(items: readonly BookedNight[], from: string, count: number): BooksSum {
+  const end = addDays(from, count);
+  const amounts = new Map<string | null, { -readonly [Name in keyof CurrencySum]: CurrencySum[Name] }>();
+  const bases = new Map<string, number>();
+  const sum = { rooms: 0, basedRooms: 0, unmappedRooms: 0 };
+  for (const { stayDate, rooms, roomRevenue, currency, base, unmappedRooms } of items) {
+    if (stayDate >= end) continue;
+    if (base !== null) bases.set(stayDate, base);
+    sum.rooms += rooms;
+    sum.unmappedRooms += unmappedRooms;
+    if (base !== null) sum.basedRooms += rooms;
+    // What is blocked or unmapped has no price, and no currency of its own.
+    if (rooms === 0 && roomRevenue === null) continue;
+    const amount = amounts.get(currency) ?? { currency, rooms: 0, revenue: null, basedRevenue: null };
+    amount.rooms += rooms;
+    amount.revenue = plus(amount.revenue, roomRevenue);
+    if (base !== null) amount.basedRevenue = plus(amount.basedRevenue, roomRevenue);
+    amounts.set(currency, amount);
+  }
+  const base = bases.size === 0 ? null : [...bases.values()].reduce((all, one) => all + one, 0);
+  return { ...sum, base, amounts: [...amounts.values()] };
+}
+
+function pickupOf(now: BooksSum, before: BooksSum): PickupSum {
+  const amounts = new Map<string | null, string>();
+  for (const { currency, revenue } of now.amounts) amounts.set(currency, revenue ?? "0");
+  for (const { currency, revenue } of before.amounts)
+    amounts.set(currency, plus(amounts.get(currency) ?? "0", minus(revenue ?? "0")) ?? "0");
+  return {
+    rooms: now.rooms - before.rooms,
+    amounts: [...amounts].map(([currency, revenue]) => ({ currency, revenue })),
+  };
+}
+
+type BookedNight = OnTheBooksItem & { readonly base: number | null };
+
+/** The books of nights from `from` on as of now (null) or an instant, and as of the instants that pickup is set against. */
+interface YearBooks {
+  readonly from: string;
+  readonly now: readonly BookedNight[];
+  readonly day: readonly BookedNight[];
+  readonly week: readonly BookedNight[];
+}
+
+async function readYear(
+  client: pg.ClientBase,
+  question: StayQuestion,
+  queryContext: QueryContext,
+  nowMs: number,
+): Promise<YearBooks> {
+  const read = async (asOf: string | null, hasStock: boolean) => {
+    const items: BookedNight[] = [];
+    const asked = { client, question: { ...question, asOf }, queryContext, limit: 1_000 };
+    let start: Parameters<typeof pageOfBooks>[0]["start"] = null;
+    do {
+      const page = await pageOfBooks({ ...asked, start }, hasStock);
+      for (const item of page.items) items.push({ ...item, base: baseOf(item, queryContext.settings) });
+      start = page.next;
+    } while (start !== null);
+    return items;
+  };
+  const before = (days: number) => read(new Date(nowMs - days * DAY_MS).toISOString(), false);
+  return {
+    from: question.from,
+    now: await read(question.asOf, true),
+    day: await before(PICKUP_DAYS.day),
+    week: await before(PICKUP_DAYS.week),
+  };
+}
+
+function figuresOf({ from, now, day, week }: YearBooks, count: number): YearFigures {
+  const books = sumOf(now, from, count);
+  const since = (before: readonly BookedNight[]) => pickupOf(books, sumOf(before, from, count));
+  return { books, pickup: { day: since(day), week: since(week) } };
+}
+
+/** Last year is known of where it says as much as this year does: of capacity, else of rooms. */
+function isKnown({ books: then }: YearFigures, { books: now }: YearFigures): boolean {
+  return now.base === null ? then.rooms !== 0 : then.base !== null;
+}
+
+function nightsOf({ from, now }: YearBooks): number[] {
+  const rooms = new Map<string, number>();
+  for (const item of now) rooms.set(item.stayDate, (rooms.get(item.stayDate) ?? 0) + item.rooms);
+  return Array.from({ length: NIGHTS_MAX }, (_, night) => rooms.get(addDays(from, night)) ?? 0);
+}
+
+/** What is shown of a property, from one snapshot. */
+export async function computeFigures(
+  pool: pg.Pool,
+  { clientCode, propertyCode, propertyId, bucket }: Property & PropertyCodes,
+  now: Date,
+): Promise<{ readonly figures: PropertyFigures; readonly dayEndsAt: Date }> {
+  const settings = await settingsOf(pool, clientCode, propertyCode);
+  const from = businessDayOf(now, settings);
+  const to = addDays(from, NIGHTS_MAX - 1);
+  const codes = { clientCode, propertyCode, property: { propertyId, bucket } };
+  const question: StayQuestion = { ...codes, from, to, by: "none", clock: "source", asOf: null };
+  const { answer } = await onQueryContext(pool, question, async (client, queryContext) => {
+    const thisYear = await readYear(client, question, queryContext, now.getTime());
+    const thenMs = now.getTime() - YEAR_DAYS * DAY_MS;
+    const then = {
+      from: addDays(from, -YEAR_DAYS),
+      to: addDays(to, -YEAR_DAYS),
+      asOf: new Date(thenMs).toISOString(),
+    };
+    const lastYear = await readYear(client, { ...question, ...then }, queryContext, thenMs);
+    const differences: number[] = [];
+    for await (const night of (await reconcile(client, question, { from, to }, queryContext)).nights)
+      differences.push(Math.abs(night.total().difference ?? 0));
+    const range = (count: PortfolioNights): RangeFigures => {
+      const [one, other] = [figuresOf(thisYear, count), figuresOf(lastYear, count)];
+      const differing = differences.slice(0, count).filter((rooms) => rooms > 0);
+      return {
+        ...one,
+        lastYear: isKnown(other, one) ? other : null,
+        variance: { nights: differing.length, rooms: differing.reduce((sum, rooms) => sum + rooms, 0) },
+      };
+    };
+    const ranges = { 1: range(1), 7: range(7), 30: range(30), 90: range(90) };
+    const nightsLastYear = ranges[90].lastYear === null ? null : nightsOf(lastYear);
+    return { asOf: now.toISOString(), day: from, ranges, nights: nightsOf(thisYear), nightsLastYear };
+  });
+  return { figures: answer, dayEndsAt: endOfBusinessDay(from, settings) };
+}
+
+/** Every property that is there, what its figures rest on, and whether they are due by the clock. */
+const readKept = namedStatement(
+  "read-kept-figures",
+  `select property.property_id as "propertyId", property.bucket, property.client_code as "clientCode",
+    property.property_code as "propertyCode", coalesce(settings.version, 0) as version, kept.basis,
+    kept.due_at is null or kept.due_at <= clock_timestamp() as "isDue"
+  from bellhop.property as property
+  left join bellhop.settings_version as settings using (client_code)
+  left join bellhop.property_figures as kept using (property_id)
+  where ($1::integer is null or property.property_id = $1)
+  order by kept.computed_at nulls first`,
+);
+const writeFigures = namedStatement(
+  "write-property-figures",
+  `insert into bellhop.property_figures as kept (bucket, property_id, computed_at, due_at, basis, figures)
+  values ($1, $2, $3, $4, $5, $6)
+  on conflict (property_id) do update
+  set computed_at = excluded.computed_at, due_at = excluded.due_at, basis = excluded.basis, figures = excluded.figures
+  where kept.computed_at < excluded.computed_at`,
+);
+
+interface KeptRow extends Property, PropertyCodes {
+  readonly version: number;
+  readonly basis: string | null;
+  readonly isDue: boolean;
+}
+
+/** Since yesterday and last year at the same time go on by themselves. */
+const HOUR_MS = 3_600_000;
+/** How often it is looked what has changed. */
+const LOOK_MS = 60_000;
+/** Rests this many times as long as the last property took. */
+const RESTS = 4;
+
+/** The properties whose figures are out of date, with what they will rest on; of one property alone where it is named. */
+async function findStale(
+  pool: pg.Pool,
+  propertyId: number | null = null,
+): Promise<(KeptRow & { readonly newBasis: string })[]> {
+  const { rows } = await pool.query<KeptRow>({ ...readKept, values: [propertyId] });
+  const newest = await newestArrivals(pool, rows);
+  return rows.flatMap((row) => {
+    const arrivals = newest.get(row.propertyId);
+    const newBasis = [row.version, ...[...(arrivals?.values() ?? [])].sort()].join(" ");
+    return row.isDue || row.basis !== newBasis ? [{ ...row, newBasis }] : [];
+  });
+}
+
+/** Computes the figures of properties that are out of date, one after another; several nodes may. */
+export async function refreshFigures(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+  for (const { propertyId } of await findStale(pool)) {
+    if (signal?.aborted === true) return;
+    const begunAt = performance.now();
+    // Another node may have been here since.
+    const [stale] = await findStale(pool, propertyId);
+    if (stale === undefined) continue;
+    const now = new Date();
+    const { figures, dayEndsAt } = await computeFigures(pool, stale, now);
+    const dueAt = new Date(Math.min(dayEndsAt.getTime(), now.getTime() + HOUR_MS));
+    const values = [stale.bucket, propertyId, now, dueAt, stale.newBasis, JSON.stringify(figures)];
+    await pool.query({ ...writeFigures, values });
+    if (signal === undefined) continue;
+    await delay(RESTS * (performance.now() - begunAt), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Keeps the figures of every property up to date, from the start on; reports failures to `failed` and tries again. */
+export function keepFiguresFresh(pool: pg.Pool, failed: (error: unknown) => void): { stop(): Promise<void> } {
+  const ending = new AbortController();
+  const repeat = new Repeat(() => refreshFigures(pool, ending.signal), LOOK_MS, failed, 0);
+  return {
+    stop: () => {
+      ending.abort();
+      return repeat.stop();
+    },
+  };
+}
