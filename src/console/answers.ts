@@ -167,7 +167,7 @@ export interface FeedGlance {
 /** Why a property needs attention: a silent feed, records in quarantine, nights that do not reconcile, rooms under unmapped statuses. */
 export type Attention = "silent" | "quarantine" | "variance" | "unmapped";
 
-/** Net room revenue in one currency, and what it comes to. Null: there is nothing to divide, or by. */
+/** Net room revenue in one currency, and what it comes to. Null: no revenue, rooms or capacity is known. */
 export interface PortfolioAmounts {
   readonly currency: string | null;
   readonly roomRevenue: string | null;

@@ -82,7 +82,7 @@ export function baseOf(
   return base > 0 ? base : null;
 }
 
-/** Null where there is nothing to divide, or by. */
+/** Null without a dividend, or a divisor above 0. */
 export function ratio(of: string | null, by: number | null, digits: number): string | null {
   return of === null || by === null || by <= 0 ? null : dividedBy(of, BigInt(by), digits);
 }

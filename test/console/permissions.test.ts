@@ -84,7 +84,7 @@ const form =
 const LISTS: Readonly<Record<string, Ask>> = {
   "GET intake": nothing,
   "GET requests": nothing,
-  "GET properties": nothing,
+  "GET portfolio": nothing,
   "GET client-codes": nothing,
   "GET quarantine": nothing,
   "GET backfills": nothing,

@@ -224,23 +224,23 @@ test("a reservation's history reports what each version changed, also the first 
   assert.deepEqual(none.items, []);
 });
 
-test("properties are listed by codes and found by how either begins; a calendar shows the nights that are missing", async () => {
+test("properties are listed by name or else code, and found by a part of either; a calendar shows the nights that are missing", async () => {
   await apply(service, "inventories", [
     inventory("2026-08-01", "2026-01-01T00:00:00Z"),
     inventory("2026-08-03", "2026-01-01T00:00:00.5Z"),
   ]);
-  const all = await session.read<Page<PropertyItem>>("properties");
-  const codes = all.items.map(({ clientCode, propertyCode }) => `${clientCode}/${propertyCode}`);
+  const all = await session.read<PortfolioAnswer>("portfolio");
+  const codes = all.items.map(({ clientCode, propertyCode }) => `${propertyCode} of ${clientCode}`);
   assert.deepEqual(codes, [...codes].sort());
-  assert.ok(codes.includes("ACME/LIS01") && codes.includes("OTHER/MAD01"));
+  assert.ok(codes.includes("LIS01 of ACME") && codes.includes("MAD01 of OTHER"));
   const found = await session.read<PortfolioAnswer>("portfolio?search=lis");
   assert.deepEqual(
     found.items.map(({ propertyCode }) => propertyCode),
     ["LIS01"],
   );
   assert.ok((found.items[0]?.quarantined ?? 0) >= 1);
-  const first = await session.read<Page<PropertyItem>>("properties?limit=1");
-  const next = await session.read<Page<PropertyItem>>(`properties?limit=1&cursor=${first.nextCursor}`);
+  const first = await session.read<PortfolioAnswer>("portfolio?limit=1");
+  const next = await session.read<PortfolioAnswer>(`portfolio?limit=1&cursor=${first.nextCursor}`);
   assert.deepEqual([...first.items, ...next.items], all.items.slice(0, 2));
   const { items } = await session.read<ClientCodesAnswer>("client-codes");
   assert.deepEqual(items.at(-1), { clientCode: "OTHER", properties: 1 });
