@@ -100,9 +100,7 @@ interface Group {
 const GROUPS: readonly Group[] = [
   {
     title: "Hotels",
-    places: [
-      { to: "/", text: "Portfolio", key: "p", paths: ["/property", "/history"] },
-    ],
+    places: [{ to: "/", text: "Portfolio", key: "p", paths: ["/property", "/history"] }],
   },
   {
     title: "Feeds",
