@@ -89,7 +89,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         assert.deepEqual(await violationsOf(page), []);
         await page.getByLabel("Name").fill("berta");
         await page.getByLabel("Role").selectOption("revenue");
-        await page.getByLabel("Portfolio").fill("ACME/*");
+        await page.getByLabel("Properties").fill("ACME/*");
         await page.getByRole("button", { name: "Create the operator" }).click();
         const password = await page.getByTestId("secret").innerText();
         await page.getByRole("button", { name: "I have kept it" }).click();
