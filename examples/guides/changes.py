@@ -1,4 +1,5 @@
 import json
+import time
 import urllib.parse
 import urllib.request
 
@@ -21,17 +22,19 @@ def feed(**parameters):
 # Where the feed ends now: what comes from here on is new. Keep the cursor with what you make of the changes.
 _, cursor = feed(**{"from": "now"})
 
-# Something changes …
+# Something changes: another count each time, since a record with the content it had is no change …
+sold = int(time.time()) % 90
 night = {
     "clientCode": "DEMO",
     "propertyCode": PROPERTY,
     "createDateTime": now(),
     "occupancyDate": "2028-02-01",
-    "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 40, "roomsSold": 5}],
+    "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 90, "roomsSold": sold}],
 }
 push("inventories", [night])
 
 # … and appears in the feed. The answer waits for it, 25 seconds at most.
+print("waiting for the change, 25 s at most")
 changes, cursor = feed(cursor=cursor, wait=25)
 for change in changes:
-    print(change["change"], change["key"], change["record"]["roomTypeInventories"])
+    print(change["change"], change["key"], change["sourceTime"])

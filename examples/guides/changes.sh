@@ -7,13 +7,14 @@ feed() {
 }
 CURSOR=$(feed -d from=now | sed -n 's/.*"type":"cursor","cursor":"\([^"]*\)".*/\1/p')
 
-# Something changes …
+# Something changes: another count each time, since a record with the content it had is no change …
 push inventories > /dev/null <<BATCH
 [{
   "clientCode": "DEMO", "propertyCode": "$PROPERTY", "createDateTime": "$(now)", "occupancyDate": "2028-02-01",
-  "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 40, "roomsSold": 5}]
+  "roomTypeInventories": [{"roomTypeCode": "DLX", "roomTypeCapacity": 90, "roomsSold": $(($(date +%s) % 90))}]
 }]
 BATCH
 
 # … and appears in the feed. The answer waits for it, 25 seconds at most; its last line says where to continue.
+echo "waiting for the change, 25 s at most"
 feed -d wait=25 --data-urlencode cursor="$CURSOR" | grep -o '"key":"[^"]*"\|"change":"[a-z]*"\|"type":"cursor"'

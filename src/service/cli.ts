@@ -36,13 +36,12 @@ function welcome(
   return [
     ...lines,
     "",
-    `Sandbox client   id ${clientId}   secret ${clientSecret}   may push ${SANDBOX_CLIENT_CODE}/*`,
+    `Sandbox client, which may push ${SANDBOX_CLIENT_CODE}/*. Paste this to get a token, send a batch and read its outcome:`,
     "",
-    "Paste this to get a token, send a batch and read its outcome:",
-    "",
-    `  TOKEN=$(curl -s ${auth}/api/oauth2/token -d grant_type=client_credentials -d client_id=${clientId} -d client_secret=${clientSecret} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
-    `  REQUEST=$(curl -s ${base}/api/public/v1/inventories -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: text/plain' -d '[${JSON.stringify(record)}]'); echo "$REQUEST"`,
-    `  curl -s ${base}/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'; echo`,
+    `  export BASE_URL=${base} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
+    `  TOKEN=$(curl -s ${auth}/api/oauth2/token -d grant_type=client_credentials -d client_id=$CLIENT_ID -d client_secret=$CLIENT_SECRET | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
+    `  REQUEST=$(curl -s $BASE_URL/api/public/v1/inventories -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: text/plain' -d '[${JSON.stringify(record)}]'); echo "$REQUEST"`,
+    `  curl -s $BASE_URL/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'; echo`,
     "",
   ];
 }

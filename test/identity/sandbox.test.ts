@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { readdir, rm, stat } from "node:fs/promises";
+import { execFile, spawn } from "node:child_process";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { untilFound } from "../support/until.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const SANDBOX = /Sandbox client +id (\S+) +secret (\S+)/;
+const SANDBOX = /CLIENT_ID=(\S+) CLIENT_SECRET=(\S+)/;
 
 interface Run {
   readonly address: string;
@@ -93,6 +94,20 @@ describe("the sandbox client", () => {
     const first = await serve({ DATA_DIR: dataDir }, [], ask);
     assert.deepEqual(await serve({ DATA_DIR: dataDir, HOST: "127.0.0.1" }, [], ask), first);
     assert.equal((await stat(`${dataDir}/sandbox-client.json`)).mode & 0o777, 0o600);
+  });
+
+  test("gets a batch applied by the lines that the service prints, and by those of the README, pasted into a shell", async () => {
+    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+    await serve({ DATA_DIR: dataDir }, [], async ({ address, said }) => {
+      const printed = said.split("\n").filter((line) => line.startsWith("  "));
+      assert.equal(printed.length, 4);
+      const steps = /```sh\n(export CLIENT_ID.*?)```/s.exec(readme)?.[1] ?? assert.fail("no first steps");
+      const shown = steps.replaceAll("http://127.0.0.1:8080", address).replaceAll(" data/", ` ${dataDir}/`);
+      for (const script of [printed.join("\n"), shown]) {
+        const { stdout } = await promisify(execFile)("sh", ["-c", script]);
+        assert.match(stdout, /"status":"applied".*"records":1,"pending":0,"applied":1,/);
+      }
+    });
   });
 
   test("is not used on an address that others can reach, in production, or where it is switched off", async () => {
