@@ -1,6 +1,6 @@
 import { flushCompileCache } from "node:module";
 import type { CommandEntry, Noun, Verb } from "./cli/command.ts";
-import { fields, Output, SHELL, type Streams } from "./cli/output.ts";
+import { askAtTerminal, fields, Output, SHELL, type Streams } from "./cli/output.ts";
 import { Progress } from "./cli/progress.ts";
 import type { AuthAdmin } from "./identity/admin.ts";
 import type { UsageError } from "./platform/errors/operator-error.ts";
@@ -110,7 +110,9 @@ export async function runCommand(
   environment: NodeJS.ProcessEnv,
   { admin, ...streams }: Surroundings = {},
 ): Promise<number> {
-  const shell = { ...SHELL, ...streams };
+  const isTerminal = streams.err === undefined && process.stderr.isTTY === true;
+  const ask = isTerminal && process.stdin.isTTY === true ? askAtTerminal : undefined;
+  const shell = { ...SHELL, ask, ...streams };
   const words = withoutHelpWord(argv);
   if (words[0] === undefined || isHelp(words[0])) {
     for (const line of rootHelp()) (words[0] === undefined ? shell.err : shell.out)(line);
@@ -130,7 +132,7 @@ export async function runCommand(
     const { Session } = await import("./cli/session.ts");
     // What was compiled is written for the next process; once it is written this takes no time.
     flushCompileCache();
-    const progress = new Progress(shell, shell.err === SHELL.err && process.stderr.isTTY === true);
+    const progress = new Progress(shell, isTerminal);
     const output = new Output(shell, json, () => progress.clear());
     const session = new Session(environment, progress, admin);
     progress.begin(path.join(" "), found.verb.summary);

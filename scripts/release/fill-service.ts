@@ -136,7 +136,7 @@ async function administer(service: ServiceProcess, { client_id }: ClientCredenti
     "--json",
   );
   const { client_id: newcomerId } = JSON.parse(newcomer) as ClientCredentials;
-  await service.command("certify", "start", "--client", newcomerId, "--property", "NEW/ROMA01");
+  await service.command("certify", "start", "--client-id", newcomerId, "--property", "NEW/ROMA01");
 }
 
 /** Of a made-up hotel the first so many records of each resource: they are as rich as hotels send them, and a whole hotel is too much. */

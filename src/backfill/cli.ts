@@ -25,13 +25,13 @@ const list = verb({
   summary: "list backfills",
   options: {
     state: choice("STATE", ["open", "closed", "abandoned"], "only in this state"),
-    client: text("CLIENT_ID", "only of this client"),
+    clientId: text("CLIENT_ID", "only of this client"),
     limit: withDefault(count("backfills listed"), 100),
   },
   examples: ["backfill list --state open"],
   json: '{"items": [{"backfillId", "state", "clientId", "manifest", "openedAt", "endedAt", "signatures", ...}]}',
-  async database({ state, client, limit }, { pool }, { output }) {
-    const filter = { clientId: client ?? null, state: state ?? null };
+  async database({ state, clientId, limit }, { pool }, { output }) {
+    const filter = { clientId: clientId ?? null, state: state ?? null };
     const { items, next } = await listBackfills(pool, filter, null, limit);
     const columns: Columns<Backfill> = {
       BACKFILL: "backfillId",

@@ -1,5 +1,15 @@
 import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
-import { count, flag, type Noun, parsed, required, text, verb, withDefault } from "../cli/command.ts";
+import {
+  CLIENT_ID,
+  count,
+  flag,
+  type Noun,
+  parsed,
+  required,
+  text,
+  verb,
+  withDefault,
+} from "../cli/command.ts";
 import { type Columns, fields, itemTable, table } from "../cli/output.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { parseGrant } from "../identity/permissions.ts";
@@ -22,7 +32,7 @@ const REPORT_JSON =
 const start = verb({
   summary: "open a certification for a client and print its steps",
   options: {
-    client: required(text("CLIENT_ID", "the client to certify")),
+    clientId: required(text("CLIENT_ID", "the client to certify")),
     property: parsed(
       "CLIENTCODE/PROPERTYCODE",
       "property used in the examples (default: one of the client's)",
@@ -37,11 +47,11 @@ const start = verb({
     tokenSeconds: withDefault(count("lifetime of tokens while it is open"), DEFAULT_TERMS.tokenSeconds),
     days: withDefault(count("days until it ends"), DEFAULT_TERMS.days),
   },
-  examples: ["certify start --client bhc_4Zt1 --property ACME/LON01"],
+  examples: ["certify start --client-id bhc_4Zt1 --property ACME/LON01"],
   json: '{"certificationId", "clientId", "clientCode", "propertyCode", "openedAt", "endsAt", "steps", ...}',
-  async admin({ client, property, rate, burst, tokenSeconds, days }, admin, { output }) {
+  async admin({ clientId, property, rate, burst, tokenSeconds, days }, admin, { output }) {
     const terms = { requestRate: rate, requestBurst: burst, tokenSeconds, days };
-    const certification = await openCertification(admin, client, {
+    const certification = await openCertification(admin, clientId, {
       ...terms,
       property,
     });
@@ -147,11 +157,11 @@ const report = verb({
 
 const list = verb({
   summary: "list certifications",
-  options: { client: text("CLIENT_ID", "only of this client") },
+  options: { clientId: text("CLIENT_ID", "only of this client") },
   examples: ["certify list"],
   json: '{"certifications": [{"certificationId", "clientId", "isOpen", "openedAt", "endsAt", ...}]}',
-  async admin({ client }, { internals }, { output }) {
-    const certifications = await listCertifications(internals.pool, client ?? null);
+  async admin({ clientId }, { internals }, { output }) {
+    const certifications = await listCertifications(internals.pool, clientId ?? null);
     const columns: Columns<Certification> = {
       CERTIFICATION: "certificationId",
       CLIENT: "clientId",
@@ -166,7 +176,7 @@ const list = verb({
 
 const end = verb({
   summary: "end a client's certification; its report is kept",
-  args: { clientId: required(text("CLIENT_ID", "the client")) },
+  args: { clientId: CLIENT_ID },
   examples: ["certify end bhc_4Zt1"],
   json: '{"client_id", "ended"}',
   async admin({ clientId }, admin, { output, json }) {

@@ -80,12 +80,23 @@ export function verb<
     readonly options?: O;
     /** Throws UsageError for values that do not go together, before anything is opened. */
     check?(given: Values<A> & Values<O>): void;
+    /** What a person at a terminal has to confirm; nothing: nothing. */
+    confirms?(given: Values<A> & Values<O>): string | undefined;
   } & Work<Values<A> & Values<O>>,
 ): Verb {
   // What is read by the declared parameters has their types.
-  const work = declared as unknown as Work<Given> & { check?(given: Given): void };
+  const work = declared as unknown as Work<Given> & {
+    check?(given: Given): void;
+    confirms?(given: Given): string | undefined;
+  };
   const run: Verb["run"] = async (given, context) => {
     work.check?.(given);
+    const question = work.confirms?.(given);
+    if (question !== undefined) {
+      context.progress.show(undefined);
+      await context.output.confirm(question);
+      context.progress.stepOver();
+    }
     if ("run" in work) return work.run(given, context);
     if ("admin" in work) return context.session.admin((admin) => work.admin(given, admin, context));
     return context.session.database((opened) => work.database(given, opened, context));
@@ -96,6 +107,9 @@ export function verb<
 export function flag(help: string): Parameter<boolean> {
   return { help, read: (given) => given.length > 0 };
 }
+
+/** Of a command that asks a person for confirmation. */
+export const YES = flag("do not ask for confirmation (only a terminal is asked)");
 
 /** A text that `read` turns into a value; the last one counts. */
 export function parsed<Value>(

@@ -1,13 +1,30 @@
+import { createInterface } from "node:readline";
+import { OperatorError } from "../platform/errors/operator-error.ts";
+
 /** Where a command writes. Lines come without their newline. */
 export interface Streams {
   out(line: string): void;
   err(line: string): void;
+  /** Asks the person at the terminal; undefined where there is none. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
 
 export const SHELL: Streams = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
 };
+
+/** Answers nothing where the person ends the input instead. */
+export function askAtTerminal(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    terminal.once("close", () => resolve(""));
+    terminal.question(question, (answer) => {
+      resolve(answer);
+      terminal.close();
+    });
+  });
+}
 
 /** What every command prints: one JSON object, or lines for people; messages and progress on standard error. */
 export class Output {
@@ -37,6 +54,14 @@ export class Output {
   message(line: string): void {
     this.#clear();
     this.#streams.err(line);
+  }
+
+  /** Throws OperatorError where a person at the terminal does not agree. Without a terminal nobody is asked. */
+  async confirm(question: string): Promise<void> {
+    if (this.#streams.ask === undefined) return;
+    this.#clear();
+    const answer = await this.#streams.ask(`${question} This cannot be undone. Continue? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError("Not confirmed: nothing was changed.");
   }
 
   /** Why something could not be done, in the form of every failure. Answers the exit code. */

@@ -49,7 +49,7 @@ const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> |
   receive, // 413, 415, 503; inflates, and charges the client's rate for the bytes as they come
   readRecords, // 400 not a JSON array; checks each record and charges the rate for all of them
   refuseForeign, // 403 a property not granted, 422 one that is not the backfill's
-  judgeRecords, // 400 invalid records; ends with the first answer again where the key had one
+  judgeRecords, // 400 invalid records, 409 backfill; ends with the first answer again where the key had one
   registerProperties, // 429 too many new properties
   fingerprint, // of the path, the handling and the body, for the Idempotency-Key
   redact, // what the erasure list and the settings of a client code remove
@@ -560,6 +560,8 @@ class DataPost {
   /** Set once the headers are read; every later answer reports how they were applied, errors included. */
   parameters: HeaderParameters | undefined;
   backfill: Admitted | undefined;
+  /** Its backfill has ended. With a key the batch may have been accepted before: only its body shows it. */
+  notOpen: ServiceError | undefined;
   body: ReceivedBody | undefined;
   /** Its memory may be gone once the batch was packed. */
   bodyBytes = 0;
@@ -636,12 +638,18 @@ export function checkReady(context: HttpContext): void {
 }
 
 function admitBackfill(context: HttpContext, post: DataPost): Promise<void> | undefined {
-  const { backfillId } = found(post.parameters);
+  const { backfillId, idempotencyKey } = found(post.parameters);
   if (backfillId === null) return undefined;
   const { clientId } = found(post.principal);
-  const admitting = context.backfills.admit(clientId, backfillId, post.endpoint.resource).then((admitted) => {
-    post.backfill = admitted;
-  });
+  const admitting = context.backfills.admit(clientId, backfillId, post.endpoint.resource).then(
+    (admitted) => {
+      post.backfill = admitted;
+    },
+    (refusal) => {
+      if (idempotencyKey === null || refusal.code !== "bellhop.backfill.NotOpen") throw refusal;
+      post.notOpen = refusal;
+    },
+  );
   return countDatabase(post.waits, admitting);
 }
 
@@ -709,6 +717,7 @@ function judgeRecords(context: HttpContext, post: DataPost): Promise<void> | und
   const { preferenceApplied, idempotencyKey } = found(post.parameters);
   const hint = () => (preferenceApplied === null ? misspeltHandling(post.raw.headers) : "");
   try {
+    if (post.notOpen !== undefined) throw post.notOpen;
     post.kept = { ...found(post.batch).judgement(hint), body: found(post.body).bytes };
     return undefined;
   } catch (refusal) {
@@ -717,7 +726,7 @@ function judgeRecords(context: HttpContext, post: DataPost): Promise<void> | und
   }
 }
 
-/** What was accepted under this key keeps its answer, though a setting refuses such records since. */
+/** What was accepted under this key keeps its answer, though a setting refuses such records since, or its backfill has ended. */
 async function answerAgain(context: HttpContext, post: DataPost, refusal: unknown): Promise<void> {
   await fingerprint(context, post);
   const { clientId, certificationId } = found(post.principal);

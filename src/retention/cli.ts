@@ -8,6 +8,7 @@ import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
+import { isKnown } from "../settings/change-setting.ts";
 import { checkCode } from "../settings/setting-values.ts";
 import { type RetentionRun, runRetention } from "./run-retention.ts";
 import {
@@ -120,6 +121,11 @@ const set = verb({
       const limitation = ms === Number.POSITIVE_INFINITY ? undefined : await limitationOf(pool, "retention");
       if (limitation !== undefined)
         return output.failure(`${limitation}: no term can be set (docs/retention.md).`);
+      const { clientCode } = of;
+      if (clientCode !== EVERY_CLIENT && !(await isKnown(pool, { clientCode, propertyCode: null })))
+        return output.failure(
+          `No batch has named the client code ${JSON.stringify(clientCode)}, and no client is granted it: no term was set.`,
+        );
       const term = writeTerm(ms);
       await withTransaction(pool, async (client) => {
         await setTerm(client, of, ms);

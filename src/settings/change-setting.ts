@@ -12,6 +12,12 @@ const listStatement = namedStatement(
   where $1::text is null or client_code = $1
   order by client_code, property_code nulls first, name`,
 );
+const isKnownStatement = namedStatement(
+  "is-code-known",
+  `select from bellhop.property where client_code = $1 and ($2::text is null or property_code = $2)
+  union all select from bellhop.client_grant where client_code = $1 and ($2::text is null or property_code = $2)
+  limit 1`,
+);
 const setStatement = readStatement(new URL("./sql/set-setting.sql", import.meta.url));
 const unsetStatement = readStatement(new URL("./sql/unset-setting.sql", import.meta.url));
 
@@ -49,6 +55,15 @@ function checked({ clientCode, propertyCode, name }: SettingOf): SettingOf & { r
   checkCode("client code", clientCode);
   if (propertyCode !== null) checkCode("property code", propertyCode);
   return { clientCode, propertyCode, name: settingNamed(name).name };
+}
+
+/** Whether a batch has named the client code or property, or a client is granted it: one that is neither is likely misspelt. */
+export async function isKnown(
+  on: Queryable,
+  { clientCode, propertyCode }: Omit<SettingOf, "name">,
+): Promise<boolean> {
+  const { rowCount } = await on.query({ ...isKnownStatement, values: [clientCode, propertyCode] });
+  return rowCount === 1;
 }
 
 /** Everything that is set, of one client code or of all. */

@@ -286,11 +286,24 @@ describe("a batch that does not belong where it says", () => {
     const key = { "idempotency-key": "place-1" };
     await apply(service, "reservations", one, { headers: { ...key, "backfill-id": own.toUpperCase() } });
     await refused(one, key, 422, "accept.IdempotencyKeyReused");
+    const keyed = { ...key, "backfill-id": own };
+    const { text: first } = await service.post("reservations", one, { headers: keyed });
     await bellhop("abandon", own, "--why", "opened by mistake");
     await until(
       async () =>
         (await service.post("reservations", one, { headers: { "backfill-id": own } })).status === 409,
       60_000,
+    );
+    // Its client may not know that the batch was accepted.
+    const again = await service.post("reservations", one, { headers: keyed });
+    assert.deepEqual([again.status, again.text], [202, first]);
+    await refused([stay("P3", "PLACE")], keyed, 409, "backfill.NotOpen");
+    await refused(one, { ...keyed, "idempotency-key": "place-2" }, 409, "backfill.NotOpen");
+    await refused(
+      [stay("P3", "ELSEWHERE-ACME")],
+      { ...keyed, prefer: "handling=lenient" },
+      409,
+      "backfill.NotOpen",
     );
     const answer = await post(service, `/${own}/close`);
     assert.deepEqual([answer.status, answer.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
@@ -394,7 +407,7 @@ describe("a batch that does not belong where it says", () => {
       [backfillId],
     );
     assert.equal((await service.get(BACKFILLS, { as: reader })).json()["nextCursor"], null);
-    const found = await bellhop("list", "--client", half.clientId, "--json");
+    const found = await bellhop("list", "--client-id", half.clientId, "--json");
     assert.equal((JSON.parse(found.out) as { items: object[] }).items.length, 1);
   });
 });

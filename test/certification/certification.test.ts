@@ -208,7 +208,7 @@ const certify = (...args: string[]) => bellhop(["certify", ...args], {}, admin()
 
 test("an operator opens a certification by command, sees how it stands, sends its report on, and ends it", async () => {
   const as = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "*" }] });
-  const opened = await certify("start", "--client", as.clientId, "--burst", "9", "--token-seconds", "600");
+  const opened = await certify("start", "--client-id", as.clientId, "--burst", "9", "--token-seconds", "600");
   assert.equal(opened.code, 0, opened.err);
   assert.match(opened.out, /CLI\/CERT01/);
   assert.match(opened.out, /token lifetime +600 seconds/);
@@ -229,7 +229,7 @@ test("an operator opens a certification by command, sees how it stands, sends it
   const markdown = await certify("report", certificationId);
   assert.match(markdown.out, /## A cancelled reservation: FAILED\n\n`cancellation`: \\<script\\>alert/);
   assert.match(
-    (await certify("list", "--client", as.clientId)).out,
+    (await certify("list", "--client-id", as.clientId)).out,
     new RegExp(`${certificationId} .* open`),
   );
 
@@ -241,10 +241,10 @@ test("an operator opens a certification by command, sees how it stands, sends it
 test("a command line that cannot be meant is refused with what would be right", async () => {
   const { clientId } = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "ONE" }] });
   for (const [args, code, message] of [
-    [["start"], 2, /--client is missing/],
-    [["start", "--client", clientId, "--property", "CLI/TWO"], 1, /may not push CLI\/TWO/],
-    [["start", "--client", clientId, "--token-seconds", "9"], 1, /tokenSeconds is a whole number from 10/],
-    [["start", "--client", "nobody"], 1, /There is no client "nobody"/],
+    [["start"], 2, /--client-id is missing/],
+    [["start", "--client-id", clientId, "--property", "CLI/TWO"], 1, /may not push CLI\/TWO/],
+    [["start", "--client-id", clientId, "--token-seconds", "9"], 1, /tokenSeconds is a whole number from 10/],
+    [["start", "--client-id", "nobody"], 1, /There is no client "nobody"/],
     [["show", "nobody"], 1, /No certification has the id "nobody"/],
     [["show", clientId, "--since", "today"], 2, /--since must be a UTC time/],
     [["report", clientId, "--json", "--html"], 2, /Only one of --json, --html and --markdown/],

@@ -109,7 +109,7 @@ const LINES = [
   "backfill show 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 --json",
   "backfill sign 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 --hash x --json",
   "backfill abandon 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 --json",
-  "certify start --client <client_id> --property ACME/P1 --days 3 --json",
+  "certify start --client-id <client_id> --property ACME/P1 --days 3 --json",
   "certify list --json",
   "certify show <certificationId> --json",
   "certify report <certificationId> --json",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { updateClient } from "../../src/identity/client-admin.ts";
 import { errorObject } from "../support/error-object.ts";
 import { RawConnection } from "../support/raw-http.ts";
 import { groupRecord, inventoryRecord, reservationRecord } from "../support/records.ts";
@@ -144,6 +145,18 @@ describe("who may push", () => {
         'Bearer error="insufficient_scope", error_description="The token lacks the scope reservations:write."',
       );
     }
+  });
+
+  test("a repeat under a known key is 403 too, once the grant is revoked", async () => {
+    const as = await service.newClient();
+    const push = () =>
+      service.post("inventories", [inventoryRecord()], { as, headers: { "idempotency-key": "granted" } });
+    assert.equal((await push()).status, 202);
+    const { authenticator } = service.service;
+    const grants = [{ clientCode: "ACME", propertyCode: "ELSEWHERE" }];
+    await updateClient({ internals: authenticator.internals, who: "cli:test" }, as.clientId, { grants });
+    await authenticator.renew();
+    assert.deepEqual([(await push()).status, (await push()).text], [403, ""]);
   });
 
   test("a 403 names the codes of a hostile record in printable ASCII, briefly, and within its quotes", async () => {

@@ -194,7 +194,7 @@ describe("bellhop simulate", () => {
     const scopes = ["inventories:write", "reservations:write", "groups:write", "read"];
     const hotels = await service.newClient({ scopes, grants: [{ clientCode: "SIM", propertyCode: "*" }] });
     // A day takes a minute at this speed, so it is stopped while it waits.
-    const of = "--client-code SIM --properties 1 --days 5 --horizon 5 --speed 1440".split(" ");
+    const of = "--client SIM --properties 1 --days 5 --horizon 5 --speed 1440".split(" ");
     const { clientId, clientSecret } = hotels;
     const identity = ["--url", service.address, "--client-id", clientId, "--client-secret", clientSecret];
     const child = start(["simulate", ...identity, ...of], hotels);
@@ -290,7 +290,7 @@ describe("bellhop watch", () => {
   test("follows the change feed, and goes on where it was", async () => {
     const state = inDirectory("cursor");
     const args = ["watch", "--changes", "--until-caught-up", "--state", state];
-    const property = ["--client-code", "ACME", "--property-code", "FOLLOW"];
+    const property = ["--client", "ACME", "--property", "FOLLOW"];
     for (const expected of [["R-0", "R-1"], []]) {
       if (expected.length > 0) {
         const sent = await service.post("reservations", reservations("FOLLOW", 2));

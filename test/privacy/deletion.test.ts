@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { runCommand } from "../../src/cli.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
@@ -62,6 +63,35 @@ test("a dry run counts what would go, and changes nothing", async () => {
   assert.deepEqual(await tables(), was);
 });
 
+test("a person at a terminal is asked first, but not for a dry run", async () => {
+  const was = await tables();
+  const asked: string[] = [];
+  const answering = async (answer: string, ...words: string[]) => {
+    const said: string[] = [];
+    const code = await runCommand(
+      ["delete", "property", "ACME/LON01", ...words],
+      { DATABASE_URL: bench.database.url },
+      {
+        out: () => undefined,
+        err: (line) => void said.push(line),
+        ask: async (question) => {
+          asked.push(question);
+          return answer;
+        },
+      },
+    );
+    return [code, said.join("\n")];
+  };
+  const refused = [1, "bellhop: Not confirmed: nothing was changed."];
+  for (const answer of ["", "n", "yesterday"])
+    assert.deepEqual(await answering(answer, "--reason", "asked"), refused);
+  const question = "All data of ACME/LON01 is deleted. This cannot be undone. Continue? [y/N] ";
+  assert.deepEqual(asked.splice(0), [question, question, question]);
+  assert.deepEqual(await tables(), was);
+  assert.deepEqual(await answering("n", "--dry-run"), [0, ""]);
+  assert.deepEqual(asked, []);
+});
+
 test("a property goes with all that is kept of it, and of its neighbour in the same batches nothing", async () => {
   const neighbour = `select * from bellhop_state.reservation_version
     where property_id = (select property_id from bellhop.property where property_code = $1) order by key, source_time`;
@@ -72,8 +102,10 @@ test("a property goes with all that is kept of it, and of its neighbour in the s
   // PostgreSQL does so by itself some time, and notes values of columns.
   await bench.rows("analyze");
   assert.ok((await searchEverywhere(bench.database.pool, "Guest of LON01")).length > 0);
-  const { code, err } = await run("property", "ACME/LON01", "--reason", "contract ended");
-  assert.equal(code, 0, err);
+  const ask = () => assert.fail("--yes was given");
+  const line = ["delete", "property", "ACME/LON01", "--reason", "contract ended", "--yes"];
+  const code = await runCommand(line, { DATABASE_URL: bench.database.url }, { out: () => undefined, ask });
+  assert.equal(code, 0);
   assert.deepEqual(await searchEverywhere(bench.database.pool, "Guest of LON01"), []);
   assert.ok((await searchEverywhere(bench.database.pool, `Guest of ${NEIGHBOUR}`)).length > 0);
   assert.deepEqual(await bench.rows(neighbour, [NEIGHBOUR]), was);

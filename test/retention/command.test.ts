@@ -12,6 +12,14 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
   };
   try {
     assert.match((await run("set", "*", "payloads", "12m"))[2], /12m is less than a day .* Add --short/);
+    assert.deepEqual(await run("set", "ACME", "payloads", "90d"), [
+      1,
+      "",
+      'bellhop: No batch has named the client code "ACME", and no client is granted it: no term was set.',
+    ]);
+    await pool.query(
+      "insert into bellhop.property (client_code, property_code, bucket, created_by) values ('ACME', 'P1', 0, 'c1')",
+    );
     assert.equal((await run("set", "ACME", "versions", "23h", "--short"))[0], 0);
     assert.equal((await run("unset", "ACME", "versions"))[0], 0);
     const [, none] = await run("list");
@@ -48,8 +56,7 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
 
     // A window of the past, and somebody whose records could lie in it.
     await pool.query(
-      `insert into bellhop.property (client_code, property_code, bucket, created_by) values ('ACME', 'P1', 0, 'c1');
-      create table bellhop.accept_log_old partition of bellhop.accept_log
+      `create table bellhop.accept_log_old partition of bellhop.accept_log
         for values from ('00000000-0000-7000-8000-000000000000') to ('019a0000-0000-7000-8000-000000000000')`,
     );
     assert.match(

@@ -155,7 +155,9 @@ async function readStanding(bellhop: BellhopClient): Promise<Report> {
   const text = await ask(bellhop, "certification");
   const { certification } = JSON.parse(text) as { certification: Report | null };
   if (certification === null)
-    throw new Error("No certification of this client was opened (bellhop certify start --client CLIENT_ID).");
+    throw new Error(
+      "No certification of this client was opened (bellhop certify start --client-id CLIENT_ID).",
+    );
   return certification;
 }
 

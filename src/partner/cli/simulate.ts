@@ -51,7 +51,7 @@ const DATE = parsed(
   },
 );
 
-const CODE = parsed("CODE", "client code", (given, name) => {
+const CODE = parsed("CLIENTCODE", "client code", (given, name) => {
   if (/^[A-Za-z0-9_-]{1,40}$/.test(given)) return given;
   throw new UsageError(`${name} must be 1 to 40 letters, digits, - and _, not ${JSON.stringify(given)}.`);
 });
@@ -91,7 +91,7 @@ const OPTIONS = {
   ),
   seed: withDefault(count("seed; the same seed produces the same records", { most: 4_294_967_295 }), 1),
   start: DATE,
-  clientCode: withDefault(CODE, "DEMO"),
+  client: withDefault(CODE, "DEMO"),
   horizon: withDefault(count("nights in each nightly inventory push", { most: 730 }), 365),
   faults: withDefault(FAULT_LIST, new Set<FaultName>(), "none"),
   out: text("DIR|-", "write files there instead of sending; - writes lines to standard output"),
@@ -113,7 +113,7 @@ function simulationOf({ out, days, start, ...values }: Values): SimulationOption
   const yesterday = Math.floor(Date.now() / DAY_MS) - 1;
   // Sent records must not lie in the future: a service quarantines them.
   const byDefault = out === undefined ? dateText(yesterday - days + 1) : WRITTEN_START;
-  const { seed, properties, clientCode, horizon: horizonDays, faults } = values;
+  const { seed, properties, client: clientCode, horizon: horizonDays, faults } = values;
   return { seed, properties, days, start: start ?? byDefault, clientCode, horizonDays, faults };
 }
 
@@ -157,7 +157,7 @@ async function findTarget(
     throw new UsageError("--client-id and --client-secret go together.");
   if (url !== undefined && !isLocal(baseUrl))
     throw new UsageError(`${baseUrl} is another machine: --client-id and --client-secret are required.`);
-  const own = await session.admin((admin) => openSimulatorClient(admin, config.dataDir, values.clientCode));
+  const own = await session.admin((admin) => openSimulatorClient(admin, config.dataDir, values.client));
   return { baseUrl, authUrl, ...own, isOwn: true };
 }
 

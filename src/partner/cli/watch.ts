@@ -74,8 +74,8 @@ const FEED_OPTIONS = {
   from: choice("now", ["now"], "only changes from now on"),
   untilCaughtUp: flag("end once all changes so far are printed"),
   resource: choice("RESOURCE", RESOURCES, "only changes of this resource"),
-  clientCode: text("CODE", "only changes of this client code"),
-  propertyCode: text("CODE", "only changes of this property"),
+  client: text("CLIENTCODE", "only changes of this client code"),
+  property: text("PROPERTYCODE", "only changes of this property; needs --client"),
 };
 
 const own = verb({
@@ -108,7 +108,7 @@ const own = verb({
         const options = { withinMs: values.for * 1000, limit: LISTED, signal };
         return printStatus(await bellhop.requests.untilApplied(printable(requestId), options), context);
       }
-      const { state, from, resource, clientCode, propertyCode, untilCaughtUp } = values;
+      const { state, from, resource, client: clientCode, property: propertyCode, untilCaughtUp } = values;
       const cursor = readCursor(state) ?? values.cursor;
       // All changes before it are written by now: after a kill some are printed again, and none is left out.
       const onCursor = (position: FeedPosition) => {

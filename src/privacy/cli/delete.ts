@@ -7,6 +7,7 @@ import {
   text,
   type Verb,
   verb,
+  YES,
 } from "../../cli/command.ts";
 import { table } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
@@ -38,16 +39,22 @@ function remove(summary: string, details: string, what: Parameter<Named | undefi
     options: {
       dryRun: flag("count what would be deleted, and change nothing"),
       reason: text("REASON", "why, for the audit log; required without --dry-run"),
+      yes: YES,
     },
     examples: [`${example} --dry-run`, `${example} --reason "contract ended"`],
     json: '{"dryRun", "properties", "logRecords", "rows"}',
-    run: ({ what: named, dryRun: isDryRun, reason = "" }, { output, session }) => {
-      if (!isDryRun && reason.trim() === "") throw new UsageError("--reason is missing (or use --dry-run).");
-      return session.connection("delete", async (client, { who }) => {
+    check({ dryRun, reason = "" }) {
+      if (!dryRun && reason.trim() === "") throw new UsageError("--reason is missing (or use --dry-run).");
+    },
+    confirms: ({ what: { clientCode, propertyCode }, dryRun, yes }) =>
+      dryRun || yes
+        ? undefined
+        : `All data of ${propertyCode === null ? `the client code ${clientCode}` : `${clientCode}/${propertyCode}`} is deleted.`,
+    run: ({ what: named, dryRun: isDryRun, reason = "" }, { output, session }) =>
+      session.connection("delete", async (client, { who }) => {
         const report = await deleteData(client, { ...named, isDryRun, reason, who });
         output.result({ dryRun: isDryRun, ...report }, reportLines(report, isDryRun));
-      });
-    },
+      }),
   });
 }
 

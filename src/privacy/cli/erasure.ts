@@ -1,4 +1,4 @@
-import { type Noun, type Parameter, parsed, required, text, texts, verb } from "../../cli/command.ts";
+import { type Noun, type Parameter, parsed, required, text, texts, verb, YES } from "../../cli/command.ts";
 import { moment, type Output, table } from "../../cli/output.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
@@ -95,12 +95,14 @@ const run = verb({
   details:
     "Redacts these records, and every reservation of the client code that names the profile, wherever they are stored and in later " +
     "batches. This cannot be undone. The reason is kept: name nobody in it.",
-  options: { ...SUBJECTS, reason: required(text("REASON", "why, without naming anybody")) },
+  options: { ...SUBJECTS, reason: required(text("REASON", "why, without naming anybody")), yes: YES },
   examples: [
     'erasure run --reservation ACME/PAR01/R-1001 --reason "request of 2 June"',
     'erasure run --profile-id P-77 --client ACME --reason "request of 2 June"',
   ],
   json: REPORT_JSON,
+  confirms: ({ yes }) =>
+    yes ? undefined : "The personal data in these records is erased wherever it is stored.",
   run: ({ reservation, group, profileId, client: clientCode, reason }, { output, session }) => {
     if (reason.trim() === "") throw new UsageError("--reason is missing.");
     if ((profileId === undefined) !== (clientCode === undefined))

@@ -1,8 +1,13 @@
 import { type Noun, parsed, required, text, verb } from "../../cli/command.ts";
 import { type Columns, type Field, itemTable } from "../../cli/output.ts";
-import type { Opened } from "../../cli/session.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { changeSetting, listSettings, type SettingOf, type StoredSetting } from "../change-setting.ts";
+import {
+  changeSetting,
+  isKnown,
+  listSettings,
+  type SettingOf,
+  type StoredSetting,
+} from "../change-setting.ts";
 import { settingsOfClient } from "../property-settings.ts";
 import { checkCode, readSettingValue, SETTINGS, settingNamed } from "../setting-values.ts";
 
@@ -62,15 +67,6 @@ const list = verb({
   },
 });
 
-/** Whether any batch has named the property or client code: a misspelt code is set all the same. */
-async function isKnown({ pool }: Opened, { clientCode, propertyCode }: SettingOf): Promise<boolean> {
-  const { rowCount } = await pool.query(
-    "select 1 from bellhop.property where client_code = $1 and ($2::text is null or property_code = $2) limit 1",
-    [clientCode, propertyCode],
-  );
-  return rowCount === 1;
-}
-
 const set = verb({
   summary: "set a setting of a client code or of one property",
   list: NAMES,
@@ -88,7 +84,7 @@ const set = verb({
         ? `${name} of ${whose(of)} was ${kept} already.`
         : `${name} of ${whose(of)} is ${kept} (settings version ${changed.settingsVersion}).`;
     output.result({ ...of, value: kept, changed: changed ?? null }, text);
-    if (!(await isKnown(opened, of)))
+    if (!(await isKnown(opened.pool, of)))
       output.message(`bellhop: no batch has named ${whose(of)} yet; if the code is misspelt, unset it.`);
   },
 });
