@@ -190,7 +190,8 @@ const end = verb({
 
 const reference = verb({
   summary: "run Bellhop's reference integration through every step",
-  details: "Acts as the client whose certification is open. Its source is src/certify/reference.",
+  details:
+    "Acts as the client whose certification is open. The last step takes as long as a token lives (start --token-seconds). Its source is src/certification/reference.",
   options: {
     url: required(text("URL", "the service")),
     authUrl: text("URL", "where tokens are issued (default: the service)"),
@@ -199,11 +200,14 @@ const reference = verb({
   },
   examples: ["certify reference --url http://127.0.0.1:8080 --client-id bhc_4Zt1 --client-secret $SECRET"],
   json: REPORT_JSON,
-  run: async ({ url: baseUrl, authUrl, clientId, clientSecret }, { output }) => {
+  run: async ({ url: baseUrl, authUrl, clientId, clientSecret }, { output, progress }) => {
     const { runReference } = await import("./reference/run-reference.ts");
-    const made = await runReference({ baseUrl, authUrl, clientId, clientSecret }, (step) =>
-      output.message(`  ${step} ...`),
-    );
+    const onStep = (step: string) => {
+      progress.resume();
+      output.message(`  ${step} ...`);
+    };
+    const onWait = (reason: string, ms?: number) => progress.wait(reason, { ms });
+    const made = await runReference({ baseUrl, authUrl, clientId, clientSecret }, onStep, onWait);
     output.result(made, reportLines(made));
     return made.verdict === "certified" ? 0 : 1;
   },

@@ -67,7 +67,7 @@ const ANY_REQUEST = {
   property: undefined,
 } as const;
 
-/** What comes in now. Asked every few seconds by every open page: all that ask at once get one answer. */
+/** Ingestion now. Asked every few seconds by every open page: all that ask at once get one answer. */
 export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const meter = new IntakeMeter(pool);

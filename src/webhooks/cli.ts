@@ -137,8 +137,9 @@ const test = verb({
   examples: [`webhook test ${EXAMPLE_ID}`],
   json: '{"attemptedAt", "event", "messageId", "attempt", "durationMs", "status", "failure"}',
   exitCodes: "0 delivered, 1 not delivered.",
-  async database({ endpointId }, opened, { output, json }) {
+  async database({ endpointId }, opened, { output, progress, json }) {
     const messageId = await testWebhook(adminOf(opened), endpointId);
+    progress.wait("the service has not sent the message yet.", { givesUpInMs: WAIT_MS_MAX });
     const attempt = await firstAttempt(opened.pool, endpointId, messageId);
     if (attempt === undefined)
       return output.failure(

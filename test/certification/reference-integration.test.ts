@@ -69,7 +69,14 @@ describe("an integration", { concurrency: 5 }, () => {
     // The client renews a token when four fifths of its life are over.
     const { client } = await certifiedClient(service, "REFERENCE", { tokenSeconds: 30 });
     const reported: string[] = [];
-    const report = await runReference(optionsOf(client), (step) => reported.push(step));
+    const waits: [reason: string, ms: number | undefined][] = [];
+    const report = await runReference(
+      optionsOf(client),
+      (step) => reported.push(step),
+      (reason, ms) => waits.push([reason, ms]),
+    );
+    assert.ok(waits.some(([reason, ms]) => /rate is exceeded/.test(reason) && (ms ?? 0) >= 3_000));
+    assert.ok(waits.some(([reason]) => /renewal has not been seen\. Go on sending for/.test(reason)));
     assert.deepEqual(resultsOf(report), ALL_PASS, JSON.stringify(report.steps, null, 2));
     assert.equal(report.verdict, "certified");
     assert.deepEqual(reported.sort(), NAMES.toSorted());

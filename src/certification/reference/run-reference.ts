@@ -133,12 +133,16 @@ export function groupOf(
 /** An integration under certification. */
 export interface Integration {
   readonly bellhop: BellhopClient;
+  /** Called with what it waits for, and for how long where that is known. */
+  onWait(reason: string, ms?: number): void;
   readonly hotel: Hotel;
   /** The date on which the certification was opened, UTC. */
   readonly today: string;
   /** Distinguishes the keys of this run from those of other runs. */
   readonly run: string;
 }
+
+type Asking = Pick<Integration, "bellhop" | "onWait">;
 
 /** A timestamp `minutes` ago: changes in a hotel's system lie in the past. */
 export function minutesAgo(minutes: number): string {
@@ -151,8 +155,8 @@ export function inDays({ today }: Integration, days: number): string {
 }
 
 /** The report of the client's own certification. Throws where none was opened, or the service does not answer it. */
-async function readStanding(bellhop: BellhopClient): Promise<Report> {
-  const text = await ask(bellhop, "certification");
+async function readStanding(on: Asking): Promise<Report> {
+  const text = await ask(on, "certification");
   const { certification } = JSON.parse(text) as { certification: Report | null };
   if (certification === null)
     throw new Error(
@@ -162,25 +166,35 @@ async function readStanding(bellhop: BellhopClient): Promise<Report> {
 }
 
 /** Asks once, and again after the wait of a 429; answers the body. Throws for any other refusal. */
-async function ask(bellhop: BellhopClient, path: string, init?: RequestInit): Promise<string> {
-  const response = await bellhop.fetch(`/api/public/v1/${path}`, init);
+async function ask(on: Asking, path: string, init?: RequestInit): Promise<string> {
+  const response = await on.bellhop.fetch(`/api/public/v1/${path}`, init);
   const text = await response.text();
   if (response.ok) return text;
   if (response.status !== 429) throw new Error(`${path} was answered ${response.status}: ${text}`);
-  await waitRetryAfter(response);
-  return await ask(bellhop, path, init);
+  await waitRetryAfter(on, response);
+  return await ask(on, path, init);
 }
 
 /** Waits as the `Retry-After` of a 429 says. */
-async function waitRetryAfter(response: Response): Promise<void> {
+async function waitRetryAfter({ onWait }: Asking, response: Response): Promise<void> {
   const seconds = Number(response.headers.get("retry-after") ?? 1);
+  onWait("the request rate is exceeded.", seconds * 1000);
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
 
 /** Starts an integration with the property of the certification. */
-export async function openIntegration(bellhop: BellhopClient): Promise<Integration> {
-  const { property, openedAt } = await readStanding(bellhop);
-  return { bellhop, hotel: property, today: openedAt.slice(0, 10), run: randomBytes(4).toString("hex") };
+export async function openIntegration(
+  bellhop: BellhopClient,
+  onWait: Integration["onWait"] = () => undefined,
+): Promise<Integration> {
+  const { property, openedAt } = await readStanding({ bellhop, onWait });
+  return {
+    bellhop,
+    onWait,
+    hotel: property,
+    today: openedAt.slice(0, 10),
+    run: randomBytes(4).toString("hex"),
+  };
 }
 
 /** Does one step of the checklist. */
@@ -250,7 +264,7 @@ const outOfOrder: ReferenceStep = (on) => {
 const retry: ReferenceStep = async (on) => {
   const body = JSON.stringify([book(on, "RETRY", 17, { nights: 1 })]);
   const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
-  for (const _attempt of [1, 2]) await ask(on.bellhop, "reservations", { method: "POST", headers, body });
+  for (const _attempt of [1, 2]) await ask(on, "reservations", { method: "POST", headers, body });
 };
 
 /** Requests sent at once to find the limit: no more than may be under way when a 429 is sent. */
@@ -275,9 +289,9 @@ const rateLimit: ReferenceStep = async (on) => {
     );
     const refused = answers.find(({ status }) => status === 429);
     if (refused === undefined) continue;
-    await waitRetryAfter(refused);
+    await waitRetryAfter(on, refused);
     const body = JSON.stringify([inventoryOf(on.hotel, on.today, minutesAgo(0), 20)]);
-    await ask(on.bellhop, "inventories", { method: "POST", headers, body });
+    await ask(on, "inventories", { method: "POST", headers, body });
     return;
   }
   throw new Error(`No 429 came for ${AT_ONCE * ROUNDS_MAX} requests: is a certification open?`);
@@ -306,8 +320,9 @@ const sevenDays: ReferenceStep = async (on) => {
 /** Sends with the client's one token until the client has renewed it. */
 const tokenUse: ReferenceStep = async (on) => {
   for (;;) {
-    const step = (await readStanding(on.bellhop)).steps.find(({ step }) => step === "token-use");
+    const step = (await readStanding(on)).steps.find(({ step }) => step === "token-use");
     if (step === undefined || step.result !== "not-yet") return;
+    on.onWait(step.reason);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
 };
@@ -343,16 +358,17 @@ export interface ReferenceOptions {
 export async function runReference(
   options: ReferenceOptions,
   onStep: (step: string) => void,
+  onWait?: Integration["onWait"],
   steps: Readonly<Record<string, ReferenceStep>> = REFERENCE_STEPS,
 ): Promise<Report> {
   const bellhop = new BellhopClient(options);
-  const integration = await openIntegration(bellhop);
+  const integration = await openIntegration(bellhop, onWait);
   for (const [name, step] of Object.entries(steps)) {
     onStep(name);
     await step(integration);
   }
   for (;;) {
-    const standing = await readStanding(bellhop);
+    const standing = await readStanding(integration);
     if (standing.observed.pending === 0) return standing;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

@@ -129,7 +129,7 @@ const COUNTED_MAX = 10_000;
 
 type MinuteRates = Readonly<Record<Resource, Rates>>;
 
-/** What comes in now. Times are of the database's clock. */
+/** Ingestion now. Times are of the database's clock. */
 interface Intake {
   readonly now: string;
   /** The last hour, oldest first; the last one is still growing. */

@@ -118,7 +118,7 @@ const own = verb({
       };
       const filter = { from, resource, clientCode, propertyCode, untilCaughtUp };
       const feed = bellhop.changes({ ...filter, cursor, signal, onCursor });
-      progress.show("reading the change feed");
+      progress.show(untilCaughtUp ? "reading the change feed" : "following the change feed until stopped");
       for await (const change of feed) {
         progress.clear();
         await writeLine(JSON.stringify(change));

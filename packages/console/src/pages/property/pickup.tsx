@@ -226,7 +226,7 @@ function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; me
           </tbody>
           <tfoot>
             <tr>
-              <th scope="row">All</th>
+              <th scope="row">Total</th>
               {cellsOf(rows.at(-1) ?? [], true)}
             </tr>
           </tfoot>

@@ -142,7 +142,7 @@ function columnsOf(names: readonly string[], measure: Measure): readonly Column<
       lead: true,
       cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night} />),
     },
-    { head: "All", end: true, cell: ({ total, isChange }) => write(total, isChange) },
+    { head: "Total", end: true, cell: ({ total, isChange }) => write(total, isChange) },
     ...names.map((name) => ({
       head: name,
       end: true,
