@@ -34,4 +34,5 @@ createServer(async (request, response) => {
   seen.add(header("id"));
   const { type, data } = JSON.parse(body.toString());
   if (type === "request.applied") console.log(data.requestId, data.resource, JSON.stringify(data.counts));
-}).listen(Number(PORT));
+  else console.log(type);
+}).listen(Number(PORT), () => console.log("waiting for messages until it is stopped"));
