@@ -16,7 +16,7 @@ const FEATURES = {
   insight: ["ingest", "apply", "query", "settings", "identity", "console"],
   backfill: ["ingest", "query", "insight", "identity", "console"],
   webhooks: ["ingest", "query", "settings", "identity", "console", "config.ts"],
-  certification: ["ingest", "query", "identity"],
+  certification: ["ingest", "query", "identity", "console"],
   retention: ["ingest", "apply", "query", "settings", "identity/audit.ts"],
   privacy: ["ingest", "apply", "query", "retention", "settings", "identity", "webhooks"],
   operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],

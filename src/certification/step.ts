@@ -15,6 +15,8 @@ export interface Step {
   /** Stable, for programs, such as `token-use`. */
   readonly name: string;
   readonly title: string;
+  /** Where the documentation says how to do it right, below `/docs/`. */
+  readonly docs: string;
   /** What to do, for a person, with the codes of this certification. */
   instruction(on: Certification): string;
   /** Every instance in the evidence, right or wrong. */

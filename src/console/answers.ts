@@ -479,6 +479,61 @@ export interface AuditItem {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+/** A certification of a client's integration, with the property of its instructions. */
+export interface CertificationItem extends PropertyCodes {
+  readonly certificationId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  /** What the client may push; steps about others cannot pass. */
+  readonly resources: readonly Resource[];
+  /** The limits of the client while it is open. */
+  readonly requestRate: number;
+  readonly requestBurst: number;
+  readonly tokenSeconds: number;
+  readonly openedAt: string;
+  readonly openedBy: string;
+  /** When it was ended or will end by itself. */
+  readonly endsAt: string;
+  readonly isOpen: boolean;
+}
+
+export interface CertificationStep {
+  readonly step: string;
+  readonly title: string;
+  readonly instruction: string;
+  readonly result: "pass" | "fail" | "not-yet";
+  /** What came, and where it is wrong what would be right. */
+  readonly reason: string;
+  readonly requestIds: readonly string[];
+  /** Where the documentation says how to do it right, below `/docs/`. */
+  readonly docs: string;
+}
+
+/** A certification and its report, by the requests from `evidence.from` on. */
+export interface CertificationAnswer extends CertificationItem {
+  readonly verdict: "certified" | "failed" | "incomplete";
+  readonly steps: readonly CertificationStep[];
+  readonly observed: {
+    readonly batches: number;
+    readonly records: number;
+    /** Without an outcome yet; no step counts them. */
+    readonly pending: number;
+    readonly tokens: number;
+    readonly rateLimited: number;
+    readonly refused: number;
+    readonly lenient: number;
+    readonly keyed: number;
+    readonly compressed: Readonly<Record<string, number>>;
+  };
+  readonly evidence: {
+    readonly from: string;
+    readonly until: string | null;
+    /** False: there were more requests than one report reads, and the newest count. */
+    readonly isWhole: boolean;
+    readonly hash: string;
+  };
+}
+
 export type BackfillState = "open" | "closed" | "abandoned";
 
 export interface BackfillListItem extends PropertyCodes {

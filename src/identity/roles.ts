@@ -12,6 +12,7 @@ const PERMISSIONS = {
   "resolve-quarantine": "operator",
   "sign-backfills": "operator",
   "manage-webhooks": "operator",
+  "manage-certifications": "operator",
   "read-clients": "operator",
   "manage-clients": "admin",
   "manage-operators": "admin",

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { addBackfillRoutes } from "../backfill/console-routes.ts";
+import { addCertificationRoutes } from "../certification/console-routes.ts";
 import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts";
 import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
@@ -79,6 +80,7 @@ export async function registerConsole(
     addHistoryRoutes(scope, parts);
     addQuarantineRoutes(scope, parts);
     addBackfillRoutes(scope, parts);
+    addCertificationRoutes(scope, parts);
     addClientRoutes(scope, parts);
     addSettingsRoutes(scope, parts);
     addWebhookRoutes(scope, parts);

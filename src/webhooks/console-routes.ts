@@ -2,9 +2,9 @@ import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
+import { requireClientInScope } from "../console/guard.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import type { OperatorSession } from "../identity/operators.ts";
-import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   addWebhook,
   pauseWebhook,
@@ -21,20 +21,9 @@ import { listAttempts, listDeadLetters } from "./queue.ts";
 const LISTED_MAX = 100;
 const CREATE_FIELDS = ["clientId", "url", "description", "events", "resource", "clientCode", "propertyCode"];
 
-/** A client outside the operator's scope, and what belongs to it, do not exist. */
-async function requireClient(
-  pool: pg.Pool,
-  { scope }: OperatorSession,
-  clientId: string,
-  message: string,
-): Promise<void> {
-  if ((await clientsWithin(pool, scope))?.includes(clientId) === false)
-    throw new ConsoleError("bellhop.console.NotFound", { message });
-}
-
 async function requireEndpoint(pool: pg.Pool, operator: OperatorSession, endpointId: string) {
   const endpoint = await findEndpoint(pool, null, endpointId);
-  await requireClient(pool, operator, endpoint.clientId, "There is no webhook endpoint with this id.");
+  await requireClientInScope(pool, operator, endpoint.clientId, "There is no webhook endpoint with this id.");
   return endpoint;
 }
 
@@ -57,7 +46,7 @@ async function create(admin: WebhookAdmin, { body, operator }: Form) {
   };
   const clientId = body.requiredText("clientId");
   const none = "There is no active client with this id.";
-  await requireClient(admin.pool, operator, clientId, none);
+  await requireClientInScope(admin.pool, operator, clientId, none);
   const { endpoint, secret } = await addWebhook(admin, clientId, input);
   return { endpointId: endpoint.endpointId, secret, previousExpiresAt: null };
 }

@@ -22,6 +22,8 @@ const PAGE_NAMES = [
   "quarantined-record",
   "backfills",
   "backfill",
+  "certifications",
+  "certification",
   "overview",
   "on-the-books",
   "a-night",

@@ -1,3 +1,4 @@
+import { openCertification } from "../../src/certification/certification.ts";
 import type { TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
@@ -25,6 +26,8 @@ export interface Hotel {
   readonly endpointId: string;
   /** An open backfill of which nothing has come. */
   readonly backfillId: string;
+  /** An open certification with a failed check, the cancellation, and some passed ones. */
+  readonly certificationId: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -54,6 +57,7 @@ export async function fillHotel(
   const zero = Date.parse(`${today}T00:00:00Z`) / DAY_MS;
   const dateOf = (day: number) => new Date((zero + day) * DAY_MS).toISOString().slice(0, 10);
   const at = (day: number, minute = 600) => new Date((zero + day) * DAY_MS + minute * 60_000).toISOString();
+  const certificationId = await certify(service, dateOf, at);
   const bookings = inventBookings();
   const versions = bookings.flatMap((booking, place) => versionsOf(booking, place, dateOf, at));
   await sendInBatches(service, "reservations", versions.toSorted(byModified), 400);
@@ -80,7 +84,28 @@ export async function fillHotel(
     missingNights: missing.map(dateOf),
     endpointId: await registerFailing(service, lenientRequestId),
     backfillId: await openBackfill(service, dateOf),
+    certificationId,
   };
+}
+
+/** A client of its own, so that no other is held to the limits of a certification; a booking and its cancellation without a time. */
+async function certify(
+  service: TestService,
+  dateOf: (day: number) => string,
+  at: (day: number) => string,
+): Promise<string> {
+  const grants = [{ clientCode: "ACME", propertyCode: "PARIS01" }];
+  const as = await service.newClient({ name: "Riverside PMS", grants });
+  const admin = { internals: service.service.authenticator.internals, who: "cli:test" };
+  const { certificationId } = await openCertification(admin, as.clientId);
+  for (const [day, status] of [
+    [-50, "CONFIRMED"],
+    [-49, "CANCELLED"],
+  ] as const) {
+    const row = reservation("R-CERTIFIED", at(day), { status }, dateOf(40), dateOf(42));
+    await service.post("reservations", [row], { as });
+  }
+  return certificationId;
 }
 
 async function openBackfill(service: TestService, dateOf: (day: number) => string): Promise<string> {

@@ -93,6 +93,36 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByText("Revoked for good").waitFor();
     });
 
+    inWindow("sees what a certification failed on, and starts and finishes one", async (page) => {
+      await visit(page, "/certifications");
+      await page.getByText("1 failed").waitFor();
+      await page.getByRole("link", { name: "Riverside PMS" }).click();
+      const failed = page.locator("tr", { hasText: "A cancelled reservation" });
+      await failed.getByText("R-CERTIFIED is cancelled and has no cancellationDateTime").waitFor();
+      const opened = page.locator(".opened-row");
+      await opened.getByRole("link", { name: /^request / }).waitFor();
+      const help = await opened.getByRole("link", { name: /^Documentation/ }).getAttribute("href");
+      assert.equal(help, "/docs/guides/cancellations#what-to-send");
+      const download = page.waitForEvent("download");
+      await page.getByRole("link", { name: "Download report" }).click();
+      assert.match(await readFile((await (await download).path()) ?? "", "utf8"), /no cancellationDateTime/);
+      await page.getByLabel("Only requests since").fill("2100-01-01");
+      await page.getByText("0 of 15").waitFor();
+      await page.getByRole("button", { name: "Finish …" }).click();
+      await page.getByRole("button", { name: "Finish", exact: true }).click();
+      await page.getByText("The certification has ended.").waitFor();
+      await visit(page, "/certifications?state=open");
+      await page.getByText("No certification matches").waitFor();
+      await page.getByRole("button", { name: "Start …" }).click();
+      assert.deepEqual(await violationsOf(page), []);
+      const client = page.getByLabel("Client", { exact: true });
+      const named = client.locator("option", { hasText: "Riverside PMS" });
+      await client.selectOption(await named.getAttribute("value"));
+      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await page.getByRole("heading", { name: "Certification of Riverside PMS" }).waitFor();
+      await page.getByText("0 of 15").waitFor();
+    });
+
     inWindow("says what an unmapped label means, and takes it back", async (page) => {
       await visit(page, "/settings?clientCode=ACME");
       const row = page.getByRole("row", { name: /WALK IN/ });

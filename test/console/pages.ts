@@ -12,6 +12,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     changedKey,
     endpointId,
     backfillId,
+    certificationId,
   } = hotel;
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
@@ -24,6 +25,8 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["quarantined-record", `/quarantine/${quarantinedRequestId}/1`],
     ["backfills", "/backfills"],
     ["backfill", `/backfills/${backfillId}`],
+    ["certifications", "/certifications"],
+    ["certification", `/certifications/${certificationId}`],
     ["overview", `/property?${codes}`],
     ["on-the-books", `/property/on-the-books?${codes}`],
     ["a-night", `/property/on-the-books?${codes}&night=${wrongNight}&by=marketSegment`],

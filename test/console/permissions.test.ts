@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { openCertification } from "../../src/certification/certification.ts";
 import type { AuditItem, IntakeAnswer, Page, RequestAnswer, RequestItem } from "../../src/console/answers.ts";
 import { createOperator, removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
 import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
@@ -24,6 +25,7 @@ interface Tenant {
   readonly quarantinedId: string;
   readonly endpointId: string;
   readonly backfillId: string;
+  readonly certificationId: string;
 }
 
 let service: TestService;
@@ -47,9 +49,11 @@ async function makeTenant(code: string): Promise<Tenant> {
   const body = { url: `https://partner.invalid/${code}`, events: ["request.applied"] };
   const webhook = await service.send("POST", "/api/public/v1/webhooks", { ...sentBy, body });
   const endpointId = String(webhook.json()["endpointId"]);
+  const certifier = { internals: service.service.authenticator.internals, who: "cli:test" };
+  const { certificationId } = await openCertification(certifier, client.clientId);
   const operator = `admin-${code.toLowerCase()}`;
   const admin = await logInAsNew(service, operator, { role: "admin", grants: [`${code}/*`] });
-  return { code, client, admin, operator, requestId, quarantinedId, endpointId, backfillId };
+  return { code, client, admin, operator, requestId, quarantinedId, endpointId, backfillId, certificationId };
 }
 
 before(async () => {
@@ -88,6 +92,7 @@ const LISTS: Readonly<Record<string, Ask>> = {
   "GET client-codes": nothing,
   "GET quarantine": nothing,
   "GET backfills": nothing,
+  "GET certifications": nothing,
   "GET clients": nothing,
   "GET webhooks": nothing,
   "GET audit": nothing,
@@ -108,6 +113,10 @@ const ONES: Readonly<Record<string, Ask>> = {
   "GET backfills/{backfillId}/gaps": nothing,
   "POST backfills/{backfillId}/sign": form(() => ({ hash: "0".repeat(64) })),
   "POST backfills/{backfillId}/abandon": form(() => ({ why: "not ours" })),
+  "GET certifications/{certificationId}": nothing,
+  "GET certifications/{certificationId}/report": nothing,
+  "POST certifications": form(({ client }) => ({ clientId: client.clientId })),
+  "POST certifications/{certificationId}/end": nothing,
   "GET clients/{clientId}": nothing,
   "POST clients/{clientId}/rotate": nothing,
   "POST clients/{clientId}/update": form(() => ({ name: "Taken over" })),
@@ -183,13 +192,14 @@ async function routes() {
 function askAbout(session: ConsoleSession, method: string, path: string, tenant: Tenant, ask: Ask = nothing) {
   const requestId = path.startsWith("quarantine") ? tenant.quarantinedId : tenant.requestId;
   const { clientId } = tenant.client;
-  const { endpointId, backfillId, operator: name } = tenant;
+  const { endpointId, backfillId, certificationId, operator: name } = tenant;
   const ids: Readonly<Record<string, string>> = {
     requestId,
     index: "0",
     clientId,
     endpointId,
     backfillId,
+    certificationId,
     name,
   };
   const { query = {}, form: body = {} } = ask(tenant);
@@ -296,9 +306,8 @@ describe("two tenants", () => {
         const { status, text } = await askAbout(one.admin, method, path, one, LISTS[name]);
         assert.equal(status, 200, `${name} ${text}`);
         if (name !== "GET intake" && name !== "GET operators") assert.match(text, RegExp(one.code), name);
-        const { code, requestId, quarantinedId, endpointId, backfillId, operator } = other;
-        const { clientId } = other.client;
-        for (const foreign of [code, requestId, quarantinedId, endpointId, backfillId, clientId, operator])
+        const { client, admin: _, ...ids } = other;
+        for (const foreign of [client.clientId, ...Object.values(ids)])
           assert.ok(!text.includes(foreign), `${name}: ${foreign} in ${text}`);
       }
     }

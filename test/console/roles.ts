@@ -9,8 +9,8 @@ import { ACCOUNTS, type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const PLACES: Readonly<Record<Role, readonly string[]>> = {
-  viewer: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
-  revenue: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Settings"],
+  viewer: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Certification", "Settings"],
+  revenue: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Certification", "Settings"],
   operator: [
     "Portfolio",
     "Ingestion",
@@ -19,6 +19,7 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
     "Clients",
     "Webhooks",
     "Backfills",
+    "Certification",
     "Settings",
   ],
   admin: [
@@ -29,6 +30,7 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
     "Clients",
     "Webhooks",
     "Backfills",
+    "Certification",
     "Operators",
     "Settings",
     "Audit",
@@ -39,6 +41,8 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
 const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[]])[] = [
   ["quarantined-record", /^(Release|Discard) …$/, "operator", "admin"],
   ["backfill", /^Abandon …$/, "operator", "admin"],
+  ["certifications", /^Start …$/, "operator", "admin"],
+  ["certification", /^Finish …$/, "operator", "admin"],
   ["settings", /^(Change .*|Reset)$/, "revenue", "operator", "admin"],
   ["client", /^(Edit|Rotate the secret|Revoke|Revoke now|Add grants) …$|^Remove .*$/, "admin"],
   ["clients", /^New client$/, "admin"],

@@ -219,6 +219,8 @@ describe("a session", () => {
     await age("last_seen_at", "59 minutes");
     // A page that looks again by itself does not keep it alive; whoever asks something else does.
     assert.equal((await session.get("intake")).status, 200);
+    for (const polled of ["backfills", "certifications"])
+      assert.equal((await session.get(`${polled}/01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11`)).status, 404);
     const seen = async () =>
       (
         await service.pool.query<{ fresh: boolean }>(

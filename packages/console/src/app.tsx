@@ -4,6 +4,7 @@ import { queries, useSession } from "./data/queries.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AuditPage } from "./pages/audit.tsx";
 import { BackfillPage, BackfillsPage } from "./pages/backfills.tsx";
+import { CertificationPage, CertificationsPage } from "./pages/certifications.tsx";
 import { ClientPage } from "./pages/client.tsx";
 import { ClientsPage, NewClientPage } from "./pages/clients.tsx";
 import { HistoryPage } from "./pages/history.tsx";
@@ -83,6 +84,8 @@ function Pages() {
       <Route path="/property/reconciliation" component={ReconciliationPage} />
       <Route path="/property/calendar" component={CalendarPage} />
       <Route path="/history" component={HistoryPage} />
+      <Route path="/certifications" component={CertificationsPage} />
+      <Route path="/certifications/:certificationId" component={CertificationPage} />
       <Route path="/clients" component={ClientsPage} />
       <Route path="/clients/new" component={NewClientPage} />
       <Route path="/clients/:clientId" component={ClientPage} />

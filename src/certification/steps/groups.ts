@@ -23,6 +23,7 @@ const DATES_LEAST = 2;
 export const group: Step = {
   name: "group",
   title: "A group block master",
+  docs: "guides/groups",
   instruction: ({ clientCode, propertyCode }) =>
     `Open a group in ${clientCode}/${propertyCode} with a name and a block for each night and room type, over ${DATES_LEAST} nights or more, all within startDate and endDate.`,
   notYet: `No group with a name and blocks of ${DATES_LEAST} dates has been seen.`,
@@ -91,6 +92,7 @@ function findingOfGroupPickup(record: SeenRecord, picked: readonly Picked[]): Fi
 export const groupPickup: Step = {
   name: "group-pickup",
   title: "A group with pickup",
+  docs: "guides/groups#block-pickup-and-wash",
   instruction: () =>
     "Book a room out of a group's block (roomStays/0/groupBlockCode is the groupCode) and send the reservation; then send the group again, its pickup of those nights and that room type raised.",
   notYet: "No reservation that names a group's groupBlockCode has been seen.",

@@ -49,6 +49,7 @@ function slipOf({ key, index, requestId, warnings }: SeenRecord): Finding[] {
 export const inventory: Step = {
   name: "inventory",
   title: "Room inventory",
+  docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ clientCode, propertyCode, openedAt }) => {
     const today = openedAt.slice(0, 10);
     return `Send the inventory of ${clientCode}/${propertyCode} for ${DATES_LEAST} dates in a row, such as ${today} to ${dayAfter(today, DATES_LEAST - 1)}: one record a date, every room type in each, transientSold + groupSold = roomsSold.`;
@@ -114,6 +115,7 @@ function refusalsOf({ events }: Evidence): Finding[] {
 export const nullAndNumbers: Step = {
   name: "null-and-numbers",
   title: "null and numbers in the forms that are taken",
+  docs: "records#types",
   instruction: () =>
     `Send a reservation with null in a field that may be null and is empty (${NULLABLE.join(", ")}), amounts as decimal text ("129.90") and quantities as numbers or texts of digits. No batch may be refused for a null or a number.`,
   notYet: "No reservation with a null where it may stand and amounts as decimal text has been seen.",
@@ -189,6 +191,7 @@ function findingOfHotel({ nights, changes }: HotelDays, run: readonly string[]):
 export const sevenDays: Step = {
   name: "seven-days",
   title: "Seven days of a hotel",
+  docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ openedAt }) => {
     const today = openedAt.slice(0, 10);
     return `Play ${DAYS} days in a row, ${dayAfter(today, -DAYS)} to ${dayAfter(today, -1)} say: of each day the inventory that was made on it (createDateTime), the day's own night and the nights ahead, and at least one reservation made or changed on it (lastModifiedDateTime). A later day's push replaces the nights it names.`;
@@ -262,6 +265,7 @@ function findingOfBackfill({ backfillId, complete, resources, hash }: SeenBackfi
 export const coldStart: Step = {
   name: "cold-start",
   title: "A cold start",
+  docs: "guides/cold-start#what-to-send",
   instruction: (on) => {
     const dates = datesOf(on);
     return `Send a hotel as if it were connected today: its inventory of every date from ${dates[0]} to ${dates.at(-1)} (${DATES} dates, none left out, in batches of ${DATES_A_REQUEST_LEAST} records or more), and ${RESERVATIONS_LEAST} reservations or more. Or send as much of any dates as a backfill, and close it with nothing missing.`;

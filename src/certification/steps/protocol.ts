@@ -19,6 +19,7 @@ function sentAnew({ records }: Evidence): Finding[] {
 export const retry: Step = {
   name: "retry",
   title: "A batch sent again under its key",
+  docs: "guides/retries#idempotency-key",
   instruction: () =>
     "Send a batch with an Idempotency-Key and, as if the answer had been lost, send it again: the same key, the same bytes. Both answers name the same requestId.",
   notYet: "No batch has come a second time under its Idempotency-Key.",
@@ -84,6 +85,7 @@ function findingsOfRateLimit(evidence: Evidence): Finding[] {
 export const rateLimit: Step = {
   name: "rate-limit",
   title: "Waiting after a 429",
+  docs: "guides/retries#request-rate",
   instruction: ({ requestRate, requestBurst }) =>
     `Send small batches as fast as you can until one is answered 429, wait for the seconds of its Retry-After, and send it again. While you are certified the limit is ${requestRate} requests a second, ${requestBurst} at once.`,
   notYet: "No 429 has been met.",
@@ -142,6 +144,7 @@ function findingsOfTokenUse(evidence: Evidence): Finding[] {
 export const tokenUse: Step = {
   name: "token-use",
   title: "One token for many requests, renewed before it ends",
+  docs: "authentication#token-rate",
   instruction: ({ tokenSeconds }) =>
     `Take a token, send everything with it, and take the next one shortly before \`expires_in\` is over. While you are certified a token lives ${minutesText(tokenSeconds)} instead of an hour, so that a renewal is seen: let your integration run at least that long. At most ${EARLY_TOKENS_MAX} tokens may be taken early (a restart).`,
   notYet: "",

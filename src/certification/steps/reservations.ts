@@ -55,6 +55,7 @@ function lackingOf(record: SeenRecord): string[] {
 export const reservation: Step = {
   name: "reservation",
   title: "A reservation with all that it is asked about",
+  docs: "guides/reservations#what-to-send-and-when",
   instruction: ({ clientCode, propertyCode }) =>
     `Book two nights or more in ${clientCode}/${propertyCode} and send the reservation with bookingDateTime, numberOfRooms, channel, a room stay with marketSegmentCode, rateCode and numberOfAdults, and stayRevenue.daily with each night once, its total the sum of its parts. No reservation may have a doubtful date, total or an unknown status.`,
   notYet: "No reservation that holds a room has been seen.",
@@ -93,6 +94,7 @@ function findingOfModification({ versions }: KeyHistory): Finding[] {
 export const modification: Step = {
   name: "modification",
   title: "A modified reservation",
+  docs: "contract#identity-and-order",
   instruction: () =>
     "Change a reservation that you have sent (a night more, another room type) and send it again: the same reservationId, the whole record, a newer lastModifiedDateTime.",
   notYet: "No reservation has been sent a second time with other content.",
@@ -120,6 +122,7 @@ function findingOfCancellation({ versions, latest }: KeyHistory): Finding[] {
 export const cancellation: Step = {
   name: "cancellation",
   title: "A cancelled reservation",
+  docs: "guides/cancellations#what-to-send",
   instruction: () =>
     "Book a reservation, then cancel it: the same reservationId with its room stays, status CANCELLED (or a spelling of it that the default mapping knows, or your own word once your operator has mapped it as holding nothing), cancellationDateTime and, if there is one, cancellationReason. A cancelled reservation is sent, never left out.",
   notYet: "No reservation that was sent as booked has come again as cancelled.",
@@ -138,6 +141,7 @@ function findingOfDayUse(record: SeenRecord): Finding[] {
 export const dayUse: Step = {
   name: "day-use",
   title: "A day use",
+  docs: "guides/cancellations#day-use",
   instruction: () =>
     "Book a room for a day, without a night: departureDate is the arrivalDate, and stayRevenue.daily has one entry, of that date.",
   notYet: "No reservation that departs on the day of its arrival has been seen.",
@@ -184,6 +188,7 @@ const NUMBERED_MAX = 200;
 export const share: Step = {
   name: "share",
   title: "Two reservations that share a room",
+  docs: "guides/shares#what-to-send",
   instruction: () =>
     "Put two guests with a reservation each into one room: two records with reservationIds of their own, the same shareId, room type and nights. Put the revenue on the reservation of the guest who pays it.",
   notYet: "No two reservations with the same shareId have been seen.",
@@ -230,6 +235,7 @@ function findingOfOutOfOrder({ versions, latest: { key, sourceTime, requestId } 
 export const outOfOrder: Step = {
   name: "out-of-order",
   title: "A change that arrives late",
+  docs: "contract#identity-and-order",
   instruction: () =>
     "Book a reservation with 1 adult, change it to 2, then to 3 (roomStays/0/numberOfAdults). Send the first version, then the third, then the second, as if it had been held up, each with the lastModifiedDateTime of its own change.",
   notYet: "No older version of a reservation has come after a newer one.",

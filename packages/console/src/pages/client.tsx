@@ -35,7 +35,12 @@ export function ClientPage({ params }: { params: { clientId: string } }) {
 function Actions({ client }: { client: ClientAnswer }) {
   const { clientId } = client;
   const [rotated, setRotated] = useState<RotateSecretAnswer>();
-  const requests = <LinkButton to={`/requests?clientId=${clientId}`}>View requests</LinkButton>;
+  const requests = (
+    <>
+      <LinkButton to={`/requests?clientId=${clientId}`}>Requests</LinkButton>
+      <LinkButton to={`/certifications?clientId=${clientId}`}>Certification</LinkButton>
+    </>
+  );
   if (!useMay()("manage-clients") || client.revokedAt !== null) return requests;
   return (
     <>

@@ -7,11 +7,11 @@ import type {
   CreateClientAnswer,
   PageOf,
 } from "../contract.ts";
-import { post, useAnswer, useCovers, useMay } from "../data/queries.ts";
+import { addressOf, post, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { readGrants, writeCount } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
-import { AddressFilter, AreaField, InputField } from "../parts/field.tsx";
+import { AddressFilter, AreaField, InputField, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
@@ -147,6 +147,29 @@ export function readDays(form: FormData): number | undefined {
 
 export function NameField(props: { hint?: string; defaultValue?: string }) {
   return <InputField {...props} name="name" label="Name" required maxLength={128} />;
+}
+
+/** A client that is not revoked, by its name; by its id where there are too many to choose from. */
+export function ClientField({ chosen }: { chosen: string }) {
+  const { data } = useAnswer<PageOf<ClientItem>>(addressOf("clients", { limit: 1_000 }));
+  if (data?.nextCursor != null)
+    return <InputField name="clientId" label="Client id" required autoComplete="off" defaultValue={chosen} />;
+  const live = (data?.items ?? []).filter(({ revokedAt }) => revokedAt === null);
+  const options = [
+    ["", "Choose a client"],
+    ...live.map(({ clientId, name }) => [clientId, `${name} (${clientId})`]),
+  ];
+  return (
+    <SelectField
+      // Its options come after it is drawn.
+      key={live.length}
+      name="clientId"
+      label="Client"
+      options={options as [string, string][]}
+      defaultValue={chosen}
+      required
+    />
+  );
 }
 
 interface LimitFieldsProps {

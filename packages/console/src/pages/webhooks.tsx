@@ -17,6 +17,7 @@ import { type Column, ListPage, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
 import { Badge, Instant, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
+import { ClientField } from "./clients.tsx";
 
 const AGAIN_MS = 5_000;
 
@@ -244,7 +245,7 @@ function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) 
   };
   return (
     <FormDialog title="New endpoint" button="Register" onSubmit={submit} onClose={onClose}>
-      <InputField name="clientId" label="Client id" required autoComplete="off" defaultValue={clientId} />
+      <ClientField chosen={clientId} />
       <InputField
         name="url"
         label="Address"

@@ -91,6 +91,8 @@ interface SelectFieldProps<Value extends string> {
   readonly value?: Value;
   readonly defaultValue?: string;
   readonly options: Options<Value>;
+  /** The empty value is none. */
+  readonly required?: boolean;
   readonly onChange?: (value: Value) => void;
 }
 

@@ -116,6 +116,7 @@ const GROUPS: readonly Group[] = [
       { to: "/clients", text: "Clients", key: "c", needs: "read-clients", paths: ["/clients"] },
       { to: "/webhooks", text: "Webhooks", key: "w", needs: "manage-webhooks", paths: ["/webhooks"] },
       { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
+      { to: "/certifications", text: "Certification", key: "f", paths: ["/certifications"] },
     ],
   },
   {

@@ -1,0 +1,121 @@
+import type { FastifyInstance } from "fastify";
+import { RESOURCES } from "#contract/resource.ts";
+import type { CertificationAnswer, CertificationItem, Page } from "../console/answers.ts";
+import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
+import { requireClientInScope } from "../console/guard.ts";
+import { AuthInputError } from "../identity/admin.ts";
+import { clientsWithin } from "../identity/client-admin.ts";
+import { type Grant, parseGrant, writeScopeOf } from "../identity/permissions.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import {
+  CERTIFICATION_POSITION,
+  DEFAULT_TERMS,
+  endCertification,
+  type ListedCertification,
+  listCertificationPage,
+  openCertification,
+} from "./certification.ts";
+import { readReport } from "./read-report.ts";
+import { htmlOf } from "./render.ts";
+import { CHECKLIST, type Report } from "./report.ts";
+
+const DOCS: ReadonlyMap<string, string> = new Map(CHECKLIST.map(({ name, docs }) => [name, docs]));
+
+function itemOf({ scopes, ...certification }: ListedCertification): CertificationItem {
+  const resources = RESOURCES.filter((resource) => scopes.includes(writeScopeOf(resource)));
+  return { ...certification, resources };
+}
+
+async function requireOne(
+  { context: { pool } }: ConsoleParts,
+  { operator, named }: Pick<Asked, "operator" | "named">,
+): Promise<ListedCertification> {
+  const id = named["certificationId"] ?? "";
+  const filter = { id, clients: await clientsWithin(pool, operator.scope) };
+  const found = (await listCertificationPage(pool, filter, null, 1)).items[0];
+  if (found?.certificationId === id) return found;
+  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no certification with this id." });
+}
+
+/** As the client is answered: events of other threads count from the next answer on. */
+async function reportOf(
+  { context: { pool, wireNotes } }: ConsoleParts,
+  certification: ListedCertification,
+  since?: string,
+): Promise<Report> {
+  await wireNotes.settled();
+  return readReport(pool, certification, { since });
+}
+
+async function describe(
+  parts: ConsoleParts,
+  asked: Pick<Asked, "operator" | "named">,
+  since?: string,
+): Promise<CertificationAnswer> {
+  const certification = await requireOne(parts, asked);
+  const { verdict, steps, observed, evidence } = await reportOf(parts, certification, since);
+  const linked = steps.map((step) => ({ ...step, docs: DOCS.get(step.step) ?? "" }));
+  return { ...itemOf(certification), verdict, steps: linked, observed, evidence };
+}
+
+function propertyOf(text: string | undefined): Grant | undefined {
+  const property = text === undefined ? undefined : parseGrant(text);
+  if (typeof property === "string") throw new AuthInputError(property);
+  return property;
+}
+
+async function start(parts: ConsoleParts, { body, operator }: Form): Promise<CertificationAnswer> {
+  const clientId = body.requiredText("clientId");
+  const none = "There is no client with this id.";
+  await requireClientInScope(parts.context.pool, operator, clientId, none);
+  const property = propertyOf(body.text("property"));
+  const terms = { ...DEFAULT_TERMS, days: body.count("days") ?? DEFAULT_TERMS.days, property };
+  const { certificationId } = await openCertification(adminOf(parts, operator), clientId, terms);
+  return describe(parts, { operator, named: { certificationId } });
+}
+
+async function finish(parts: ConsoleParts, form: Form): Promise<CertificationAnswer> {
+  const { clientId, isOpen } = await requireOne(parts, form);
+  if (!isOpen || !(await endCertification(adminOf(parts, form.operator), clientId)))
+    throw new ConsoleError("bellhop.console.Conflict", { message: "This certification has ended already." });
+  return describe(parts, form);
+}
+
+/** Certifications: what `bellhop certify` lists and reports, start and finish. */
+export function addCertificationRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  const listed = ["clientId", "state", "limit", "cursor"];
+  type List = Promise<Page<CertificationItem>>;
+  addQuestion(scope, parts, "read-data", "certifications", listed, async ({ query, operator }): List => {
+    const state = query.word("state", ["open", "ended"]);
+    const filter = {
+      id: query.code("clientId"),
+      isOpen: state === undefined ? undefined : state === "open",
+      clients: await clientsWithin(pool, operator.scope),
+    };
+    const { limit, start, cursorOf } = pagingOf(parts, "certifications", query, CERTIFICATION_POSITION);
+    const { items, next } = await listCertificationPage(pool, filter, start, limit);
+    return { items: items.map(itemOf), nextCursor: cursorOf(next) };
+  });
+  const one = "certifications/:certificationId";
+  addQuestion(scope, parts, "read-data", one, ["since"], (asked) =>
+    describe(parts, asked, asked.query.timestamp("since")),
+  );
+  addQuestion(scope, parts, "read-data", `${one}/report`, ["since"], async (asked) => {
+    const certification = await requireOne(parts, asked);
+    const report = await reportOf(parts, certification, asked.query.timestamp("since"));
+    const name = `certification-${certification.certificationId}.html`;
+    asked.reply.header("content-disposition", `attachment; filename="${name}"`);
+    return asked.reply.type("text/html; charset=utf-8").send(htmlOf(report));
+  });
+  addChange(
+    scope,
+    parts,
+    "manage-certifications",
+    "certifications",
+    ["clientId", "property", "days"],
+    (form) => start(parts, form),
+  );
+  addChange(scope, parts, "manage-certifications", `${one}/end`, [], (form) => finish(parts, form));
+}
