@@ -492,7 +492,7 @@ export interface CertificationItem extends PropertyCodes {
   readonly tokenSeconds: number;
   readonly openedAt: string;
   readonly openedBy: string;
-  /** When it was ended or will end by itself. */
+  /** When it was ended or will end automatically. */
   readonly endsAt: string;
   readonly isOpen: boolean;
 }

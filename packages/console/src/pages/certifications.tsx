@@ -283,7 +283,7 @@ function Step({ step: { instruction, requestIds, docs, result } }: { step: Certi
         </div>
       )}
       <div>
-        <dt>{result === "fail" ? "How to mend it" : "How it is done"}</dt>
+        <dt>{result === "fail" ? "How to fix it" : "How it is done"}</dt>
         <dd>
           <a href={`/docs/${docs}`}>{nameOf(docs)}</a>
         </dd>
