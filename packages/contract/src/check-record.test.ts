@@ -398,6 +398,11 @@ test("a misspelt field name or word is suggested, by the violations of a batch o
   }
   for (const name of ["roomCode", "rateCode", "bookedRoomTypeCode", `room${"_".repeat(60)}TypeCode`])
     assert.equal(stay(name), "roomTypeCode is required", name);
+  const { roomTypeInventories, ...night } = fullRecord("inventories");
+  assert.equal(
+    messageOf("inventories", { ...night, roomTypeInventory: roomTypeInventories }),
+    'roomTypeInventories is required; got "roomTypeInventory" (did you mean roomTypeInventories?)',
+  );
   const action = (value: string) => messageOf("groups", changed(fullRecord("groups"), "/action", value));
   const words = "action must be one of COMMIT, MODIFY, CANCEL; got";
   assert.equal(action("COMIT"), `${words} "COMIT" (did you mean COMMIT?)`);

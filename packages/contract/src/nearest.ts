@@ -3,6 +3,8 @@ const COMPARED_CHARACTERS_MAX = 40;
 /** No more words are compared in one search. */
 const WORDS_COMPARED_MAX = 32;
 const SHORT_CHARACTERS_MAX = 4;
+/** A plural of a long word is three edits away. */
+const LONG_CHARACTERS_MIN = 16;
 
 const folded = (word: string) => word.toLowerCase().replaceAll(/[\s_-]/g, "");
 
@@ -21,13 +23,14 @@ function editsBetween(one: string, other: string): number {
 }
 
 /**
- * The one of `candidates` that is `word` but for case, separators and at most two edits (one in a short word); undefined where none
+ * The one of `candidates` that is `word` but for case, separators and at most two edits (one in a short word, three in a long one); undefined where none
  * is. About 1,000 steps a candidate at most.
  */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > COMPARED_CHARACTERS_MAX) return undefined;
   const sought = folded(word);
-  const editsMax = sought.length > SHORT_CHARACTERS_MAX ? 2 : 1;
+  const { length } = sought;
+  const editsMax = length >= LONG_CHARACTERS_MIN ? 3 : length > SHORT_CHARACTERS_MAX ? 2 : 1;
   let found: { readonly candidate: string; readonly edits: number } | undefined;
   for (const candidate of candidates.slice(0, WORDS_COMPARED_MAX)) {
     if (candidate.length > COMPARED_CHARACTERS_MAX) continue;
