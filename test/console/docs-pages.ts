@@ -48,10 +48,10 @@ export const describeDocumentation = ({ service, inWindow: inAnyWindow }: Consol
       await page.keyboard.press("ArrowLeft");
       assert.deepEqual(await selected(), ["Python", "Python"]);
       await page.keyboard.press("ArrowLeft");
-      assert.deepEqual(await selected(), ["TypeScript", "TypeScript"]);
-      assert.equal(await page.getByRole("tabpanel").first().getByText("new BellhopClient").isVisible(), true);
+      assert.deepEqual(await selected(), ["JavaScript", "JavaScript"]);
+      assert.equal(await page.getByRole("tabpanel").first().getByText("waitForOutcomes").isVisible(), true);
       await visit(page, "/guides/shares");
-      assert.deepEqual(await selected(), ["TypeScript"]);
+      assert.deepEqual(await selected(), ["JavaScript"]);
     });
 
     inWindow(
