@@ -689,6 +689,7 @@ CREATE INDEX accept_log_backfill ON ONLY bellhop.accept_log USING btree (backfil
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
 CREATE INDEX accept_log_request ON ONLY bellhop.accept_log USING btree (request_id);
 CREATE INDEX audit_entry_client ON bellhop.audit_entry USING btree (client_id, audit_id);
+CREATE INDEX audit_entry_occurred ON bellhop.audit_entry USING btree (occurred_at);
 CREATE INDEX backfill_client ON bellhop.backfill USING btree (client_id, opened_at, backfill_id);
 CREATE INDEX backfill_opened ON bellhop.backfill USING btree (opened_at, backfill_id);
 CREATE INDEX certification_client ON bellhop.certification USING btree (client_id, opened_at);

@@ -336,6 +336,7 @@ create table audit_entry (
   detail json not null default '{}'
 );
 create index audit_entry_client on audit_entry (client_id, audit_id);
+create index audit_entry_occurred on audit_entry (occurred_at);
 
 set local search_path = default;
 -- Who may log in to the console, and who is logged in. Names are written in one case, so that two cannot look alike.

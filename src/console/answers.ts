@@ -476,6 +476,8 @@ export interface AuditItem {
   /** A verb-noun: `rotate-secret`. */
   readonly what: string;
   readonly clientId: string | null;
+  /** Null: no client has this id. */
+  readonly clientName: string | null;
   readonly detail: Readonly<Record<string, unknown>>;
 }
 

@@ -14,6 +14,7 @@ import type { JsonBody } from "../console/json-body.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { firstOf, type Position, type PositionShape } from "../platform/http/position.ts";
+import { checkOrder } from "../platform/http/read-parameters.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
 import {
   type ClientChanges,
@@ -148,17 +149,21 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
 
 /** What was done or refused, and by whom. */
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const parameters = ["clientId", "who", "limit", "cursor"];
+  const parameters = ["clientId", "who", "what", "from", "to", "limit", "cursor"];
   addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked) => {
     const { query, operator } = asked;
     const { pool } = parts.context;
     const filter = {
       clientId: query.code("clientId"),
       who: query.code("who"),
+      what: query.code("what"),
+      from: query.timestamp("from"),
+      to: query.timestamp("to"),
       scope: operator.scope,
       clients: await clientsWithin(pool, operator.scope),
       operators: (await operatorsWithin(pool, operator.scope)).map(({ name }) => name),
     };
+    checkOrder(filter.from, filter.to);
     const { limit, start, cursorOf } = pagingOf(parts, "audit", query, AUDIT_POSITION);
     const { items, next } = await listAudit(pool, filter, start, limit);
     return { items, nextCursor: cursorOf(next) };
@@ -224,16 +229,20 @@ const EXAMINED_MAX = 5_000;
 interface AuditFilter {
   readonly clientId: string | undefined;
   readonly who: string | undefined;
+  readonly what: string | undefined;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
   /** With its clients (null: all) and operators. */
   readonly scope: Scope;
   readonly clients: readonly string[] | null;
   readonly operators: readonly string[];
 }
 
-/** One page of the audit, newest first: of a client, and of actors whose name begins with `who`. */
+/** One page of the audit, newest first. */
 async function listAudit(pool: pg.Pool, filter: AuditFilter, start: Position | null, limit: number) {
   const { keys } = filter.scope;
-  const count = filter.who === undefined && keys === null ? limit + 1 : EXAMINED_MAX;
+  const isWhole = filter.who === undefined && filter.what === undefined && keys === null;
+  const count = isWhole ? limit + 1 : EXAMINED_MAX;
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
     values: [
@@ -244,6 +253,9 @@ async function listAudit(pool: pg.Pool, filter: AuditFilter, start: Position | n
       keys,
       filter.clients,
       filter.operators,
+      filter.what ?? null,
+      filter.from ?? null,
+      filter.to ?? null,
     ],
   });
   const matching = rows.filter(({ matches }) => matches);

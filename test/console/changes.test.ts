@@ -179,6 +179,35 @@ describe("clients", () => {
     );
     assert.deepEqual([...first.items, ...rest.items], items);
     assert.deepEqual((await session.read<Page<AuditItem>>(`audit?clientId=${clientId}&who=cli:`)).items, []);
+    assert.ok(items.every(({ clientName }) => clientName === "Watched"));
+  });
+
+  test("are found in the audit by who, by what and by time", async () => {
+    const { clientId } = await create();
+    await session.change(`clients/${clientId}/rotate`);
+    await session.change(`clients/${clientId}/update`, { name: "Found" });
+    const found = async (query: string) => {
+      const { items } = await session.read<Page<AuditItem>>(`audit?clientId=${clientId}&${query}`);
+      return items.map(({ what }) => what);
+    };
+    const all = ["update-client", "rotate-secret", "create-client"];
+    assert.deepEqual(await found("who=console:anna"), all);
+    assert.deepEqual(await found("who=console:ann"), []);
+    assert.deepEqual(await found("who=console:"), all);
+    assert.deepEqual(await found("what=secret"), ["rotate-secret"]);
+    assert.deepEqual(await found("what=client"), ["update-client", "create-client"]);
+    // A day apart each.
+    await service.pool.query(
+      `update bellhop.audit_entry of set occurred_at = timestamptz '2020-01-01T12:00:00Z' + place.days * interval '1 day'
+      from (
+        select audit_id, row_number() over (order by audit_id) - 1 as days from bellhop.audit_entry where client_id = $1
+      ) as place where place.audit_id = of.audit_id`,
+      [clientId],
+    );
+    assert.deepEqual(await found("from=2020-01-02T00:00:00Z&to=2020-01-02T23:59:59Z"), ["rotate-secret"]);
+    assert.deepEqual(await found("to=2020-01-01T12:00:00Z"), ["create-client"]);
+    assert.deepEqual(await found("from=2020-01-03T12:00:00Z"), ["update-client"]);
+    assert.equal((await session.get("audit?from=2020-01-02T00:00:00Z&to=2020-01-01T00:00:00Z")).status, 400);
   });
 });
 

@@ -56,7 +56,17 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       );
       await page.getByText("First known version.").waitFor();
       await visit(page, "/audit");
-      await page.getByText("the clock of the sender was wrong").first().waitFor();
+      await page.getByLabel("What", { exact: true }).selectOption("Quarantine");
+      const entry = page.getByRole("row", { name: /the clock of the sender was wrong/ });
+      assert.match(
+        await entry.innerText(),
+        /anna \(admin\) released a quarantined record of ACME \/ PARIS01: “the clock of the sender was wrong”/,
+      );
+      await entry.getByRole("button").click();
+      await page.getByText("release-quarantined-record").waitFor();
+      assert.deepEqual(await violationsOf(page), []);
+      await page.getByLabel("Who", { exact: true }).selectOption("The command line");
+      await page.getByText("No entry matches these filters").waitFor();
     });
 
     inWindow("rotates a secret: it works, and is shown this once", async (page) => {
@@ -115,7 +125,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByText("No certification matches").waitFor();
       await page.getByRole("button", { name: "Start …" }).click();
       assert.deepEqual(await violationsOf(page), []);
-      const client = page.getByLabel("Client", { exact: true });
+      const client = page.getByRole("dialog").getByLabel("Client", { exact: true });
       const named = client.locator("option", { hasText: "Riverside PMS" });
       await client.selectOption(await named.getAttribute("value"));
       await page.getByRole("button", { name: "Start", exact: true }).click();

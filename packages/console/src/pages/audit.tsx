@@ -1,75 +1,207 @@
+import type { ReactNode } from "react";
 import { Link } from "wouter";
-import type { AuditItem, PageOf } from "../contract.ts";
-import { AddressFilter } from "../parts/field.tsx";
-import { type Column, ListPage, useList } from "../parts/list.tsx";
-import { Empty } from "../parts/page.tsx";
-import { Instant, Word } from "../parts/values.tsx";
+import type { AuditItem, OperatorsAnswer, PageOf } from "../contract.ts";
+import { useAnswer } from "../data/queries.ts";
+import {
+  AUDIT_KINDS,
+  groupEntries,
+  type Placeholder,
+  piecesOf,
+  sentenceOf,
+} from "../field/audit-sentences.ts";
+import { failureInWords, readInstant, writeCount } from "../field/format.ts";
+import { AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { type Column, csvRows, ExportButton, List, useList } from "../parts/list.tsx";
+import { Empty, Page } from "../parts/page.tsx";
+import { ClientLink, Instant, PropertyLink, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
+import { ClientFilter } from "./clients.tsx";
 
-const COLUMNS: readonly Column<AuditItem>[] = [
-  { head: "When", lead: true, cell: ({ occurredAt }) => <Instant at={occurredAt} /> },
-  {
-    head: "Who",
-    cell: ({ who, role }) => (
-      <>
-        <Word>{who}</Word> {role === null ? null : <span className="muted">{role}</span>}
-      </>
-    ),
-  },
-  { head: "What", cell: ({ what }) => <Word>{what.replaceAll("-", " ")}</Word> },
-  {
-    head: "Client",
-    cell: ({ clientId }) =>
-      clientId === null ? null : (
-        <Link to={`/clients/${clientId}`}>
-          <Word mono>{clientId}</Word>
-        </Link>
-      ),
-  },
-  { head: "Detail", prose: true, cell: ({ detail }) => <Detail detail={detail} /> },
+/** Entries in a row that say the same, the newest first. */
+type Told = readonly AuditItem[];
+
+const newestOf = (told: Told) => told[0] as AuditItem;
+
+const COLUMNS: readonly Column<Told>[] = [
+  { head: "When", lead: true, cell: (told) => <Instant at={newestOf(told).occurredAt} /> },
+  { head: "What happened", prose: true, cell: (told) => <Sentence told={told} /> },
 ];
 
 export function AuditPage() {
   const { filters } = useFilters();
-  const { who = "", clientId = "" } = Object.fromEntries(filters);
+  const { who = "", what = "", clientId = "", from = "", to = "" } = Object.fromEntries(filters);
+  const parameters = { who, what, clientId, from: readInstant(from), to: readInstant(to, "end") };
+  const asked = useList<PageOf<AuditItem>>("audit", parameters, { limit: 100 });
+  const { data } = asked;
+  const told = data && { items: groupEntries(data.items), nextCursor: data.nextCursor };
+  const rows = () => csvRows("occurredAt who role what clientId clientName detail", data?.items ?? []);
   return (
-    <ListPage
+    <Page
       title="Audit"
-      lead="Changes and refusals, newest first: by operators here, by the command line and by the service."
-      asked={useList<PageOf<AuditItem>>("audit", { who, clientId }, { limit: 100 })}
-      filters={
-        <>
-          <AddressFilter name="who" label="Who begins with" first placeholder="console:" />
-          <AddressFilter name="clientId" label="Client id" />
-        </>
-      }
-      caption="Audit entries, newest first"
-      columns={COLUMNS}
-      keyOf={({ auditId }) => auditId}
-      noun={["entry", "entries"]}
-      empty={<Empty title={filters.size > 0 ? "No entry matches these filters" : "No entries yet"} />}
-      lines={12}
-      csv="occurredAt who role what clientId detail"
-    />
+      lead="Changes and refusals, newest first: by operators here, by the command line, by partners and by the service."
+      actions={<ExportButton name="audit" rows={rows} />}
+    >
+      <search className="filters">
+        <WhoFilter />
+        <AddressSelect name="what" label="What" options={AUDIT_KINDS} />
+        <ClientFilter />
+        <AddressFilter name="from" label="From (UTC)" type="date" />
+        <AddressFilter name="to" label="To (UTC)" type="date" />
+      </search>
+      <List
+        asked={{ ...asked, data: told }}
+        caption="Audit entries, newest first"
+        columns={COLUMNS}
+        keyOf={(entries) => newestOf(entries).auditId}
+        detail={{ of: (entries) => <Details told={entries} /> }}
+        look="audit"
+        noun={["event"]}
+        empty={({ nextCursor }) => <NoEntries isFiltered={filters.size > 0} hasMore={nextCursor != null} />}
+        lines={12}
+      />
+    </Page>
   );
 }
 
-function Detail({ detail }: { detail: AuditItem["detail"] }) {
-  const known = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
+function NoEntries({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) {
+  if (!hasMore) return <Empty title={isFiltered ? "No entry matches these filters" : "No entries yet"} />;
   return (
-    <ul className="detail">
-      {known.map(([name, value]) => (
-        <li key={name}>
-          <span className="muted">{name}</span> {writeDetail(value)}
-        </li>
-      ))}
-    </ul>
+    <Empty title="No entry on this page matches">
+      A page searches a limited number of entries. The next page searches older ones.
+    </Empty>
   );
 }
 
-function writeDetail(value: unknown): string {
-  if (typeof value === "string") return value;
+const KINDS_OF_ACTORS = [
+  ["", "Anybody"],
+  ["console:", "Any operator"],
+  ["cli:", "The command line"],
+  ["client:", "Partners"],
+  ["service", "The service"],
+] as const;
+
+/** Who the address names stays in it, also without an account. */
+function WhoFilter() {
+  const { data } = useAnswer<OperatorsAnswer>("operators");
+  const chosen = useFilters().filters.get("who") ?? "";
+  const operators = (data?.items ?? []).map(({ name }) => `console:${name}`);
+  const known = new Set([...KINDS_OF_ACTORS.map(([value]) => value as string), ...operators]);
+  const more = known.has(chosen) ? operators : [...operators, chosen];
+  const options = [
+    ...KINDS_OF_ACTORS,
+    ...more.map((who) => [who, who.replace("console:", "")] as const),
+  ] as readonly (readonly [string, string])[];
+  return <AddressSelect name="who" label="Who" options={options} />;
+}
+
+function Sentence({ told }: { told: Told }) {
+  const entry = newestOf(told);
+  return (
+    <>
+      <Actor entry={entry} />{" "}
+      {piecesOf(sentenceOf(entry.what)).map((piece, place) =>
+        typeof piece === "string" ? (
+          piece
+        ) : (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a sentence's parts stay where they are
+          <Value key={place} told={told} of={piece} />
+        ),
+      )}
+      <Reason detail={entry.detail} />
+    </>
+  );
+}
+
+function Reason({ detail: { reason, why } }: Pick<AuditItem, "detail">) {
+  const given = reason ?? why;
+  return typeof given === "string" && given !== "" && <span className="muted">: “{given}”</span>;
+}
+
+function Actor({ entry: { who, role, clientId, clientName, detail } }: { entry: AuditItem }) {
+  const [kind = "", ...rest] = who.split(":");
+  const name = rest.join(":");
+  if (kind === "client")
+    return (
+      <>
+        {name === clientId ? <ClientLink clientId={name} name={clientName} /> : name}{" "}
+        <span className="muted">(partner)</span>
+      </>
+    );
+  if (who === "service") return <strong>The service</strong>;
+  const note = kind === "cli" ? "command line" : (role ?? (name === "" ? "no operator" : "removed"));
+  return (
+    <>
+      <strong>{name || writeValue(detail["email"] ?? detail["subject"] ?? "Somebody")}</strong>{" "}
+      <span className="muted">({note})</span>
+    </>
+  );
+}
+
+/** A part of the sentence that the entry decides. */
+function Value({ told, of: { name, choice } }: { told: Told; of: Placeholder }): ReactNode {
+  const { who, clientId, clientName, detail } = newestOf(told);
+  if (name === "count") return told.length === 1 ? choice?.[0] : `${writeCount(told.length)} ${choice?.[1]}`;
+  if (choice !== undefined) return detail[name] === true ? choice[0] : choice[1];
+  if (name.endsWith(" client"))
+    return who === `client:${clientId}` ? null : (
+      <>
+        {name.slice(0, -"client".length)}
+        <Value told={told} of={{ name: "client", choice: undefined }} />
+      </>
+    );
+  if (name === "client")
+    return clientId === null ? "a client" : <ClientLink clientId={clientId} name={clientName} />;
+  if (name === "property") return <PropertyOf detail={detail} />;
+  const page = PAGES[name];
+  if (page !== undefined) return <Link to={`${page.path}/${String(detail[page.id])}`}>{page.text}</Link>;
+  if (detail[name] === undefined) return null;
+  const text = writeValue(detail[name]);
+  return <b>{name === "name" ? failureInWords(text) : text}</b>;
+}
+
+const PAGES: Readonly<Record<string, { readonly path: string; readonly id: string; readonly text: string }>> =
+  {
+    backfill: { path: "/backfills", id: "backfillId", text: "a backfill" },
+    certification: { path: "/certifications", id: "certificationId", text: "a certification" },
+    webhook: { path: "/webhooks", id: "endpointId", text: "a webhook" },
+  };
+
+function PropertyOf({ detail: { clientCode, propertyCode, requestId } }: Pick<AuditItem, "detail">) {
+  if (typeof clientCode !== "string")
+    return typeof requestId === "string" ? <RequestLink requestId={requestId} /> : "every client code";
+  return typeof propertyCode === "string" ? (
+    <PropertyLink of={{ clientCode, propertyCode }} />
+  ) : (
+    <b>{clientCode}</b>
+  );
+}
+
+function writeValue(value: unknown): string {
+  if (value === null) return "nothing";
+  if (typeof value === "string") return value === "*/*" ? "every property" : value;
   if (Array.isArray(value) && value.every((each) => typeof each === "string"))
-    return value.length === 0 ? "none" : value.join(", ");
+    return value.length === 0 ? "none" : value.map(writeValue).join(", ");
   return JSON.stringify(value);
+}
+
+/** The entries as they are kept. */
+function Details({ told }: { told: Told }) {
+  return told.map(({ auditId, occurredAt, who, what, clientId, detail }) => (
+    <dl key={auditId} className="changes">
+      <div>
+        <dt>Entry</dt>
+        <dd>
+          <code>{what}</code> by <code>{who}</code>, <Instant at={occurredAt} />
+        </dd>
+      </div>
+      {Object.entries({ clientId, ...detail })
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{failureInWords(name)}</dt>
+            <dd>{writeValue(value)}</dd>
+          </div>
+        ))}
+    </dl>
+  ));
 }

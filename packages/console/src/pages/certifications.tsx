@@ -14,7 +14,7 @@ import { type Column, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Figures, Notice } from "../parts/page.tsx";
 import { Badge, ClientLink, Instant, PropertyLink, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-import { ClientField } from "./clients.tsx";
+import { ClientField, ClientFilter } from "./clients.tsx";
 
 const countOf = (steps: readonly CertificationStep[], result: CertificationStep["result"]) =>
   steps.filter((step) => step.result === result).length;
@@ -69,7 +69,7 @@ export function CertificationsPage() {
       filters={
         <>
           <AddressSelect name="state" label="State" options={{ "": "Any", open: "open", ended: "ended" }} />
-          <AddressFilter name="clientId" label="Client id" first wide />
+          {useMay()("read-clients") && <ClientFilter />}
         </>
       }
       caption="Certifications, newest first"

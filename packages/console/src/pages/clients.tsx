@@ -11,7 +11,7 @@ import { addressOf, post, useAnswer, useCovers, useMay } from "../data/queries.t
 import { readGrants, writeCount } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
-import { AddressFilter, AreaField, InputField, SelectField } from "../parts/field.tsx";
+import { AddressFilter, AddressSelect, AreaField, InputField, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
@@ -149,27 +149,38 @@ export function NameField(props: { hint?: string; defaultValue?: string }) {
   return <InputField {...props} name="name" label="Name" required maxLength={128} />;
 }
 
-/** A client that is not revoked, by its name; by its id where there are too many to choose from. */
-export function ClientField({ chosen }: { chosen: string }) {
+/** Clients to choose from; an id is typed where there are more than a list shows. */
+function useClients(): { readonly clients: readonly ClientItem[]; readonly isTyped: boolean } {
   const { data } = useAnswer<PageOf<ClientItem>>(addressOf("clients", { limit: 1_000 }));
-  if (data?.nextCursor != null)
+  return { clients: data?.items ?? [], isTyped: data !== undefined && data.nextCursor !== null };
+}
+
+const optionOf = ({ clientId, name }: ClientItem) => [clientId, `${name} (${clientId})`] as const;
+
+/** A client that is not revoked. */
+export function ClientField({ chosen }: { chosen: string }) {
+  const { clients, isTyped } = useClients();
+  if (isTyped)
     return <InputField name="clientId" label="Client id" required autoComplete="off" defaultValue={chosen} />;
-  const live = (data?.items ?? []).filter(({ revokedAt }) => revokedAt === null);
-  const options = [
-    ["", "Choose a client"],
-    ...live.map(({ clientId, name }) => [clientId, `${name} (${clientId})`]),
-  ];
+  const live = clients.filter(({ revokedAt }) => revokedAt === null);
   return (
     <SelectField
-      // Its options come after it is drawn.
+      // Drawn anew with its options, for what is chosen.
       key={live.length}
       name="clientId"
       label="Client"
-      options={options as [string, string][]}
+      options={[["", "Choose a client"], ...live.map(optionOf)]}
       defaultValue={chosen}
       required
     />
   );
+}
+
+/** A list's filter by client. */
+export function ClientFilter() {
+  const { clients, isTyped } = useClients();
+  if (isTyped) return <AddressFilter name="clientId" label="Client id" />;
+  return <AddressSelect name="clientId" label="Client" options={[["", "Any"], ...clients.map(optionOf)]} />;
 }
 
 interface LimitFieldsProps {

@@ -12,12 +12,12 @@ import { addressOf, post, useAnswer } from "../data/queries.ts";
 import { failureInWords, writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
-import { AddressFilter, InputField, SelectField } from "../parts/field.tsx";
+import { InputField, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
 import { Badge, Instant, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
-import { ClientField } from "./clients.tsx";
+import { ClientField, ClientFilter } from "./clients.tsx";
 
 const AGAIN_MS = 5_000;
 
@@ -68,7 +68,7 @@ export function WebhooksPage() {
         </DialogButton>
       }
       asked={asked}
-      filters={<AddressFilter name="clientId" label="Client id" first wide />}
+      filters={<ClientFilter />}
       caption="Webhook endpoints, oldest first"
       columns={COLUMNS}
       keyOf={({ endpointId }) => endpointId}

@@ -239,7 +239,7 @@ function listen(
     const place = places.current.get(event.key);
     if (event.timeStamp < armedUntil && place !== undefined) go(place);
     else if (event.key === "?") showList();
-    else if (event.key === "/") document.querySelector<HTMLElement>("[data-first-filter]")?.focus();
+    else if (event.key === "/") firstFilter()?.focus();
     else if (event.key === "j") moveRow(1);
     else if (event.key === "k") moveRow(-1);
     else if (event.key === "n") turnList("next");
@@ -258,6 +258,13 @@ function listen(
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && target.closest("input, select, textarea, [contenteditable]") !== null
+  );
+}
+
+function firstFilter(): HTMLElement | null {
+  return (
+    document.querySelector<HTMLElement>("[data-first-filter]") ??
+    document.querySelector<HTMLElement>("search :is(input, select)")
   );
 }
 
