@@ -124,22 +124,22 @@ interface Groupable {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Entries in a row that one line tells of. */
+/** Entries in a row that one line reports. */
 export function groupEntries<Entry extends Groupable>(
   entries: readonly Entry[],
 ): readonly (readonly Entry[])[] {
   const groups: Entry[][] = [];
   for (const entry of entries) {
     const last = groups.at(-1);
-    if (last?.[0] !== undefined && isTold(entry) && tellingOf(entry) === tellingOf(last[0])) last.push(entry);
+    if (last?.[0] !== undefined && isGrouped(entry) && sameOf(entry) === sameOf(last[0])) last.push(entry);
     else groups.push([entry]);
   }
   return groups;
 }
 
-const isTold = ({ what }: Groupable) => sentenceOf(what).includes("{count");
+const isGrouped = ({ what }: Groupable) => sentenceOf(what).includes("{count");
 
-function tellingOf({ who, role, what, clientId, detail }: Groupable): string {
+function sameOf({ who, role, what, clientId, detail }: Groupable): string {
   const { clientCode, propertyCode, email } = detail;
   return JSON.stringify([who, role, what, clientId, clientCode, propertyCode, email]);
 }

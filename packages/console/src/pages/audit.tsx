@@ -18,13 +18,13 @@ import { useFilters } from "../routing/filters.ts";
 import { ClientFilter } from "./clients.tsx";
 
 /** Entries in a row that say the same, the newest first. */
-type Told = readonly AuditItem[];
+type AuditEvent = readonly AuditItem[];
 
-const newestOf = (told: Told) => told[0] as AuditItem;
+const newestOf = (event: AuditEvent) => event[0] as AuditItem;
 
-const COLUMNS: readonly Column<Told>[] = [
-  { head: "When", lead: true, cell: (told) => <Instant at={newestOf(told).occurredAt} /> },
-  { head: "What happened", prose: true, cell: (told) => <Sentence told={told} /> },
+const COLUMNS: readonly Column<AuditEvent>[] = [
+  { head: "When", lead: true, cell: (event) => <Instant at={newestOf(event).occurredAt} /> },
+  { head: "What happened", prose: true, cell: (event) => <Sentence event={event} /> },
 ];
 
 export function AuditPage() {
@@ -33,7 +33,7 @@ export function AuditPage() {
   const parameters = { who, what, clientId, from: readInstant(from), to: readInstant(to, "end") };
   const asked = useList<PageOf<AuditItem>>("audit", parameters, { limit: 100 });
   const { data } = asked;
-  const told = data && { items: groupEntries(data.items), nextCursor: data.nextCursor };
+  const events = data && { items: groupEntries(data.items), nextCursor: data.nextCursor };
   const rows = () => csvRows("occurredAt who role what clientId clientName detail", data?.items ?? []);
   return (
     <Page
@@ -49,11 +49,11 @@ export function AuditPage() {
         <AddressFilter name="to" label="To (UTC)" type="date" />
       </search>
       <List
-        asked={{ ...asked, data: told }}
+        asked={{ ...asked, data: events }}
         caption="Audit entries, newest first"
         columns={COLUMNS}
         keyOf={(entries) => newestOf(entries).auditId}
-        detail={{ of: (entries) => <Details told={entries} /> }}
+        detail={{ of: (entries) => <Details event={entries} /> }}
         look="audit"
         noun={["event"]}
         empty={({ nextCursor }) => <NoEntries isFiltered={filters.size > 0} hasMore={nextCursor != null} />}
@@ -94,8 +94,8 @@ function WhoFilter() {
   return <AddressSelect name="who" label="Who" options={options} />;
 }
 
-function Sentence({ told }: { told: Told }) {
-  const entry = newestOf(told);
+function Sentence({ event }: { event: AuditEvent }) {
+  const entry = newestOf(event);
   return (
     <>
       <Actor entry={entry} />{" "}
@@ -104,7 +104,7 @@ function Sentence({ told }: { told: Told }) {
           piece
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: a sentence's parts stay where they are
-          <Value key={place} told={told} of={piece} />
+          <Value key={place} event={event} of={piece} />
         ),
       )}
       <Reason detail={entry.detail} />
@@ -138,15 +138,16 @@ function Actor({ entry: { who, role, clientId, clientName, detail } }: { entry: 
 }
 
 /** A part of the sentence that the entry decides. */
-function Value({ told, of: { name, choice } }: { told: Told; of: Placeholder }): ReactNode {
-  const { who, clientId, clientName, detail } = newestOf(told);
-  if (name === "count") return told.length === 1 ? choice?.[0] : `${writeCount(told.length)} ${choice?.[1]}`;
+function Value({ event, of: { name, choice } }: { event: AuditEvent; of: Placeholder }): ReactNode {
+  const { who, clientId, clientName, detail } = newestOf(event);
+  if (name === "count")
+    return event.length === 1 ? choice?.[0] : `${writeCount(event.length)} ${choice?.[1]}`;
   if (choice !== undefined) return detail[name] === true ? choice[0] : choice[1];
   if (name.endsWith(" client"))
     return who === `client:${clientId}` ? null : (
       <>
         {name.slice(0, -"client".length)}
-        <Value told={told} of={{ name: "client", choice: undefined }} />
+        <Value event={event} of={{ name: "client", choice: undefined }} />
       </>
     );
   if (name === "client")
@@ -185,8 +186,8 @@ function writeValue(value: unknown): string {
 }
 
 /** The entries as they are kept. */
-function Details({ told }: { told: Told }) {
-  return told.map(({ auditId, occurredAt, who, what, clientId, detail }) => (
+function Details({ event }: { event: AuditEvent }) {
+  return event.map(({ auditId, occurredAt, who, what, clientId, detail }) => (
     <dl key={auditId} className="changes">
       <div>
         <dt>Entry</dt>
