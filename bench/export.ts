@@ -164,6 +164,7 @@ try {
     versions: copies * RESERVATIONS * HOTELS,
   });
   console.log(machineLine(machineOf()));
+  console.log(lineOf("before it was filled", template));
   const nightsFolder = join(folder, "nights");
   console.log(lineOf("first run", await runExport(filled.service.dataDir, nightsFolder)));
   await push(exportCase("reservations-100-changed", 100, HOTELS, COPIES), 1);
