@@ -3,6 +3,7 @@ import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../con
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { clientNames } from "../query/console/requests.ts";
 import {
   BACKFILL_POSITION,
   type Backfill,
@@ -16,9 +17,18 @@ import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress
 
 const HASH_CHARACTERS = 64;
 
-function itemOf(backfill: Backfill): BackfillListItem {
-  const { clientId, signatures } = backfill;
-  return { ...backfillItem(backfill), clientId, signatures };
+async function itemsOf(
+  { context: { pool } }: ConsoleParts,
+  backfills: readonly Backfill[],
+): Promise<BackfillListItem[]> {
+  const names = await clientNames(
+    pool,
+    backfills.map(({ clientId }) => clientId),
+  );
+  return backfills.map((backfill) => {
+    const { clientId, signatures } = backfill;
+    return { ...backfillItem(backfill), clientId, clientName: names.get(clientId) ?? null, signatures };
+  });
 }
 
 async function requireOne(
@@ -34,9 +44,10 @@ async function requireOne(
 async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<BackfillAnswer> {
   const { pool } = parts.context;
   const { abandonedBy, abandonedWhy, state } = backfill;
+  const [item] = (await itemsOf(parts, [backfill])) as [BackfillListItem];
   return {
     ...backfillAnswer(await progressOf(pool, backfill)),
-    ...itemOf(backfill),
+    ...item,
     abandonedBy,
     abandonedWhy,
     reproduced: state === "closed" ? await isReproduced(pool, backfill) : null,
@@ -53,7 +64,7 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
     const filter = { clientId: query.code("clientId") ?? null, state, within: operator.scope.keys };
     const { items, next } = await listBackfills(pool, filter, start, limit);
-    return { items: items.map(itemOf), nextCursor: cursorOf(next) };
+    return { items: await itemsOf(parts, items), nextCursor: cursorOf(next) };
   });
   const one = "backfills/:backfillId";
   addQuestion(scope, parts, "read-data", one, [], async (asked) =>

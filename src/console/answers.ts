@@ -541,6 +541,8 @@ export type BackfillState = "open" | "closed" | "abandoned";
 export interface BackfillListItem extends PropertyCodes {
   readonly backfillId: string;
   readonly clientId: string;
+  /** Null: no client has this id. */
+  readonly clientName: string | null;
   readonly state: BackfillState;
   readonly note: string | null;
   readonly openedAt: string;

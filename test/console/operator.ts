@@ -69,6 +69,25 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByText("No entry matches these filters").waitFor();
     });
 
+    inWindow("reads who, how long and which night in words, on the pages of partners", async (page) => {
+      await visit(page, `/backfills/${hotel().backfillId}`);
+      await page.getByRole("link", { name: "Partner", exact: true }).waitFor();
+      await page.getByText("88 of 91").waitFor();
+      const night = new Date(`${hotel().missingNights[0]}T00:00:00Z`);
+      const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: "UTC" }).format(night);
+      await page
+        .getByRole("rowheader", { name: RegExp(`^${weekday} ${night.getUTCDate()} `) })
+        .first()
+        .waitFor();
+      await visit(page, `/webhooks/${hotel().endpointId}`);
+      await page.getByRole("cell", { name: "15 s", exact: true }).waitFor();
+      await page.getByText("Night audit", { exact: true }).waitFor();
+      await visit(page, "/webhooks");
+      await page.getByRole("button", { name: "New endpoint …" }).click();
+      await page.getByRole("dialog").getByLabel("Client", { exact: true }).selectOption({ index: 1 });
+      assert.deepEqual(await violationsOf(page), []);
+    });
+
     inWindow("rotates a secret: it works, and is shown this once", async (page) => {
       const { clientId } = await service().newClient({ name: "Rotated" });
       await visit(page, `/clients/${clientId}`);

@@ -75,12 +75,20 @@ async function withinOf(pool: pg.Pool, scope: Scope): Promise<RequestFilter["wit
 async function withNames(pool: pg.Pool, found: readonly FoundRequest[]): Promise<RequestItem[]> {
   const ids = [...new Set(found.map(({ clientId }) => clientId))];
   if (ids.length === 0) return [];
-  const named = { ...nameClientsStatement, values: [ids] };
-  const { rows } = await pool.query<{ clientId: string; name: string }>(named);
-  const names = new Map(rows.map(({ clientId, name }) => [clientId, name]));
+  const names = await clientNames(pool, ids);
   return found.map(({ clientId, summary }) => {
     return { ...summary, clientId, clientName: names.get(clientId) ?? null };
   });
+}
+
+/** The names of these clients, by id. */
+export async function clientNames(
+  pool: pg.Pool,
+  clientIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const named = { ...nameClientsStatement, values: [clientIds] };
+  const { rows } = await pool.query<{ clientId: string; name: string }>(named);
+  return new Map(rows.map(({ clientId, name }) => [clientId, name]));
 }
 
 /** One page of requests of one client or (null) of all, newest first, as `findRequests`; of the scope's properties alone. */

@@ -13,7 +13,7 @@ import { failureInWords, readInstant, writeCount } from "../field/format.ts";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { type Column, csvRows, ExportButton, List, useList } from "../parts/list.tsx";
 import { Empty, Page } from "../parts/page.tsx";
-import { ClientLink, Instant, PropertyLink, RequestLink } from "../parts/values.tsx";
+import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { ClientFilter } from "./clients.tsx";
 
@@ -118,23 +118,10 @@ function Reason({ detail: { reason, why } }: Pick<AuditItem, "detail">) {
 }
 
 function Actor({ entry: { who, role, clientId, clientName, detail } }: { entry: AuditItem }) {
-  const [kind = "", ...rest] = who.split(":");
-  const name = rest.join(":");
-  if (kind === "client")
-    return (
-      <>
-        {name === clientId ? <ClientLink clientId={name} name={clientName} /> : name}{" "}
-        <span className="muted">(partner)</span>
-      </>
-    );
-  if (who === "service") return <strong>The service</strong>;
-  const note = kind === "cli" ? "command line" : (role ?? (name === "" ? "no operator" : "removed"));
-  return (
-    <>
-      <strong>{name || writeValue(detail["email"] ?? detail["subject"] ?? "Somebody")}</strong>{" "}
-      <span className="muted">({note})</span>
-    </>
-  );
+  // An account of the provider that no operator has.
+  if (who === "console")
+    return <strong>{writeValue(detail["email"] ?? detail["subject"] ?? "An unknown account")}</strong>;
+  return <Who who={who} role={role} clientName={who === `client:${clientId}` ? clientName : null} />;
 }
 
 /** A part of the sentence that the entry decides. */

@@ -8,13 +8,14 @@ import type {
   PageOf,
 } from "../contract.ts";
 import { post, useAnswer, useMay } from "../data/queries.ts";
-import { writeCount, writeMany } from "../field/format.ts";
+import { writeCount, writeDate, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
 import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
-import { Badge, ClientLink, Copyable, Instant, orDash, Word } from "../parts/values.tsx";
+import { Badge, ClientLink, Copyable, Instant, ShareBar, Who, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
+import { ClientFilter } from "./clients.tsx";
 
 const COLUMNS: readonly Column<BackfillListItem>[] = [
   {
@@ -26,6 +27,10 @@ const COLUMNS: readonly Column<BackfillListItem>[] = [
       </Link>
     ),
   },
+  {
+    head: "Client",
+    cell: ({ clientId, clientName }) => <ClientLink clientId={clientId} name={clientName} />,
+  },
   { head: "State", cell: ({ state }) => <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge> },
   { head: "Opened", cell: ({ openedAt }) => <Instant at={openedAt} /> },
   { head: "Ended", cell: ({ endedAt }) => (endedAt === null ? null : <Instant at={endedAt} />) },
@@ -34,29 +39,33 @@ const COLUMNS: readonly Column<BackfillListItem>[] = [
 ];
 
 export function BackfillsPage() {
-  const state = useFilters().filters.get("state") ?? "";
+  const { state = "", clientId = "" } = Object.fromEntries(useFilters().filters);
+  const seesClients = useMay()("read-clients");
   return (
     <ListPage
       title="Backfills"
       lead="The first load of a hotel: what the partner announced, what arrived, and who signed it."
-      asked={useList<PageOf<BackfillListItem>>("backfills", { state })}
+      asked={useList<PageOf<BackfillListItem>>("backfills", { state, clientId })}
       filters={
-        <AddressSelect
-          name="state"
-          label="State"
-          options={{ "": "Any", open: "open", closed: "closed", abandoned: "abandoned" }}
-        />
+        <>
+          <AddressSelect
+            name="state"
+            label="State"
+            options={{ "": "Any", open: "open", closed: "closed", abandoned: "abandoned" }}
+          />
+          {seesClients && <ClientFilter />}
+        </>
       }
       caption="Backfills, newest first"
       columns={COLUMNS}
       keyOf={({ backfillId }) => backfillId}
       noun={["backfill"]}
       empty={
-        <Empty title={state === "" ? "No backfills yet" : `No backfill is ${state}`}>
+        <Empty title={state + clientId === "" ? "No backfills yet" : "No backfill matches these filters"}>
           A partner opens one before it sends a hotel's history and reservations.
         </Empty>
       }
-      csv="backfillId clientId clientCode propertyCode state openedAt endedAt statementHash partnerSignedBy partnerSignedAt operatorSignedBy operatorSignedAt note"
+      csv="backfillId clientId clientName clientCode propertyCode state openedAt endedAt statementHash partnerSignedBy partnerSignedAt operatorSignedBy operatorSignedAt note"
       csvRow={(item) =>
         Object.assign(
           { ...item },
@@ -74,16 +83,20 @@ const RENEWED_MS = 3_000;
 
 const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Resource", lead: true, cell: ({ resource }) => resource },
-  { head: "Dates", cell: ({ from, to }) => <span className="nowrap">{`${from} – ${to}`}</span> },
-  { head: "Expected", end: true, cell: ({ expectedRecords }) => orDash(expectedRecords, writeCount) },
-  { head: "Distinct", end: true, cell: ({ distinctRecords }) => writeCount(distinctRecords) },
+  {
+    head: "Dates",
+    cell: ({ from, to }) => <span className="nowrap">{`${writeDate(from)} – ${writeDate(to)}`}</span>,
+  },
+  {
+    head: "Different records",
+    end: true,
+    cell: ({ distinctRecords, expectedRecords }) => <Reached count={distinctRecords} of={expectedRecords} />,
+  },
   {
     head: "Dates covered",
     end: true,
     cell: ({ datesCovered, datesNamed }) =>
-      datesNamed === null || datesCovered === null
-        ? ""
-        : `${writeCount(datesCovered)} of ${writeCount(datesNamed)}`,
+      datesCovered !== null && <Reached count={datesCovered} of={datesNamed} />,
   },
   { head: "Batches", end: true, cell: ({ batches }) => writeCount(batches) },
   { head: "Records", end: true, cell: ({ counts }) => writeCount(counts.records) },
@@ -95,6 +108,16 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   },
   { head: "Being applied", end: true, cell: ({ counts }) => writeCount(counts.pending) },
 ];
+
+/** How much of what was announced has come; nothing may have been. */
+function Reached({ count, of }: { count: number; of: number | null }) {
+  if (of === null || of === 0) return writeCount(count);
+  return (
+    <>
+      {writeCount(count)} of {writeCount(of)} <ShareBar of={count / of} />
+    </>
+  );
+}
 
 export function BackfillPage({ params }: { params: { backfillId: string } }) {
   const { backfillId } = params;
@@ -160,7 +183,7 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
   const { state, statementHash, signatures, reproduced, lateBatches, abandonedBy } = backfill;
   const signed = (by: BackfillSignature["side"]) => {
     const signature = signatures.find(({ side }) => side === by);
-    return signature && <Signed by={signature} />;
+    return signature && <Signed by={signature} clientName={backfill.clientName} />;
   };
   return (
     <>
@@ -174,11 +197,16 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
           State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
           Opened: <Instant at={backfill.openedAt} />,
           Ended: backfill.endedAt && <Instant at={backfill.endedAt} />,
-          Client: <ClientLink clientId={backfill.clientId} />,
+          Client: <ClientLink clientId={backfill.clientId} name={backfill.clientName} />,
           Note: backfill.note,
           Backlog: writeMany(backfill.waitingBatches, "batch", "batches"),
           "Received too late": lateBatches > 0 && writeMany(lateBatches, "batch", "batches"),
-          Abandoned: abandonedBy && `${abandonedBy}: ${backfill.abandonedWhy ?? "no reason given"}`,
+          Abandoned: abandonedBy && (
+            <>
+              <Who who={abandonedBy} clientName={backfill.clientName} />:{" "}
+              {backfill.abandonedWhy ?? "no reason given"}
+            </>
+          ),
           "Statement (SHA-256)": statementHash && <Copyable text={statementHash} what="statement’s hash" />,
           "Signed by the partner": signed("partner"),
           "Signed by the operator": signed("operator"),
@@ -197,10 +225,15 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
   );
 }
 
-function Signed({ by: { signedBy, signedAt } }: { by: BackfillSignature }) {
+interface SignedProps {
+  readonly by: BackfillSignature;
+  readonly clientName: string | null;
+}
+
+function Signed({ by: { signedBy, signedAt }, clientName }: SignedProps) {
   return (
     <>
-      {signedBy}, <Instant at={signedAt} />
+      <Who who={signedBy} clientName={clientName} />, <Instant at={signedAt} />
     </>
   );
 }
@@ -221,7 +254,7 @@ const GAP_COLUMNS: readonly Column<BackfillGap>[] = [
 function whatOf(gap: BackfillGap): string {
   if (gap.kind === "records-short")
     return `${writeCount(gap.missing)} of ${writeCount(gap.expected)} expected records`;
-  if (gap.kind === "date-missing") return gap.date;
+  if (gap.kind === "date-missing") return writeDate(gap.date);
   return gap.mended ? `${gap.outcome}, fixed since` : gap.outcome;
 }
 
@@ -240,6 +273,7 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
     {},
     { againMs: () => (isOpen ? GAPS_RENEWED_MS : undefined) },
   );
+  const hasFailed = asked.data?.items.some(({ kind }) => kind === "record-failed") === true;
   const rows = () => [
     ["resource", "gap", "what", "key"],
     ...(asked.data?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
@@ -249,7 +283,7 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
       <List
         asked={asked}
         caption="Missing dates and records of this backfill"
-        columns={GAP_COLUMNS}
+        columns={hasFailed ? GAP_COLUMNS : GAP_COLUMNS.slice(0, 2)}
         keyOf={keyOf}
         noun={["gap"]}
         empty={

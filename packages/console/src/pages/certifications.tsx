@@ -12,7 +12,7 @@ import { DialogButton, FormDialog, typed } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect, InputField } from "../parts/field.tsx";
 import { type Column, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Figures, Notice } from "../parts/page.tsx";
-import { Badge, ClientLink, Instant, PropertyLink, RequestLink } from "../parts/values.tsx";
+import { Badge, ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { ClientField, ClientFilter } from "./clients.tsx";
 
@@ -227,7 +227,7 @@ function Certification({ certification }: { certification: CertificationAnswer }
           Limits: `${certification.requestRate} requests a second, burst ${certification.requestBurst}`,
           "Lifetime of tokens": `${writeCount(certification.tokenSeconds)} s`,
           Started: <Instant at={certification.openedAt} />,
-          "Started by": certification.openedBy,
+          "Started by": <Who who={certification.openedBy} />,
           [isOpen ? "Ends" : "Ended"]: <Instant at={certification.endsAt} />,
           Seen: seen.join(" · "),
         }}

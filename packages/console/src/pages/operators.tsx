@@ -45,7 +45,7 @@ export function OperatorsPage() {
     { head: "Role", cell: ({ role }) => <Word>{role}</Word> },
     {
       head: "Properties",
-      cell: ({ grants }) => (grants.includes("*/*") ? "all" : <Word mono>{grants.join(" ")}</Word>),
+      cell: ({ grants }) => <Properties grants={grants} />,
     },
     { head: "Logs in by", cell: (of) => <LogsInBy of={of} /> },
     {
@@ -60,7 +60,7 @@ export function OperatorsPage() {
       lead="Who may log in to this console, with which role and for which properties."
       actions={
         <Button kind="main" onClick={() => setOpen({ kind: "new" })}>
-          New operator
+          New operator …
         </Button>
       }
     >
@@ -97,6 +97,19 @@ export function OperatorsPage() {
         />
       ) : null}
     </Page>
+  );
+}
+
+const GRANTS_SHOWN = 3;
+
+function Properties({ grants }: Pick<OperatorItem, "grants">) {
+  if (grants.includes("*/*")) return "all";
+  const more = grants.length - GRANTS_SHOWN;
+  return (
+    <span title={grants.join(" ")}>
+      <Word mono>{grants.slice(0, GRANTS_SHOWN).join(" ")}</Word>
+      {more > 0 && <span className="muted"> and {more} more</span>}
+    </span>
   );
 }
 

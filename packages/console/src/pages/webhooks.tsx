@@ -9,13 +9,13 @@ import type {
   WebhooksAnswer,
 } from "../contract.ts";
 import { addressOf, post, useAnswer } from "../data/queries.ts";
-import { failureInWords, writeCount, writeMany } from "../field/format.ts";
+import { failureInWords, shortId, writeCount, writeDuration, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
-import { Badge, Instant, RequestLink } from "../parts/values.tsx";
+import { Badge, Instant, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { ClientField, ClientFilter } from "./clients.tsx";
 
@@ -91,7 +91,7 @@ const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
   { head: "Attempted", lead: true, cell: ({ attemptedAt }) => <Instant at={attemptedAt} /> },
   { head: "Event", cell: ({ event }) => event },
   { head: "Attempt", end: true, cell: ({ attempt }) => writeCount(attempt) },
-  { head: "Duration", end: true, cell: ({ durationMs }) => `${writeCount(durationMs)} ms` },
+  { head: "Duration", end: true, cell: ({ durationMs }) => writeDuration(durationMs / 1000) },
   { head: "Status", end: true, cell: ({ status }) => (status === null ? "" : String(status)) },
   {
     head: "Result",
@@ -105,7 +105,11 @@ const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
   },
   {
     head: "Message",
-    cell: ({ messageId }) => <span className="mono small nowrap">{messageId}</span>,
+    cell: ({ messageId }) => (
+      <span className="mono small nowrap" title={messageId}>
+        {shortId(messageId)}
+      </span>
+    ),
   },
 ];
 
@@ -148,13 +152,24 @@ function Webhook({ webhook }: { webhook: WebhookAnswer }) {
       <Trouble webhook={webhook} />
       <Facts
         facts={{
+          Description: webhook.description,
           State: <WebhookState state={webhook.state} />,
           Client: <Link to={`/clients/${clientId}`}>{clientName}</Link>,
           Events: kind === "reply-to" ? "requests whose ReplyTo names it" : events.join(", "),
           Resource: resource ?? "all",
           Properties:
             clientCode === null ? "all granted properties" : `${clientCode} / ${propertyCode ?? "all"}`,
-          Waiting: writeCount(webhook.waiting),
+          Waiting: (
+            <>
+              {writeMany(webhook.waiting, "message")}
+              {webhook.waitingSince !== null && (
+                <>
+                  {" since "}
+                  <Instant at={webhook.waitingSince} />
+                </>
+              )}
+            </>
+          ),
           Created: <Instant at={webhook.createdAt} />,
         }}
       />
@@ -177,8 +192,9 @@ function Trouble({ webhook }: { webhook: WebhookAnswer }) {
   return (
     <>
       {state === "paused" && (
-        <Notice tone="warn" title={`Paused by ${pausedBy === "service" ? "the service" : pausedBy}`}>
-          Since <Instant at={pausedAt} />. {pauseReason} Its messages wait.
+        <Notice tone="warn" title="Paused">
+          {pausedBy !== null && <Who who={pausedBy} clientName={webhook.clientName} />} paused it. Since{" "}
+          <Instant at={pausedAt} />. {pauseReason} Its messages wait.
         </Notice>
       )}
       {state === "failing" && (

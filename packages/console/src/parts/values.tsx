@@ -90,6 +90,41 @@ export function ClientLink({ clientId, name }: { clientId: string; name?: string
   return useMay()("read-clients") ? <Link to={`/clients/${clientId}`}>{text}</Link> : text;
 }
 
+interface WhoProps {
+  /** As the audit has it: `console:anna`, `cli:root`, `client:<id>`, `service`. */
+  readonly who: string;
+  /** Of a client. */
+  readonly clientName?: string | null;
+  /** The role of an operator then. */
+  readonly role?: string | null;
+}
+
+export function Who({ who, clientName, role }: WhoProps) {
+  const [kind = "", name = ""] = [who.split(":", 1)[0], who.slice(who.indexOf(":") + 1)];
+  if (who === "service") return <strong>The service</strong>;
+  if (kind === "client")
+    return (
+      <>
+        <ClientLink clientId={name} name={clientName ?? null} /> <span className="muted">(partner)</span>
+      </>
+    );
+  const note = kind === "cli" ? "command line" : role;
+  return (
+    <>
+      <strong>{name}</strong> {note != null && <span className="muted">({note})</span>}
+    </>
+  );
+}
+
+/** Beside a share of 0 to 1, which is written. */
+export function ShareBar({ of }: { of: number }) {
+  return (
+    <span className="share-bar" aria-hidden="true">
+      <i style={{ width: `${Math.min(Math.max(of, 0), 1) * 100}%` }} />
+    </span>
+  );
+}
+
 interface HistoryLinkProps {
   readonly codes: { readonly clientCode: string; readonly propertyCode: string };
   readonly resource: Resource;

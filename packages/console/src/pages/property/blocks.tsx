@@ -14,7 +14,7 @@ import {
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, Table } from "../../parts/list.tsx";
 import { Empty, Figures, Notice } from "../../parts/page.tsx";
-import { Badge, HistoryLink, orDash } from "../../parts/values.tsx";
+import { Badge, HistoryLink, orDash, ShareBar } from "../../parts/values.tsx";
 import {
   InsightPage,
   ofProperty,
@@ -215,9 +215,7 @@ function Share({ of }: { of: number }) {
   return (
     <>
       {writeShare(of)}
-      <span className="share-bar" aria-hidden="true">
-        <i style={{ width: `${Math.min(Math.max(of, 0), 1) * 100}%` }} />
-      </span>
+      <ShareBar of={of} />
     </>
   );
 }

@@ -23,7 +23,7 @@ import { AddressSelect, SelectField } from "../../parts/field.tsx";
 import { type Column, Pager, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
-import { orDash } from "../../parts/values.tsx";
+import { orDash, ShareBar } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { NightOnTheBooks } from "./night.tsx";
 import {
@@ -470,13 +470,10 @@ function Occupancy({ share }: { share: number | null }) {
         –<span className="share-bar none" />
       </span>
     );
-  const width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
   return (
     <>
       {writeShare(share)}
-      <span className="share-bar" aria-hidden="true">
-        <i style={{ width }} />
-      </span>
+      <ShareBar of={share} />
     </>
   );
 }
