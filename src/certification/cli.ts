@@ -206,8 +206,8 @@ const reference = verb({
       progress.resume();
       output.message(`  ${step} ...`);
     };
-    const onWait = (reason: string, ms?: number) => progress.wait(reason, { ms });
-    const made = await runReference({ baseUrl, authUrl, clientId, clientSecret }, onStep, onWait);
+    const identity = { baseUrl, authUrl, clientId, clientSecret };
+    const made = await runReference(identity, onStep, progress.wait.bind(progress));
     output.result(made, reportLines(made));
     return made.verdict === "certified" ? 0 : 1;
   },

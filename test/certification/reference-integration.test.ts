@@ -73,7 +73,7 @@ describe("an integration", { concurrency: 5 }, () => {
     const report = await runReference(
       optionsOf(client),
       (step) => reported.push(step),
-      (reason, ms) => waits.push([reason, ms]),
+      (reason, { ms }) => waits.push([reason, ms]),
     );
     assert.ok(waits.some(([reason, ms]) => /rate is exceeded/.test(reason) && (ms ?? 0) >= 3_000));
     assert.ok(waits.some(([reason]) => /renewal has not been seen\. Go on sending for/.test(reason)));

@@ -78,7 +78,7 @@ export class Insight {
     return await this.#books("on-the-books", question);
   }
 
-  /** What came onto the books between two instants. */
+  /** Pickup between two instants. */
   async pickup(question: InsightQuestion & { readonly since: string }): Promise<BooksByNight> {
     return await this.#books("pickup", question);
   }

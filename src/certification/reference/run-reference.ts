@@ -134,12 +134,17 @@ export function groupOf(
 export interface Integration {
   readonly bellhop: BellhopClient;
   /** Called with what it waits for, and for how long where that is known. */
-  onWait(reason: string, ms?: number): void;
+  onWait(reason: string, times: WaitTimes): void;
   readonly hotel: Hotel;
   /** The date on which the certification was opened, UTC. */
   readonly today: string;
   /** Distinguishes the keys of this run from those of other runs. */
   readonly run: string;
+}
+
+interface WaitTimes {
+  readonly ms?: number;
+  readonly givesUpInMs?: number | undefined;
 }
 
 type Asking = Pick<Integration, "bellhop" | "onWait">;
@@ -178,7 +183,7 @@ async function ask(on: Asking, path: string, init?: RequestInit): Promise<string
 /** Waits as the `Retry-After` of a 429 says. */
 async function waitRetryAfter({ onWait }: Asking, response: Response): Promise<void> {
   const seconds = Number(response.headers.get("retry-after") ?? 1);
-  onWait("the request rate is exceeded.", seconds * 1000);
+  onWait("the request rate is exceeded.", { ms: seconds * 1000 });
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
 
@@ -322,7 +327,7 @@ const tokenUse: ReferenceStep = async (on) => {
   for (;;) {
     const step = (await readStanding(on)).steps.find(({ step }) => step === "token-use");
     if (step === undefined || step.result !== "not-yet") return;
-    on.onWait(step.reason);
+    on.onWait(step.reason, {});
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
 };
@@ -358,10 +363,10 @@ export interface ReferenceOptions {
 export async function runReference(
   options: ReferenceOptions,
   onStep: (step: string) => void,
-  onWait?: Integration["onWait"],
+  onWait: Integration["onWait"] = () => undefined,
   steps: Readonly<Record<string, ReferenceStep>> = REFERENCE_STEPS,
 ): Promise<Report> {
-  const bellhop = new BellhopClient(options);
+  const bellhop = new BellhopClient({ ...options, onWait: ({ reason, ...times }) => onWait(reason, times) });
   const integration = await openIntegration(bellhop, onWait);
   for (const [name, step] of Object.entries(steps)) {
     onStep(name);

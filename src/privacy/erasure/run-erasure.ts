@@ -271,8 +271,8 @@ const VERSIONS_WITH_FACTS = [VERSION_TABLES.r, VERSION_TABLES.g];
 const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"];
 
 /**
- * Redacts buckets until nothing is left in them: what was under way when the list became known may have been written as it was
- * sent, and is redacted at the latest when it is applied.
+ * Redacts buckets until nothing is left in them: what was under way when the list became known may have been written
+ * verbatim, and is redacted at the latest when it is applied.
  */
 async function redactBuckets(
   client: pg.ClientBase,
