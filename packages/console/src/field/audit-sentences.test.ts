@@ -56,6 +56,7 @@ test("entries in a row that say the same are one line, others stay apart", () =>
   const entries = [
     entry(release, { index: 0 }),
     entry(release, { index: 1 }),
+    entry(release, { index: 2, reason: "a clock" }),
     entry(release, { propertyCode: "ROME" }),
     entry(release, { propertyCode: "ROME" }, "console:berta"),
     entry("set-setting"),
@@ -63,6 +64,6 @@ test("entries in a row that say the same are one line, others stay apart", () =>
   ];
   assert.deepEqual(
     groupEntries(entries).map(({ length }) => length),
-    [2, 1, 1, 1, 1],
+    [2, 1, 1, 1, 1, 1],
   );
 });

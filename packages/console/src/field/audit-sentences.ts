@@ -140,6 +140,6 @@ export function groupEntries<Entry extends Groupable>(
 const isGrouped = ({ what }: Groupable) => sentenceOf(what).includes("{count");
 
 function sameOf({ who, role, what, clientId, detail }: Groupable): string {
-  const { clientCode, propertyCode, email } = detail;
-  return JSON.stringify([who, role, what, clientId, clientCode, propertyCode, email]);
+  const { clientCode, propertyCode, email, reason } = detail;
+  return JSON.stringify([who, role, what, clientId, clientCode, propertyCode, email, reason]);
 }
