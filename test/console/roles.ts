@@ -95,9 +95,17 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await page.getByLabel("Role").selectOption("revenue");
         await page.getByLabel("Properties").fill("ACME/*");
         await page.getByRole("button", { name: "Create the operator" }).click();
-        const password = await page.getByTestId("secret").innerText();
+        const first = await page.getByTestId("secret").innerText();
         await page.getByRole("button", { name: "I have kept it" }).click();
         await page.getByRole("row", { name: /berta/ }).getByText("ACME/*").waitFor();
+        await page.getByRole("button", { name: "berta" }).click();
+        await page.getByRole("button", { name: "New password …" }).click();
+        await page.getByRole("dialog", { name: "New password for berta?" }).waitFor();
+        assert.deepEqual(await violationsOf(page), []);
+        await page.getByRole("button", { name: "Create a password" }).click();
+        const password = await page.getByTestId("secret").innerText();
+        assert.notEqual(password, first);
+        await page.getByRole("button", { name: "I have kept it" }).click();
         await visit(page, "/");
         await page.getByRole("button", { name: "Log out" }).click();
         await logInByHand(page, "berta", password);

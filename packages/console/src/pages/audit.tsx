@@ -186,7 +186,7 @@ function Details({ event }: { event: AuditEvent }) {
         .filter(([, value]) => value !== null && value !== undefined)
         .map(([name, value]) => (
           <div key={name}>
-            <dt>{failureInWords(name)}</dt>
+            <dt className="sentence">{failureInWords(name)}</dt>
             <dd>{writeValue(value)}</dd>
           </div>
         ))}

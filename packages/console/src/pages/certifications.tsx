@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<CertificationItem>[] = [
   { head: "Resources", cell: ({ resources }) => resources.join(", ") },
   { head: "Started", cell: ({ openedAt }) => <Instant at={openedAt} /> },
   { head: "State", cell: ({ isOpen }) => <State isOpen={isOpen} /> },
-  { head: "Ends", cell: ({ endsAt }) => <Instant at={endsAt} /> },
+  { head: "Until", cell: ({ endsAt }) => <Instant at={endsAt} /> },
   { head: "Checks", cell: ({ certificationId }) => <Checks certificationId={certificationId} /> },
 ];
 

@@ -12,11 +12,32 @@ import { Badge, Instant, Word } from "../parts/values.tsx";
 const ROLES: Readonly<Record<Role, string>> = {
   viewer: "Viewer: sees requests, records and insight",
   revenue: "Revenue: also settings and status mappings",
-  operator: "Operator: also quarantine, backfills and webhooks",
+  operator: "Operator: also quarantine, backfills, certifications and webhooks",
   admin: "Admin: also clients, operators and the audit",
 };
 
-type Open = { readonly kind: "new" } | { readonly kind: "edit" | "remove"; readonly of: OperatorItem };
+/** What is asked once more: it cannot be undone. */
+const FINAL = {
+  password: {
+    title: "New password for",
+    text: "A password given before is refused, and every session ends at once.",
+    button: "Create a password",
+  },
+  "reset-totp": {
+    title: "Turn off the codes of",
+    text: "The password alone is then enough to log in. Every session ends at once.",
+    button: "Turn codes off",
+  },
+  remove: {
+    title: "Remove",
+    text: "Every session ends at once. The audit keeps the name.",
+    button: "Remove",
+  },
+} as const;
+
+type Final = keyof typeof FINAL;
+
+type Open = { readonly kind: "new" } | { readonly kind: "edit" | Final; readonly of: OperatorItem };
 
 const grantsOf = (form: FormData): string[] => typed(form, "grants").split(/\s+/).filter(Boolean);
 
@@ -71,22 +92,10 @@ export function OperatorsPage() {
       </Answered>
       {open?.kind === "new" ? <NewOperator onClose={close} onMade={setMade} /> : null}
       {open?.kind === "edit" ? (
-        <EditOperator
-          of={open.of}
-          onClose={close}
-          onMade={setMade}
-          onRemove={() => setOpen({ kind: "remove", of: open.of })}
-        />
+        <EditOperator of={open.of} onClose={close} onFinal={(kind) => setOpen({ kind, of: open.of })} />
       ) : null}
-      {open?.kind === "remove" ? (
-        <FormDialog
-          title={`Remove ${open.of.name}?`}
-          text="Every session ends at once. The audit keeps the name."
-          button="Remove"
-          danger
-          onClose={close}
-          onSubmit={() => post(`operators/${open.of.name}/remove`, {})}
-        />
+      {open !== undefined && open.kind !== "new" && open.kind !== "edit" ? (
+        <FinalDialog kind={open.kind} name={open.of.name} onClose={close} onMade={setMade} />
       ) : null}
       {made !== undefined && made.password !== null ? (
         <SecretDialog
@@ -139,6 +148,29 @@ interface NewOperatorProps {
   readonly onMade: (made: OperatorPasswordAnswer) => void;
 }
 
+interface FinalDialogProps extends NewOperatorProps {
+  readonly kind: Final;
+  readonly name: string;
+}
+
+function FinalDialog({ kind, name, onClose, onMade }: FinalDialogProps) {
+  const { title, text, button } = FINAL[kind];
+  const submit = async () => {
+    const answer = await post<OperatorPasswordAnswer>(`operators/${name}/${kind}`, {});
+    if (kind === "password") onMade(answer);
+  };
+  return (
+    <FormDialog
+      title={`${title} ${name}?`}
+      text={text}
+      button={button}
+      danger
+      onClose={onClose}
+      onSubmit={submit}
+    />
+  );
+}
+
 function NewOperator({ onClose, onMade }: NewOperatorProps) {
   const hasProvider = useSession().data?.singleSignOn != null;
   return (
@@ -177,11 +209,10 @@ function NewOperator({ onClose, onMade }: NewOperatorProps) {
 interface EditOperatorProps {
   readonly of: OperatorItem;
   readonly onClose: () => void;
-  readonly onMade: (made: OperatorPasswordAnswer) => void;
-  readonly onRemove: () => void;
+  readonly onFinal: (kind: Final) => void;
 }
 
-function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
+function EditOperator({ of, onClose, onFinal }: EditOperatorProps) {
   const path = `operators/${of.name}`;
   const host = useSession().data?.singleSignOn?.host ?? "the OpenID Connect provider";
   return (
@@ -197,28 +228,10 @@ function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
       onSubmit={(form) => post(`${path}/set`, { role: typed(form, "role"), grants: grantsOf(form) })}
       actions={(deed) => (
         <>
-          <Button
-            onClick={() =>
-              deed.run(async () => {
-                onMade(await post<OperatorPasswordAnswer>(`${path}/password`, {}));
-                onClose();
-              })
-            }
-          >
-            {of.hasPassword ? "New password" : "Add a password"}
+          <Button onClick={() => onFinal("password")}>
+            {of.hasPassword ? "New password …" : "Add a password …"}
           </Button>
-          {of.hasTotp ? (
-            <Button
-              onClick={() =>
-                deed.run(
-                  () => post(`${path}/reset-totp`, {}).then(onClose),
-                  "Codes are off and every session has ended.",
-                )
-              }
-            >
-              Reset codes
-            </Button>
-          ) : null}
+          {of.hasTotp ? <Button onClick={() => onFinal("reset-totp")}>Reset codes …</Button> : null}
           <Button
             onClick={() =>
               deed.run(() =>
@@ -228,7 +241,7 @@ function EditOperator({ of, onClose, onMade, onRemove }: EditOperatorProps) {
           >
             {of.disabledAt === null ? "Disable" : "Enable"}
           </Button>
-          <Button kind="danger" onClick={onRemove}>
+          <Button kind="danger" onClick={() => onFinal("remove")}>
             Remove …
           </Button>
         </>
