@@ -1,25 +1,24 @@
 // Shared by the guides: one client for the whole process, and one token for all programs of this folder.
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { BellhopClient } from "@bellhop/client";
 
 const { BASE_URL = "http://127.0.0.1:8080", CLIENT_ID = "", CLIENT_SECRET = "" } = process.env;
 const { TOKEN_FILE = ".bellhop-token" } = process.env;
 export const { PROPERTY = "LON01" } = process.env;
 
-/** Keeps the token in a file that only you can read. It is good for an hour and replaced after 55 minutes. */
+/** Keeps the token in a file that only you can read, and below it when the next is taken, in Unix time. */
 const tokenStore = {
   async find() {
     try {
-      const { mtimeMs } = await stat(TOKEN_FILE);
-      const value = (await readFile(TOKEN_FILE, "utf8")).trim();
-      return { value, scopes: [], renewAt: mtimeMs + 3_300_000, expiresAt: mtimeMs + 3_600_000 };
+      const [value, next] = (await readFile(TOKEN_FILE, "utf8")).split("\n");
+      return { value, scopes: [], renewAt: next * 1000, expiresAt: next * 1000 };
     } catch {
       return undefined;
     }
   },
-  async keep(_key, { value }) {
+  async keep(_key, { value, renewAt }) {
     await rm(TOKEN_FILE, { force: true });
-    await writeFile(TOKEN_FILE, `${value}\n`, { mode: 0o600 });
+    await writeFile(TOKEN_FILE, `${value}\n${Math.floor(renewAt / 1000)}\n`, { mode: 0o600 });
   },
   exclusive: (_key, work) => work(),
 };

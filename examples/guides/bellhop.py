@@ -11,28 +11,33 @@ from datetime import datetime, timezone
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8080")
 PROPERTY = os.environ.get("PROPERTY", "LON01")
 
-# A token is good for an hour. Every program of this folder uses the one in this file.
+# The token that every program of this folder uses, and below it when the next is taken, in Unix time.
 TOKEN_FILE = os.environ.get("TOKEN_FILE", ".bellhop-token")
 
 
 def token():
-    """The access token; a new one is taken five minutes before the last one ends, not for every call."""
-    if not os.path.exists(TOKEN_FILE) or time.time() > os.path.getmtime(TOKEN_FILE) + 3300:
-        form = {
-            "grant_type": "client_credentials",
-            "client_id": os.environ["CLIENT_ID"],
-            "client_secret": os.environ["CLIENT_SECRET"],
-        }
-        body = urllib.parse.urlencode(form).encode()
-        try:
-            with urllib.request.urlopen(BASE_URL + "/api/oauth2/token", body, timeout=30) as answer:
-                given = json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(f"{error.code}: {error.read().decode()}") from None
-        with open(os.open(TOKEN_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            print(given["access_token"], file=file)
-    with open(TOKEN_FILE) as file:
-        return file.read().strip()
+    """The access token; a new one is taken a minute before the last one ends, not for every call."""
+    try:
+        with open(TOKEN_FILE) as file:
+            value, renew_at = file.read().split()
+        if time.time() < int(renew_at):
+            return value
+    except (FileNotFoundError, ValueError):
+        pass
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": os.environ["CLIENT_ID"],
+        "client_secret": os.environ["CLIENT_SECRET"],
+    }
+    body = urllib.parse.urlencode(form).encode()
+    try:
+        with urllib.request.urlopen(BASE_URL + "/api/oauth2/token", body, timeout=30) as answer:
+            given = json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise RuntimeError(f"{error.code}: {error.read().decode()}") from None
+    with open(os.open(TOKEN_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        print(given["access_token"], int(time.time()) + given["expires_in"] - 60, sep="\n", file=file)
+    return given["access_token"]
 
 
 def call(method, path, body=None, headers=None):

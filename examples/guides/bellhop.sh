@@ -1,7 +1,7 @@
 # Helper functions of the guides: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PROPERTY=${PROPERTY:-LON01}
-# A token is good for an hour. Every program of this folder uses the one in this file.
+# The token that every program of this folder uses, and below it when the next is taken, in Unix time.
 TOKEN_FILE=${TOKEN_FILE:-.bellhop-token}
 
 # call PATH [options of curl]: prints the answer. Any other status than 2xx ends the program, with status and body.
@@ -23,12 +23,15 @@ call() {
   esac
 }
 
-if [ -z "$(find "$TOKEN_FILE" -mmin -55 2>/dev/null)" ]; then
+NEXT=0
+[ ! -f "$TOKEN_FILE" ] || { read -r TOKEN && read -r NEXT; } < "$TOKEN_FILE"
+if [ "$(date +%s)" -ge "${NEXT:-0}" ]; then
   GIVEN=$(call /api/oauth2/token -d grant_type=client_credentials \
     -d client_id="$CLIENT_ID" -d client_secret="$CLIENT_SECRET")
-  (umask 077 && echo "$GIVEN" | sed 's/.*"access_token":"\([^"]*\)".*/\1/' > "$TOKEN_FILE")
+  TOKEN=$(echo "$GIVEN" | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
+  LIFETIME=$(echo "$GIVEN" | sed 's/.*"expires_in":\([0-9]*\).*/\1/')
+  (umask 077 && printf '%s\n' "$TOKEN" $(($(date +%s) + LIFETIME - 60)) > "$TOKEN_FILE")
 fi
-TOKEN=$(cat "$TOKEN_FILE")
 
 # The source time of what is sent now.
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }

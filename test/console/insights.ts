@@ -130,6 +130,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
         `/property/on-the-books?clientCode=ACME&propertyCode=PARIS01&from=${from}&to=${dayAfter(from, 3)}`,
       );
       await page.getByText("no data for last year").first().waitFor();
+      assert.equal(await page.getByText(/on [0-9,.]+ last year/).count(), 0);
       assert.equal(await page.getByRole("columnheader", { name: "Last year" }).count(), 0);
       await visit(page, "/property/on-the-books?clientCode=ACME&propertyCode=NOPE");
       await page.getByText("There is no property ACME / NOPE").waitFor();
