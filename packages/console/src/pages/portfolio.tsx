@@ -49,6 +49,10 @@ type PortfolioRow = PortfolioItem | PortfolioTotal;
 
 const isTotal = (row: PortfolioRow): row is PortfolioTotal => "lastYearProperties" in row;
 
+/** Null also for a total of properties of which last year is known of some only: a part is no measure of all. */
+const lastYearOf = (row: PortfolioRow) =>
+  isTotal(row) && row.lastYearProperties < row.properties ? null : row.lastYear;
+
 type PortfolioColumn = Column<PortfolioRow> & { readonly sort?: PortfolioSort };
 
 function Title({ of }: { of: PortfolioRow }) {
@@ -77,7 +81,8 @@ interface FigureProps {
   readonly change?: (now: PortfolioFigures, lastYear: PortfolioFigures) => ReactNode;
 }
 
-function Figure({ of: { now, lastYear }, value, change }: FigureProps) {
+function Figure({ of, value, change }: FigureProps) {
+  const [now, lastYear] = [of.now, lastYearOf(of)];
   if (now === null) return <span className="muted">–</span>;
   return (
     <>
@@ -90,7 +95,8 @@ function Figure({ of: { now, lastYear }, value, change }: FigureProps) {
 type AmountName = Exclude<keyof PortfolioAmounts, "currency">;
 
 /** An amount in each currency, with what it was in the same last year. */
-function Amounts({ of: { now, lastYear }, name }: { of: PortfolioRow; name: AmountName }) {
+function Amounts({ of, name }: { of: PortfolioRow; name: AmountName }) {
+  const [now, lastYear] = [of.now, lastYearOf(of)];
   if (now === null || now.amounts.length === 0) return <span className="muted">–</span>;
   return now.amounts.map(({ currency, [name]: amount }) => {
     const then = lastYear?.amounts.find((one) => one.currency === currency)?.[name] ?? null;
@@ -124,17 +130,15 @@ const writePickedUp = ({ roomRevenue, currency }: { roomRevenue: string; currenc
   `${writeMoney(roomRevenue, true)} ${currency ?? ""}`;
 
 function Change({ of }: { of: PortfolioRow }) {
-  const { now, lastYear } = of;
+  const [now, lastYear] = [of.now, lastYearOf(of)];
   if (now === null) return <span className="muted">–</span>;
-  if (lastYear === null) return <span className="muted">no data of last year</span>;
-  const isPart = isTotal(of) && of.lastYearProperties < of.properties;
-  // A total of fewer properties is no measure of all.
-  if (isPart)
+  if (isTotal(of) && of.lastYear !== null && lastYear === null)
     return (
       <span className="muted">
         known of {writeCount(of.lastYearProperties)} of {writeCount(of.properties)}
       </span>
     );
+  if (lastYear === null) return <span className="muted">no data of last year</span>;
   return (
     <>
       {writeSigned(now.rooms - lastYear.rooms)}
