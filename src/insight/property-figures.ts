@@ -159,7 +159,7 @@ function nightsOf({ from, now }: YearBooks): number[] {
 }
 
 /** What is shown of a property, from one snapshot. */
-export async function computeFigures(
+async function computeFigures(
   pool: pg.Pool,
   { clientCode, propertyCode, propertyId, bucket }: Property & PropertyCodes,
   now: Date,

@@ -113,7 +113,7 @@ function baseByNight(nights: ReadonlyMap<string, readonly OnTheBooksItem[]>): Re
 }
 
 /** Null: nothing is known of last year; undefined: not known yet. */
-export function useCompared(codes: PropertyCodes, range: Range) {
+function useCompared(codes: PropertyCodes, range: Range) {
   const asked = useBooks(codes, range);
   const before = useLastYear(codes, range);
   const items = asked.data?.items ?? [];
