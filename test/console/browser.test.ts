@@ -1,6 +1,7 @@
 import { consoleFixture } from "./console-fixture.ts";
 import { describeDocumentation } from "./docs-pages.ts";
 import { describeEveryPage } from "./every-page.ts";
+import { describeFigures } from "./figures.ts";
 import { describeInsights } from "./insights.ts";
 import { describeOperator } from "./operator.ts";
 import { describeRoles } from "./roles.ts";
@@ -9,6 +10,7 @@ import { describeRoles } from "./roles.ts";
 const fixture = consoleFixture();
 describeEveryPage(fixture);
 describeInsights(fixture);
+describeFigures(fixture);
 describeRoles(fixture);
 describeOperator(fixture);
 describeDocumentation(fixture);

@@ -19,7 +19,9 @@ before(async () => {
 after(() => service.stop());
 
 interface Item {
+  readonly stayDate: string;
   readonly rooms: number;
+  readonly currency: string | null;
   readonly roomRevenue: string | null;
   readonly capacity: number | null;
   readonly difference: number | null;
@@ -45,6 +47,21 @@ for (const nights of [1, 7, 30, 90])
       const books = await read("on-the-books");
       assert.equal(now?.rooms, roomsOf(books));
       assert.equal(shown(now?.amounts), revenueOf(books));
+      const bases = new Map(
+        books.flatMap(({ stayDate, capacity }) => (capacity ? [[stayDate, capacity]] : [])),
+      );
+      const base = [...bases.values()].reduce((sum, capacity) => sum + capacity, 0);
+      const based = books.filter(({ stayDate }) => bases.has(stayDate));
+      const ratio = (of: number, by: number, digits: number) =>
+        by === 0 ? null : (Math.round(Math.round(of * 10 ** digits) / by) / 10 ** digits).toFixed(digits);
+      assert.equal(now?.occupancy, ratio(roomsOf(based), base, 4));
+      for (const { currency, adr, revpar } of now?.amounts ?? []) {
+        if (currency === null) continue;
+        const isPriced = (item: Item) => item.currency === currency;
+        const priced = books.filter(isPriced);
+        assert.equal(adr, ratio(revenueOf(priced), roomsOf(priced), 2));
+        assert.equal(revpar, ratio(revenueOf(based.filter(isPriced)), base, 2));
+      }
       for (const [since, days] of [
         ["day", 1],
         ["week", 7],

@@ -155,9 +155,9 @@ interface Renewal<Answer> {
   readonly meanwhile?: (before: Answer | undefined) => Answer | undefined;
 }
 
-const queryOf = <Answer>(address: string) => ({
-  queryKey: keyOf(address),
-  queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask<Answer>(address, signal),
+const queryOf = <Answer>(address: string, read: typeof ask<Answer> = ask) => ({
+  queryKey: read === ask ? keyOf(address) : [...keyOf(address), "whole"],
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) => read(address, signal),
 });
 
 export function useAnswer<Answer>(
@@ -180,23 +180,28 @@ interface Joined {
 const JOINED_PAGES_MAX = 20;
 
 /** Every page of a list as one answer, for a view that sums over all of it. */
-export function useWhole<Answer extends Joined>(address: string): Asked<Answer> {
-  return useQuery<Answer, CallError>({
-    queryKey: [...keyOf(address), "whole"],
-    queryFn: async ({ signal }) => {
-      let whole = await ask<Answer>(address, signal);
-      for (let pages = 1; whole.nextCursor !== null && pages < JOINED_PAGES_MAX; pages += 1) {
-        const page = await ask<Answer>(`${address}&cursor=${encodeURIComponent(whole.nextCursor)}`, signal);
-        whole = { ...page, items: [...whole.items, ...page.items] };
-      }
-      return whole;
-    },
-  });
+export async function askWhole<Answer extends Joined>(
+  address: string,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  let whole = await ask<Answer>(address, signal);
+  for (let pages = 1; whole.nextCursor !== null && pages < JOINED_PAGES_MAX; pages += 1) {
+    const page = await ask<Answer>(`${address}&cursor=${encodeURIComponent(whole.nextCursor)}`, signal);
+    whole = { ...page, items: [...whole.items, ...page.items] };
+  }
+  return whole;
 }
 
-export function useAnswers<Answer>(addresses: readonly string[]): Asked<readonly Answer[]> {
+export function useWhole<Answer extends Joined>(address: string): Asked<Answer> {
+  return useQuery<Answer, CallError>(queryOf<Answer>(address, askWhole));
+}
+
+export function useAnswers<Answer>(
+  addresses: readonly string[],
+  read?: typeof ask<Answer>,
+): Asked<readonly Answer[]> {
   return useQueries({
-    queries: addresses.map((address) => queryOf<Answer>(address)),
+    queries: addresses.map((address) => queryOf<Answer>(address, read)),
     combine: (results) => ({
       data: results.every(({ data }) => data !== undefined)
         ? results.map(({ data }) => data as Answer)

@@ -13,9 +13,10 @@ import {
 } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, Table } from "../../parts/list.tsx";
-import { Empty, Figures, Notice } from "../../parts/page.tsx";
+import { Empty, Figures } from "../../parts/page.tsx";
 import { Badge, HistoryLink, orDash, ShareBar } from "../../parts/values.tsx";
 import {
+  CutNotice,
   InsightPage,
   ofProperty,
   PointInTimeFilters,
@@ -48,7 +49,7 @@ export const BlocksPage = ofProperty(function Blocks({ codes }) {
       {({ items, nextCursor }) => (
         <Groups
           groups={groupsOf(items, day)}
-          isWhole={nextCursor === null}
+          nextCursor={nextCursor}
           codes={codes}
           byRoomType={by !== undefined}
         />
@@ -109,12 +110,12 @@ const shareOf = (pickedUp: number | null, blocks: number) =>
 
 interface GroupsProps {
   readonly groups: readonly Group[];
-  readonly isWhole: boolean;
+  readonly nextCursor: string | null;
   readonly codes: PropertyCodes;
   readonly byRoomType: boolean;
 }
 
-function Groups({ groups, isWhole, codes, byRoomType }: GroupsProps) {
+function Groups({ groups, nextCursor, codes, byRoomType }: GroupsProps) {
   if (groups.length === 0)
     return (
       <Empty title="No group holds rooms in these nights">
@@ -126,11 +127,7 @@ function Groups({ groups, isWhole, codes, byRoomType }: GroupsProps) {
   const past = groups.filter(isPastCutoff);
   return (
     <>
-      {!isWhole && (
-        <Notice tone="warn" title="These nights have more blocks than one page sums">
-          The last nights are missing here. Choose a shorter range.
-        </Notice>
-      )}
+      <CutNotice nextCursor={nextCursor} />
       <Figures
         figures={[
           { name: "Groups", value: writeCount(groups.length), note: "hold rooms in these nights" },

@@ -58,6 +58,27 @@ export function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
   return rooms === 0 && capacity === null;
 }
 
+/** A page of rows; `isWhole` marks nights whose rows are all on it. */
+export interface NightRows {
+  readonly items: readonly OnTheBooksItem[];
+  readonly isWhole: (night: string) => boolean;
+  /** There is no other page. */
+  readonly isAll: boolean;
+}
+
+/** A night at the edge of a page may continue on the next. */
+export function nightRows(
+  items: readonly OnTheBooksItem[],
+  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
+): NightRows {
+  const [first, last] = [items[0]?.stayDate ?? "", items.at(-1)?.stayDate ?? ""];
+  return {
+    items,
+    isWhole: (night) => (isFirst || night > first) && (isLast || night < last),
+    isAll: isFirst && isLast,
+  };
+}
+
 /** Some nights together; money is of one currency. */
 export interface Totals {
   readonly rooms: number;

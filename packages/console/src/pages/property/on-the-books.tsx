@@ -33,6 +33,8 @@ import {
   type Grouping,
   isNothing,
   KeyFigures,
+  type NightRows,
+  nightRows,
   type Totals,
   useLastYear,
   YEAR_DAYS,
@@ -106,7 +108,7 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
             {by === undefined ? (
               <ByNight rows={rows} lastYear={lastYearRows} range={range} measure={measure} />
             ) : (
-              <Pivot items={items} lastYear={lastYear?.items} by={by} range={range} measure={measure} />
+              <Pivot rows={rows} lastYear={lastYearRows} by={by} range={range} measure={measure} />
             )}
             <Pager
               nextCursor={nextCursor}
@@ -165,21 +167,6 @@ function firstOfNextMonth(first: string): string {
 function groupingOf(filters: URLSearchParams): Grouping | undefined {
   const by = filters.get("by") ?? "";
   return by !== "" && Object.hasOwn(GROUPINGS, by) ? (by as Grouping) : undefined;
-}
-
-/** A page of rows; `isWhole` marks nights whose rows are all on it. */
-interface NightRows {
-  readonly items: readonly OnTheBooksItem[];
-  readonly isWhole: (night: string) => boolean;
-}
-
-/** A night at the edge of a page may continue on the next. */
-function nightRows(
-  items: readonly OnTheBooksItem[],
-  { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
-): NightRows {
-  const [first, last] = [items[0]?.stayDate ?? "", items.at(-1)?.stayDate ?? ""];
-  return { items, isWhole: (night) => (isFirst || night > first) && (isLast || night < last) };
 }
 
 interface ByNightProps {
@@ -269,10 +256,10 @@ function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> 
   return capacity;
 }
 
-/** Blocks and unmapped rooms have no price and come as rows without currency: they are added to the night's priced row. */
-function withoutBareRows(items: readonly OnTheBooksItem[]) {
-  const isBare = ({ rooms, currency, roomRevenue }: OnTheBooksItem) =>
-    rooms === 0 && currency === null && roomRevenue === null;
+const isBare = ({ rooms, roomRevenue }: OnTheBooksItem) => rooms === 0 && roomRevenue === null;
+
+/** Blocks and unmapped rooms have no price: they are added to the night's priced row. */
+function withoutBareRows(items: readonly OnTheBooksItem[]): readonly OnTheBooksItem[] {
   const whole = new Map<string, OnTheBooksItem>();
   for (const item of items) if (!isBare(item) && !whole.has(item.stayDate)) whole.set(item.stayDate, item);
   const added = new Map<OnTheBooksItem, OnTheBooksItem>();
@@ -293,6 +280,45 @@ function withoutBareRows(items: readonly OnTheBooksItem[]) {
     .map((item) => added.get(item) ?? item);
 }
 
+/** What was sold last year and is not this year has a line, too, so that months and nights add up to the total. */
+function withLastYears(
+  shown: readonly OnTheBooksItem[],
+  before: readonly (readonly [night: string, rows: readonly OnTheBooksItem[]])[],
+): readonly OnTheBooksItem[] {
+  const byNight = Map.groupBy(shown, ({ stayDate }) => stayDate);
+  for (const [night, then] of before) {
+    const own = byNight.get(night) ?? [];
+    const missing = then.filter(
+      ({ rooms, currency }) => rooms !== 0 && !own.some((item) => item.currency === currency),
+    );
+    const first = own.length === 1 && own[0] !== undefined && isBare(own[0]) ? own[0] : undefined;
+    const added = missing.map(({ currency }, place) => ({
+      ...(place === 0 && first !== undefined ? first : NOTHING),
+      stayDate: night,
+      currency,
+    }));
+    const kept = first !== undefined && added.length > 0 ? [] : own;
+    if (added.length > 0) byNight.set(night, [...kept, ...added]);
+  }
+  return [...byNight].toSorted(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, items]) => items);
+}
+
+const NOTHING: Omit<OnTheBooksItem, "stayDate" | "currency"> = {
+  rooms: 0,
+  roomRevenue: null,
+  grossRoomRevenue: null,
+  adults: 0,
+  children: 0,
+  capacity: null,
+  outOfOrder: null,
+  occupancy: null,
+  adr: null,
+  revpar: null,
+  blocksRemaining: 0,
+  unmappedRooms: 0,
+  soldReported: null,
+};
+
 /** A night in one currency, or a sum of nights. */
 interface Line extends Totals {
   readonly key: string;
@@ -310,15 +336,19 @@ interface Line extends Totals {
 
 /** The total, then each month's where there are more, then its nights. */
 function linesOf(
-  { items, isWhole }: NightRows,
+  { items, isWhole, isAll }: NightRows,
   lastYear: NightRows | undefined,
   currency: string | undefined,
 ): Line[] {
   const before = Map.groupBy(lastYear?.items ?? [], ({ stayDate }) => addDays(stayDate, YEAR_DAYS));
-  const shown = withoutBareRows(items);
-  const sumOf = (head: string, some: readonly OnTheBooksItem[]): Line => {
-    const nights = new Set(some.map(({ stayDate }) => stayDate));
-    const then = [...before].flatMap(([night, rows]) => (head === "Total" || nights.has(night) ? rows : []));
+  const shown = withLastYears(
+    withoutBareRows(items),
+    [...before].filter(([night]) => isWhole(night)),
+  );
+  /** Of the nights that begin so: a month, or all. */
+  const sumOf = (head: string, month = ""): Line => {
+    const some = items.filter(({ stayDate }) => stayDate.startsWith(month));
+    const then = [...before].flatMap(([night, rows]) => (night.startsWith(month) ? rows : []));
     return {
       ...addUp(some, currency),
       ...countsOf(some),
@@ -326,7 +356,7 @@ function linesOf(
       head,
       capacity: null,
       currency: currency ?? null,
-      lastYear: lastYear === undefined ? null : addUp(then, currency),
+      lastYear: lastYear?.isAll === true ? addUp(then, currency) : null,
     };
   };
   const nightOf = (item: OnTheBooksItem): Line => {
@@ -353,11 +383,10 @@ function linesOf(
     };
   };
   const months = [...Map.groupBy(shown, ({ stayDate }) => stayDate.slice(0, 7))];
-  const isAll = items.every(({ stayDate }) => isWhole(stayDate));
   return [
-    ...(isAll ? [sumOf("Total", items)] : []),
+    ...(isAll ? [sumOf("Total")] : []),
     ...months.flatMap(([month, some]) => [
-      ...(isAll && months.length > 1 ? [sumOf(writeMonth(`${month}-01`), some)] : []),
+      ...(isAll && months.length > 1 ? [sumOf(writeMonth(`${month}-01`), month)] : []),
       ...some.map(nightOf),
     ]),
   ];
@@ -385,7 +414,7 @@ const COLUMNS: readonly LineColumn[] = [
     head: "Night",
     lead: true,
     isShown: always,
-    cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night} />),
+    cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night}>{head}</NightLink>),
   },
   { head: "Rooms", end: true, isShown: always, cell: ({ rooms }) => writeCount(rooms) },
   {

@@ -1,5 +1,6 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
+import { useWhole } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -15,6 +16,7 @@ import { Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import {
+  CutNotice,
   InsightPage,
   type Measure,
   MeasureFilters,
@@ -34,7 +36,7 @@ const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730
 
 export const PacePage = ofProperty(function Pace({ codes }) {
   const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
-  const insight = useInsight<PaceAnswer>("pace", codes, nights);
+  const insight = useInsight<PaceAnswer>("pace", codes, nights, {}, useWhole);
   const items = insight.asked.data?.items ?? [];
   const { measure } = useMeasure(items);
   return (
@@ -51,13 +53,16 @@ export const PacePage = ofProperty(function Pace({ codes }) {
       }
       lines={10}
     >
-      {() =>
+      {({ nextCursor }) =>
         items.length === 0 ? (
           <Empty title="No reservation for these nights yet">
             Last year has none for the same weekdays, either.
           </Empty>
         ) : (
-          <Curve items={items} range={insight.range} measure={measure} />
+          <>
+            <CutNotice nextCursor={nextCursor} />
+            <Curve items={items} range={insight.range} measure={measure} />
+          </>
         )
       }
     </InsightPage>

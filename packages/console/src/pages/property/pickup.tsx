@@ -1,5 +1,5 @@
 import type { PickupAnswer, PickupItem } from "../../contract.ts";
-import { addressOf, useAnswers } from "../../data/queries.ts";
+import { addressOf, askWhole, useAnswers } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -24,6 +24,7 @@ import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   ClockFilter,
+  CutNotice,
   InsightFilters,
   type Measure,
   MeasureFilters,
@@ -76,7 +77,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
       limit: ROWS_MAX,
     }),
   );
-  const asked = useAnswers<PickupAnswer>(addresses);
+  const asked = useAnswers<PickupAnswer>(addresses, askWhole);
   const itemsOf = (place: number) => asked.data?.[place]?.items ?? [];
   const movements = days.flatMap((day, place) => itemsOf(place).map((item): Movement => ({ day, ...item })));
   const { measure } = useMeasure(movements);
@@ -92,8 +93,9 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
     >
       <PickupFilters range={range} movements={movements} />
       <Answered asked={asked} lines={14}>
-        {() => (
+        {(answers) => (
           <>
+            <CutNotice nextCursor={answers.find(({ nextCursor }) => nextCursor !== null)?.nextCursor} />
             <Figures figures={recentFigures(pickup, measure, until)} />
             <HeatMap table={pickup} measure={measure} />
             {movements.length !== 0 && <Movements movements={movements} />}

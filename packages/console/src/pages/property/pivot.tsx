@@ -14,7 +14,7 @@ import {
   writeSigned,
 } from "../../field/format.ts";
 import { type Column, Table } from "../../parts/list.tsx";
-import { GROUPINGS, type Grouping, isNothing, nameOfGroup, YEAR_DAYS } from "./nights.tsx";
+import { GROUPINGS, type Grouping, isNothing, type NightRows, nameOfGroup, YEAR_DAYS } from "./nights.tsx";
 import { type Measure, measuredSeries, NightLink, type Range, unitOf } from "./property-page.tsx";
 
 /** The largest groups; all others are one. */
@@ -22,9 +22,9 @@ const GROUPS_SHOWN = STACK_KINDS.length - 1;
 const OTHER = "Other";
 
 interface PivotProps {
-  readonly items: readonly OnTheBooksItem[];
+  readonly rows: NightRows;
   /** Undefined: not known yet. */
-  readonly lastYear: readonly OnTheBooksItem[] | undefined;
+  readonly lastYear: NightRows | undefined;
   readonly by: Grouping;
   readonly range: Range;
   readonly measure: Measure;
@@ -42,8 +42,8 @@ interface PivotRow {
   readonly isChange?: boolean;
 }
 
-/** Nights by group: a stacked chart, and a table with last year's sums and the change of each group. */
-export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
+/** Nights by group: a stacked chart, and a table with last year's sums and the change of each group; a page of more has no sums. */
+export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, measure }: PivotProps) {
   const byText = GROUPINGS[by];
   const nights = datesBetween(range.from, range.to);
   const sums = amountsOf(items, by, measure);
@@ -53,7 +53,8 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
     .map(([name]) => name);
   const shown = largest.slice(0, GROUPS_SHOWN);
   const nameOf = (name: string) => (shown.includes(name) ? name : OTHER);
-  const known = lastYear?.every(isNothing) === false ? lastYear : undefined;
+  const isComparable = isAll && lastYear?.isAll === true;
+  const known = isComparable && !lastYear.items.every(isNothing) ? lastYear.items : undefined;
   const isOtherKnown =
     largest.length > shown.length ||
     [...amountsOf(known ?? [], by, measure)].some(
@@ -65,7 +66,12 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
     const amounts = amountsOf(some, by, measure, nameOf);
     return { head, amounts, total: addMoney([...amounts.values()]) };
   };
-  const rows = nights.map((night) => ({ ...rowOf(writeDate(night), byNight.get(night) ?? []), night }));
+  const onPage = nights.filter((night) => isWhole(night) || byNight.has(night));
+  const rows = onPage.map((night) => ({
+    ...rowOf(`${writeDate(night)}${isWhole(night) ? "" : ", in part"}`, byNight.get(night) ?? []),
+    night,
+  }));
+  const wholeRows = new Map(rows.filter(({ night }) => isWhole(night)).map((row) => [row.night, row]));
   const all = rowOf("Total", items);
   const before = known && rowOf("Last year", known);
   const nightAt = (place: number) => nights[place] ?? range.from;
@@ -82,7 +88,10 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
         series={names.map((name, place) =>
           measuredSeries(
             { name, kind: STACK_KINDS[name === OTHER ? GROUPS_SHOWN : place] ?? "stack-0" },
-            rows.map(({ amounts }) => amounts.get(name) ?? "0"),
+            nights.map((night) => {
+              const row = wholeRows.get(night);
+              return row === undefined ? null : (row.amounts.get(name) ?? "0");
+            }),
             measure,
           ),
         )}
@@ -91,11 +100,15 @@ export function Pivot({ items, lastYear, by, range, measure }: PivotProps) {
         caption={`${unitOf(measure)} by night and ${byText}`}
         narrow="scroll"
         columns={columnsOf(names, measure)}
-        rows={[all, ...(before === undefined ? [] : [before, changeOf(all, before, names)]), ...rows]}
+        rows={[
+          ...(isAll ? [all] : []),
+          ...(before === undefined ? [] : [before, changeOf(all, before, names)]),
+          ...rows,
+        ]}
         keyOf={({ head }) => head}
         rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
       />
-      {lastYear !== undefined && known === undefined && (
+      {isComparable && known === undefined && (
         <p className="small muted">
           No data for last year ({writeDate(addDays(range.from, -YEAR_DAYS))} to{" "}
           {writeDate(addDays(range.to, -YEAR_DAYS))}).
@@ -140,7 +153,7 @@ function columnsOf(names: readonly string[], measure: Measure): readonly Column<
     {
       head: "Night",
       lead: true,
-      cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night} />),
+      cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night}>{head}</NightLink>),
     },
     { head: "Total", end: true, cell: ({ total, isChange }) => write(total, isChange) },
     ...names.map((name) => ({

@@ -11,14 +11,13 @@ import {
   isStayDate,
   propertyPath,
   readInstant,
-  writeDate,
   writeMany,
   writeMoney,
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressFilter, AddressSelect, TextFilter } from "../../parts/field.tsx";
 import { CsvButton } from "../../parts/list.tsx";
-import { Answered, Empty, Page } from "../../parts/page.tsx";
+import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
 
 const TABS: readonly (readonly [path: string, text: string])[] = [
@@ -228,6 +227,16 @@ export function PointInTimeFilters() {
   );
 }
 
+/** An answer of all its pages has a next one only where it has very many. */
+export function CutNotice({ nextCursor }: { nextCursor: string | null | undefined }) {
+  if (nextCursor === null || nextCursor === undefined) return null;
+  return (
+    <Notice tone="warn" title="These nights have more rows than one page sums">
+      The last ones are missing here. Choose a shorter range.
+    </Notice>
+  );
+}
+
 const textOf = (instant: string) => instant.replace("T", " ").replace("Z", "");
 
 interface WatermarkProps {
@@ -278,12 +287,12 @@ export function measuredSeries(
 }
 
 /** Opens a night of the open page. */
-export function NightLink({ night }: { night: string }) {
+export function NightLink({ night, children }: { night: string; children: string }) {
   const [path] = useLocation();
   const { filters } = useFilters();
   return (
     <Link className="nowrap" to={withChanges(path, filters.toString(), { night })}>
-      {writeDate(night)}
+      {children}
     </Link>
   );
 }

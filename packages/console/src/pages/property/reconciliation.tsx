@@ -8,7 +8,7 @@ import type {
   ReconciliationAnswer,
   ReconciliationItem,
 } from "../../contract.ts";
-import { addressOf, useAnswer, useAnswers } from "../../data/queries.ts";
+import { addressOf, useAnswer, useAnswers, useWhole } from "../../data/queries.ts";
 import {
   addDays,
   isStayDate,
@@ -21,11 +21,12 @@ import {
   writeSigned,
 } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
-import { type Column, Pager, Table } from "../../parts/list.tsx";
+import { type Column, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Disclosure, HistoryLink, orDash, RequestLink } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
+  CutNotice,
   InsightPage,
   ofProperty,
   PointInTimeFilters,
@@ -44,7 +45,7 @@ export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) 
     from: isStayDate(night) && night < first ? night : first,
     to: isStayDate(night) && night > last ? night : last,
   };
-  const insight = useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by });
+  const insight = useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by }, useWhole);
   return (
     <InsightPage
       codes={codes}
@@ -82,6 +83,7 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
   const [[onlyRequest] = []] = requests.size === 1 ? requests : [];
   return (
     <>
+      <CutNotice nextCursor={nextCursor} />
       <Figures
         figures={[
           {
@@ -123,10 +125,9 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
           startsOpen: ({ stayDate }) => stayDate === opened,
         }}
       />
-      <Pager
-        nextCursor={nextCursor}
-        shown={`${writeMany(shown.length, "row")}; transient and group as reported / rebuilt`}
-      />
+      <p className="pager muted">
+        {writeMany(shown.length, "row")}; transient and group as reported / rebuilt
+      </p>
     </>
   );
 }

@@ -1,0 +1,517 @@
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import type { PortfolioAnswer } from "../../src/console/answers.ts";
+import { refreshFigures } from "../../src/insight/property-figures.ts";
+import { addDays } from "../../src/insight/question.ts";
+import type { ConsoleFixture } from "./console-fixture.ts";
+
+/** A row of an insight, with what the figures below are computed of. */
+interface Item {
+  readonly stayDate: string;
+  readonly currency: string | null;
+  readonly rooms: number;
+  readonly roomRevenue: string | null;
+  readonly capacity: number | null;
+  readonly adults: number;
+  readonly children: number;
+  readonly blocksRemaining: number;
+  readonly unmappedRooms: number;
+  readonly [member: string]: string | number | null;
+}
+
+type Shown = number | null;
+/** A row of a table as it is shown: figures by the heads of their columns. */
+interface ShownRow {
+  readonly head: string;
+  readonly kind: string;
+  readonly cells: Readonly<Record<string, string>>;
+}
+
+const NO_ROW: ShownRow = { head: "", kind: "", cells: {} };
+
+const CODES = "clientCode=ACME&propertyCode=PARIS01";
+const YEAR_DAYS = 364;
+
+export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
+  describe("figures of the console, against what the API answers", () => {
+    const ask = async <Answer>(page: Page, question: string): Promise<Answer> =>
+      (await (await page.request.get(`${service().address}/console/api/${question}`)).json()) as Answer;
+    const itemsOf = async (page: Page, insight: string, parameters: Record<string, string>) => {
+      const query = new URLSearchParams({ limit: "10000", ...parameters });
+      const answer = await ask<{ items: Item[]; nextCursor: null }>(
+        page,
+        `insight/${insight}?${CODES}&${query}`,
+      );
+      assert.equal(answer.nextCursor, null);
+      return answer.items;
+    };
+    /** Books of some nights, and of the same weekdays last year as known at the time that the page asked for. */
+    const booksOf = async (page: Page, asked: readonly URL[], from: string, nights: number, by?: string) => {
+      const more = by === undefined ? {} : { by };
+      const to = addDays(from, nights - 1);
+      const then = { from: addDays(from, -YEAR_DAYS), to: addDays(to, -YEAR_DAYS) };
+      const asOf = asked
+        .find(({ searchParams }) => searchParams.get("from") === then.from && searchParams.has("asOf"))
+        ?.searchParams.get("asOf");
+      const late = Date.now() - YEAR_DAYS * 86_400_000 - Date.parse(asOf ?? "");
+      assert.ok(late >= 0 && late < 2 * 3_600_000, `last year as of ${asOf}`);
+      return {
+        now: await itemsOf(page, "on-the-books", { from, to, ...more }),
+        before: (
+          await itemsOf(page, "on-the-books", { ...then, asOf: asOf ?? "", clock: "source", ...more })
+        ).map((item) => ({ ...item, stayDate: addDays(item.stayDate, YEAR_DAYS) })),
+      };
+    };
+    /** Where the page's own questions went. */
+    const visited = async (page: Page, path: string): Promise<readonly URL[]> => {
+      const asked: URL[] = [];
+      page.on("request", (request) => asked.push(new URL(request.url())));
+      await visit(page, path);
+      await page.waitForLoadState("networkidle");
+      return asked;
+    };
+
+    inWindow("a portfolio's rows are its answer, and a total of a currency their sum", async (page) => {
+      await refreshFigures(service().pool);
+      for (const nights of [1, 7, 30, 90]) {
+        await visit(page, `/?nights=${nights}`);
+        const table = page.getByRole("table", { name: /^Properties/ });
+        const shown = await rowsOf(table);
+        const { items, totals } = await ask<PortfolioAnswer>(page, `portfolio?nights=${nights}&limit=100`);
+        assert.deepEqual(
+          shown.map(({ kind }) => kind === "total"),
+          [...totals.map(() => true), ...items.map(() => false)],
+        );
+        for (const [place, item] of [...totals, ...items].entries()) {
+          const { cells } = shown[place] ?? NO_ROW;
+          const [amount] = item.now?.amounts ?? [];
+          const first = (head: string) => readFigure((cells[head] ?? "").split("\n")[0] ?? "");
+          assert.equal(first("Occupancy"), percentOf(item.now?.occupancy));
+          assert.equal(first("Rooms"), item.now?.rooms);
+          assert.equal(first("Revenue"), numberOf(amount?.roomRevenue));
+          assert.equal(first("ADR"), numberOf(amount?.adr));
+          assert.equal(first("RevPAR"), numberOf(amount?.revpar));
+          assert.equal(first("Pickup 1 day"), item.now?.pickup.day.rooms);
+          assert.equal(first("Pickup 7 days"), item.now?.pickup.week.rooms);
+          if (item.lastYear !== null) {
+            const change = Number(item.now?.rooms) - item.lastYear.rooms;
+            assert.equal(first("vs last year"), change);
+          }
+          if ("variance" in item) assert.equal(first("Variance") ?? 0, item.variance?.rooms ?? 0);
+        }
+        for (const { currency, now } of totals) {
+          const of = items.filter(({ now: own }) => own?.amounts[0]?.currency === currency);
+          assert.equal(
+            now.rooms,
+            sum(of, (item) => item.now?.rooms ?? 0),
+          );
+          assert.equal(
+            cents(now.amounts[0]?.roomRevenue),
+            sum(of, (item) => cents(item.now?.amounts[0]?.roomRevenue)),
+          );
+          assert.equal(
+            now.pickup.week.rooms,
+            sum(of, (item) => item.now?.pickup.week.rooms ?? 0),
+          );
+        }
+      }
+    });
+
+    inWindow("an overview's figures are of its nights, this year and last", async (page) => {
+      const { today } = hotel();
+      const asked = await visited(page, `/property?${CODES}`);
+      const { now, before } = await booksOf(page, asked, today, 30);
+      const strips = page.locator(".figures");
+      await strips
+        .first()
+        .getByText(/ last year/)
+        .first()
+        .waitFor();
+      const [keys, ...pickups] = await strips.all();
+      assertKeyFigures(await figuresOf(keys as Locator), totalOf(now), totalOf(before));
+      const end = addDays(today, 89);
+      const sinces = asked
+        .flatMap(({ searchParams }) => searchParams.get("since") ?? [])
+        .toSorted()
+        .toReversed();
+      assert.equal(pickups.length, 2);
+      for (const [place, strip] of pickups.entries()) {
+        const since = sinces[place] ?? "";
+        const days = (Date.now() - Date.parse(since)) / 86_400_000;
+        assert.ok(Math.abs(days - ([1, 7][place] ?? 0)) < 0.1, `pickup since ${since}`);
+        const moved = await itemsOf(page, "pickup", { from: today, to: end, since });
+        const [rooms, ...amounts] = [...(await figuresOf(strip)).values()];
+        assert.equal(
+          readFigure(rooms?.value ?? ""),
+          sum(moved, (item) => item.rooms),
+        );
+        const counts = [...(rooms?.note ?? "").matchAll(/[0-9][0-9,]*/g)].map(([text]) => readFigure(text));
+        assert.deepEqual(
+          counts,
+          ["booked", "cancelled"].map((member) => sum(moved, (item) => Number(item[member]))),
+        );
+        assert.equal(
+          sum(amounts, ({ value }) => centsShown(value)),
+          sum(moved, (item) => cents(item.roomRevenue)),
+        );
+      }
+      const nights = Map.groupBy(
+        await itemsOf(page, "on-the-books", { from: today, to: end }),
+        ({ stayDate }) => stayDate,
+      );
+      const cells = await page.locator("a.night").allInnerTexts();
+      assert.equal(cells.length, 90);
+      for (const [place, text] of cells.entries()) {
+        const items = nights.get(addDays(today, place)) ?? [];
+        const { rooms, occupancy } = totalOf(items);
+        assert.match(text, new RegExp(`(^|[^0-9])${rooms} rooms?`));
+        if (occupancy !== null) assert.match(text, new RegExp(`${occupancy.toFixed(1)} %`));
+      }
+    });
+
+    for (const begin of [0, 112])
+      inWindow(`on the books from night ${begin}: every night, month and total`, async (page) => {
+        const from = addDays(hotel().today, begin);
+        const to = addDays(from, 34);
+        const asked = await visited(page, `/property/on-the-books?${CODES}&from=${from}&to=${to}`);
+        const { now, before } = await booksOf(page, asked, from, 35);
+        const table = page.getByRole("table", { name: "On the books by night" });
+        await table.getByText("Last year").waitFor();
+        const rows = await rowsOf(table);
+        assertKeyFigures(await figuresOf(page.locator(".figures").first()), totalOf(now), totalOf(before));
+        const sums = rows.filter(({ kind }) => kind === "total");
+        assert.ok(sums.length >= 3, "a total and two months");
+        const months = [
+          ...new Set([...now, ...before].map(({ stayDate }) => stayDate.slice(0, 7))),
+        ].toSorted();
+        for (const [place, month] of ["", ...months].entries()) {
+          const isIn = ({ stayDate }: Item) => stayDate.startsWith(month);
+          assertLine(sums[place], totalOf(now.filter(isIn)), totalOf(before.filter(isIn)));
+        }
+        const lines = rows.filter(({ kind }) => kind !== "total");
+        for (const head of ["Rooms", "Last year", "Change", "Guests"])
+          assert.equal(
+            sum(lines, ({ cells }) => readFigure(cells[head] ?? "") ?? 0),
+            readFigure(sums[0]?.cells[head] ?? "") ?? 0,
+            head,
+          );
+        const priced = now.filter(({ rooms, roomRevenue }) => rooms !== 0 || roomRevenue !== null);
+        const pricedLines = lines.filter(({ cells }) => readFigure(cells["Rooms"] ?? "") !== 0);
+        assert.equal(pricedLines.length, priced.length);
+        for (const [place, item] of priced.entries()) {
+          const { cells } = pricedLines[place] ?? NO_ROW;
+          const figure = (head: string) => readFigure(cells[head] ?? "");
+          assert.equal(figure("Rooms"), item.rooms);
+          assert.equal(figure("Room revenue"), numberOf(item.roomRevenue));
+          assert.equal(figure("ADR"), numberOf(item["adr"]));
+          assert.equal(figure("RevPAR") ?? null, numberOf(item["revpar"]) ?? null);
+          assert.equal(figure("Occupancy"), percentOf(item["occupancy"]));
+        }
+      });
+
+    for (const [by, show] of [
+      ["marketSegment", "rooms"],
+      ["roomType", "rooms"],
+      ["channel", "revenue"],
+    ] as const)
+      inWindow(`on the books by ${by}: ${show} of every night and group`, async (page) => {
+        const from = hotel().today;
+        const asked = await visited(page, `/property/on-the-books?${CODES}&by=${by}&show=${show}`);
+        const { now, before } = await booksOf(page, asked, from, 35, by);
+        const table = page.getByRole("table", { name: /by night and/ });
+        await table.getByText("Change on last year").waitFor();
+        const rows = await rowsOf(table);
+        const isOf = ({ currency }: Item) => show === "rooms" || currency === "EUR";
+        const amount = (items: readonly Item[]) =>
+          sum(items.filter(isOf), (item) => (show === "rooms" ? item.rooms * 100 : cents(item.roomRevenue)));
+        const named = Object.keys(rows[0]?.cells ?? {}).filter((head) => head !== "Total");
+        const isIn = (name: string) => (item: Item) => {
+          const own = String(item[by] ?? "none");
+          return name === "Total" || (name === "Other" ? !named.includes(own) : own === name);
+        };
+        const expected = [now, before, undefined, ...datesFrom(from, 35)];
+        assert.equal(rows.length, expected.length);
+        for (const [place, { cells }] of rows.entries())
+          for (const name of ["Total", ...named]) {
+            const of = expected[place];
+            const then = amount(before.filter(isIn(name)));
+            const items =
+              typeof of === "string" ? now.filter(({ stayDate }) => stayDate === of) : (of ?? now);
+            const right = amount(items.filter(isIn(name))) - (of === undefined ? then : 0);
+            assert.equal(centsShown(cells[name] ?? ""), right, `${rows[place]?.head} ${name}`);
+          }
+      });
+
+    inWindow("a page of more groups has no total, and a part of a night says so", async (page) => {
+      await page.route(/insight\/on-the-books\?.*by=/, (route) =>
+        route.continue({ url: route.request().url().replace("limit=10000", "limit=7") }),
+      );
+      await visit(page, `/property/on-the-books?${CODES}&by=marketSegment`);
+      const table = page.getByRole("table", { name: /by night and/ });
+      const heads = (await rowsOf(table)).map(({ head }) => head);
+      assert.deepEqual(
+        heads.map((head) => head.endsWith(", in part")),
+        [false, false, true],
+      );
+      await page.getByRole("link", { name: "Next page" }).click();
+      await page.getByText("Page 2").waitFor();
+      assert.match((await rowsOf(table))[0]?.head ?? "", /, in part$/);
+    });
+
+    inWindow("a pace curve stands where the API says", async (page) => {
+      const from = hotel().today;
+      const items = await itemsOf(page, "pace", { from, to: addDays(from, 29) });
+      await visit(page, `/property/pace?${CODES}`);
+      await page.getByText("View as table").click();
+      const rows = await rowsOf(page.getByRole("table", { name: /Pace by days/ }));
+      assert.equal(rows.length, items.length);
+      for (const [place, item] of items.entries()) {
+        const { head, cells } = rows[place] ?? NO_ROW;
+        assert.equal(Number(head), item["daysBefore"]);
+        assert.equal(readFigure(cells["Rooms"] ?? ""), item.rooms);
+        assert.equal(readFigure(cells["Rooms last year"] ?? ""), item["lastYearRooms"]);
+        assert.equal(readFigure(cells["Room revenue"] ?? ""), numberOf(item.roomRevenue));
+        assert.equal(
+          readFigure(cells["Room revenue last year"] ?? ""),
+          numberOf(item["lastYearRoomRevenue"]),
+        );
+      }
+      const last = Math.min(
+        ...items.filter(({ rooms }) => rooms !== null).map((item) => Number(item["daysBefore"])),
+      );
+      const at = (days: number) => items.filter((item) => item["daysBefore"] === days);
+      const lastYear = (days: number) => sum(at(days), (item) => Number(item["lastYearRooms"]));
+      const shown = [...(await figuresOf(page.locator(".figures").first())).values()];
+      const rooms = sum(at(last), (item) => item.rooms);
+      const end = Math.min(...items.map((item) => Number(item["daysBefore"])));
+      assert.deepEqual(
+        shown.map(({ value }) => readFigure(value)),
+        [rooms, lastYear(last), rooms - lastYear(last), lastYear(end)],
+      );
+    });
+
+    for (const show of ["rooms", "revenue"])
+      inWindow(`pickup of ${show}: every day and night`, async (page) => {
+        const { today } = hotel();
+        await visit(page, `/property/pickup?${CODES}&show=${show}`);
+        const rows = await page.locator(".heat tbody tr").all();
+        assert.equal(rows.length, 14);
+        for (const [back, row] of rows.entries()) {
+          const day = addDays(today, -back);
+          const moved = await itemsOf(page, "pickup", {
+            from: today,
+            to: addDays(today, 27),
+            since: `${addDays(day, -1)}T23:59:59.999999Z`,
+            asOf: `${day}T23:59:59.999999Z`,
+          });
+          const amount = (items: readonly Item[]) =>
+            sum(items, (item) => (show === "rooms" ? item.rooms * 100 : cents(item.roomRevenue)));
+          const cells = await row.locator("td").all();
+          const shown = await Promise.all(
+            cells.map(async (cell) => {
+              const exact = cell.locator(".unseen");
+              return centsShown(await ((await exact.count()) > 0 ? exact : cell).innerText());
+            }),
+          );
+          const expected = datesFrom(today, 28).map((night) =>
+            amount(moved.filter(({ stayDate }) => stayDate === night)),
+          );
+          assert.deepEqual(shown, [...expected, amount(moved)], day);
+        }
+      });
+
+    inWindow("blocks are summed over their nights", async (page) => {
+      const from = hotel().today;
+      const items = await itemsOf(page, "blocks", { from, to: addDays(from, 89) });
+      await visit(page, `/property/blocks?${CODES}`);
+      const total = (member: string, of = items) => sum(of, (item) => Number(item[member] ?? 0));
+      const shown = [...(await figuresOf(page.locator(".figures").first())).values()];
+      const share = Math.round((total("pickedUp") / total("blocks")) * 1000) / 10;
+      assert.deepEqual(
+        shown.slice(0, 4).map(({ value }) => readFigure(value)),
+        [new Set(items.map((item) => item["group"])).size, total("blocks"), share, total("remaining")],
+      );
+      assert.equal(Number.parseInt(shown[2]?.note ?? "", 10), total("pickedUp"));
+      const groups = page.getByRole("table", { name: /^Groups/ });
+      const [group] = await rowsOf(groups);
+      const name = items[0]?.["group"];
+      const own = items.filter((item) => item["group"] === name);
+      assert.deepEqual(
+        ["Contracted", "Picked up", "Remaining"].map((head) => readFigure(group?.cells[head] ?? "")),
+        ["blocks", "pickedUp", "remaining"].map((member) => total(member, own)),
+      );
+      await groups.getByRole("button").first().click();
+      const nights = await rowsOf(groups.getByRole("table", { name: `Nights of ${name}` }));
+      const heads = ["Blocked", "Picked up", "Picked up (reservations)", "Remaining", "Originally"];
+      const members = ["blocks", "pickedUp", "pickedUpRebuilt", "remaining", "originalBlocks"];
+      assert.deepEqual(
+        nights.map(({ cells }) => heads.map((head) => readFigure(cells[head] ?? ""))),
+        own.map((item) => members.map((member) => item[member])),
+      );
+    });
+
+    inWindow("a reconciliation counts the nights of all pages", async (page) => {
+      const from = hotel().today;
+      const items = await itemsOf(page, "reconciliation", { from, to: addDays(from, 34), by: "roomType" });
+      // As where there are more than a thousand.
+      await page.route(/insight\/reconciliation\?/, (route) =>
+        route.continue({ url: route.request().url().replace("limit=1000", "limit=40") }),
+      );
+      await visit(page, `/property/reconciliation?${CODES}&by=roomType&nights=all`);
+      const compared = items.filter((item) => item["reported"] !== null);
+      const differing = compared.filter((item) => item["difference"] !== 0);
+      assert.deepEqual(
+        [...(await figuresOf(page.locator(".figures").first())).values()].map(({ value }) =>
+          readFigure(value),
+        ),
+        [
+          compared.length,
+          differing.length,
+          sum(differing, (item) => Math.abs(Number(item["difference"]))),
+          items.length - compared.length,
+        ],
+      );
+      const rows = await rowsOf(page.getByRole("table", { name: "Reported and rebuilt rooms by night" }));
+      const heads = ["Reported", "Rebuilt", "Difference", "Blocks remaining"];
+      const members = ["reported", "rebuilt", "difference", "unpickedBlocks"];
+      assert.deepEqual(
+        rows.map(({ cells }) => heads.map((head) => readFigure(cells[head] ?? ""))),
+        items.map((item) => members.map((member) => item[member])),
+      );
+    });
+  });
+
+function datesFrom(from: string, nights: number): string[] {
+  return Array.from({ length: nights }, (_, night) => addDays(from, night));
+}
+
+function sum<Of>(of: readonly Of[], value: (one: Of) => number): number {
+  return of.reduce((total, one) => total + value(one), 0);
+}
+
+/** Decimal text of at most two places in cents; nothing is 0. */
+function cents(text: string | null | undefined): number {
+  return Math.round(Number(text ?? 0) * 100);
+}
+
+function numberOf(text: string | number | null | undefined): Shown | undefined {
+  return text === null || text === undefined ? null : Number(text);
+}
+
+/** As a share is written: a tenth of a per cent. */
+function percentOf(share: string | number | null | undefined): Shown {
+  return share === null || share === undefined ? null : Math.round(Number(share) * 1000) / 10;
+}
+
+/** `−1,234.50 EUR`, `85.3 %`, `+3`; null: a dash, or nothing. */
+function readFigure(text: string): Shown {
+  const digits = text.replaceAll("−", "-").replaceAll(/[^0-9.-]/g, "");
+  return /[0-9]/.test(digits) ? Number(digits) : null;
+}
+
+const centsShown = (text: string) => Math.round((readFigure(text) ?? 0) * 100);
+
+interface Total {
+  readonly rooms: number;
+  /** In cents; null: of no currency. */
+  readonly revenue: Shown;
+  /** In per cent, to a tenth. */
+  readonly occupancy: Shown;
+  readonly adr: Shown;
+  readonly revpar: Shown;
+}
+
+/** Rooms and euros of some nights of a hotel that reports a capacity, of which nothing is out of order. */
+function totalOf(items: readonly Item[]): Total {
+  const priced = items.filter(({ currency, roomRevenue }) => currency === "EUR" && roomRevenue !== null);
+  const capacities = new Map(
+    items.flatMap(({ stayDate, capacity }) => (capacity ? [[stayDate, capacity]] : [])),
+  );
+  const base = sum([...capacities.values()], (capacity) => capacity);
+  const isBased = ({ stayDate }: Item) => capacities.has(stayDate);
+  const revenueOf = (of: readonly Item[]) => sum(of, (item) => cents(item.roomRevenue));
+  const rooms = sum(items, (item) => item.rooms);
+  const ratio = (of: number, by: number) => (by === 0 ? null : Math.round(of / by) / 100);
+  return {
+    rooms,
+    revenue: priced.length === 0 ? null : revenueOf(priced),
+    occupancy:
+      base === 0 ? null : Math.round((sum(items.filter(isBased), (item) => item.rooms) / base) * 1000) / 10,
+    adr:
+      priced.length === 0
+        ? null
+        : ratio(
+            revenueOf(priced),
+            sum(priced, (item) => item.rooms),
+          ),
+    revpar: priced.length === 0 ? null : ratio(revenueOf(priced.filter(isBased)), base),
+  };
+}
+
+interface ShownFigure {
+  readonly value: string;
+  readonly note: string;
+}
+
+/** What of the page's elements is read. */
+interface Element {
+  readonly innerText: string;
+  readonly className: string;
+  readonly dataset: { readonly head?: string };
+  readonly children: Iterable<Element>;
+}
+
+async function figuresOf(strip: Locator): Promise<ReadonlyMap<string, ShownFigure>> {
+  const read = await strip.evaluate((list: Element) =>
+    [...list.children].map(({ children }) => [...children].map(({ innerText }) => innerText)),
+  );
+  return new Map(read.map(([name = "", value = "", note = ""]) => [name, { value, note }]));
+}
+
+async function rowsOf(table: Locator): Promise<readonly ShownRow[]> {
+  const rows = table.locator(":scope > tbody > tr");
+  await rows.first().waitFor();
+  return await rows.evaluateAll((all: Element[]) =>
+    all.map(({ className, children }) => {
+      const [first, ...cells] = children;
+      return {
+        head: first?.innerText ?? "",
+        kind: className,
+        cells: Object.fromEntries(cells.map(({ dataset, innerText }) => [dataset.head, innerText])),
+      };
+    }),
+  );
+}
+
+const inCents = (value: Shown) => (value === null ? null : Math.round(value * 100));
+
+/** A strip of figures: each with last year's behind “on” in its note, where that is known. */
+function assertKeyFigures(shown: ReadonlyMap<string, ShownFigure>, now: Total, before: Total): void {
+  for (const [name, member] of [
+    ["Occupancy", "occupancy"],
+    ["Rooms", "rooms"],
+    ["Room revenue, EUR", "revenue"],
+    ["ADR", "adr"],
+    ["RevPAR", "revpar"],
+  ] as const) {
+    const { value = "", note = "" } = shown.get(name) ?? {};
+    const asShown = (text: string) => (member === "revenue" ? inCents(readFigure(text)) : readFigure(text));
+    assert.equal(asShown(value), now[member], name);
+    const then = /(?:on |^)(\S+(?: %)?) last year$/.exec(note)?.[1];
+    assert.equal(then === undefined ? null : asShown(then), before[member], `${name} last year: ${note}`);
+  }
+}
+
+function assertLine(row: ShownRow | undefined, now: Total, before: Total): void {
+  const figure = (head: string) => readFigure(row?.cells[head] ?? "");
+  assert.equal(figure("Rooms"), now.rooms, row?.head);
+  assert.equal(figure("Last year"), before.rooms, `${row?.head} last year`);
+  assert.equal(figure("Change"), now.rooms - before.rooms, row?.head);
+  assert.equal(inCents(figure("Room revenue")), now.revenue, row?.head);
+  if (now.revenue !== null && before.revenue !== null)
+    assert.equal(inCents(figure("Change of revenue")), now.revenue - before.revenue, row?.head);
+  assert.equal(figure("Occupancy"), now.occupancy, row?.head);
+  assert.equal(figure("ADR"), now.adr, row?.head);
+  assert.equal(figure("RevPAR"), now.revpar, row?.head);
+}
