@@ -259,6 +259,26 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       assert.match((await rowsOf(table))[0]?.head ?? "", /, in part$/);
     });
 
+    inWindow("separators are the browser's, dates are words", async (page) => {
+      const storageState = await page.context().storageState();
+      const context = await page.context().browser()?.newContext({ locale: "de-DE", storageState });
+      const german = await context?.newPage();
+      assert.ok(german !== undefined);
+      await visit(german, `/property/on-the-books?${CODES}&asOf=2026-03-14 09:30`);
+      await german.getByText("14 Mar 2026 09:30 UTC").waitFor();
+      await visit(german, `/property/on-the-books?${CODES}&show=revenue`);
+      const items = await itemsOf(page, "on-the-books", {
+        from: hotel().today,
+        to: addDays(hotel().today, 34),
+      });
+      const total = (await rowsOf(german.getByRole("table", { name: "On the books by night" })))[0];
+      const written = (value: number | null) =>
+        value === null ? "" : value.toLocaleString("de-DE", { minimumFractionDigits: 2 });
+      assert.equal(total?.cells["Room revenue"], written((totalOf(items).revenue ?? 0) / 100));
+      assert.equal(total?.cells["ADR"], written(totalOf(items).adr));
+      await context?.close();
+    });
+
     inWindow("a pace curve stands where the API says", async (page) => {
       const from = hotel().today;
       const items = await itemsOf(page, "pace", { from, to: addDays(from, 29) });

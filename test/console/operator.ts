@@ -135,7 +135,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const download = page.waitForEvent("download");
       await page.getByRole("link", { name: "Download report" }).click();
       assert.match(await readFile((await (await download).path()) ?? "", "utf8"), /no cancellationDateTime/);
-      await page.getByLabel("Only requests since").fill("2100-01-01");
+      await page.getByLabel("Only requests since").fill("2100-01-01T00:00");
       await page.getByText("0 of 15").waitFor();
       await page.getByRole("button", { name: "Finish …" }).click();
       await page.getByRole("button", { name: "Finish", exact: true }).click();

@@ -9,9 +9,11 @@ import "./design/pages.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { writeNumbersIn } from "./field/format.ts";
 
 const place = document.getElementById("app");
 if (place === null) throw new Error("index.html has no #app");
+writeNumbersIn(undefined);
 createRoot(place).render(
   <StrictMode>
     <App />

@@ -1,6 +1,7 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { writeMarks } from "../field/format.ts";
 import type { StackKind } from "./chart.tsx";
 
 type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars" | StackKind;
@@ -199,20 +200,12 @@ function plotOptions(
         gap: 6,
         grid: { stroke: ink.line, width: 1 },
         ticks: { show: false },
-        values: (_plot, splits) => splits.map(writeMark),
+        values: (_plot, splits) => writeMarks(splits),
       },
     ],
     series: [{}, ...inDrawingOrder(props.series).map((series) => seriesOptions(series, ink, hasPastBars))],
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
   };
-}
-
-const thousands = new Intl.NumberFormat("en-GB", { notation: "compact", maximumFractionDigits: 1 });
-
-/** Nothing for fractions; compact from 100,000 on. */
-function writeMark(y: number): string {
-  if (!Number.isInteger(y)) return "";
-  return Math.abs(y) < 100_000 ? y.toLocaleString("en-GB") : thousands.format(y);
 }
 
 function seriesOptions({ name, kind }: Series, ink: Ink, beforePast: boolean): uPlot.Series {

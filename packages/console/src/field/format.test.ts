@@ -8,14 +8,21 @@ import {
   divideMoney,
   isAskedDate,
   isStayDate,
+  pickedInstant,
   readGrants,
   subtractMoney,
   weekdayOf,
+  writeChange,
   writeCount,
   writeDate,
+  writeExactInstant,
+  writeInstant,
   writeMany,
+  writeMarks,
   writeMoney,
   writeMonth,
+  writeNumbersIn,
+  writePoints,
   writeShare,
   writeShort,
   writeSigned,
@@ -53,8 +60,38 @@ describe("figures in the console", () => {
     assert.equal(writeShort("845.50"), "+846");
     assert.equal(writeShort("4.50"), "+5");
     assert.equal(writeShort("0.00"), "0");
-    assert.match(writeShort("-1234.5"), /^−1\.2K$/i);
-    assert.match(writeShort("12345678901.23"), /^\+12(B|bn)$/i);
+    assert.equal(writeShort("-1234.5"), "−1.2k");
+    assert.equal(writeShort("999.50"), "+1k");
+    assert.equal(writeShort("12345678901.23"), "+12,345.7M");
+  });
+
+  test("the marks of an axis are in one unit", () => {
+    assert.deepEqual(writeMarks([0, 20_000, 100_000]), ["0", "20k", "100k"]);
+    assert.deepEqual(writeMarks([0, 2_500, 0.5]), ["0", "2,500", ""]);
+    assert.deepEqual(writeMarks([-500_000, 0, 1_000_000]), ["−0.5M", "0", "1M"]);
+  });
+
+  test("separators are of the locale, digits and words are not", () => {
+    try {
+      writeNumbersIn("de-DE");
+      assert.equal(writeMoney("12345678901234567890.1"), "12.345.678.901.234.567.890,10");
+      assert.equal(writeCount(-12345), "−12.345");
+      assert.equal(writeShare("0.8533"), "85,3 %");
+      assert.equal(writeShort("-1234.5"), "−1,2k");
+      assert.equal(writeInstant("2026-03-14T09:26:53.123456Z"), "14 Mar 2026 09:26:53");
+      writeNumbersIn("ar-EG");
+      assert.match(writeCount(12345), /^12.345$/);
+    } finally {
+      writeNumbersIn("en-GB");
+    }
+  });
+
+  test("changes are written to a tenth, with their sign", () => {
+    assert.equal(writeChange(104, 100), "+4.0 %");
+    assert.equal(writeChange(1, 3), "−66.7 %");
+    assert.equal(writeChange(3, 0), "");
+    assert.equal(writePoints(0.25, 0.235), "+1.5 pt");
+    assert.equal(writePoints(0.5, 0.5), "0.0 pt");
   });
 
   test("counts, signs, shares and words of number", () => {
@@ -64,6 +101,16 @@ describe("figures in the console", () => {
     assert.equal(writeShare("0.8533"), "85.3 %");
     assert.equal(writeMany(1, "property", "properties"), "1 property");
     assert.equal(writeMany(1200, "night"), "1,200 nights");
+  });
+});
+
+describe("instants in the console", () => {
+  test("are for a picker what the address says, to the second", () => {
+    assert.equal(pickedInstant("2026-03-14 09:26"), "2026-03-14T09:26");
+    assert.equal(pickedInstant("2026-03-14T09:26:53.123456Z"), "2026-03-14T09:26:53");
+    assert.equal(pickedInstant("2026-03-14", "end"), "2026-03-14T23:59:59");
+    assert.equal(pickedInstant("yesterday"), "");
+    assert.equal(writeExactInstant("2026-03-14T09:26:53.123456Z"), "14 Mar 2026 09:26:53.123456");
   });
 });
 

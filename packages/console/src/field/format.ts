@@ -50,11 +50,39 @@ export function today(): string {
   return new Date().toLocaleDateString("sv");
 }
 
-const counts = new Intl.NumberFormat("en-GB");
+/** Separators are of a locale; words, and so dates, are English. Digits beyond those of a text stay as they are. */
+function numbersOf(locale: string | undefined) {
+  const of = (digits: number, most = digits, sign: "negative" | "exceptZero" = "negative") => {
+    const format = new Intl.NumberFormat(locale, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: most,
+      signDisplay: sign,
+      numberingSystem: "latn",
+    });
+    // A decimal text is written exactly, however long it is.
+    return (value: number | string) => format.format(value as number).replace("-", "−");
+  };
+  return {
+    count: of(0),
+    decimal: of(0, 3),
+    money: of(2, 20),
+    movedMoney: of(2, 20, "exceptZero"),
+    tenths: of(1),
+    movedTenths: of(1, 1, "exceptZero"),
+    short: of(0, 1, "exceptZero"),
+  };
+}
+
+let numbers = numbersOf("en-GB");
+
+/** Undefined: the locale of the browser. */
+export function writeNumbersIn(locale: string | undefined): void {
+  numbers = numbersOf(locale);
+}
 
 /** `12,345` */
 export function writeCount(value: number): string {
-  return counts.format(value).replace("-", "−");
+  return numbers.count(value);
 }
 
 /** `+12`, `−3`, `0` */
@@ -65,31 +93,46 @@ export function writeSigned(value: number): string {
 /** `+4.2 %` from one figure to another; nothing is compared with nothing. */
 export function writeChange(now: number, before: number): string {
   if (before === 0) return "";
-  return `${writeSigned(Math.round(((now - before) / Math.abs(before)) * 1000) / 10)} %`;
+  return `${numbers.movedTenths(((now - before) / Math.abs(before)) * 100)} %`;
+}
+
+/** `+1.5 pt` from one share to another. */
+export function writePoints(now: number, before: number): string {
+  return `${numbers.movedTenths((now - before) * 100)} pt`;
 }
 
 /** Decimal text `1234567.5` as `1,234,567.50`, never as a binary number. */
 export function writeMoney(text: string, signed = false): string {
-  const match = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text);
-  if (match === null) return text;
-  const [, sign = "", whole = "", fraction = ""] = match;
-  const cents = fraction.replace(/0+$/, "").padEnd(2, "0");
-  const plus = signed && sign === "" && /[1-9]/.test(text) ? "+" : "";
-  return `${sign === "" ? plus : "−"}${whole.replace(/\B(?=(\d{3})+(?!\d))/g, ",")}.${cents}`;
+  if (!/^-?\d+(\.\d+)?$/.test(text)) return text;
+  return signed ? numbers.movedMoney(text) : numbers.money(text);
 }
 
-const shortened = new Intl.NumberFormat("en-GB", { notation: "compact", signDisplay: "exceptZero" });
+/** The divisor and the sign of a figure that is shortened. */
+function unitOf(size: number): readonly [by: number, sign: string] {
+  if (size < 999.5) return [1, ""];
+  return size < 999_500 ? [1000, "k"] : [1_000_000, "M"];
+}
 
-/** A movement of money, rounded: `-1234.5` as `−1.2K`, `4.50` as `+5`. */
+/** A movement of money, rounded: `-1234.5` as `−1.2k`, `4.50` as `+5`. */
 export function writeShort(text: string): string {
   const value = Number(text);
-  return shortened.format(Math.abs(value) < 1000 ? Math.round(value) : value).replace("-", "−");
+  const [by, sign] = unitOf(Math.abs(value));
+  return `${numbers.short(by === 1 ? Math.round(value) : value / by)}${sign}`;
+}
+
+/** The marks of an axis in one unit, `0k` to `120k`; below 10,000 as they are. Fractions of one have none. */
+export function writeMarks(values: readonly number[]): string[] {
+  const largest = Math.max(...values.map(Math.abs));
+  const [by, sign] = largest < 10_000 ? [1, ""] : unitOf(largest);
+  return values.map((value) =>
+    Number.isInteger(value) ? `${numbers.decimal(value / by)}${value === 0 ? "" : sign}` : "",
+  );
 }
 
 /** `0.8533` as `85.3 %` */
 export function writeShare(text: string | number): string {
   const share = Number(text);
-  return Number.isFinite(share) ? `${(share * 100).toFixed(1).replace("-", "−")} %` : String(text);
+  return Number.isFinite(share) ? `${numbers.tenths(share * 100)} %` : String(text);
 }
 
 /** `1 record`, `2 records` */
@@ -97,20 +140,30 @@ export function writeMany(count: number, one: string, many = `${one}s`): string 
   return `${writeCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** `2026-03-14 09:26:53` */
+/** `14 Mar 2026 09:26:53` */
 export function writeInstant(instant: string): string {
-  return instant.slice(0, 19).replace("T", " ");
+  return `${writeDayOfYear(instant)} ${writeTime(instant)}`;
+}
+
+/** `14 Mar 2026 09:26:53.123456`, with all of its digits. */
+export function writeExactInstant(instant: string): string {
+  return `${writeDayOfYear(instant)} ${instant.slice(11).replace("Z", "")}`;
+}
+
+/** `09:26:53`, or less of it. */
+export function writeTime(instant: string, characters = 8): string {
+  return instant.slice(11, 11 + characters);
 }
 
 /** Seconds as `40 ms`, `1.4 s`, `12 s`, `3 min`, `5 h`, `12 d`. */
 export function writeDuration(seconds: number): string {
   if (seconds === 0) return "0 s";
   if (seconds < 1) return `${Math.max(1, Math.round(seconds * 1000))} ms`;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 10) return `${numbers.tenths(seconds)} s`;
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
+  return `${writeCount(Math.round(seconds / 86_400))} d`;
 }
 
 /** `4 min ago`, by this machine's clock; `just now` also where that is behind. */
@@ -129,13 +182,23 @@ export function readInstant(text: string, end: "start" | "end" = "start"): strin
   return Number.isNaN(Date.parse(instant)) ? undefined : instant;
 }
 
+/** An instant of the address as a date and time picker has it: `2026-03-14T09:26`, with its seconds where there are any. */
+export function pickedInstant(text: string, end?: "start" | "end"): string {
+  return (readInstant(text, end) ?? "").slice(0, 19).replace(/:00$/, "");
+}
+
 const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
 const MONTH_NAMES =
   "January February March April May June July August September October November December".split(" ");
 
 /** `Sat 14 Mar 2026` */
 export function writeDate(date: string): string {
-  return `${writeWeekday(date)} ${writeDay(date)} ${date.slice(0, 4)}`;
+  return `${writeWeekday(date)} ${writeDayOfYear(date)}`;
+}
+
+/** `14 Mar 2026` */
+export function writeDayOfYear(date: string): string {
+  return `${writeDay(date)} ${date.slice(0, 4)}`;
 }
 
 /** `14 Mar` */

@@ -10,7 +10,7 @@ import {
   sentenceOf,
 } from "../field/audit-sentences.ts";
 import { failureInWords, readInstant, writeCount } from "../field/format.ts";
-import { AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { AddressSelect, InstantFilter } from "../parts/field.tsx";
 import { type Column, csvRows, ExportButton, List, useList } from "../parts/list.tsx";
 import { Empty, Page } from "../parts/page.tsx";
 import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
@@ -45,8 +45,8 @@ export function AuditPage() {
         <WhoFilter />
         <AddressSelect name="what" label="What" options={AUDIT_KINDS} />
         <ClientFilter />
-        <AddressFilter name="from" label="From (UTC)" type="date" />
-        <AddressFilter name="to" label="To (UTC)" type="date" />
+        <InstantFilter name="from" label="From" />
+        <InstantFilter name="to" label="To" end="end" />
       </search>
       <List
         asked={{ ...asked, data: events }}

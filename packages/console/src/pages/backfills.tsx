@@ -8,7 +8,7 @@ import type {
   PageOf,
 } from "../contract.ts";
 import { post, useAnswer, useMay } from "../data/queries.ts";
-import { writeCount, writeDate, writeDay, writeMany } from "../field/format.ts";
+import { writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
 import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
@@ -81,13 +81,13 @@ export function BackfillsPage() {
 
 const RENEWED_MS = 3_000;
 
-const dayOf = (date: string) => `${writeDay(date)} ${date.slice(0, 4)}`;
-
 const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Resource", lead: true, cell: ({ resource }) => resource },
   {
     head: "Dates",
-    cell: ({ from, to }) => <span className="nowrap">{`${dayOf(from)} – ${dayOf(to)}`}</span>,
+    cell: ({ from, to }) => (
+      <span className="nowrap">{`${writeDayOfYear(from)} – ${writeDayOfYear(to)}`}</span>
+    ),
   },
   {
     head: "Different records",

@@ -9,7 +9,7 @@ import {
 import { addressOf, post, useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, typed } from "../parts/dialog.tsx";
-import { AddressFilter, AddressSelect, InputField } from "../parts/field.tsx";
+import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
 import { type Column, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Figures, Notice } from "../parts/page.tsx";
 import { Badge, ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
@@ -238,15 +238,7 @@ function Certification({ certification }: { certification: CertificationAnswer }
         </Notice>
       )}
       <search className="filters">
-        <AddressFilter
-          name="since"
-          label="Only requests since (UTC)"
-          placeholder="2026-03-14 09:30"
-          check={(text) =>
-            readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined
-          }
-          first
-        />
+        <InstantFilter name="since" label="Only requests since" first />
       </search>
       <Table
         caption="Checks, in the order of the checklist"

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { Chart } from "../charts/chart.tsx";
 import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
 import { useAnswer, useMay } from "../data/queries.ts";
-import { writeCount, writeDuration, writeMany } from "../field/format.ts";
+import { writeCount, writeDuration, writeMany, writeTime } from "../field/format.ts";
 import { Table } from "../parts/list.tsx";
 import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.tsx";
 import { REQUEST_COLUMNS } from "./requests.tsx";
@@ -121,7 +121,7 @@ function hourInWords(minutes: readonly IntakeMinute[]): string {
 
 function MinutesChart({ minutes }: { minutes: readonly IntakeMinute[] }) {
   const x = minutes.map((_, place) => place);
-  const clock = (place: number) => minutes[place]?.minute.slice(11, 16) ?? "";
+  const clock = (place: number) => writeTime(minutes[place]?.minute ?? "", 5);
   return (
     <Chart
       label="Records received in each of the last 60 minutes"

@@ -17,6 +17,7 @@ import {
   writeCount,
   writeMany,
   writeMoney,
+  writePoints,
   writeShare,
   writeSigned,
 } from "../field/format.ts";
@@ -208,9 +209,7 @@ const ofItem = (Cell: (props: { of: PortfolioItem }) => ReactNode) => (row: Port
   isTotal(row) ? null : <Cell of={row} />;
 
 const points = (now: string | null, then: string | null) =>
-  now === null || then === null
-    ? ""
-    : `${writeSigned(Math.round((Number(now) - Number(then)) * 1000) / 10)} pt`;
+  now === null || then === null ? "" : writePoints(Number(now), Number(then));
 
 const COLUMNS: readonly PortfolioColumn[] = [
   { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },

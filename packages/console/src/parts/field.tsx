@@ -6,10 +6,18 @@ import {
   useId,
   useState,
 } from "react";
+import {
+  isStayDate,
+  pickedInstant,
+  writeDay,
+  writeDayOfYear,
+  writeTime,
+  writeWeekday,
+} from "../field/format.ts";
 import { useFilters } from "../routing/filters.ts";
 
 interface Labelled {
-  readonly label: string;
+  readonly label: ReactNode;
   readonly hint?: ReactNode;
   readonly wrong?: string | undefined;
   readonly wide?: boolean;
@@ -142,7 +150,7 @@ interface TextFilterProps {
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly placeholder?: string | undefined;
-  readonly type?: "search" | "date";
+  readonly type?: "search" | "date" | "datetime-local";
   readonly wide?: boolean;
   /** The error of a text; an invalid text is not applied. */
   readonly check?: (value: string) => string | undefined;
@@ -162,8 +170,9 @@ export function TextFilter(props: TextFilterProps) {
     setTyped(value);
   }
   const wrong = typed === "" ? undefined : check?.(typed);
-  // A date input is empty while it is incomplete.
-  const isUnfinished = type === "date" && typed === "";
+  // A picker is empty also while it is incomplete; a date is always asked for.
+  const [isIncomplete, setIncomplete] = useState(false);
+  const isUnfinished = typed === "" && (type === "date" || isIncomplete);
   useEffect(() => {
     if (typed === value || wrong !== undefined || isUnfinished) return;
     const timer = setTimeout(() => onChange(typed), SETTLED_MS);
@@ -171,7 +180,7 @@ export function TextFilter(props: TextFilterProps) {
   }, [typed, value, wrong, isUnfinished, onChange]);
   return (
     <InputField
-      label={label}
+      label={type === "search" ? label : <PickerLabel label={label} picked={typed} />}
       wrong={wrong}
       wide={wide}
       type={type}
@@ -180,6 +189,7 @@ export function TextFilter(props: TextFilterProps) {
       autoComplete="off"
       data-first-filter={first || undefined}
       onChange={setTyped}
+      onInput={({ currentTarget }) => setIncomplete(currentTarget.validity.badInput)}
       onBlur={() => {
         if (isUnfinished) setTyped(value);
       }}
@@ -190,12 +200,49 @@ export function TextFilter(props: TextFilterProps) {
   );
 }
 
+/** Pickers write dates as the browser does, which may be read in two ways. */
+function PickerLabel({ label, picked }: { label: string; picked: string }) {
+  const [date = "", time] = picked.split("T");
+  const written =
+    time === undefined
+      ? `${writeWeekday(date)} ${writeDay(date)}`
+      : `${writeDayOfYear(date)} ${writeTime(picked, time.length)} UTC`;
+  return (
+    <>
+      {label}
+      {isStayDate(date) && <span className="picked">{written}</span>}
+    </>
+  );
+}
+
 type AddressFilterProps = Omit<TextFilterProps, "value" | "onChange"> & { readonly name: string };
 
 export function AddressFilter({ name, ...rest }: AddressFilterProps) {
   const { filters, change } = useFilters();
   const value = filters.get(name) ?? "";
   return <TextFilter {...rest} value={value} onChange={(next) => change({ [name]: next }, "replace")} />;
+}
+
+interface InstantFilterProps {
+  readonly name: string;
+  readonly label: string;
+  /** What a date without a time stands for. */
+  readonly end?: "start" | "end";
+  readonly first?: boolean;
+}
+
+/** A date and time in UTC, or none. */
+export function InstantFilter({ name, label, end, first = false }: InstantFilterProps) {
+  const { filters, change } = useFilters();
+  return (
+    <TextFilter
+      label={label}
+      type="datetime-local"
+      first={first}
+      value={pickedInstant(filters.get(name) ?? "", end)}
+      onChange={(next) => change({ [name]: next }, "replace")}
+    />
+  );
 }
 
 interface AddressChoiceProps<Value extends string> {

@@ -2,7 +2,15 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { Outcome, Payload, Resource } from "../contract.ts";
 import { useMay } from "../data/queries.ts";
-import { historyPath, propertyPath, shortId, writeAgo, writeCount, writeInstant } from "../field/format.ts";
+import {
+  historyPath,
+  propertyPath,
+  shortId,
+  writeAgo,
+  writeCount,
+  writeExactInstant,
+  writeInstant,
+} from "../field/format.ts";
 import { layOutJson } from "../field/json-lines.ts";
 import { Button, Icon, type IconName } from "./button.tsx";
 
@@ -54,7 +62,7 @@ export function orDash<Value extends string | number>(
 export function Instant({ at, as = "full" }: { at: string | null; as?: "full" | "ago" }) {
   if (at === null) return <span className="muted">never</span>;
   return (
-    <time dateTime={at} title={`${at.replace("T", " ").replace("Z", "")} UTC`} className="nowrap">
+    <time dateTime={at} title={`${writeExactInstant(at)} UTC`} className="nowrap">
       {as === "ago" ? writeAgo(at) : writeInstant(at)}
     </time>
   );

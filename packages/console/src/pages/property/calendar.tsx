@@ -16,6 +16,7 @@ import {
   writeAgo,
   writeCount,
   writeDate,
+  writeDuration,
   writeMany,
   writeMonth,
   writeShare,
@@ -220,7 +221,7 @@ function FeedState({ feed }: { feed: FeedHealthItem }) {
 function writeHours(value: number): string {
   // Two decimals of an hour are 36 s; shorter gaps are those of a first load.
   if (value < 1 / 60) return "< 1 min";
-  return value < 1 ? `${Math.round(value * 60)} min` : `${Math.round(value * 10) / 10} h`;
+  return writeDuration(value * 3600);
 }
 
 function Unmapped({ items, codes }: { items: readonly FeedHealthItem[]; codes: PropertyCodes }) {

@@ -8,6 +8,7 @@ import {
   writeChange,
   writeCount,
   writeMoney,
+  writePoints,
   writeShare,
 } from "../../field/format.ts";
 import { Figures } from "../../parts/page.tsx";
@@ -157,7 +158,7 @@ export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Rang
     if (value === null) return `${write(String(then))} last year`;
     const change =
       name === "occupancy"
-        ? writePoints(Number(value) - Number(then))
+        ? writePoints(Number(value), Number(then))
         : writeChange(Number(value), Number(then));
     return `${change} on ${write(String(then))} last year`;
   };
@@ -185,12 +186,6 @@ export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Rang
       ]}
     />
   );
-}
-
-/** `+1.5 pt` */
-function writePoints(share: number): string {
-  const points = (share * 100).toFixed(1).replace("-", "−");
-  return `${share > 0 ? "+" : ""}${points} pt`;
 }
 
 export const GROUPINGS = {

@@ -226,7 +226,7 @@ function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
   ];
   return (
     <Chart
-      label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${range.from} to ${range.to}`}
+      label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${writeDate(range.from)} to ${writeDate(range.to)}`}
       unit={unitOf(measure)}
       begin="oldest"
       x={nights.map((_, place) => place)}

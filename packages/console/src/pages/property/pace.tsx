@@ -121,7 +121,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
         height={320}
         x={points.map(({ daysBefore }) => daysBefore)}
         writeX={beforeArrival}
-        writeTick={(days) => String(days)}
+        writeTick={writeCount}
         ticks={TICKS}
         series={[
           measuredSeries(

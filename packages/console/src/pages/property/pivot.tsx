@@ -78,7 +78,7 @@ export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, me
   return (
     <>
       <Chart
-        label={`${unitOf(measure)} by night and ${byText}, ${range.from} to ${range.to}`}
+        label={`${unitOf(measure)} by night and ${byText}, ${writeDate(range.from)} to ${writeDate(range.to)}`}
         unit={unitOf(measure)}
         begin="oldest"
         x={nights.map((_, place) => place)}

@@ -11,11 +11,12 @@ import {
   isStayDate,
   propertyPath,
   readInstant,
+  writeExactInstant,
   writeMany,
   writeMoney,
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
-import { AddressChoice, AddressFilter, AddressSelect, TextFilter } from "../../parts/field.tsx";
+import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
 import { CsvButton } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
@@ -214,14 +215,7 @@ export function ClockFilter() {
 export function PointInTimeFilters() {
   return (
     <>
-      <AddressFilter
-        name="asOf"
-        label="As of"
-        placeholder="now"
-        check={(text) =>
-          readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined
-        }
-      />
+      <InstantFilter name="asOf" label="As of" end="end" />
       <ClockFilter />
     </>
   );
@@ -237,8 +231,6 @@ export function CutNotice({ nextCursor }: { nextCursor: string | null | undefine
   );
 }
 
-const textOf = (instant: string) => instant.replace("T", " ").replace("Z", "");
-
 interface WatermarkProps {
   readonly watermark: string | null;
   readonly knownFrom?: string | undefined;
@@ -250,13 +242,14 @@ function Watermark({ watermark, knownFrom }: WatermarkProps) {
     <>
       {typeof watermark === "string" && (
         <p className="small muted">
-          Complete up to {textOf(watermark)} UTC of receipt: at or before it this answer never changes.
+          Complete up to {writeExactInstant(watermark)} UTC of receipt: at or before it this answer never
+          changes.
         </p>
       )}
       {knownFrom !== undefined && (
         <p className="small muted">
-          Old versions are deleted after their retention: inventory from before {textOf(knownFrom)} UTC that
-          was replaced since may be missing here.
+          Old versions are deleted after their retention: inventory from before {writeExactInstant(knownFrom)}{" "}
+          UTC that was replaced since may be missing here.
         </p>
       )}
     </>
