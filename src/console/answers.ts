@@ -56,16 +56,28 @@ export interface SessionAnswer {
 
 export type Rates = Readonly<Record<"batches" | "records", number>>;
 
+/** A minute, or of a day a quarter of an hour. */
 export interface IntakeMinute {
+  /** When it begins. */
   readonly minute: string;
   /** Null: not counted yet. */
   readonly resources: Readonly<Record<Resource, Rates>> | null;
 }
 
+export type IntakeRange = "hour" | "day";
+
+/** What became of the records that are applied; `records` is all of them. */
+export type IntakeOutcomes = Readonly<Record<"records" | "rejected" | "quarantined" | "warned", number>>;
+
 export interface IntakeAnswer {
   readonly now: string;
-  /** The last 60 minutes, oldest first. The current minute is last and still growing. */
+  /**
+   * The last hour by minute, or the last day by quarter of an hour, oldest first. The current one is last and still growing. A day
+   * counts what is applied.
+   */
   readonly minutes: readonly IntakeMinute[];
+  /** Of these minutes. */
+  readonly outcomes: IntakeOutcomes;
   readonly lag: {
     /** The age of the oldest batch that is not applied yet; 0 when every batch is applied. */
     readonly seconds: number;

@@ -3,6 +3,7 @@ import type {
   CalendarAnswer,
   ClientCodesAnswer,
   IntakeAnswer,
+  IntakeRange,
   PortfolioAnswer,
   PortfolioSort,
   RequestItem,
@@ -57,6 +58,7 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
 }
 
 const LAST_BATCHES = 20;
+const INTAKE_RANGES = ["hour", "day"] as const satisfies readonly IntakeRange[];
 const ALL = new Scope([EVERYTHING]);
 
 const ANY_REQUEST = {
@@ -80,14 +82,19 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
       });
     return looking;
   };
-  addQuestion(scope, parts, "read-data", "intake", [], async ({ operator }): Promise<IntakeAnswer> => {
+  addQuestion(scope, parts, "read-data", "intake", ["range"], async (asked): Promise<IntakeAnswer> => {
+    const { query, operator } = asked;
+    const range = query.word("range", INTAKE_RANGES) ?? "hour";
     const { keys } = operator.scope;
     if (keys !== null) {
       const own = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
-      return { ...(await lookWithin(pool, keys, await bucketsWithin(pool, keys))), lastBatches: own.items };
+      return {
+        ...(await lookWithin(pool, range, keys, await bucketsWithin(pool, keys))),
+        lastBatches: own.items,
+      };
     }
     const batches = await lastBatches();
-    return { ...(await apartFromReader(() => meter.look())), lastBatches: batches };
+    return { ...(await apartFromReader(() => meter.look(range))), lastBatches: batches };
   });
 }
 

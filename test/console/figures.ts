@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import type { PortfolioAnswer } from "../../src/console/answers.ts";
+import type { IntakeAnswer, PortfolioAnswer } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { addDays } from "../../src/insight/question.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
@@ -339,6 +339,33 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
           );
           assert.deepEqual(shown, [...expected, amount(moved)], day);
         }
+      });
+
+    for (const range of ["hour", "day"])
+      inWindow(`ingestion of the last ${range} is what its answer counts`, async (page) => {
+        await visit(page, `/intake?range=${range}`);
+        const figures = [...(await figuresOf(page.locator(".figures").first())).values()];
+        const { minutes, outcomes, quarantined } = await ask<IntakeAnswer>(page, `intake?range=${range}`);
+        const rates = minutes.flatMap(({ resources }) => Object.values(resources ?? {}));
+        const records = sum(rates, (rate) => rate.records);
+        assert.ok(records > 1_000);
+        assert.deepEqual(
+          [figures[0], figures[4]].map((each) => readFigure(each?.value ?? "")),
+          [records, quarantined],
+        );
+        const notes = [figures[0], figures[1], figures[2]].map((each) =>
+          [...(each?.note ?? "").matchAll(/[0-9][0-9,]*/g)].slice(0, 2).map(([text]) => readFigure(text)),
+        );
+        const [, rejected, warned] = notes;
+        assert.equal(
+          notes[0]?.[0],
+          sum(rates, (rate) => rate.batches),
+        );
+        assert.deepEqual(rejected, [outcomes.rejected, outcomes.records]);
+        assert.deepEqual(warned, [outcomes.warned, outcomes.records]);
+        const words = await page.locator(".chart-words li strong").allInnerTexts();
+        assert.equal(sum(words, (text) => readFigure(text) ?? 0) > 0, true);
+        assert.equal(words.length, 3);
       });
 
     inWindow("blocks are summed over their nights", async (page) => {

@@ -43,6 +43,28 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       assert.match(marked.join("\n"), /Date|roomStays/);
     });
 
+    inWindow("finds requests by the name of a client, by client code and by a picked time", async (page) => {
+      await visit(page, "/requests");
+      assert.equal(await page.getByLabel("Property code").count(), 0);
+      const riverside = page.getByLabel("Client", { exact: true }).getByText(/Riverside PMS/);
+      await page.getByLabel("Client", { exact: true }).selectOption(await riverside.getAttribute("value"));
+      await page.waitForURL(/clientId=/);
+      const clients = page.locator("td[data-head=Client]");
+      await clients.first().waitFor();
+      assert.deepEqual([...new Set(await clients.allInnerTexts())], ["Riverside PMS"]);
+      await page.getByLabel("Client code").selectOption("ACME");
+      await page.getByLabel("Property code").fill("NOPE");
+      await page.getByText("No request matches these filters").waitFor();
+      await page.getByLabel("Property code").fill("");
+      await page.getByLabel("Received from").fill("2100-01-01T00:00");
+      await page.waitForURL(/from=2100/);
+      await page.getByText("1 Jan 2100 00:00 UTC").waitFor();
+      await page.getByText("No request matches these filters").waitFor();
+      await page.getByLabel("Received from").fill("");
+      await clients.first().waitFor();
+      assert.doesNotMatch(page.url(), /from=/);
+    });
+
     inWindow("releases a quarantined record, with a reason that the audit keeps", async (page) => {
       await visit(page, "/quarantine");
       await page.getByRole("link", { name: hotel().quarantinedKey }).click();

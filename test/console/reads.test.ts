@@ -73,7 +73,7 @@ describe("requests", () => {
   test("are refused a filter that is not known, or half a property", async () => {
     for (const query of [
       "status=x",
-      "clientCode=ACME",
+      "propertyCode=LIS01",
       "outcome=bad",
       "id=zzzz",
       "id=abc",
@@ -160,10 +160,64 @@ test("the intake counts batches and records by minute, says what waits, and show
   assert.equal(intake.lag.oldestReceivedAt, null);
   assert.equal(intake.lag.seconds, 0);
   assert.ok(intake.quarantined >= 1);
+  assert.equal(intake.outcomes.records - before.outcomes.records, properties.length);
   await until(async () => {
     const later = await session.read<IntakeAnswer>("intake");
     return later.minutes.every(({ resources }) => resources !== null);
   }, 10_000);
+});
+
+test("the intake of a day has what an hour has, by quarter of an hour, with what became of it", async () => {
+  const viewer = await logInAsNew(service, "of-acme", { role: "viewer", grants: ["ACME/*"] });
+  const ownBefore = await viewer.read<IntakeAnswer>("intake?range=day");
+  const before = await session.read<IntakeAnswer>("intake?range=day");
+  const bad = { ...reservation("intake-bad", "2026-01-01T00:00:00Z"), numberOfRooms: "two" };
+  const good = reservation("intake-good", "2026-01-01T00:00:00Z");
+  const headers = { prefer: "handling=lenient" };
+  const answer = await service.post("reservations", [good, bad], { headers });
+  assert.equal(answer.status, 202, answer.text);
+  await until(async () => {
+    const { status } = await session.read<RequestAnswer>(`requests/${answer.json()["requestId"]}`);
+    return status === "applied";
+  }, 10_000);
+  const [day, hour] = await Promise.all([
+    session.read<IntakeAnswer>("intake?range=day"),
+    session.read<IntakeAnswer>("intake"),
+  ]);
+  assert.equal(day.minutes.length, 96);
+  assert.ok(day.minutes.every(({ minute }) => Date.parse(minute) % 900_000 === 0));
+  assert.equal(day.outcomes.records - before.outcomes.records, 2);
+  assert.equal(day.outcomes.rejected - before.outcomes.rejected, 1);
+  assert.deepEqual(hour.outcomes, day.outcomes);
+  const records = ({ minutes }: IntakeAnswer) =>
+    minutes.reduce((sum, { resources }) => sum + (resources?.reservations.records ?? 0), 0);
+  assert.equal(records(day), records(hour));
+  const own = await viewer.read<IntakeAnswer>("intake?range=day");
+  assert.equal(own.minutes.length, 96);
+  assert.equal(own.outcomes.records - ownBefore.outcomes.records, 2);
+  assert.equal(own.outcomes.rejected - ownBefore.outcomes.rejected, 1);
+  assert.equal((await session.get("intake?range=year")).status, 400);
+});
+
+test("requests of a client code have a record of it, with or without a property", async () => {
+  const other = {
+    ...reservation("other-code", "2026-01-01T00:00:00Z"),
+    clientCode: "CODE",
+    propertyCode: "CODE01",
+  };
+  const as = await service.newClient({ grants: [{ clientCode: "CODE", propertyCode: "*" }] });
+  const sent = await service.post("reservations", [other], { as });
+  assert.equal(sent.status, 202, sent.text);
+  await until(async () => {
+    const { status } = await session.read<RequestAnswer>(`requests/${sent.json()["requestId"]}`);
+    return status === "applied";
+  }, 10_000);
+  const listed = async (query: string, by = session) => ids(await by.read(`requests?${query}`));
+  assert.deepEqual(await listed("clientCode=CODE"), [sent.json()["requestId"]]);
+  assert.ok((await listed("clientCode=ACME")).every((id) => id !== sent.json()["requestId"]));
+  assert.deepEqual(await listed("clientCode=NOBODY"), []);
+  const viewer = await logInAsNew(service, "of-other", { role: "viewer", grants: ["ACME/*"] });
+  assert.deepEqual(await listed("clientCode=CODE", viewer), []);
 });
 
 test("what is accepted and not applied is the lag", async () => {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { IntakeMinute, Rates } from "../../console/answers.ts";
+import type { IntakeMinute, IntakeOutcomes, IntakeRange, Rates } from "../../console/answers.ts";
 import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
@@ -88,18 +88,20 @@ const countIntake = namedStatement(
   group by 1, 2`,
 );
 /**
- * As count-intake, of the properties within $3 and of what is applied: an apply transaction notes what each property had of it, by
- * the newest request. An index scan of feed_arrival for each property and resource.
+ * As count-intake by $3 seconds, of the properties within $4 (null: all) and of what is applied, with its outcomes: an apply
+ * transaction notes what each property had of it, by the newest request. An index scan of feed_arrival for each property and resource.
  */
-const countIntakeWithin = namedStatement(
-  "count-intake-within",
-  `select date_trunc('minute', analytics.received_at_of(arrival.last_request_id)) as minute, arrival.resource,
-    sum(arrival.batches)::integer as batches,
-    sum(applied + unchanged + stale + duplicate + quarantined + rejected)::integer as records
+const countArrivals = namedStatement(
+  "count-arrivals",
+  `select date_bin(make_interval(secs => $3), analytics.received_at_of(arrival.last_request_id), '2000-01-01Z') as minute,
+    arrival.resource, sum(arrival.batches)::integer as batches,
+    sum(applied + unchanged + stale + duplicate + quarantined + rejected)::integer as records,
+    sum(rejected)::integer as rejected, sum(quarantined)::integer as quarantined, sum(warned)::integer as warned
   from bellhop.property as property
   join bellhop.feed_arrival as arrival on arrival.bucket = property.bucket and arrival.property_id = property.property_id
   where arrival.resource in ('i', 'r', 'g') and arrival.last_request_id >= $1 and arrival.last_request_id < $2
-    and (property.client_code || E'\\n*' = any ($3) or property.client_code || E'\\n' || property.property_code = any ($3))
+    and ($4::text[] is null or property.client_code || E'\\n*' = any ($4)
+      or property.client_code || E'\\n' || property.property_code = any ($4))
   group by 1, 2`,
 );
 const countWithin = namedStatement(
@@ -118,139 +120,209 @@ const countQuarantined = namedStatement(
 );
 
 const MINUTE_MS = 60_000;
-const MINUTES = 60;
 /** What is received in a minute is in the log by then: an append that takes longer has failed. */
 const SETTLED_AFTER_MS = 2 * MINUTE_MS;
-/** Minutes counted by one statement: a busy one has 100,000 rows and takes some 60 ms. */
-const MINUTES_AT_ONCE = 5;
 /** A look that has taken so long leaves the older minutes to the next one. */
 const LOOK_MS_MAX = 300;
 const COUNTED_MAX = 10_000;
 
-type MinuteRates = Readonly<Record<Resource, Rates>>;
+/** How a range is counted: in steps of so many milliseconds, and how many of them by one statement: a busy minute has 100,000 rows and takes some 60 ms. */
+interface Span {
+  readonly stepMs: number;
+  readonly steps: number;
+  readonly stepsAtOnce: number;
+}
+
+const SPANS: Readonly<Record<IntakeRange, Span>> = {
+  hour: { stepMs: MINUTE_MS, steps: 60, stepsAtOnce: 5 },
+  day: { stepMs: 15 * MINUTE_MS, steps: 96, stepsAtOnce: 8 },
+};
 
 /** Ingestion now. Times are of the database's clock. */
 interface Intake {
   readonly now: string;
-  /** The last hour, oldest first; the last one is still growing. */
+  /** The range, oldest first; the last one is still growing. */
   readonly minutes: readonly IntakeMinute[];
+  readonly outcomes: IntakeOutcomes;
   readonly lag: ApplyLag;
   readonly quarantined: number;
 }
 
-interface CountRow extends Rates {
+const OUTCOMES = ["records", "rejected", "quarantined", "warned"] as const;
+
+interface CountRow extends Rates, Partial<IntakeOutcomes> {
+  readonly records: number;
   readonly minute: Date;
   readonly resource: ResourceLetter;
 }
 
-const nothing = (): Record<Resource, Rates> =>
-  Object.fromEntries(RESOURCES.map((resource) => [resource, { batches: 0, records: 0 }])) as Record<
-    Resource,
-    Rates
-  >;
+/** What is counted of a step. */
+interface Count {
+  readonly rates: Record<Resource, Rates>;
+  readonly outcomes: Record<(typeof OUTCOMES)[number], number>;
+}
 
-function ratesByMinute(rows: readonly CountRow[]): Map<number, Record<Resource, Rates>> {
-  const found = new Map<number, Record<Resource, Rates>>();
-  for (const { minute, resource, batches, records } of rows) {
-    const rates = found.get(minute.getTime()) ?? nothing();
-    rates[resourceOf(resource)] = { batches, records };
-    found.set(minute.getTime(), rates);
+const nothing = (): Count => ({
+  rates: Object.fromEntries(
+    RESOURCES.map((resource) => [resource, { batches: 0, records: 0 }]),
+  ) as Count["rates"],
+  outcomes: { records: 0, rejected: 0, quarantined: 0, warned: 0 },
+});
+
+function countsByStep(rows: readonly CountRow[]): Map<number, Count> {
+  const found = new Map<number, Count>();
+  for (const row of rows) {
+    const { batches, records } = row;
+    const count = found.get(row.minute.getTime()) ?? nothing();
+    count.rates[resourceOf(row.resource)] = { batches, records };
+    for (const outcome of OUTCOMES) count.outcomes[outcome] += row[outcome] ?? 0;
+    found.set(row.minute.getTime(), count);
   }
   return found;
 }
 
-/** The last hour of the properties within a scope (`keys`) that has not everything; the lag is of their buckets. */
+/** When the steps of a range begin, oldest first. */
+function stepsUntil(now: Date, { stepMs, steps }: Span): number[] {
+  const newest = Math.floor(now.getTime() / stepMs) * stepMs;
+  return Array.from({ length: steps }, (_, at) => newest - (steps - 1 - at) * stepMs);
+}
+
+/** Undefined: not counted yet. */
+type Counted = (step: number) => Count | undefined;
+
+const minutesOf = (steps: readonly number[], counted: Counted): IntakeMinute[] =>
+  steps.map((step) => ({
+    minute: new Date(step).toISOString(),
+    resources: counted(step)?.rates ?? null,
+  }));
+
+function outcomesOf(steps: readonly number[], counted: Counted): IntakeOutcomes {
+  const sum = nothing().outcomes;
+  for (const step of steps)
+    for (const outcome of OUTCOMES) sum[outcome] += counted(step)?.outcomes[outcome] ?? 0;
+  return sum;
+}
+
+/** The range of the properties within a scope (`keys`) that has not everything; the lag is of their buckets. */
 export async function lookWithin(
   pool: pg.Pool,
+  range: IntakeRange,
   keys: readonly string[],
   buckets: readonly number[],
 ): Promise<Intake> {
   const { now, read } = await lookForLag(pool, { of: buckets });
-  const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
-  const oldest = newest - (MINUTES - 1) * MINUTE_MS;
+  const span = SPANS[range];
+  const steps = stepsUntil(now, span);
   const { rows } = await pool.query<CountRow>({
-    ...countIntakeWithin,
-    values: [lowestIdAt(oldest), lowestIdAt(newest + MINUTE_MS), keys],
+    ...countArrivals,
+    values: [
+      lowestIdAt(steps[0] ?? 0),
+      lowestIdAt((steps.at(-1) ?? 0) + span.stepMs),
+      span.stepMs / 1000,
+      keys,
+    ],
   });
-  const counted = ratesByMinute(rows);
+  const counts = countsByStep(rows);
+  const counted = (step: number) => counts.get(step) ?? nothing();
   const found = await pool.query<{ records: number }>({ ...countWithin, values: [COUNTED_MAX, keys] });
-  const minutes = Array.from({ length: MINUTES }, (_, at) => oldest + at * MINUTE_MS).map((minute) => ({
-    minute: new Date(minute).toISOString(),
-    resources: counted.get(minute) ?? nothing(),
-  }));
   const { lag } = await read();
-  return { now: now.toISOString(), minutes, lag, quarantined: found.rows[0]?.records ?? 0 };
+  return {
+    now: now.toISOString(),
+    minutes: minutesOf(steps, counted),
+    outcomes: outcomesOf(steps, counted),
+    lag,
+    quarantined: found.rows[0]?.records ?? 0,
+  };
 }
 
-/**
- * The last hour of a node's log, minute by minute. Minutes that are over are counted once and kept, so that a look costs the
- * newest two, however many operators look; the hour is filled by the first looks, the newest minutes first.
- */
-export class IntakeMeter {
+/** The statement that counts from one request id on and before another. */
+type ReadCounts = (from: string, to: string) => pg.QueryConfig;
+
+/** Counts of a range, step by step. What nothing can come to any more is counted once and kept. */
+class Tally {
   readonly #pool: pg.Pool;
-  /** By the minute's beginning in milliseconds; `final`: nothing can come to it any more. */
-  readonly #counted = new Map<number, { readonly rates: MinuteRates; readonly final: boolean }>();
-  #looking: Promise<Intake> | undefined;
+  readonly #span: Span;
+  readonly #read: ReadCounts;
+  /** By the step's beginning in milliseconds; `final`: nothing can come to it any more. */
+  readonly #counted = new Map<number, { readonly count: Count; readonly final: boolean }>();
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, span: Span, read: ReadCounts) {
     this.#pool = pool;
+    this.#span = span;
+    this.#read = read;
   }
 
-  /** Reads the intake now; concurrent calls share one read. */
-  look(): Promise<Intake> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
-  }
+  readonly at: Counted = (step) => this.#counted.get(step)?.count;
 
-  async #look(): Promise<Intake> {
-    const { now, read } = await lookForLag(this.#pool);
-    const newest = Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS;
-    const oldest = newest - (MINUTES - 1) * MINUTE_MS;
-    await this.#fill(oldest, newest, now.getTime());
-    const { lag } = await read();
-    const found = await this.#pool.query<{ records: number }>({ ...countQuarantined, values: [COUNTED_MAX] });
-    return {
-      now: now.toISOString(),
-      minutes: Array.from({ length: MINUTES }, (_, at) => this.#minuteAt(oldest + at * MINUTE_MS)),
-      lag,
-      quarantined: found.rows[0]?.records ?? 0,
-    };
-  }
-
-  #minuteAt(minute: number): IntakeMinute {
-    return {
-      minute: new Date(minute).toISOString(),
-      resources: this.#counted.get(minute)?.rates ?? null,
-    };
-  }
-
-  async #fill(oldest: number, newest: number, now: number): Promise<void> {
-    for (const minute of this.#counted.keys()) if (minute < oldest) this.#counted.delete(minute);
+  /** The newest first, as many as a look has time for; `openMs`: what came from then on may still change. */
+  async fill(steps: readonly number[], openMs: number): Promise<void> {
+    const [oldest = 0] = steps;
+    for (const step of this.#counted.keys()) if (step < oldest) this.#counted.delete(step);
     const startedAt = performance.now();
-    for (let last = newest; last >= oldest; last -= MINUTES_AT_ONCE * MINUTE_MS) {
-      const first = Math.max(oldest, last - (MINUTES_AT_ONCE - 1) * MINUTE_MS);
-      const minutes = Array.from(
-        { length: (last - first) / MINUTE_MS + 1 },
-        (_, at) => first + at * MINUTE_MS,
-      ).filter((minute) => this.#counted.get(minute)?.final !== true);
-      const [from] = minutes;
+    const { stepMs, stepsAtOnce } = this.#span;
+    for (let end = steps.length; end > 0; end -= stepsAtOnce) {
+      const [from, ...more] = steps
+        .slice(Math.max(0, end - stepsAtOnce), end)
+        .filter((step) => this.#counted.get(step)?.final !== true);
       if (from === undefined) continue;
-      await this.#count(from, last, now);
+      const { rows } = await this.#pool.query<CountRow>(
+        this.#read(lowestIdAt(from), lowestIdAt((more.at(-1) ?? from) + stepMs)),
+      );
+      const found = countsByStep(rows);
+      for (const step of [from, ...more])
+        this.#counted.set(step, {
+          count: found.get(step) ?? nothing(),
+          final: step + stepMs + SETTLED_AFTER_MS <= openMs,
+        });
       if (performance.now() - startedAt > LOOK_MS_MAX) return;
     }
   }
+}
 
-  async #count(first: number, last: number, now: number): Promise<void> {
-    const { rows } = await this.#pool.query<CountRow>({
-      ...countIntake,
-      values: [lowestIdAt(first), lowestIdAt(last + MINUTE_MS)],
-    });
-    const found = ratesByMinute(rows);
-    for (let minute = first; minute <= last; minute += MINUTE_MS) {
-      const final = minute + MINUTE_MS + SETTLED_AFTER_MS <= now;
-      this.#counted.set(minute, { rates: found.get(minute) ?? nothing(), final });
-    }
+/**
+ * The intake of all properties. The hour is of a node's log, so that it has what waits; the day and all outcomes are of what is
+ * applied. A look costs the newest steps, however many operators look; a range is filled by the first looks.
+ */
+export class IntakeMeter {
+  readonly #pool: pg.Pool;
+  readonly #received: Tally;
+  readonly #arrived: Readonly<Record<IntakeRange, Tally>>;
+  readonly #looking = new Map<IntakeRange, Promise<Intake>>();
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool;
+    const arrived = (span: Span) =>
+      new Tally(pool, span, (from, to) => ({
+        ...countArrivals,
+        values: [from, to, span.stepMs / 1000, null],
+      }));
+    this.#received = new Tally(pool, SPANS.hour, (from, to) => ({ ...countIntake, values: [from, to] }));
+    this.#arrived = { hour: arrived(SPANS.hour), day: arrived(SPANS.day) };
+  }
+
+  /** Reads the intake now; concurrent calls share one read. */
+  look(range: IntakeRange): Promise<Intake> {
+    const looking = this.#looking.get(range) ?? this.#look(range).finally(() => this.#looking.delete(range));
+    this.#looking.set(range, looking);
+    return looking;
+  }
+
+  async #look(range: IntakeRange): Promise<Intake> {
+    const { now, read } = await lookForLag(this.#pool);
+    const steps = stepsUntil(now, SPANS[range]);
+    const { lag } = await read();
+    // What waits is noted later, by the time at which it was received.
+    const openMs = now.getTime() - lag.seconds * 1000;
+    const arrived = this.#arrived[range];
+    if (range === "hour") await this.#received.fill(steps, now.getTime());
+    await arrived.fill(steps, openMs);
+    const found = await this.#pool.query<{ records: number }>({ ...countQuarantined, values: [COUNTED_MAX] });
+    return {
+      now: now.toISOString(),
+      minutes: minutesOf(steps, (range === "hour" ? this.#received : arrived).at),
+      outcomes: outcomesOf(steps, arrived.at),
+      lag,
+      quarantined: found.rows[0]?.records ?? 0,
+    };
   }
 }

@@ -66,10 +66,18 @@ export async function bucketsWithin(pool: pg.Pool, keys: readonly string[]): Pro
   return rows.map(({ bucket }) => bucket);
 }
 
-async function withinOf(pool: pg.Pool, scope: Scope): Promise<RequestFilter["within"]> {
-  const { keys } = scope;
+/** What a list is confined to: the scope, and of it a client code where one is named. */
+async function withinOf(
+  pool: pg.Pool,
+  scope: Scope,
+  clientCode: string | undefined,
+): Promise<RequestFilter["within"]> {
+  const keys = clientCode === undefined ? scope.keys : [`${clientCode}\n*`];
   if (keys === null) return undefined;
-  return { permits: (...codes) => scope.permits(...codes), buckets: await bucketsWithin(pool, keys) };
+  return {
+    permits: (...codes) => (clientCode ?? codes[0]) === codes[0] && scope.permits(...codes),
+    buckets: await bucketsWithin(pool, keys),
+  };
 }
 
 async function withNames(pool: pg.Pool, found: readonly FoundRequest[]): Promise<RequestItem[]> {
@@ -96,11 +104,11 @@ export async function listRequestsOfAll(
   pool: pg.Pool,
   scope: Scope,
   clientId: string | null,
-  filter: RequestFilter,
+  filter: RequestFilter & { readonly clientCode?: string | undefined },
   start: Position | null,
   limit: number,
 ): Promise<{ items: RequestItem[]; next: Position | null }> {
-  const within = await withinOf(pool, scope);
+  const within = await withinOf(pool, scope, filter.clientCode);
   const { rows, next } = await wholePage(findRequests(pool, clientId, { ...filter, within }, start, limit));
   return { items: await withNames(pool, rows), next };
 }
@@ -133,8 +141,10 @@ function idPrefixOf(query: QueryParameters): string | undefined {
 }
 
 async function answerList(parts: ConsoleParts, { query, operator }: Asked): Promise<Page<RequestItem>> {
-  const codes = bothCodes(query.code("clientCode"), query.code("propertyCode"));
+  const [clientCode, propertyCode] = [query.code("clientCode"), query.code("propertyCode")];
+  const codes = propertyCode === undefined ? undefined : bothCodes(clientCode, propertyCode);
   const filter = {
+    clientCode: codes === undefined ? clientCode : undefined,
     resource: query.word("resource", RESOURCES),
     outcome: query.word("outcome", OUTCOME_FILTERS),
     from: query.instant("from"),

@@ -99,6 +99,8 @@ describe("figures in the console", () => {
     assert.equal(writeSigned(3), "+3");
     assert.equal(writeSigned(0), "0");
     assert.equal(writeShare("0.8533"), "85.3 %");
+    assert.equal(writeShare(0.0004), "< 0.1 %");
+    assert.equal(writeShare(0), "0.0 %");
     assert.equal(writeMany(1, "property", "properties"), "1 property");
     assert.equal(writeMany(1200, "night"), "1,200 nights");
   });

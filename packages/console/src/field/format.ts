@@ -129,9 +129,10 @@ export function writeMarks(values: readonly number[]): string[] {
   );
 }
 
-/** `0.8533` as `85.3 %` */
+/** `0.8533` as `85.3 %`; what is little is not nothing: `< 0.1 %`. */
 export function writeShare(text: string | number): string {
   const share = Number(text);
+  if (share > 0 && share < 0.0005) return `< ${numbers.tenths(0.1)} %`;
   return Number.isFinite(share) ? `${numbers.tenths(share * 100)} %` : String(text);
 }
 

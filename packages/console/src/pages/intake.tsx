@@ -1,42 +1,55 @@
 import { Link } from "wouter";
 import { Chart } from "../charts/chart.tsx";
-import type { IntakeAnswer, IntakeMinute, Resource } from "../contract.ts";
-import { useAnswer, useMay } from "../data/queries.ts";
-import { writeCount, writeDuration, writeMany, writeTime } from "../field/format.ts";
+import type { IntakeAnswer, IntakeMinute, IntakeOutcomes, IntakeRange, Resource } from "../contract.ts";
+import { addressOf, useAnswer, useMay } from "../data/queries.ts";
+import { writeCount, writeDuration, writeMany, writeShare, writeTime } from "../field/format.ts";
+import { AddressChoice } from "../parts/field.tsx";
 import { Table } from "../parts/list.tsx";
 import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.tsx";
+import { orDash } from "../parts/values.tsx";
+import { useFilters } from "../routing/filters.ts";
 import { REQUEST_COLUMNS } from "./requests.tsx";
 
-const RENEWED_MS = 3000;
+const RANGES = { hour: "Hour", day: "24 hours" } as const;
+/** A day's newest quarter of an hour changes less with each look. */
+const RENEWED_MS: Readonly<Record<IntakeRange, number>> = { hour: 3_000, day: 30_000 };
 /** Batches are normally applied within milliseconds. */
 const LAG_SECONDS_MAX = 30;
-const RESOURCES: readonly Resource[] = ["inventories", "reservations", "groups"];
-const ONE: Readonly<Record<Resource, string>> = {
-  inventories: "inventory",
-  reservations: "reservation",
-  groups: "group",
-};
+const RESOURCES = [
+  ["inventories", "inventory"],
+  ["reservations", "reservation"],
+  ["groups", "group"],
+] as const satisfies readonly (readonly [many: Resource, one: string])[];
 
 export function IntakePage() {
-  const asked = useAnswer<IntakeAnswer>("intake", { againMs: () => RENEWED_MS });
+  const range = useFilters().filters.get("range") === "day" ? "day" : "hour";
+  const asked = useAnswer<IntakeAnswer>(addressOf("intake", { range }), {
+    againMs: () => RENEWED_MS[range],
+    meanwhile: (before) => before,
+  });
   return (
     <Page
       title="Ingestion"
-      lead="What partners send, and how far it has been applied. Updated every three seconds."
+      lead={`What partners send, and how far it has been applied. Updated every ${RENEWED_MS[range] / 1000} seconds.`}
     >
+      <search className="filters">
+        <AddressChoice name="range" label="Last" options={RANGES} />
+      </search>
       <Answered asked={asked} lines={9}>
-        {(answer) => <Intake answer={answer} />}
+        {(answer) => <Intake answer={answer} range={range} />}
       </Answered>
     </Page>
   );
 }
 
-function Intake({ answer }: { answer: IntakeAnswer }) {
-  const { lag, quarantined, minutes, lastBatches } = answer;
+function Intake({ answer, range }: { answer: IntakeAnswer; range: IntakeRange }) {
+  const { lag, quarantined, minutes, outcomes, lastBatches } = answer;
   const may = useMay();
   const counted = minutes.filter(({ resources }) => resources !== null);
-  // The newest minute is still growing.
+  // The newest is still growing.
   const last = counted.at(-2) ?? counted.at(-1);
+  const sum = (what: "records" | "batches") => counted.reduce((all, minute) => all + total(minute, what), 0);
+  const step = range === "hour" ? "minute" : "quarter of an hour";
   return (
     <>
       {lag.seconds > LAG_SECONDS_MAX && (
@@ -48,22 +61,19 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
       <Figures
         figures={[
           {
-            name: "Records last minute",
-            value: last === undefined ? "–" : writeCount(total(last, "records")),
+            name: "Records",
+            value: writeCount(sum("records")),
+            note: `${writeMany(sum("batches"), "batch", "batches")}; ${writeCount(last === undefined ? 0 : total(last, "records"))} in the last ${step}`,
           },
-          {
-            name: "Batches last minute",
-            value: last === undefined ? "–" : writeCount(total(last, "batches")),
-          },
+          rateOf("Rejected", "rejected", outcomes.rejected, outcomes),
+          rateOf("With warnings", "warned", outcomes.warned, outcomes),
           {
             name: "Lag",
             value: writeDuration(lag.seconds),
-            note: lag.waiting === 0 ? "all is applied" : "oldest waiting",
-          },
-          {
-            name: "Backlog",
-            value: `${writeCount(lag.waiting)}${lag.waiting >= lag.waitingMax ? "+" : ""}`,
-            note: "batch parts to be applied",
+            note:
+              lag.waiting === 0
+                ? "all is applied"
+                : `${writeCount(lag.waiting)}${lag.waiting >= lag.waitingMax ? "+" : ""} batch parts to be applied`,
           },
           {
             name: "In quarantine",
@@ -79,8 +89,8 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
           },
         ]}
       />
-      <Section title="Records per minute" aside={<p>{hourInWords(counted)}</p>}>
-        <MinutesChart minutes={minutes} />
+      <Section title={`Records per ${step}`} aside={<p>{rangeInWords(counted, range)}</p>}>
+        <RecordsChart minutes={minutes} range={range} step={step} />
       </Section>
       <Section title="Newest batches" aside={<Link to="/requests">All requests</Link>}>
         <Table
@@ -106,39 +116,61 @@ function Intake({ answer }: { answer: IntakeAnswer }) {
 }
 
 function total({ resources }: IntakeMinute, what: "records" | "batches"): number {
-  return RESOURCES.reduce((sum, resource) => sum + (resources?.[resource][what] ?? 0), 0);
+  return RESOURCES.reduce((sum, [resource]) => sum + (resources?.[resource][what] ?? 0), 0);
 }
 
-function hourInWords(minutes: readonly IntakeMinute[]): string {
-  const sums = RESOURCES.map((resource) => {
+/** A share of the applied records. */
+function rateOf(name: string, outcome: string, count: number, { records }: IntakeOutcomes) {
+  const words = `${writeCount(count)} of ${writeCount(records)} applied`;
+  return {
+    name,
+    value: orDash(records === 0 ? null : count / records, writeShare),
+    note: count === 0 ? words : <Link to={`/requests?outcome=${outcome}`}>{words}</Link>,
+  };
+}
+
+function rangeInWords(minutes: readonly IntakeMinute[], range: IntakeRange): string {
+  const sums = RESOURCES.map(([resource, one]) => {
     const records = minutes.reduce((sum, { resources }) => sum + (resources?.[resource].records ?? 0), 0);
-    return { resource, records };
+    return { resource, one, records };
   }).filter(({ records }) => records > 0);
-  if (sums.length === 0) return "Nothing in the last hour";
-  const words = sums.map(({ resource, records }) => writeMany(records, ONE[resource], resource));
-  return `In the last hour: ${words.join(", ")}`;
+  if (sums.length === 0) return `Nothing in the last ${RANGES[range].toLowerCase()}`;
+  return sums.map(({ resource, one, records }) => writeMany(records, one, resource)).join(", ");
 }
 
-function MinutesChart({ minutes }: { minutes: readonly IntakeMinute[] }) {
+interface RecordsChartProps {
+  readonly minutes: readonly IntakeMinute[];
+  readonly range: IntakeRange;
+  readonly step: string;
+}
+
+/** A mark every five minutes, or two hours. */
+const isMarked = (clock: string, range: IntakeRange) =>
+  range === "hour" ? /[05]$/.test(clock) : /[02468]:00$/.test(clock);
+
+function RecordsChart({ minutes, range, step }: RecordsChartProps) {
   const x = minutes.map((_, place) => place);
   const clock = (place: number) => writeTime(minutes[place]?.minute ?? "", 5);
   return (
     <Chart
-      label="Records received in each of the last 60 minutes"
+      label={`Records received in each ${step}, last ${RANGES[range].toLowerCase()}`}
       unit="Records"
       x={x}
-      writeX={(place) => clock(place)}
-      writeTick={(place) => clock(place)}
-      ticks={x.filter((place) => clock(place).endsWith("0") || clock(place).endsWith("5"))}
+      writeX={(place) =>
+        range === "hour" ? clock(place) : `${clock(place)} to ${clock(place + 1) || "now"}`
+      }
+      writeTick={clock}
+      ticks={x.filter((place) => isMarked(clock(place), range))}
       height={200}
-      series={[
-        {
-          name: "Records",
-          kind: "bars",
-          values: minutes.map((minute) => (minute.resources === null ? null : total(minute, "records"))),
-          write: writeCount,
-        },
-      ]}
+      series={RESOURCES.map(([resource], place) => ({
+        name: resource,
+        kind: RESOURCE_KINDS[place] ?? "stack-rest",
+        values: minutes.map(({ resources }) => resources?.[resource].records ?? null),
+        write: writeCount,
+      }))}
     />
   );
 }
+
+/** Far enough apart in both themes. */
+const RESOURCE_KINDS = ["stack-0", "stack-2", "stack-4"] as const;

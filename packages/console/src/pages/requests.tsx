@@ -1,12 +1,14 @@
 import { Link } from "wouter";
-import type { Outcome, PageOf, RequestCounts, RequestItem } from "../contract.ts";
+import type { ClientCodesAnswer, Outcome, PageOf, RequestCounts, RequestItem } from "../contract.ts";
+import { useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeDuration } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { AddressFilter, AddressSelect, InstantFilter, SelectField } from "../parts/field.tsx";
 import { type Column, ListPage, useList } from "../parts/list.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
+import { ClientFilter } from "./clients.tsx";
 
 export const OUTCOME_NAMES = [
   "applied",
@@ -26,16 +28,16 @@ const OUTCOMES = [
   ...OUTCOME_NAMES.map((outcome) => [outcome, outcome] as const),
 ] as const;
 
-/** A property needs both codes. */
+/** A property code says nothing without its client code. */
 function queryOf(filters: URLSearchParams): Record<string, string | undefined> {
   const { id, clientId, resource, outcome, clientCode, propertyCode, from, to } = Object.fromEntries(filters);
-  const codes = clientCode === undefined || propertyCode === undefined ? {} : { clientCode, propertyCode };
   return {
     id,
     clientId,
     resource,
     outcome,
-    ...codes,
+    clientCode,
+    propertyCode: clientCode === undefined ? undefined : propertyCode,
     from: readInstant(from ?? ""),
     to: readInstant(to ?? "", "end"),
   };
@@ -63,8 +65,7 @@ export function RequestsPage() {
 
 function RequestFilters() {
   const { filters } = useFilters();
-  const badInstant = (text: string) =>
-    readInstant(text) === undefined ? "Like 2026-03-14 or 2026-03-14 09:30" : undefined;
+  const seesClients = useMay()("read-clients");
   return (
     <>
       <AddressSelect name="outcome" label="Outcome" options={OUTCOMES} />
@@ -79,17 +80,32 @@ function RequestFilters() {
         first
         check={(text) => (/^[0-9a-f-]{4,36}$/i.test(text) ? undefined : "At least 4 characters of an id")}
       />
-      <AddressFilter name="clientId" label="Client id" />
-      <AddressFilter name="clientCode" label="Client code" />
-      <AddressFilter
-        name="propertyCode"
-        label="Property code"
-        placeholder={filters.has("clientCode") ? "" : "with a client code"}
-      />
-      <AddressFilter name="from" label="Received from" placeholder="2026-03-14 09:30" check={badInstant} />
-      <AddressFilter name="to" label="Received to" placeholder="2026-03-14" check={badInstant} />
+      {seesClients && <ClientFilter />}
+      <ClientCodeFilter />
+      {filters.has("clientCode") && (
+        <AddressFilter name="propertyCode" label="Property code" placeholder="any" />
+      )}
+      <InstantFilter name="from" label="Received from" />
+      <InstantFilter name="to" label="Received to" end="end" />
       <ClearFilters />
     </>
+  );
+}
+
+/** What the address names stays in it, also without a property. */
+function ClientCodeFilter() {
+  const { filters, change } = useFilters();
+  const { data } = useAnswer<ClientCodesAnswer>("client-codes");
+  const chosen = filters.get("clientCode") ?? "";
+  const known = (data?.items ?? []).map(({ clientCode }) => clientCode);
+  const codes = chosen === "" || known.includes(chosen) ? known : [...known, chosen];
+  return (
+    <SelectField
+      label="Client code"
+      value={chosen}
+      options={[["", "Any"], ...codes.map((code) => [code, code] as const)]}
+      onChange={(clientCode) => change({ clientCode, propertyCode: undefined })}
+    />
   );
 }
 
@@ -113,7 +129,7 @@ function NoRequests({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boo
     );
   return isFiltered ? (
     <Empty title="No request matches these filters" actions={<ClearFilters />}>
-      A property needs both of its codes, and times are UTC.
+      Times are UTC.
     </Empty>
   ) : (
     <Empty title="No batches yet">The first batch shows here as soon as a partner sends it.</Empty>
