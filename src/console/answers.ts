@@ -66,7 +66,7 @@ export interface IntakeMinute {
 
 export type IntakeRange = "hour" | "day";
 
-/** What became of the records that are applied; `records` is all of them. */
+/** Outcomes of the records that are applied; `records` is all of them. */
 export type IntakeOutcomes = Readonly<Record<"records" | "rejected" | "quarantined" | "warned", number>>;
 
 export interface IntakeAnswer {

@@ -167,7 +167,7 @@ test("the intake counts batches and records by minute, says what waits, and show
   }, 10_000);
 });
 
-test("the intake of a day has what an hour has, by quarter of an hour, with what became of it", async () => {
+test("the intake of a day has what an hour has, by quarter of an hour, with its outcomes", async () => {
   const viewer = await logInAsNew(service, "of-acme", { role: "viewer", grants: ["ACME/*"] });
   const ownBefore = await viewer.read<IntakeAnswer>("intake?range=day");
   const before = await session.read<IntakeAnswer>("intake?range=day");
