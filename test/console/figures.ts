@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import type { IntakeAnswer, PortfolioAnswer } from "../../src/console/answers.ts";
+import type { IntakeAnswer, PortfolioAnswer, Resource } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { addDays } from "../../src/insight/question.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
@@ -363,9 +363,13 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
         );
         assert.deepEqual(rejected, [outcomes.rejected, outcomes.records]);
         assert.deepEqual(warned, [outcomes.warned, outcomes.records]);
-        const words = await page.locator(".chart-words li strong").allInnerTexts();
-        assert.equal(sum(words, (text) => readFigure(text) ?? 0) > 0, true);
-        assert.equal(words.length, 3);
+        const words = await page.locator(".section-head p").first().innerText();
+        const of = (resource: Resource) =>
+          sum(minutes, ({ resources }) => resources?.[resource].records ?? 0);
+        assert.deepEqual(
+          [...words.matchAll(/[0-9][0-9,]*/g)].map(([text]) => readFigure(text)),
+          [of("inventories"), of("reservations"), of("groups")],
+        );
       });
 
     inWindow("blocks are summed over their nights", async (page) => {

@@ -254,8 +254,45 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       ] as const) {
         await visit(page, path);
         const download = page.waitForEvent("download");
-        await page.getByRole("button", { name: "Export CSV" }).click();
+        await page.getByRole("button", { name: "Download CSV" }).click();
         assert.match(await readFile((await (await download).path()) ?? "", "utf8"), row);
       }
+    });
+
+    inWindow("saves every page of a list, and every page of an insight from the first one", async (page) => {
+      const ask = async <Answer>(question: string) =>
+        (await (
+          await page.request.get(`${new URL(page.url()).origin}/console/api/${question}`)
+        ).json()) as Answer;
+      const columnOf = async (column: number) => {
+        const download = page.waitForEvent("download");
+        await page.getByRole("button", { name: "Download CSV" }).click();
+        const text = await readFile((await (await download).path()) ?? "", "utf8");
+        return text
+          .trimEnd()
+          .split("\r\n")
+          .slice(1)
+          .map((row) => row.split(",")[column]);
+      };
+      // As where there are more than a thousand.
+      await page.route(/api\/requests\?/, (route) =>
+        route.continue({ url: route.request().url().replace("limit=1000", "limit=7") }),
+      );
+      await visit(page, "/requests?resource=reservations");
+      const { items } = await ask<{ items: { requestId: string }[] }>(
+        "requests?resource=reservations&limit=500",
+      );
+      assert.ok(items.length > 14);
+      assert.deepEqual(
+        await columnOf(0),
+        items.map(({ requestId }) => requestId),
+      );
+      await page.route(/insight\/on-the-books\?/, (route) =>
+        route.continue({ url: route.request().url().replace("limit=1000", "limit=20") }),
+      );
+      await visit(page, `/property/on-the-books?clientCode=ACME&propertyCode=PARIS01`);
+      await page.getByRole("link", { name: "Next page" }).click();
+      await page.getByText("Page 2").waitFor();
+      assert.equal((await columnOf(0))[0], hotel().today);
     });
   });

@@ -171,6 +171,21 @@ export function useAnswer<Answer>(
   });
 }
 
+/** The pages of an answer, one after another, at most so many. */
+export async function* askPages<Answer extends { readonly nextCursor?: string | null }>(
+  address: string,
+  pagesMax: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Answer> {
+  let next = address;
+  for (let pages = 1; ; pages += 1) {
+    const page = await ask<Answer>(next, signal);
+    yield page;
+    if (page.nextCursor === null || page.nextCursor === undefined || pages === pagesMax) return;
+    next = `${address}&cursor=${encodeURIComponent(page.nextCursor)}`;
+  }
+}
+
 interface Joined {
   readonly items: readonly unknown[];
   readonly nextCursor: string | null;
@@ -184,12 +199,13 @@ export async function askWhole<Answer extends Joined>(
   address: string,
   signal?: AbortSignal,
 ): Promise<Answer> {
-  let whole = await ask<Answer>(address, signal);
-  for (let pages = 1; whole.nextCursor !== null && pages < JOINED_PAGES_MAX; pages += 1) {
-    const page = await ask<Answer>(`${address}&cursor=${encodeURIComponent(whole.nextCursor)}`, signal);
-    whole = { ...page, items: [...whole.items, ...page.items] };
+  const items: unknown[] = [];
+  let last: Answer | undefined;
+  for await (const page of askPages<Answer>(address, JOINED_PAGES_MAX, signal)) {
+    items.push(...page.items);
+    last = page;
   }
-  return whole;
+  return { ...(last as Answer), items };
 }
 
 export function useWhole<Answer extends Joined>(address: string): Asked<Answer> {

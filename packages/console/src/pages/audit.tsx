@@ -11,7 +11,7 @@ import {
 } from "../field/audit-sentences.ts";
 import { failureInWords, readInstant, writeCount } from "../field/format.ts";
 import { AddressSelect, InstantFilter } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButton, List, useList } from "../parts/list.tsx";
+import { type Column, csvRows, List, ListExport, useList } from "../parts/list.tsx";
 import { Empty, Page } from "../parts/page.tsx";
 import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -34,12 +34,18 @@ export function AuditPage() {
   const asked = useList<PageOf<AuditItem>>("audit", parameters, { limit: 100 });
   const { data } = asked;
   const events = data && { items: groupEntries(data.items), nextCursor: data.nextCursor };
-  const rows = () => csvRows("occurredAt who role what clientId clientName detail", data?.items ?? []);
   return (
     <Page
       title="Audit"
       lead="Changes and refusals, newest first: by operators here, by the command line, by partners and by the service."
-      actions={<ExportButton name="audit" rows={rows} />}
+      actions={
+        <ListExport<PageOf<AuditItem>, AuditItem>
+          name="audit"
+          address={asked.whole}
+          itemsOf={({ items }) => items}
+          toRows={(items) => csvRows("occurredAt who role what clientId clientName detail", items)}
+        />
+      }
     >
       <search className="filters">
         <WhoFilter />

@@ -11,7 +11,7 @@ import { post, useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
-import { type Column, ExportButton, List, ListPage, Table, useList } from "../parts/list.tsx";
+import { type Column, List, ListExport, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
 import { Badge, ClientLink, Copyable, Instant, ShareBar, Who, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -276,12 +276,22 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
     { againMs: () => (isOpen ? GAPS_RENEWED_MS : undefined) },
   );
   const hasFailed = asked.data?.items.some(({ kind }) => kind === "record-failed") === true;
-  const rows = () => [
+  const toRows = (gaps: readonly BackfillGap[]) => [
     ["resource", "gap", "what", "key"],
-    ...(asked.data?.items ?? []).map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
+    ...gaps.map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
   ];
   return (
-    <Section title="Missing" aside={<ExportButton name="gaps" rows={rows} />}>
+    <Section
+      title="Missing"
+      aside={
+        <ListExport<PageOf<BackfillGap>, BackfillGap>
+          name="gaps"
+          address={asked.whole}
+          itemsOf={({ items }) => items}
+          toRows={toRows}
+        />
+      }
+    >
       <List
         asked={asked}
         caption="Missing dates and records of this backfill"

@@ -1,6 +1,6 @@
 import type { PageOf, Resource, VersionItem } from "../contract.ts";
 import { propertyPath, writeMany } from "../field/format.ts";
-import { csvRows, ExportButton, Pager, useList } from "../parts/list.tsx";
+import { csvRows, ListExport, Pager, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { Badge, Disclosure, Instant, PayloadView, RequestLink } from "../parts/values.tsx";
@@ -37,7 +37,14 @@ export function HistoryPage() {
         { to: "/", text: "Portfolio" },
         { to: propertyPath("/property", codes), text: `${codes.clientCode} / ${codes.propertyCode}` },
       ]}
-      actions={<ExportButton name={`history-${key}`} rows={() => toRows(asked.data?.items ?? [])} />}
+      actions={
+        <ListExport<PageOf<VersionItem>, VersionItem>
+          name={`history-${key}`}
+          address={asked.whole}
+          itemsOf={({ items }) => items}
+          toRows={toRows}
+        />
+      }
     >
       <Answered asked={asked} lines={8}>
         {(answer) =>

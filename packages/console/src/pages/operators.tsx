@@ -4,7 +4,7 @@ import { post, useAnswer, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AreaField, InputField, SelectField } from "../parts/field.tsx";
-import { type Column, Table } from "../parts/list.tsx";
+import { type Column, csvRows, ExportButton, Table } from "../parts/list.tsx";
 import { Answered, Page } from "../parts/page.tsx";
 import { Badge, Instant, Word } from "../parts/values.tsx";
 
@@ -40,6 +40,8 @@ type Final = keyof typeof FINAL;
 type Open = { readonly kind: "new" } | { readonly kind: "edit" | Final; readonly of: OperatorItem };
 
 const grantsOf = (form: FormData): string[] => typed(form, "grants").split(/\s+/).filter(Boolean);
+
+const CSV = "name role grants email hasPassword hasTotp createdAt lastLoginAt disabledAt";
 
 /** Who may log in, and what each sees and does. */
 export function OperatorsPage() {
@@ -80,9 +82,12 @@ export function OperatorsPage() {
       title="Operators"
       lead="Who may log in to this console, with which role and for which properties."
       actions={
-        <Button kind="main" onClick={() => setOpen({ kind: "new" })}>
-          New operator …
-        </Button>
+        <>
+          <ExportButton name="operators" rows={() => csvRows(CSV, asked.data?.items ?? [])} />
+          <Button kind="main" onClick={() => setOpen({ kind: "new" })}>
+            New operator …
+          </Button>
+        </>
       }
     >
       <Answered asked={asked}>

@@ -22,7 +22,7 @@ import {
   writeSigned,
 } from "../field/format.ts";
 import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButton, Pager, Table } from "../parts/list.tsx";
+import { type Column, csvRows, ListExport, Pager, Table } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -274,18 +274,25 @@ export function PortfolioPage() {
   const { filters } = useFilters();
   const given = Object.fromEntries(filters);
   const { search, city, attention, sort, order, cursor, nights = NIGHTS_STANDARD } = given;
+  const of = { nights, search, city, attention, sort, order };
   const asked = useAnswer<PortfolioAnswer>(
-    addressOf("portfolio", { nights, search, city, attention, sort, order, cursor, limit: ROWS_SHOWN }),
+    addressOf("portfolio", { ...of, cursor, limit: ROWS_SHOWN }),
     // Another order or range is no reason to take the table away.
     { againMs: () => RENEWED_MS, meanwhile: (before) => before },
   );
-  const items = asked.data?.items ?? [];
   const cities = asked.data?.cities ?? [];
   return (
     <Page
       title="Portfolio"
       lead="What is on the books from today on, against the same weekdays last year as known then."
-      actions={<ExportButton name="portfolio" rows={() => csvRows(CSV, items.flatMap(csvLines))} />}
+      actions={
+        <ListExport<PortfolioAnswer, PortfolioItem>
+          name="portfolio"
+          address={addressOf("portfolio", { ...of, limit: 1_000 })}
+          itemsOf={({ items }) => items}
+          toRows={(items) => csvRows(CSV, items.flatMap(csvLines))}
+        />
+      }
     >
       <search className="filters">
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />

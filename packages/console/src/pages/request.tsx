@@ -5,7 +5,7 @@ import { type Asked, addressOf, useAnswer } from "../data/queries.ts";
 import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButton, List, Table } from "../parts/list.tsx";
+import { type Column, csvRows, List, ListExport, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
 import {
   Badge,
@@ -26,21 +26,26 @@ export function RequestPage({ params }: { params: { requestId: string } }) {
   const { requestId } = params;
   const { filters } = useFilters();
   const { records = "", outcome = "", cursor = "" } = Object.fromEntries(filters);
-  const asked = useAnswer<RequestAnswer>(
-    addressOf(`requests/${requestId}`, { records, outcome, cursor, limit: 100 }),
-    {
-      // Only while it is being applied: polling keeps a session alive.
-      againMs: (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
-      // Another filter keeps what is around its records, and the focus.
-      meanwhile: (before) => (before?.requestId === requestId ? before : undefined),
-    },
-  );
+  const of = { records, outcome };
+  const asked = useAnswer<RequestAnswer>(addressOf(`requests/${requestId}`, { ...of, cursor, limit: 100 }), {
+    // Only while it is being applied: polling keeps a session alive.
+    againMs: (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
+    // Another filter keeps what is around its records, and the focus.
+    meanwhile: (before) => (before?.requestId === requestId ? before : undefined),
+  });
   return (
     <DetailPage
       title={`Request ${shortId(requestId)}`}
       crumbs={[{ to: "/requests", text: "Requests" }]}
       asked={asked}
-      actions={(answer) => <ExportButton name={`request-${requestId}`} rows={() => toRows(answer.records)} />}
+      actions={() => (
+        <ListExport<RequestAnswer, RecordItem>
+          name={`request-${requestId}`}
+          address={addressOf(`requests/${requestId}`, { ...of, limit: 500 })}
+          itemsOf={(page) => page.records}
+          toRows={toRows}
+        />
+      )}
     >
       {(answer) => <Request answer={answer} asked={asked} />}
     </DetailPage>

@@ -4,7 +4,7 @@ import { useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeDuration } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { AddressFilter, AddressSelect, InstantFilter, SelectField } from "../parts/field.tsx";
-import { type Column, ListPage, useList } from "../parts/list.tsx";
+import { type Column, ListPage, ParquetNote, useList } from "../parts/list.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -59,7 +59,9 @@ export function RequestsPage() {
       lines={12}
       csv="requestId receivedAt appliedAt clientId clientName resource status records applied unchanged stale duplicate quarantined discarded rejected pending warned correlationId"
       csvRow={({ counts, ...item }) => ({ ...item, ...counts })}
-    />
+    >
+      <ParquetNote table="outcomes" />
+    </ListPage>
   );
 }
 

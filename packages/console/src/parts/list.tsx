@@ -1,6 +1,15 @@
 import { type MouseEvent, type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Asked, addressOf, askForCsv, CallError, type Parameters, useAnswer } from "../data/queries.ts";
+import {
+  type Asked,
+  addressOf,
+  askForCsv,
+  askPages,
+  CallError,
+  type Parameters,
+  useAnswer,
+  useCovers,
+} from "../data/queries.ts";
 import { type Cell, toCsv } from "../field/csv.ts";
 import { writeMany } from "../field/format.ts";
 import { entryOf, type Turn, turnsOf, useFilters, useListPage, withChanges } from "../routing/filters.ts";
@@ -185,10 +194,21 @@ export function useList<Answer>(
   path: string,
   parameters: Parameters = {},
   { limit = 50, againMs }: { readonly limit?: number; readonly againMs?: () => number | undefined } = {},
-): Asked<Answer> {
+): Asked<Answer> & { readonly whole: string } {
   const { filters } = useFilters();
   const address = addressOf(path, { ...parameters, cursor: filters.get("cursor") ?? "", limit });
-  return useAnswer<Answer>(address, againMs === undefined ? {} : { againMs });
+  // Picked, so that nothing else of a query draws the page anew.
+  const { data, error, dataUpdatedAt, refetch } = useAnswer<Answer>(
+    address,
+    againMs === undefined ? {} : { againMs },
+  );
+  return {
+    data,
+    error,
+    dataUpdatedAt,
+    refetch,
+    whole: addressOf(path, { ...parameters, limit: EXPORTED_ROWS }),
+  };
 }
 
 interface ListProps<Item> extends Omit<TableProps<Item>, "rows" | "empty"> {
@@ -212,6 +232,8 @@ export function List<Item>({ asked, empty, noun: [one, many], lines = 8, ...tabl
 }
 
 interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children"> {
+  /** `whole`: the address of all its pages. */
+  readonly asked: Asked<Listed<Item>> & { readonly whole?: string };
   readonly filters?: ReactNode;
   /** Member names; `csvRow` converts an item. */
   readonly csv: string;
@@ -221,18 +243,29 @@ interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children
 
 export function ListPage<Item extends object>(props: ListPageProps<Item>) {
   const { title, lead, filters, actions, csv, csvRow, children, ...list } = props;
-  const rows = () =>
+  const toRows = (items: readonly Item[]) =>
     csvRows(
       csv,
-      (list.asked.data?.items ?? []).map((item) => csvRow?.(item) ?? item),
+      items.map((item) => csvRow?.(item) ?? item),
     );
+  const { whole, data } = list.asked;
+  const name = title.toLowerCase();
   return (
     <Page
       title={title}
       lead={lead}
       actions={
         <>
-          <ExportButton name={title.toLowerCase()} rows={rows} />
+          {whole === undefined ? (
+            <ExportButton name={name} rows={() => toRows(data?.items ?? [])} />
+          ) : (
+            <ListExport<Listed<Item>, Item>
+              name={name}
+              address={whole}
+              itemsOf={({ items }) => items}
+              toRows={toRows}
+            />
+          )}
           {actions}
         </>
       }
@@ -298,17 +331,73 @@ function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
   else head?.scrollIntoView();
 }
 
-export function ExportButton({ name, rows }: { name: string; rows: () => readonly (readonly Cell[])[] }) {
-  return <Button onClick={() => download(`${name}.csv`, toCsv(rows()))}>Export CSV</Button>;
+interface ExportProps {
+  /** Of the file, without its ending. */
+  readonly name: string;
 }
 
-export function CsvButton({ name, address }: { name: string; address: string }) {
+type Rows = readonly (readonly Cell[])[];
+
+/** What a page has all of. */
+export function ExportButton({ name, rows }: ExportProps & { rows: () => Rows }) {
+  return <DownloadButton name={name} csv={() => toCsv(rows())} />;
+}
+
+/** Every page of an insight. */
+export function CsvButton({ name, address }: ExportProps & { address: string }) {
+  return <DownloadButton name={name} csv={() => askForCsv(address)} />;
+}
+
+/** Rows of a page of an export, and how many of them: what takes a spreadsheet a while to open. */
+const EXPORTED_ROWS = 1_000;
+const EXPORTED_PAGES = 100;
+
+interface ListExportProps<Answer, Item> extends ExportProps {
+  /** Of the list, without the open page. */
+  readonly address: string;
+  readonly itemsOf: (page: Answer) => readonly Item[];
+  /** With a head. */
+  readonly toRows: (items: readonly Item[]) => Rows;
+}
+
+/** Every page of a list. */
+export function ListExport<Answer extends { readonly nextCursor?: string | null }, Item>(
+  props: ListExportProps<Answer, Item>,
+) {
+  const { name, address, itemsOf, toRows } = props;
+  const say = useSay();
+  const csv = async () => {
+    const items: Item[] = [];
+    let last: Answer | undefined;
+    for await (const page of askPages<Answer>(address, EXPORTED_PAGES)) {
+      items.push(...itemsOf(page));
+      last = page;
+    }
+    if (typeof last?.nextCursor === "string")
+      say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
+    return toCsv(toRows(items));
+  };
+  return <DownloadButton name={name} csv={csv} />;
+}
+
+/** How all rows of all properties become Parquet; for who runs the service. */
+export function ParquetNote({ table }: { table: "nights" | "outcomes" }) {
+  if (!useCovers()("*")) return null;
+  return (
+    <p className="small muted">
+      All properties as Parquet: <code>bellhop export DIRECTORY --table {table}</code> (
+      <a href="/docs/export">export</a>).
+    </p>
+  );
+}
+
+function DownloadButton({ name, csv }: ExportProps & { csv: () => string | Promise<string> }) {
   const [busy, setBusy] = useState(false);
   const say = useSay();
   const save = async () => {
     setBusy(true);
     try {
-      download(`${name}.csv`, await askForCsv(address));
+      download(`${name}.csv`, await csv());
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       say(`The export failed: ${error.message}`);
@@ -318,7 +407,7 @@ export function CsvButton({ name, address }: { name: string; address: string }) 
   };
   return (
     <Button busy={busy} onClick={() => void save()}>
-      Export CSV
+      Download CSV
     </Button>
   );
 }

@@ -20,7 +20,7 @@ import {
   writeSigned,
 } from "../../field/format.ts";
 import { AddressSelect, SelectField } from "../../parts/field.tsx";
-import { type Column, Pager, Table } from "../../parts/list.tsx";
+import { type Column, Pager, ParquetNote, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
 import { orDash, ShareBar } from "../../parts/values.tsx";
@@ -114,6 +114,7 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
               nextCursor={nextCursor}
               shown={writeMany(new Set(items.map(({ stayDate }) => stayDate)).size, "night")}
             />
+            <ParquetNote table="nights" />
           </>
         );
       }}

@@ -23,7 +23,7 @@ import {
   writeShare,
   writeSigned,
 } from "../../field/format.ts";
-import { type Column, Table } from "../../parts/list.tsx";
+import { type Column, CsvButton, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
 import { KeyFigures, roomsOf, thisHour, useBooks } from "./nights.tsx";
@@ -41,6 +41,12 @@ export const OverviewPage = ofProperty(function Overview({ codes }) {
       codes={codes}
       title="Overview"
       lead="The next 90 nights, what came in, and what needs attention."
+      actions={
+        <CsvButton
+          name={`overview-${from}`}
+          address={addressOf("insight/on-the-books", { ...codes, ...range, limit: ROWS_MAX })}
+        />
+      }
     >
       <Section
         title="Next 30 nights"

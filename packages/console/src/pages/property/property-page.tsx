@@ -127,6 +127,7 @@ export const ROWS_MAX = 1000;
 
 interface Insight<Answer> {
   readonly range: Range;
+  /** Without the open page. */
   readonly address: string;
   readonly asked: Asked<Answer>;
 }
@@ -141,9 +142,9 @@ export function useInsight<Answer>(
 ): Insight<Answer> {
   const range = useRange(nights);
   const cursor = useFilters().filters.get("cursor") ?? undefined;
-  const parameters = { ...codes, ...range, ...usePointInTime(), cursor, limit: ROWS_MAX, ...more };
-  const address = addressOf(`insight/${name}`, parameters);
-  return { range, address, asked: useAsked(address) };
+  const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, ...more };
+  const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }));
+  return { range, address: addressOf(`insight/${name}`, parameters), asked };
 }
 
 /** `by=roomType` of the address. */
