@@ -15,6 +15,7 @@ import {
   propertyPath,
   writeChange,
   writeCount,
+  writeInstant,
   writeMany,
   writeMoney,
   writePoints,
@@ -139,7 +140,7 @@ function Change({ of }: { of: PortfolioRow }) {
         known of {writeCount(of.lastYearProperties)} of {writeCount(of.properties)}
       </span>
     );
-  if (lastYear === null) return <span className="muted">no data of last year</span>;
+  if (lastYear === null) return <span className="muted">no data</span>;
   return (
     <>
       {writeSigned(now.rooms - lastYear.rooms)}
@@ -148,60 +149,42 @@ function Change({ of }: { of: PortfolioRow }) {
   );
 }
 
-function Feeds({ of }: { of: PortfolioItem }) {
-  const silent = of.feeds.filter(({ state }) => state === "silent");
-  const newest = of.feeds.flatMap(({ lastReceivedAt }) => lastReceivedAt ?? []).sort();
-  return (
-    <Link
-      className="quiet"
-      title={of.feeds.map(describeFeed).join("\n")}
-      to={propertyPath("/property/calendar", of)}
-    >
-      {silent.length === 0 ? (
-        <Instant at={newest.at(-1) ?? null} as="ago" />
-      ) : (
-        <span className="badges">
-          {silent.map(({ resource }) => (
-            <Badge key={resource} tone="bad">
-              {resource} silent
-            </Badge>
-          ))}
-        </span>
-      )}
-    </Link>
-  );
-}
-
 const describeFeed = ({ resource, lastReceivedAt, state }: FeedGlance) =>
-  `${resource}: ${state === "never" ? "never sent" : `${state}, last ${lastReceivedAt ?? ""}`}`;
+  `${resource}: ${state === "never" ? "never sent" : `${state}, last ${lastReceivedAt === null ? "" : writeInstant(lastReceivedAt)}`}`;
 
-function Quarantined({ of }: { of: PortfolioItem }) {
-  if (of.quarantined === 0) return <span className="muted">0</span>;
-  return <Link to={propertyPath("/quarantine", of)}>{writeCount(of.quarantined)}</Link>;
-}
-
-function Variance({ of }: { of: PortfolioItem }) {
-  const { variance } = of;
-  if (variance === null) return <span className="muted">–</span>;
-  const isUnmapped = of.attention.includes("unmapped");
+/** What an operator would look into, a line each, and when the newest batch came. */
+function Attention({ of }: { of: PortfolioItem }) {
+  const { feeds, variance, quarantined, attention, clientCode } = of;
+  const silent = feeds.filter(({ state }) => state === "silent");
+  const newest = feeds.flatMap(({ lastReceivedAt }) => lastReceivedAt ?? []).sort();
+  const health = propertyPath("/property/calendar", of);
   return (
-    <>
-      {variance.nights === 0 ? (
-        <span className="muted">none</span>
-      ) : (
-        <>
-          <Link to={propertyPath("/property/reconciliation", of)}>{writeMany(variance.rooms, "room")}</Link>
-          <span className="sub">{writeMany(variance.nights, "night")}</span>
-        </>
+    <div className="attention" title={feeds.map(describeFeed).join("\n")}>
+      {silent.map(({ resource }) => (
+        <Link key={resource} className="quiet" to={health}>
+          <Badge tone="bad">{resource} silent</Badge>
+        </Link>
+      ))}
+      {variance !== null && variance.nights > 0 && (
+        <Link
+          to={propertyPath("/property/reconciliation", of)}
+          title={`Inventory and reservations differ on ${writeMany(variance.nights, "night")}`}
+        >
+          {writeMany(variance.rooms, "room")} differ
+        </Link>
       )}
-      {isUnmapped && (
-        <span className="sub">
-          <Link to={`/settings?${new URLSearchParams({ clientCode: of.clientCode, by: "unmapped" })}`}>
-            unmapped statuses
-          </Link>
+      {quarantined > 0 && (
+        <Link to={propertyPath("/quarantine", of)}>{writeCount(quarantined)} quarantined</Link>
+      )}
+      {attention.includes("unmapped") && (
+        <Link to={`/settings?${new URLSearchParams({ clientCode, by: "unmapped" })}`}>statuses unmapped</Link>
+      )}
+      <Link className="quiet" to={health}>
+        <span className="muted">
+          last batch <Instant at={newest.at(-1) ?? null} as="ago" />
         </span>
-      )}
-    </>
+      </Link>
+    </div>
   );
 }
 
@@ -214,7 +197,7 @@ const points = (now: string | null, then: string | null) =>
 const COLUMNS: readonly PortfolioColumn[] = [
   { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },
   {
-    head: "Rooms, next 90 nights",
+    head: "Next 90 nights",
     cell: ofItem(({ of: { rooms, roomsLastYear } }) =>
       rooms === null ? null : <Spark now={rooms} before={roomsLastYear} />,
     ),
@@ -243,9 +226,7 @@ const COLUMNS: readonly PortfolioColumn[] = [
   { head: "RevPAR", end: true, sort: "revpar", cell: (row) => <Amounts of={row} name="revpar" /> },
   { head: "Pickup 1 day", end: true, sort: "pickupDay", cell: (row) => <Pickup of={row} since="day" /> },
   { head: "Pickup 7 days", end: true, sort: "pickupWeek", cell: (row) => <Pickup of={row} since="week" /> },
-  { head: "Variance", end: true, sort: "variance", cell: ofItem(Variance) },
-  { head: "Quarantined", end: true, cell: ofItem(Quarantined) },
-  { head: "Feeds", cell: ofItem(Feeds) },
+  { head: "Attention", sort: "variance", cell: ofItem(Attention) },
 ];
 
 const CSV =

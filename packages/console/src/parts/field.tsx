@@ -180,7 +180,7 @@ export function TextFilter(props: TextFilterProps) {
   }, [typed, value, wrong, isUnfinished, onChange]);
   return (
     <InputField
-      label={type === "search" ? label : <PickerLabel label={label} picked={typed} />}
+      label={type === "search" ? label : <PickerLabel label={label} picked={typed} without={placeholder} />}
       wrong={wrong}
       wide={wide}
       type={type}
@@ -201,7 +201,15 @@ export function TextFilter(props: TextFilterProps) {
 }
 
 /** Pickers write dates as the browser does, which may be read in two ways. */
-function PickerLabel({ label, picked }: { label: string; picked: string }) {
+function PickerLabel({
+  label,
+  picked,
+  without,
+}: {
+  label: string;
+  picked: string;
+  without: string | undefined;
+}) {
   const [date = "", time] = picked.split("T");
   const written =
     time === undefined
@@ -210,7 +218,11 @@ function PickerLabel({ label, picked }: { label: string; picked: string }) {
   return (
     <>
       {label}
-      {isStayDate(date) && <span className="picked">{written}</span>}
+      {isStayDate(date) ? (
+        <span className="picked">{written}</span>
+      ) : (
+        without !== undefined && <span className="picked">{without}</span>
+      )}
     </>
   );
 }
@@ -228,16 +240,19 @@ interface InstantFilterProps {
   readonly label: string;
   /** What a date without a time stands for. */
   readonly end?: "start" | "end";
+  /** What none stands for. */
+  readonly placeholder?: string;
   readonly first?: boolean;
 }
 
 /** A date and time in UTC, or none. */
-export function InstantFilter({ name, label, end, first = false }: InstantFilterProps) {
+export function InstantFilter({ name, label, end, placeholder, first = false }: InstantFilterProps) {
   const { filters, change } = useFilters();
   return (
     <TextFilter
       label={label}
       type="datetime-local"
+      placeholder={placeholder}
       first={first}
       value={pickedInstant(filters.get(name) ?? "", end)}
       onChange={(next) => change({ [name]: next }, "replace")}

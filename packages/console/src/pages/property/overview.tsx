@@ -193,7 +193,7 @@ function feedConcerns(feeds: FeedHealthAnswer["items"], codes: PropertyCodes): C
           what: <Badge tone="warn">missing nights</Badge>,
           why: `Inventory left out ${writeMany(missingNightCount, "night")}.`,
           to: health,
-          link: "Calendar",
+          link: "Data health",
         });
       return concerns;
     },

@@ -216,7 +216,7 @@ export function ClockFilter() {
 export function PointInTimeFilters() {
   return (
     <>
-      <InstantFilter name="asOf" label="As of" end="end" />
+      <InstantFilter name="asOf" label="As of" end="end" placeholder="now" />
       <ClockFilter />
     </>
   );
