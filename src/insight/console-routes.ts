@@ -11,14 +11,15 @@ import type {
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
+import { BoundedMap } from "../identity/directory.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import { EVERYTHING, Scope } from "../identity/scope.ts";
 import { apartFromReader } from "../platform/db/connection.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
-import { bucketsWithin, listRequestsOfAll } from "../query/console/requests.ts";
+import { listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";
-import { IntakeMeter, lookWithin } from "./console/intake.ts";
+import { IntakeMeter } from "./console/intake.ts";
 import { answerPortfolio } from "./console/portfolio.ts";
 import { listClientCodes, nightsBetween, readCalendar } from "./console/properties.ts";
 import { registerInsightRoutes } from "./insight-routes.ts";
@@ -58,6 +59,8 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
 }
 
 const LAST_BATCHES = 20;
+/** Scopes whose counts a node keeps. */
+const METERS_MAX = 100;
 const INTAKE_RANGES = ["hour", "day"] as const satisfies readonly IntakeRange[];
 const ALL = new Scope([EVERYTHING]);
 
@@ -72,7 +75,13 @@ const ANY_REQUEST = {
 /** Ingestion now. Asked every few seconds by every open page: all that ask at once get one answer. */
 export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  const meter = new IntakeMeter(pool);
+  const meters = new BoundedMap<string, IntakeMeter>(METERS_MAX);
+  const meterOf = ({ keys }: Scope) => {
+    const name = JSON.stringify(keys);
+    const meter = meters.get(name) ?? new IntakeMeter(pool, keys);
+    meters.set(name, meter);
+    return meter;
+  };
   let looking: Promise<readonly RequestItem[]> | undefined;
   const lastBatches = () => {
     looking ??= apartFromReader(() => listRequestsOfAll(pool, ALL, null, ANY_REQUEST, null, LAST_BATCHES))
@@ -85,16 +94,11 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   addQuestion(scope, parts, "read-data", "intake", ["range"], async (asked): Promise<IntakeAnswer> => {
     const { query, operator } = asked;
     const range = query.word("range", INTAKE_RANGES) ?? "hour";
-    const { keys } = operator.scope;
-    if (keys !== null) {
-      const own = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
-      return {
-        ...(await lookWithin(pool, range, keys, await bucketsWithin(pool, keys))),
-        lastBatches: own.items,
-      };
-    }
-    const batches = await lastBatches();
-    return { ...(await apartFromReader(() => meter.look(range))), lastBatches: batches };
+    const own = operator.scope;
+    const batches = own.isEverything
+      ? await lastBatches()
+      : (await listRequestsOfAll(pool, own, null, ANY_REQUEST, null, LAST_BATCHES)).items;
+    return { ...(await apartFromReader(() => meterOf(own).look(range))), lastBatches: batches };
   });
 }
 

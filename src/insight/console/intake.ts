@@ -4,6 +4,7 @@ import type { IntakeMinute, IntakeOutcomes, IntakeRange, Rates } from "../../con
 import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
+import { bucketsWithin } from "../../query/console/requests.ts";
 
 const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
 /** The log writers in which something may not be applied yet, and the database's clock. */
@@ -203,38 +204,6 @@ function outcomesOf(steps: readonly number[], counted: Counted): IntakeOutcomes 
   return sum;
 }
 
-/** The range of the properties within a scope (`keys`) that has not everything; the lag is of their buckets. */
-export async function lookWithin(
-  pool: pg.Pool,
-  range: IntakeRange,
-  keys: readonly string[],
-  buckets: readonly number[],
-): Promise<Intake> {
-  const { now, read } = await lookForLag(pool, { of: buckets });
-  const span = SPANS[range];
-  const steps = stepsUntil(now, span);
-  const { rows } = await pool.query<CountRow>({
-    ...countArrivals,
-    values: [
-      lowestIdAt(steps[0] ?? 0),
-      lowestIdAt((steps.at(-1) ?? 0) + span.stepMs),
-      span.stepMs / 1000,
-      keys,
-    ],
-  });
-  const counts = countsByStep(rows);
-  const counted = (step: number) => counts.get(step) ?? nothing();
-  const found = await pool.query<{ records: number }>({ ...countWithin, values: [COUNTED_MAX, keys] });
-  const { lag } = await read();
-  return {
-    now: now.toISOString(),
-    minutes: minutesOf(steps, counted),
-    outcomes: outcomesOf(steps, counted),
-    lag,
-    quarantined: found.rows[0]?.records ?? 0,
-  };
-}
-
 /** The statement that counts from one request id on and before another. */
 type ReadCounts = (from: string, to: string) => pg.QueryConfig;
 
@@ -280,21 +249,23 @@ class Tally {
 }
 
 /**
- * The intake of all properties. The hour is of a node's log, so that it has what waits; the day and all outcomes are of what is
- * applied. A look costs the newest steps, however many operators look; a range is filled by the first looks.
+ * The intake of the properties within a scope (`keys`; null: of all). The hour of all is of a node's log, so that it has what waits; all
+ * else is of what is applied. A look costs the newest steps, however many operators look; a range is filled by the first looks.
  */
 export class IntakeMeter {
   readonly #pool: pg.Pool;
+  readonly #keys: readonly string[] | null;
   readonly #received: Tally;
   readonly #arrived: Readonly<Record<IntakeRange, Tally>>;
   readonly #looking = new Map<IntakeRange, Promise<Intake>>();
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, keys: readonly string[] | null) {
     this.#pool = pool;
+    this.#keys = keys;
     const arrived = (span: Span) =>
       new Tally(pool, span, (from, to) => ({
         ...countArrivals,
-        values: [from, to, span.stepMs / 1000, null],
+        values: [from, to, span.stepMs / 1000, keys],
       }));
     this.#received = new Tally(pool, SPANS.hour, (from, to) => ({ ...countIntake, values: [from, to] }));
     this.#arrived = { hour: arrived(SPANS.hour), day: arrived(SPANS.day) };
@@ -308,18 +279,25 @@ export class IntakeMeter {
   }
 
   async #look(range: IntakeRange): Promise<Intake> {
-    const { now, read } = await lookForLag(this.#pool);
+    const [pool, keys] = [this.#pool, this.#keys];
+    const { now, read } = await lookForLag(
+      pool,
+      keys === null ? {} : { of: await bucketsWithin(pool, keys) },
+    );
     const steps = stepsUntil(now, SPANS[range]);
     const { lag } = await read();
     // What waits is noted later, by the time at which it was received.
     const openMs = now.getTime() - lag.seconds * 1000;
     const arrived = this.#arrived[range];
-    if (range === "hour") await this.#received.fill(steps, now.getTime());
+    const shown = range === "hour" && keys === null ? this.#received : arrived;
+    if (shown !== arrived) await shown.fill(steps, now.getTime());
     await arrived.fill(steps, openMs);
-    const found = await this.#pool.query<{ records: number }>({ ...countQuarantined, values: [COUNTED_MAX] });
+    const count = keys === null ? countQuarantined : countWithin;
+    const values = keys === null ? [COUNTED_MAX] : [COUNTED_MAX, keys];
+    const found = await pool.query<{ records: number }>({ ...count, values });
     return {
       now: now.toISOString(),
-      minutes: minutesOf(steps, (range === "hour" ? this.#received : arrived).at),
+      minutes: minutesOf(steps, shown.at),
       outcomes: outcomesOf(steps, arrived.at),
       lag,
       quarantined: found.rows[0]?.records ?? 0,

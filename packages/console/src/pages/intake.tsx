@@ -24,7 +24,9 @@ const RESOURCES = [
 export function IntakePage() {
   const range = useFilters().filters.get("range") === "day" ? "day" : "hour";
   const asked = useAnswer<IntakeAnswer>(addressOf("intake", { range }), {
-    againMs: () => RENEWED_MS[range],
+    // A busy day is counted by several looks.
+    againMs: (answer) =>
+      RENEWED_MS[answer?.minutes.some(({ resources }) => resources === null) ? "hour" : range],
     meanwhile: (before) => before,
   });
   return (
