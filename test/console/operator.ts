@@ -251,6 +251,9 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
           "/webhooks",
           /^endpointId,.*\r\n[0-9a-f-]{36},webhook,https:\/\/partner\.invalid\/bellhop,Night audit,/,
         ],
+        [`/webhooks/${hotel().endpointId}`, /^attemptedAt,.*\r\n(.*\r\n){3}$/],
+        ["/operators", /^name,role,grants,.*\r\nanna,admin,\*\/\*,/],
+        ["/intake", /^begin,inventories,reservations,groups\r\n(.*\r\n){60}$/],
       ] as const) {
         await visit(page, path);
         const download = page.waitForEvent("download");
