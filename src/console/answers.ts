@@ -323,10 +323,31 @@ export interface QuarantineAnswer extends QuarantineItem {
   readonly payload: Payload;
 }
 
-/** Durable when answered; takes effect within moments. */
+/** The records quarantined for one reason; of all that are quarantined, the oldest 10,000 are counted. */
+export interface QuarantineGroup {
+  readonly code: string;
+  readonly records: number;
+  readonly oldestReceivedAt: string;
+  /** The first 20 of `propertyTotal`, the most records first. */
+  readonly properties: readonly (PropertyCodes & { readonly records: number })[];
+  readonly propertyTotal: number;
+}
+
+export interface QuarantinePageAnswer extends Page<QuarantineItem> {
+  /** Of all pages and reasons, whatever reason is asked for; the most records first. */
+  readonly groups: readonly QuarantineGroup[];
+}
+
+/** Null `failure`: the decision is durable and takes effect within moments. */
+export interface ResolvedRecord {
+  /** Request id, slash and index, as given. */
+  readonly record: string;
+  readonly entryId: string | null;
+  readonly failure: string | null;
+}
+
 export interface ResolveAnswer {
-  readonly done: true;
-  readonly entryId: string;
+  readonly records: readonly ResolvedRecord[];
 }
 
 export interface Grant {

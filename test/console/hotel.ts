@@ -88,6 +88,21 @@ export async function fillHotel(
   };
 }
 
+/** A batch of sixty reservations of another property, all quarantined: more than one page of a list has. */
+export async function quarantineMany(
+  service: TestService,
+): Promise<{ readonly requestId: string; readonly keys: readonly string[] }> {
+  const keys = Array.from({ length: 60 }, (_, at) => `R-HELD-${at}`);
+  const ahead = new Date(Date.now() + 40 * DAY_MS).toISOString();
+  const rows = keys.map((key) => ({
+    ...reservation(key, ahead, { status: "CONFIRMED" }, ahead.slice(0, 10), "2099-01-01"),
+    propertyCode: "BULK01",
+  }));
+  const requestId = await send(service, "reservations", rows);
+  await untilAllApplied(service, requestId);
+  return { requestId, keys };
+}
+
 /** A client of its own, so that no other is held to the limits of a certification; a booking and its cancellation without a time. */
 async function certify(
   service: TestService,

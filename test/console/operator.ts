@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
+import type { QuarantineAnswer, RequestAnswer } from "../../src/console/answers.ts";
+import { logInAsNew } from "../support/console-session.ts";
+import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
 import { type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
+import { quarantineMany } from "./hotel.ts";
 import { logInByHand, settled } from "./pages.ts";
 
 /** What they do to the hotel stays: they come after those that only look. */
@@ -90,6 +94,49 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByLabel("Who", { exact: true }).selectOption("The command line");
       await page.getByText("No entry matches these filters").waitFor();
     });
+
+    inWindow(
+      "decides on the quarantined records of a reason at once, and sees which could not be decided on",
+      async (page) => {
+        const { requestId, keys } = await quarantineMany(service());
+        await visit(page, "/quarantine");
+        await page.getByRole("link", { name: "Source time in the future" }).click();
+        await page.getByRole("link", { name: "ACME / BULK01" }).first().click();
+        await page.getByText("Page 1: 50 records").waitFor();
+        const boxes = page.getByRole("checkbox", { name: /^Select / });
+        await boxes.first().check();
+        await page.getByText("1 record selected").waitFor();
+        await page.getByLabel("All on this page").check();
+        await page.getByText("50 records selected").waitFor();
+        await page.getByRole("button", { name: "Select all 60 records of this reason" }).click();
+        await page.getByText("60 records selected").waitFor();
+        assert.deepEqual(await violationsOf(page), []);
+        // Another operator is quicker with one of them.
+        const other = await logInAsNew(service(), "quicker");
+        await other.change("quarantine/release", { records: [`${requestId}/3`] });
+        await until(async () => {
+          const { state } = await other.read<QuarantineAnswer>(`quarantine/${requestId}/3`);
+          return state === "released";
+        }, 20_000);
+        await page.getByRole("button", { name: "Discard …" }).click();
+        await page.getByRole("heading", { name: "Discard 60 records?" }).waitFor();
+        assert.deepEqual(await violationsOf(page), []);
+        await page.getByLabel("Reason").last().fill("sent twice");
+        await page.getByRole("button", { name: "Discard 60 records" }).click();
+        await page.getByText("59 of 60 records discarded, 1 failed.").waitFor();
+        const failed = page.getByRole("dialog").getByRole("row").last();
+        assert.match(await failed.innerText(), /This record was released already/);
+        assert.deepEqual(await violationsOf(page), []);
+        await page.getByRole("button", { name: "Close" }).click();
+        await page.getByText("No record that matches is quarantined").waitFor();
+        const { records } = await other.read<RequestAnswer>(
+          `requests/${requestId}?outcome=discarded&limit=100`,
+        );
+        assert.equal(records.length, keys.length - 1);
+        await visit(page, "/audit");
+        await page.getByText(/discarded 59 quarantined records of ACME \/ BULK01: “sent twice”/).waitFor();
+      },
+    );
 
     inWindow("reads who, how long and which night in words, on the pages of partners", async (page) => {
       await visit(page, `/backfills/${hotel().backfillId}`);

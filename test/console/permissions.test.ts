@@ -107,8 +107,11 @@ const ONES: Readonly<Record<string, Ask>> = {
     query: { ...property(tenant), resource: "reservations", key: `${tenant.code}-1` },
   }),
   "GET quarantine/{requestId}/{index}": nothing,
-  "POST quarantine/{requestId}/{index}/release": nothing,
-  "POST quarantine/{requestId}/{index}/discard": form(() => ({ reason: "not ours" })),
+  "POST quarantine/release": form(({ quarantinedId }) => ({ records: [`${quarantinedId}/0`] })),
+  "POST quarantine/discard": form(({ quarantinedId }) => ({
+    records: [`${quarantinedId}/0`],
+    reason: "not ours",
+  })),
   "GET backfills/{backfillId}": nothing,
   "GET backfills/{backfillId}/gaps": nothing,
   "POST backfills/{backfillId}/sign": form(() => ({ hash: "0".repeat(64) })),

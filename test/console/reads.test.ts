@@ -9,9 +9,11 @@ import type {
   PortfolioAnswer,
   QuarantineAnswer,
   QuarantineItem,
+  QuarantinePageAnswer,
   RecordAnswer,
   RequestAnswer,
   RequestItem,
+  ResolveAnswer,
   VersionItem,
 } from "../../src/console/answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
@@ -377,20 +379,21 @@ describe("quarantine", () => {
       reservation("h3", FUTURE),
       reservation("h4", FUTURE),
     ]);
-    const discard = `quarantine/${requestId}/0/discard`;
-    assert.equal((await session.post(discard, {})).status, 422);
-    assert.equal((await session.post(discard, { reason: "  " })).status, 422);
-    await session.change(discard, { reason: "sent by mistake" });
-    await session.change(`quarantine/${requestId}/1/release`);
+    const records = [`${requestId}/0`];
+    const discard = (form: object) => session.post("quarantine/discard", { records, ...form });
+    assert.equal((await discard({})).status, 422);
+    assert.equal((await discard({ reason: "  " })).status, 422);
+    assert.equal((await discard({ reason: "sent by mistake" })).status, 200);
+    await session.change("quarantine/release", { records: [`${requestId}/1`] });
     const stateOf = async (index: number) =>
       (await session.read<QuarantineAnswer>(`quarantine/${requestId}/${index}`)).state;
     await until(async () => (await stateOf(0)) === "discarded" && (await stateOf(1)) === "released", 20_000);
-    const again = await session.post(discard, { reason: "once more" });
+    const again = await discard({ reason: "once more" });
     assert.equal(again.status, 409);
     assert.match(String(again.json()["message"]), /was discarded already/);
-    const records = (await session.read<RequestAnswer>(`requests/${requestId}?outcome=discarded`)).records;
+    const found = (await session.read<RequestAnswer>(`requests/${requestId}?outcome=discarded`)).records;
     assert.deepEqual(
-      records.map(({ index, outcome }) => [index, outcome]),
+      found.map(({ index, outcome }) => [index, outcome]),
       [[0, "discarded"]],
     );
     const audit = await session.read<Page<AuditItem>>("audit?who=console:anna");
@@ -401,5 +404,77 @@ describe("quarantine", () => {
     );
     assert.equal(discarded?.detail["reason"], "sent by mistake");
     assert.equal(discarded?.who, "console:anna");
+  });
+
+  test("is grouped by reason, and filtered by reason, property and resource", async () => {
+    const grouped = async (query = "") => {
+      const { groups } = await session.read<QuarantinePageAnswer>(`quarantine?limit=1&${query}`);
+      return groups;
+    };
+    const before = await grouped("resource=groups");
+    assert.deepEqual(before, []);
+    const night = { ...inventory("2026-08-01", FUTURE), clientCode: "OTHER", propertyCode: "MAD01" };
+    const batch = [night, { ...night, propertyCode: "SEV01" }, { ...night, occupancyDate: "2026-08-02" }];
+    const requestId = await apply(service, "inventories", batch, { as: other });
+    // As if the hotel had chosen so, which nodes hear of some time later.
+    await service.pool.query("update bellhop.quarantine set code = 'count.negative' where request_id = $1", [
+      requestId,
+    ]);
+    const [item] = (await session.read<Page<QuarantineItem>>("quarantine?code=count.negative")).items;
+    assert.equal(item?.requestId, requestId);
+    assert.deepEqual(await grouped("resource=inventories"), [
+      {
+        code: "count.negative",
+        records: 3,
+        oldestReceivedAt: item?.receivedAt,
+        propertyTotal: 2,
+        properties: [
+          { clientCode: "OTHER", propertyCode: "MAD01", records: 2 },
+          { clientCode: "OTHER", propertyCode: "SEV01", records: 1 },
+        ],
+      },
+    ]);
+    const codesOf = async (query: string) => (await grouped(query)).map(({ code }) => code);
+    assert.deepEqual(await codesOf("propertyCode=SEV01"), ["count.negative"]);
+    assert.deepEqual(await codesOf("code=time.future&clientCode=OTHER"), ["count.negative"]);
+    assert.equal((await codesOf("")).length, 2);
+    const inScope = await logInAsNew(service, "seville", { role: "operator", grants: ["OTHER/SEV01"] });
+    const { items, groups } = await inScope.read<QuarantinePageAnswer>("quarantine");
+    assert.deepEqual([items.length, groups.map(({ records }) => records)], [1, [1]]);
+  });
+
+  test("decides on several at once: one that cannot be decided on does not hold up the others", async () => {
+    const requestId = await apply(
+      service,
+      "reservations",
+      ["h5", "h6", "h7"].map((id) => reservation(id, FUTURE)),
+    );
+    const of = (...indexes: number[]) => indexes.map((index) => `${requestId}/${index}`);
+    const release = (records: unknown) => session.post("quarantine/release", { records });
+    for (const wrong of [undefined, [], Array.from({ length: 101 }, (_, index) => `${requestId}/${index}`)])
+      assert.equal((await release(wrong)).status, 422);
+    assert.equal((await release(of(7))).status, 404);
+    assert.equal((await release(["nonsense"])).status, 404);
+    const { records } = (await release(of(0, 9, 2, 0))).json() as unknown as ResolveAnswer;
+    assert.deepEqual(
+      records.map(({ record, failure }) => [record, failure]),
+      [
+        [`${requestId}/0`, null],
+        [`${requestId}/9`, "No such record is or was quarantined."],
+        [`${requestId}/2`, null],
+      ],
+    );
+    await until(async () => {
+      const { counts } = await session.read<RequestAnswer>(`requests/${requestId}`);
+      return counts.applied === 2 && counts.quarantined === 1;
+    }, 20_000);
+    const audit = await session.read<Page<AuditItem>>("audit?who=console:anna&limit=2");
+    assert.deepEqual(
+      audit.items.map(({ what, detail }) => [what, detail["requestId"], detail["index"]]),
+      [
+        ["release-quarantined-record", requestId, 2],
+        ["release-quarantined-record", requestId, 0],
+      ],
+    );
   });
 });

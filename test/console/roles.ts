@@ -37,8 +37,9 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
   ],
 };
 
-/** The buttons and links by which something is changed, on each page where there is one, and who has them. */
+/** The buttons, links and boxes by which something is changed, on each page where there is one, and who has them. */
 const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[]])[] = [
+  ["quarantine", /^(All|Select .*)$/, "operator", "admin"],
   ["quarantined-record", /^(Release|Discard) …$/, "operator", "admin"],
   ["backfill", /^Abandon …$/, "operator", "admin"],
   ["certifications", /^Start …$/, "operator", "admin"],
@@ -74,7 +75,8 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
             await visit(page, paths.get(name) ?? "");
             const named = page
               .getByRole("button", { name: action })
-              .or(page.getByRole("link", { name: action }));
+              .or(page.getByRole("link", { name: action }))
+              .or(page.getByRole("checkbox", { name: action }));
             assert.equal((await named.count()) > 0, roles.includes(role), `${role}: ${name}`);
           }
           // The client and the clients are refused to those who have no such page.

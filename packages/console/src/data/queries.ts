@@ -69,7 +69,7 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
+export async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
   const response = await reach(address, signal === undefined ? {} : { signal });
   return readAnswer<Answer>(response);
 }
@@ -148,7 +148,7 @@ export interface Asked<Answer> {
   readonly refetch: () => unknown;
 }
 
-interface Renewal<Answer> {
+export interface Renewal<Answer> {
   /** Milliseconds until the next refetch while the page is visible. */
   readonly againMs?: (answer: Answer | undefined) => number | undefined;
   /** Shown until the answer comes. */

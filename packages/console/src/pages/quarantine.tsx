@@ -1,13 +1,239 @@
-import { useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { PageOf, QuarantineAnswer, QuarantineItem, ResolveAnswer } from "../contract.ts";
-import { post, useAnswer, useMay } from "../data/queries.ts";
-import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
-import { AddressFilter } from "../parts/field.tsx";
-import { type Column, ListPage, useList } from "../parts/list.tsx";
-import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
+import type {
+  QuarantineAnswer,
+  QuarantineGroup,
+  QuarantineItem,
+  QuarantinePageAnswer,
+  ResolveAnswer,
+} from "../contract.ts";
+import { addressOf, ask, CallError, type Parameters, post, useAnswer, useMay } from "../data/queries.ts";
+import { shortId, writeCount, writeMany } from "../field/format.ts";
+import { Button } from "../parts/button.tsx";
+import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
+import { AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
+
+const REASONS: Readonly<Record<string, string>> = {
+  "time.future": "Source time in the future",
+  "count.negative": "Count below zero",
+  "data.unstorable": "Value that cannot be stored",
+  "record.unreadable": "Record that cannot be read again",
+  "state.incomplete": "Earlier versions incomplete",
+};
+const RESOURCE_NAMES = {
+  "": "all",
+  inventories: "inventories",
+  reservations: "reservations",
+  groups: "groups",
+} as const;
+
+const nameOf = ({ requestId, index }: Pick<QuarantineItem, "requestId" | "index">) => `${requestId}/${index}`;
+
+/** Without what every message of the reason says. */
+const writeWhy = (message: string) =>
+  message
+    .replace(/( \(limit: 10 minutes\))?: the record is quarantined until .*$/, "")
+    .replace(/\.\d+Z/, "Z");
+
+/** A decision takes effect within moments. */
+const RENEWED_MS = 500;
+
+export function QuarantinePage() {
+  const { filters } = useFilters();
+  const { clientCode, propertyCode, resource, code } = Object.fromEntries(filters);
+  const question = { clientCode, propertyCode, resource, code };
+  const [decided, setDecided] = useState<ReadonlySet<string>>(new Set());
+  const [deciding, setDeciding] = useState<Deciding>();
+  const asked = useList<QuarantinePageAnswer>("quarantine", question, {
+    againMs: (answer) => (answer?.items.some((item) => decided.has(nameOf(item))) ? RENEWED_MS : undefined),
+  });
+  const csv = "requestId index clientCode propertyCode resource key code message receivedAt";
+  return (
+    <Page
+      title="Quarantine"
+      lead="Accepted records that wait for a decision. A release applies the record verbatim."
+      actions={
+        <ListExport<QuarantinePageAnswer, QuarantineItem>
+          name="quarantine"
+          address={asked.whole}
+          itemsOf={({ items }) => items}
+          toRows={(items) => csvRows(csv, items)}
+        />
+      }
+    >
+      <search className="filters">
+        <AddressSelect name="code" label="Reason" options={{ "": "all", ...REASONS }} />
+        <AddressSelect name="resource" label="Resource" options={RESOURCE_NAMES} />
+        <AddressFilter name="clientCode" label="Client code" first />
+        <AddressFilter name="propertyCode" label="Property code" />
+      </search>
+      <Answered asked={asked}>
+        {({ groups }) =>
+          groups.length === 0 ? (
+            <NothingHeld />
+          ) : (
+            <>
+              <Section title="Reasons">
+                <Groups groups={groups} code={code} />
+              </Section>
+              <Records
+                key={filters.toString()}
+                asked={asked}
+                question={question}
+                decided={decided}
+                onDecide={(decision, names) => setDeciding({ decision, names })}
+              />
+            </>
+          )
+        }
+      </Answered>
+      {deciding !== undefined && (
+        <DecisionDialog
+          {...deciding}
+          onDecided={(names) => setDecided((before) => new Set([...before, ...names]))}
+          onClose={() => setDeciding(undefined)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function NothingHeld() {
+  return useFilters().filters.size > 0 ? (
+    <Empty title="No record that matches is quarantined">Clear the filters to see all.</Empty>
+  ) : (
+    <Empty title="No record is quarantined">
+      Records are quarantined when their source time is in the future, a count is below zero where that is not
+      accepted, or the database cannot store a value.
+    </Empty>
+  );
+}
+
+const PROPERTIES_NAMED = 3;
+
+function Groups({ groups, code }: { groups: readonly QuarantineGroup[]; code: string | undefined }) {
+  const { filters } = useFilters();
+  const to = (changes: Readonly<Record<string, string>>) =>
+    addressOf("/quarantine", { ...Object.fromEntries(filters), cursor: undefined, ...changes });
+  return (
+    <Table
+      caption="Reasons, the most records first"
+      rows={groups}
+      keyOf={(group) => group.code}
+      rowClass={(group) => (group.code === code ? "chosen" : undefined)}
+      columns={[
+        {
+          head: "Reason",
+          lead: true,
+          cell: (group) => (
+            <Link to={to({ code: group.code })} aria-current={group.code === code ? "true" : undefined}>
+              {REASONS[group.code] ?? group.code}
+            </Link>
+          ),
+        },
+        { head: "Records", end: true, cell: ({ records }) => writeCount(records) },
+        { head: "Oldest", cell: ({ oldestReceivedAt }) => <Instant at={oldestReceivedAt} as="ago" /> },
+        {
+          head: "Properties",
+          cell: ({ code: reason, properties, propertyTotal }) => (
+            <span className="listed">
+              {properties.slice(0, PROPERTIES_NAMED).map(({ clientCode, propertyCode, records }) => (
+                <span key={`${clientCode}/${propertyCode}`}>
+                  <Link to={to({ code: reason, clientCode, propertyCode })}>
+                    <Word>{`${clientCode} / ${propertyCode}`}</Word>
+                  </Link>{" "}
+                  <span className="muted">{writeCount(records)}</span>
+                </span>
+              ))}
+              {propertyTotal > PROPERTIES_NAMED && (
+                <span className="muted">and {writeCount(propertyTotal - PROPERTIES_NAMED)} more</span>
+              )}
+            </span>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+interface RecordsProps {
+  readonly asked: ReturnType<typeof useList<QuarantinePageAnswer>>;
+  readonly question: Parameters;
+  readonly decided: ReadonlySet<string>;
+  readonly onDecide: (decision: Decision, names: readonly string[]) => void;
+}
+
+/** Decided on in one go; the oldest first. */
+const BULK_MAX = 1_000;
+
+function Records({ asked, question, decided, onDecide }: RecordsProps) {
+  const mayDecide = useMay()("resolve-quarantine");
+  /** Also records of later pages. */
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const deed = useDeed();
+  const { items = [], groups = [], nextCursor = null } = asked.data ?? {};
+  const open = items.map(nameOf).filter((name) => !decided.has(name));
+  const names = [...chosen].filter((name) => !decided.has(name));
+  const hasAll = open.every((name) => chosen.has(name));
+  const group = groups.length === 1 ? groups[0] : groups.find(({ code }) => code === question["code"]);
+  const inGroup = Math.min(group?.records ?? 0, BULK_MAX);
+  const chooseGroup = async () => {
+    const address = addressOf("quarantine", { ...question, limit: BULK_MAX });
+    setChosen(new Set((await ask<QuarantinePageAnswer>(address)).items.map(nameOf)));
+  };
+  const box: Column<QuarantineItem> = {
+    head: "Select",
+    action: true,
+    cell: (item) => {
+      const name = nameOf(item);
+      if (decided.has(name)) return <Badge tone="accent">decided</Badge>;
+      return (
+        <input
+          type="checkbox"
+          className="pick"
+          aria-label={`Select ${item.key}`}
+          checked={chosen.has(name)}
+          onChange={({ target }) =>
+            setChosen(new Set(target.checked ? [...chosen, name] : names.filter((each) => each !== name)))
+          }
+        />
+      );
+    },
+  };
+  return (
+    <Section title={REASONS[question["code"] ?? ""] ?? "Records"} aside={<p>oldest first</p>}>
+      {mayDecide && open.length > 0 && (
+        <div className="bulk">
+          <label className="check">
+            <input type="checkbox" checked={hasAll} onChange={() => setChosen(new Set(hasAll ? [] : open))} />
+            {nextCursor === null ? "All" : "All on this page"}
+          </label>
+          {hasAll && names.length < inGroup && (
+            <Button kind="quiet" busy={deed.busy} onClick={() => deed.run(chooseGroup)}>
+              Select {inGroup === group?.records ? "all" : "the oldest"} {writeMany(inGroup, "record")} of
+              this reason
+            </Button>
+          )}
+          <span role="status">{names.length > 0 && `${writeMany(names.length, "record")} selected`}</span>
+          {names.length > 0 && <DecisionButtons onDecide={(decision) => onDecide(decision, names)} />}
+        </div>
+      )}
+      <Failure error={deed.error} />
+      <List
+        asked={asked}
+        caption="Records in quarantine, oldest first"
+        columns={mayDecide ? [box, ...COLUMNS] : COLUMNS}
+        keyOf={nameOf}
+        noun={["record"]}
+        empty={<Empty title="No record has this reason" />}
+      />
+    </Section>
+  );
+}
 
 const COLUMNS: readonly Column<QuarantineItem>[] = [
   {
@@ -15,75 +241,27 @@ const COLUMNS: readonly Column<QuarantineItem>[] = [
     lead: true,
     cell: ({ requestId, index, key }) => (
       <Link to={`/quarantine/${requestId}/${index}`}>
-        <Word>{key}</Word>
+        <Word>{key === "" ? "unreadable" : key}</Word>
       </Link>
     ),
   },
   { head: "Resource", cell: ({ resource }) => resource },
   { head: "Property", cell: (record) => <PropertyLink of={record} /> },
-  { head: "Received", cell: ({ receivedAt }) => <Instant at={receivedAt} /> },
-  { head: "Why", prose: true, cell: ({ message }) => message },
+  { head: "Received", cell: ({ receivedAt }) => <Instant at={receivedAt} as="ago" /> },
+  { head: "Why", prose: true, cell: ({ message }) => writeWhy(message) },
 ];
 
-export function QuarantinePage() {
-  const { filters } = useFilters();
-  const { clientCode = "", propertyCode = "" } = Object.fromEntries(filters);
-  return (
-    <ListPage
-      title="Quarantine"
-      lead="Accepted records that wait for a decision. A release applies the record verbatim."
-      asked={useList<PageOf<QuarantineItem>>("quarantine", {
-        clientCode,
-        propertyCode: clientCode === "" ? "" : propertyCode,
-      })}
-      filters={
-        <>
-          <AddressFilter name="clientCode" label="Client code" first />
-          <AddressFilter
-            name="propertyCode"
-            label="Property code"
-            placeholder={clientCode === "" ? "with a client code" : ""}
-          />
-        </>
-      }
-      caption="Records in quarantine, oldest first"
-      columns={COLUMNS}
-      keyOf={({ requestId, index }) => `${requestId}/${index}`}
-      noun={["record"]}
-      empty={
-        filters.size > 0 ? (
-          <Empty title="No record of these codes is quarantined">Clear the filters to see all.</Empty>
-        ) : (
-          <Empty title="No record is quarantined">
-            Records are quarantined when their source time is in the future or the database cannot store a
-            value.
-          </Empty>
-        )
-      }
-      csv="requestId index clientCode propertyCode resource key code message receivedAt"
-    />
-  );
-}
-
 type Decision = "release" | "discard";
-const RENEWED_MS = 500;
 
 export function QuarantinedRecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
-  // A decision takes effect within moments.
-  const [decided, setDecided] = useState(false);
+  const [isDecided, setDecided] = useState(false);
+  const [decision, setDecision] = useState<Decision>();
   const may = useMay();
-  const path = `quarantine/${requestId}/${index}`;
-  const asked = useAnswer<QuarantineAnswer>(path, {
-    againMs: (answer) => (decided && answer?.state === "quarantined" ? RENEWED_MS : undefined),
+  const name = `${requestId}/${index}`;
+  const asked = useAnswer<QuarantineAnswer>(`quarantine/${name}`, {
+    againMs: (answer) => (isDecided && answer?.state === "quarantined" ? RENEWED_MS : undefined),
   });
-  const button = (decision: Decision, text: string) => (
-    <DialogButton text={text} kind={decision === "release" ? "main" : "danger"}>
-      {(close) => (
-        <DecisionDialog decision={decision} path={path} onClose={close} onDone={() => setDecided(true)} />
-      )}
-    </DialogButton>
-  );
   return (
     <DetailPage
       title={asked.data?.key ?? `Record ${index}`}
@@ -91,16 +269,23 @@ export function QuarantinedRecordPage({ params }: { params: { requestId: string;
       asked={asked}
       actions={({ state }) =>
         state === "quarantined" &&
-        !decided &&
-        may("resolve-quarantine") && (
-          <>
-            {button("release", "Release …")}
-            {button("discard", "Discard …")}
-          </>
-        )
+        !isDecided &&
+        may("resolve-quarantine") && <DecisionButtons onDecide={setDecision} />
       }
     >
-      {(answer) => <QuarantinedRecord answer={answer} />}
+      {(answer) => (
+        <>
+          <QuarantinedRecord answer={answer} />
+          {decision !== undefined && (
+            <DecisionDialog
+              decision={decision}
+              names={[name]}
+              onDecided={() => setDecided(true)}
+              onClose={() => setDecision(undefined)}
+            />
+          )}
+        </>
+      )}
     </DetailPage>
   );
 }
@@ -141,37 +326,173 @@ function QuarantinedRecord({ answer }: { answer: QuarantineAnswer }) {
   );
 }
 
-const WORDS: Readonly<Record<Decision, { title: string; text: string; button: string; done: string }>> = {
+const WORDS: Readonly<Record<Decision, { verb: string; done: string; effect: string }>> = {
   release: {
-    title: "Release this record?",
-    text: "It is applied verbatim, at its source time in the history. This cannot be undone.",
-    button: "Release",
-    done: "The record is released.",
+    verb: "Release",
+    done: "released",
+    effect: "applied verbatim, at its source time in the history. This cannot be undone.",
   },
   discard: {
-    title: "Discard this record?",
-    text: "It is never applied. The log keeps it, and its request shows it as discarded. This cannot be undone.",
-    button: "Discard",
-    done: "The record is discarded.",
+    verb: "Discard",
+    done: "discarded",
+    effect: "never applied. The log keeps it, and its request shows it as discarded. This cannot be undone.",
   },
 };
 
-interface DecisionDialogProps {
+interface Deciding {
   readonly decision: Decision;
-  readonly path: string;
-  readonly onClose: () => void;
-  readonly onDone: () => void;
+  readonly names: readonly string[];
 }
 
-function DecisionDialog({ decision, path, onClose, onDone }: DecisionDialogProps) {
-  const isDiscard = decision === "discard";
-  const submit = async (form: FormData) => {
-    await post<ResolveAnswer>(`${path}/${decision}`, { reason: typed(form, "reason") || undefined });
-    onDone();
-  };
+function DecisionButtons({ onDecide }: { onDecide: (decision: Decision) => void }) {
   return (
-    <FormDialog {...WORDS[decision]} danger={isDiscard} onSubmit={submit} onClose={onClose}>
-      <ReasonField required={isDiscard} />
-    </FormDialog>
+    <>
+      <Button kind="main" onClick={() => onDecide("release")}>
+        Release …
+      </Button>
+      <Button kind="danger" onClick={() => onDecide("discard")}>
+        Discard …
+      </Button>
+    </>
+  );
+}
+
+interface DecisionProps extends Deciding {
+  readonly onDecided: (names: readonly string[]) => void;
+  readonly onClose: () => void;
+}
+
+/** So many go with one call: enough that a thousand take seconds, few enough that the progress moves. */
+const AT_ONCE = 25;
+
+interface Progress {
+  readonly total: number;
+  readonly done: readonly string[];
+  readonly failed: readonly { readonly record: string; readonly failure: string }[];
+  /** It went no further. */
+  readonly error: CallError | null;
+  readonly isOver: boolean;
+}
+
+/** Asks once, then decides on one record after the other; it stays open where one of them failed. */
+function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) {
+  const { verb, done, effect } = WORDS[decision];
+  const isDiscard = decision === "discard";
+  const [progress, setProgress] = useState<Progress>();
+  const stopped = useRef(false);
+  const say = useSay();
+  const many = writeMany(names.length, "record");
+  const submit = async (form: FormData) => {
+    let now: Progress = { total: names.length, done: [], failed: [], error: null, isOver: false };
+    setProgress(now);
+    for (let at = 0; at < names.length && now.error === null && !stopped.current; at += AT_ONCE) {
+      now = await decideOn(decision, names.slice(at, at + AT_ONCE), form, now);
+      setProgress(now);
+    }
+    setProgress({ ...now, isOver: true });
+    if (now.done.length > 0) onDecided(now.done);
+    if (now.done.length < names.length) return;
+    say(`${many} ${done}.`);
+    onClose();
+  };
+  if (progress !== undefined)
+    return (
+      <Dialog title={`${verb} ${many}`} onClose={onClose} stays={!progress.isOver}>
+        <Outcome progress={progress} done={done}>
+          {progress.isOver ? (
+            <Button onClick={onClose}>Close</Button>
+          ) : (
+            <Button
+              onClick={() => {
+                stopped.current = true;
+              }}
+            >
+              Stop
+            </Button>
+          )}
+        </Outcome>
+      </Dialog>
+    );
+  return (
+    <Dialog title={`${verb} ${names.length === 1 ? "this record" : many}?`} onClose={onClose}>
+      <p className="muted">
+        {names.length === 1 ? "It" : "Each"} is {effect}
+      </p>
+      <Form
+        className="stack"
+        button={names.length === 1 ? verb : `${verb} ${many}`}
+        danger={isDiscard}
+        onSubmit={submit}
+        actions={() => <Button onClick={onClose}>Cancel</Button>}
+      >
+        <ReasonField required={isDiscard} />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** The progress after some more records. An error that is of none of them ends it. */
+async function decideOn(
+  decision: Decision,
+  some: readonly string[],
+  form: FormData,
+  before: Progress,
+): Promise<Progress> {
+  try {
+    const body = { records: some, reason: typed(form, "reason") || undefined };
+    const { records } = await post<ResolveAnswer>(`quarantine/${decision}`, body);
+    const done = records.flatMap(({ record, failure }) => (failure === null ? [record] : []));
+    const failed = records.flatMap(({ record, failure }) => (failure === null ? [] : [{ record, failure }]));
+    return { ...before, done: [...before.done, ...done], failed: [...before.failed, ...failed] };
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error;
+    if (error.status !== 404 && error.status !== 409) return { ...before, error };
+    const failed = some.map((record) => ({ record, failure: error.message }));
+    return { ...before, failed: [...before.failed, ...failed] };
+  }
+}
+
+interface OutcomeProps {
+  readonly progress: Progress;
+  readonly done: string;
+  readonly children: ReactNode;
+}
+
+function Outcome({
+  progress: { total, done: decided, failed, error, isOver },
+  done,
+  children,
+}: OutcomeProps) {
+  const tried = decided.length + failed.length;
+  return (
+    <div className="stack">
+      <progress aria-label="Progress" max={total} value={tried} />
+      <p role="status">
+        {writeCount(decided.length)} of {writeMany(total, "record")} {done}
+        {failed.length > 0 && `, ${writeCount(failed.length)} failed`}
+        {isOver && tried < total && `, ${writeCount(total - tried)} not tried`}.
+      </p>
+      <Failure error={error} />
+      {failed.length > 0 && (
+        <Table
+          caption="Records that failed"
+          rows={failed}
+          keyOf={({ record }) => record}
+          columns={[
+            {
+              head: "Record",
+              lead: true,
+              cell: ({ record }) => (
+                <Link
+                  to={`/quarantine/${record}`}
+                >{`${shortId(record.slice(0, 36))} ${record.slice(36)}`}</Link>
+              ),
+            },
+            { head: "Why", prose: true, cell: ({ failure }) => failure },
+          ]}
+        />
+      )}
+      <div className="form-actions">{children}</div>
+    </div>
   );
 }

@@ -7,6 +7,7 @@ import {
   askPages,
   CallError,
   type Parameters,
+  type Renewal,
   useAnswer,
   useCovers,
 } from "../data/queries.ts";
@@ -193,15 +194,12 @@ interface Listed<Item> {
 export function useList<Answer>(
   path: string,
   parameters: Parameters = {},
-  { limit = 50, againMs }: { readonly limit?: number; readonly againMs?: () => number | undefined } = {},
+  { limit = 50, ...renewal }: { readonly limit?: number } & Renewal<Answer> = {},
 ): Asked<Answer> & { readonly whole: string } {
   const { filters } = useFilters();
   const address = addressOf(path, { ...parameters, cursor: filters.get("cursor") ?? "", limit });
   // Picked, so that nothing else of a query draws the page anew.
-  const { data, error, dataUpdatedAt, refetch } = useAnswer<Answer>(
-    address,
-    againMs === undefined ? {} : { againMs },
-  );
+  const { data, error, dataUpdatedAt, refetch } = useAnswer<Answer>(address, renewal);
   return {
     data,
     error,
