@@ -219,7 +219,7 @@ async function resolve(
 /** Each is an entry of the log and one of the audit. */
 const DECIDED_AT_ONCE_MAX = 100;
 
-/** Decides on each record by itself: one that cannot be decided on does not hold up the others. Fails where none could be. */
+/** One record that cannot be decided on does not hold up the others. Fails where none could be. */
 async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Promise<ResolveAnswer> {
   const reason = form.body.text("reason", REASON_CHARACTERS_MAX);
   if (kind === "discard" && (reason === undefined || reason.trim() === "")) {
