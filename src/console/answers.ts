@@ -321,6 +321,15 @@ export interface QuarantineItem {
 export interface QuarantineAnswer extends QuarantineItem {
   readonly clientId: string;
   readonly payload: Payload;
+  /** What a release would do; null: it is decided, or the record cannot be read. */
+  readonly release: {
+    readonly sourceTime: string;
+    /** Of the current version; null: there is none. */
+    readonly currentSourceTime: string | null;
+    /** From the current version to the quarantined record; at most 200 of `changeTotal`. Null: one of them is too large to compare. */
+    readonly changes: readonly JsonChange[] | null;
+    readonly changeTotal: number;
+  } | null;
 }
 
 /** The records quarantined for one reason; of all that are quarantined, the oldest 10,000 are counted. */

@@ -1,4 +1,5 @@
 import { openCertification } from "../../src/certification/certification.ts";
+import { apply } from "../support/read-fixture.ts";
 import type { TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
@@ -98,9 +99,28 @@ export async function quarantineMany(
     ...reservation(key, ahead, { status: "CONFIRMED" }, ahead.slice(0, 10), "2099-01-01"),
     propertyCode: "BULK01",
   }));
-  const requestId = await send(service, "reservations", rows);
-  await untilAllApplied(service, requestId);
-  return { requestId, keys };
+  return { requestId: await applyAsAnother(service, rows), keys };
+}
+
+/** A reservation with a current version, and a later one that is quarantined: its status, a night and its rate changed. */
+export async function quarantineChange(service: TestService): Promise<string> {
+  const [past, ahead] = [-5, 40].map((days) => new Date(Date.now() + days * DAY_MS).toISOString());
+  const of = (modified: string, departure: string, more: Row) => ({
+    ...reservation("R-MOVED", modified, more, "2098-12-30", departure),
+    propertyCode: "BULK02",
+  });
+  return applyAsAnother(service, [
+    of(String(past), "2099-01-01", { status: "CONFIRMED", correlationId: "a-1" }),
+    of(String(ahead), "2099-01-02", { status: "CHECKED IN", correlationId: "a-2" }),
+  ]);
+}
+
+/** By a client without a webhook, so that the log of deliveries stays as it is. */
+async function applyAsAnother(service: TestService, rows: readonly Row[]): Promise<string> {
+  const grants = [{ clientCode: "ACME", propertyCode: "*" }];
+  return apply(service, "reservations", [...rows], {
+    as: await service.newClient({ name: "Harbour PMS", grants }),
+  });
 }
 
 /** A client of its own, so that no other is held to the limits of a certification; a booking and its cancellation without a time. */

@@ -6,8 +6,10 @@ import { logInAsNew } from "../support/console-session.ts";
 import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
 import { type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
-import { quarantineMany } from "./hotel.ts";
+import { quarantineChange, quarantineMany } from "./hotel.ts";
 import { logInByHand, settled } from "./pages.ts";
+
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");
 
 /** What they do to the hotel stays: they come after those that only look. */
 export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
@@ -135,6 +137,39 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         assert.equal(records.length, keys.length - 1);
         await visit(page, "/audit");
         await page.getByText(/discarded 59 quarantined records of ACME \/ BULK01: “sent twice”/).waitFor();
+      },
+    );
+
+    inWindow(
+      "sees what a release would change, leaf by leaf, and then finds it in the history",
+      async (page) => {
+        const requestId = await quarantineChange(service());
+        await visit(page, `/quarantine/${requestId}/1`);
+        await page.getByText("It replaces the current version").waitFor();
+        await page
+          .getByText(/whatever the sender changes in this record has an earlier source time/)
+          .waitFor();
+        const changed = async () => (await page.locator(".changes > div").allInnerTexts()).map(oneLine);
+        const before = await changed();
+        assert.ok(before.includes("status CONFIRMED → CHECKED IN"), before.join("; "));
+        assert.match(before.at(-1) ?? "", /^(correlationId a-1 → a-2|lastModifiedDateTime )/);
+        assert.ok(!before.join().includes("{"), "no JSON");
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          assert.deepEqual(await violationsOf(page), []);
+        }
+        await page.setViewportSize({ width: 390, height: 844 });
+        assert.deepEqual(await violationsOf(page, "layout"), []);
+        await page.setViewportSize({ width: 1280, height: 860 });
+        await page.getByRole("button", { name: "Release …" }).click();
+        await page.getByRole("button", { name: "Release", exact: true }).click();
+        await page.getByText("Released: applied verbatim").waitFor();
+        assert.equal(await page.getByText("What a release does").count(), 0);
+        await visit(page, "/history?clientCode=ACME&propertyCode=BULK02&resource=reservations&key=R-MOVED");
+        await page.getByText("First known version.").waitFor();
+        const after = await changed();
+        assert.ok(after.includes("status CONFIRMED → CHECKED IN"), after.join("; "));
+        assert.match(after.at(-1) ?? "", /^correlationId a-1 → a-2/);
       },
     );
 

@@ -406,6 +406,36 @@ describe("quarantine", () => {
     assert.equal(discarded?.who, "console:anna");
   });
 
+  test("shows what a release would change of the current version", async () => {
+    const past = "2026-01-03T00:00:00Z";
+    const requestId = await apply(service, "reservations", [
+      reservation("h8", FUTURE, { status: "CANCELLED" }),
+      reservation("h9", FUTURE),
+      reservation("h8", past),
+    ]);
+    const releaseOf = async (index: number) =>
+      (await session.read<QuarantineAnswer>(`quarantine/${requestId}/${index}`)).release;
+    const micro = (time: string) => time.replace("Z", ".000000Z");
+    assert.deepEqual(await releaseOf(0), {
+      sourceTime: micro(FUTURE),
+      currentSourceTime: micro(past),
+      changes: [
+        {
+          pointer: "/lastModifiedDateTime",
+          path: ["lastModifiedDateTime"],
+          before: JSON.stringify(past),
+          after: JSON.stringify(FUTURE),
+        },
+        { pointer: "/status", path: ["status"], before: '"CONFIRMED"', after: '"CANCELLED"' },
+      ],
+      changeTotal: 2,
+    });
+    const first = await releaseOf(1);
+    assert.deepEqual([first?.currentSourceTime, first?.changes], [null, []]);
+    await session.change("quarantine/release", { records: [`${requestId}/0`] });
+    await until(async () => (await releaseOf(0)) === null, 20_000);
+  });
+
   test("is grouped by reason, and filtered by reason, property and resource", async () => {
     const grouped = async (query = "") => {
       const { groups } = await session.read<QuarantinePageAnswer>(`quarantine?limit=1&${query}`);

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
+import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type {
   QuarantineAnswer,
@@ -26,7 +27,11 @@ import {
   type Position,
   type PositionShape,
 } from "../../platform/http/position.ts";
-import { findRequest, readPayload } from "./requests.ts";
+import { listRecords } from "../list-records.ts";
+import { isNoLongerKept } from "../load-records.ts";
+import { findProperty } from "../property.ts";
+import { compareRecords } from "./record-history.ts";
+import { findRequest, payloadOf, readStored } from "./requests.ts";
 
 /** What is quarantined: of one client code ($1), property code ($2) and resource ($3) where given, within $4 (`Scope.keys`). */
 const HELD = `bellhop.quarantine left join bellhop.property using (property_id)
@@ -188,6 +193,40 @@ async function requireQuarantined(
   throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was quarantined." });
 }
 
+/** What the current version would be replaced by, or what would go into the history before it. */
+async function foreseeRelease(
+  pool: pg.Pool,
+  { clientCode, propertyCode, resource, key }: QuarantineItem,
+  record: Buffer,
+): Promise<QuarantineAnswer["release"]> {
+  if (clientCode === null || propertyCode === null || isNoLongerKept(record)) return null;
+  const property = await findProperty(pool, clientCode, propertyCode);
+  if (property === undefined) return null;
+  // What is read next may lie in the memory of this record.
+  const held = Buffer.from(record);
+  const { sourceTime } = readRecord(resource, held);
+  const filter = { ...ANY_RECORD, resource: letterOf(resource), key };
+  for await (const current of listRecords(pool, property, filter, null, 1)) {
+    const compared = compareRecords(current, held);
+    const currentSourceTime = readRecord(resource, current).sourceTime;
+    return {
+      sourceTime,
+      currentSourceTime,
+      changes: compared?.changes ?? null,
+      changeTotal: compared?.total ?? 0,
+    };
+  }
+  return { sourceTime, currentSourceTime: null, changes: [], changeTotal: 0 };
+}
+
+const ANY_RECORD = {
+  from: undefined,
+  to: undefined,
+  status: undefined,
+  modifiedSince: undefined,
+  asOf: undefined,
+} as const;
+
 type Decision = "release" | "discard";
 
 /** Decides on one record; answers the entry of the log. */
@@ -278,8 +317,10 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
     const { requestId = "", index = "" } = named;
     const { item, bucket } = await requireQuarantined(parts, operator, requestId, index);
     const request = await findRequest(pool, operator.scope, item.requestId);
-    const payload = await readPayload(pool, { bucket, ...item });
-    return { ...item, clientId: request?.clientId ?? "", payload } satisfies QuarantineAnswer;
+    const record = await readStored(pool, { bucket, ...item });
+    const release = item.state === "quarantined" ? await foreseeRelease(pool, item, record) : null;
+    const clientId = request?.clientId ?? "";
+    return { ...item, clientId, payload: payloadOf(record), release } satisfies QuarantineAnswer;
   });
   for (const kind of ["release", "discard"] as const)
     addChange(scope, parts, "resolve-quarantine", `quarantine/${kind}`, ["records", "reason"], (form) =>

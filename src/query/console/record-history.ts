@@ -138,6 +138,12 @@ const CHANGES_MAX = 200;
 /** Larger versions are not compared in the list; an operator opens each one separately. */
 const COMPARED_BYTES_MAX = 262_144;
 
+/** Undefined where one of them is too large. */
+export function compareRecords(before: Buffer, after: Buffer): ReturnType<typeof changesBetween> | undefined {
+  if (Math.max(before.length, after.length) > COMPARED_BYTES_MAX) return undefined;
+  return changesBetween(before.toString("utf8"), after.toString("utf8"), CHANGES_MAX);
+}
+
 /**
  * One page of the versions of a record, oldest first by (source time, receipt), each with what is different from the one
  * before it: also the first of a page, for which the last of the page before is read again.
@@ -189,11 +195,8 @@ function itemOf(
   record: Buffer,
   previous: Buffer | undefined,
 ): VersionItem {
-  const isCompared =
-    previous !== undefined && previous.length <= COMPARED_BYTES_MAX && record.length <= COMPARED_BYTES_MAX;
-  const { changes, total } = isCompared
-    ? changesBetween(previous.toString("utf8"), record.toString("utf8"), CHANGES_MAX)
-    : { changes: [], total: 0 };
+  const compared = previous === undefined ? undefined : compareRecords(previous, record);
+  const { changes, total } = compared ?? { changes: [], total: 0 };
   return {
     sourceTime: row.sourceTime,
     receivedAt: isoOfMicroseconds(microsecondsOf(row.requestId)),

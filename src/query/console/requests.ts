@@ -38,9 +38,9 @@ export function payloadOf(record: Buffer, bytesMax = SHOWN_BYTES_MAX): Payload {
   return { text, bytes: record.length, truncated: end < record.length };
 }
 
-/** The payload of one record of the log. */
-export async function readPayload(pool: pg.Pool, pointer: RecordPointer): Promise<Payload> {
-  for await (const record of loadRecords(pool, [pointer])) return payloadOf(record);
+/** One record of the log. */
+export async function readStored(pool: pg.Pool, pointer: RecordPointer): Promise<Buffer> {
+  for await (const record of loadRecords(pool, [pointer])) return record;
   throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
 }
 
@@ -221,7 +221,7 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
   const { value } = await listRequestRecords(pool, clientId, request, null, 1, filter).next();
   if (!Buffer.isBuffer(value)) throw noSuchRecord();
   const record = JSON.parse(value.toString("utf8")) as RecordAnswer["record"];
-  const payload = await readPayload(pool, { bucket: place.bucket, requestId, index });
+  const payload = payloadOf(await readStored(pool, { bucket: place.bucket, requestId, index }));
   return { requestId, resource, receivedAt, record, payload };
 }
 

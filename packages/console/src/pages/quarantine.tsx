@@ -8,12 +8,13 @@ import type {
   ResolveAnswer,
 } from "../contract.ts";
 import { addressOf, ask, CallError, type Parameters, post, useAnswer, useMay } from "../data/queries.ts";
-import { shortId, writeCount, writeMany } from "../field/format.ts";
+import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
+import { RecordChanges } from "../parts/record-changes.tsx";
 import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -251,6 +252,55 @@ const COLUMNS: readonly Column<QuarantineItem>[] = [
   { head: "Why", prose: true, cell: ({ message }) => writeWhy(message) },
 ];
 
+interface ReleaseProps {
+  readonly of: QuarantineAnswer;
+  readonly release: NonNullable<QuarantineAnswer["release"]>;
+}
+
+/** What becomes of the current version, and what differs. */
+function Release({ of, release: { sourceTime, currentSourceTime, changes, changeTotal } }: ReleaseProps) {
+  const isNewest = currentSourceTime === null || sourceTime >= currentSourceTime;
+  const { clientCode, propertyCode, resource, key } = of;
+  const isAhead = isNewest && Date.parse(sourceTime) > Date.now();
+  const replaces = isNewest ? "It replaces the current version" : "It goes into the history";
+  const title = currentSourceTime === null ? "It becomes the first version" : replaces;
+  return (
+    <Section
+      title="What a release does"
+      aside={
+        currentSourceTime !== null &&
+        clientCode !== null &&
+        propertyCode !== null && (
+          <Link to={historyPath({ clientCode, propertyCode }, resource, key)}>History</Link>
+        )
+      }
+    >
+      <Notice tone={isAhead ? "warn" : "plain"} title={title}>
+        {currentSourceTime !== null && (
+          <>
+            The current version has the source time <Instant at={currentSourceTime} />
+            {isNewest ? ". " : ", which is later: it stays. "}
+          </>
+        )}
+        {isAhead && (
+          <>
+            Until <Instant at={sourceTime} />, whatever the sender changes in this record has an earlier
+            source time and does not become current.
+          </>
+        )}
+      </Notice>
+      {changes === null ? (
+        <p className="muted">The versions are too large to be compared here.</p>
+      ) : (
+        <RecordChanges changes={changes} total={changeTotal} />
+      )}
+      {currentSourceTime !== null && changeTotal === 0 && changes !== null && (
+        <p className="muted">Nothing differs.</p>
+      )}
+    </Section>
+  );
+}
+
 type Decision = "release" | "discard";
 
 export function QuarantinedRecordPage({ params }: { params: { requestId: string; index: string } }) {
@@ -319,8 +369,12 @@ function QuarantinedRecord({ answer }: { answer: QuarantineAnswer }) {
           "Place in the batch": answer.index,
         }}
       />
+      {answer.release !== null && <Release of={answer} release={answer.release} />}
       <Section title="Payload">
-        <PayloadView payload={answer.payload} />
+        <PayloadView
+          payload={answer.payload}
+          marked={answer.release?.changes?.map(({ pointer }) => pointer) ?? []}
+        />
       </Section>
     </>
   );
