@@ -469,6 +469,17 @@ export interface StatusesAnswer extends Page<StatusItem> {
   readonly unmapped: { readonly statuses: number; readonly records: number };
 }
 
+/** What another meaning of a status would change on the books. */
+export interface MappingForesightAnswer {
+  /** Current records under the status; 10,000 at most. */
+  readonly records: number;
+  readonly properties: number;
+  /** From the first to the last date of those records, each night once per property. */
+  readonly nights: number;
+  /** There are more records, and may be more of the rest. */
+  readonly isCut: boolean;
+}
+
 /** The secret of an authenticator app; `uri` is for a QR code. */
 export interface TotpAnswer {
   readonly secret: string;

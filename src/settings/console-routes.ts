@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
+import type { MappingForesightAnswer, SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form, type Paging, pagingOf } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
@@ -8,7 +8,7 @@ import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { changeSetting } from "./change-setting.ts";
 import { settingsOfClient } from "./property-settings.ts";
-import { type ClientStatus, changeMapping, listStatuses } from "./status-mapping.ts";
+import { type ClientStatus, changeMapping, foreseeMapping, listStatuses } from "./status-mapping.ts";
 
 const CODE_CHARACTERS_MAX = 128;
 
@@ -119,6 +119,14 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     requireInScope(operator, clientCode, null);
     const paging = pagingOf(parts, "statuses", query, STATUS_POSITION);
     return describeStatuses(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
+  });
+  const foreseen = ["clientCode", "resource", "status"];
+  addQuestion(scope, parts, "change-settings", "statuses/foresee", foreseen, async ({ query, operator }) => {
+    const clientCode = query.requiredCode("clientCode");
+    requireInScope(operator, clientCode, null);
+    const resource = query.word("resource", ["reservations", "groups"]) ?? "reservations";
+    const of = { clientCode, resource, status: query.requiredCode("status") };
+    return (await foreseeMapping(parts.context.questions, of)) satisfies MappingForesightAnswer;
   });
   for (const kind of ["set", "unset"] as const) {
     const setting = ["clientCode", "propertyCode", "name", ...(kind === "set" ? ["value"] : [])];

@@ -76,6 +76,48 @@ export async function listStatuses(pool: pg.Pool, clientCode: string | null): Pr
   return rows.map(mappingOf);
 }
 
+/**
+ * The current records of a status, $4 at most, and the nights between their first and last date: each once per property.
+ * Reads the current records of the client code, as `list-statuses` does.
+ */
+const foreseeStatement = namedStatement(
+  "foresee-status-mapping",
+  `with carried as (
+    select current.property_id, current.from_date, current.to_date
+    from bellhop_state.current_record as current join bellhop.property as property using (property_id)
+    where property.client_code = $1 and current.resource = $2 and current.status = $3
+    limit $4
+  )
+  select (select count(*) from carried)::integer as records,
+    (select count(distinct property_id) from carried)::integer as properties,
+    (
+      select count(*) from (
+        select distinct carried.property_id, night
+        from carried cross join lateral generate_series(
+          from_date, least(to_date, from_date + $5::integer) - 1, interval '1 day'
+        ) as night
+      ) as each
+    )::integer as nights`,
+);
+const FORESEEN_RECORDS_MAX = 10_000;
+const FORESEEN_NIGHTS_MAX = 400;
+
+/** What another meaning of a status would change on the books. */
+export interface MappingForesight {
+  readonly records: number;
+  readonly properties: number;
+  readonly nights: number;
+  /** There are more records, and may be more of the rest. */
+  readonly isCut: boolean;
+}
+
+export async function foreseeMapping(on: Queryable, of: ClientStatus): Promise<MappingForesight> {
+  const values = [...lettered(of), FORESEEN_RECORDS_MAX, FORESEEN_NIGHTS_MAX];
+  const { rows } = await on.query<Omit<MappingForesight, "isCut">>({ ...foreseeStatement, values });
+  const found = rows[0] ?? { records: 0, properties: 0, nights: 0 };
+  return { ...found, isCut: found.records === FORESEEN_RECORDS_MAX };
+}
+
 const lettered = ({ clientCode, resource, status }: ClientStatus) => [clientCode, letterOf(resource), status];
 
 /** Says what a status means to a client code; it replaces what was said before. */

@@ -272,6 +272,8 @@ describe("settings and statuses", () => {
       unmapped.items.map(({ status }) => status),
       ["WALK IN"],
     );
+    const foreseen = await session.read(`statuses/foresee?${new URLSearchParams(walkIn)}`);
+    assert.deepEqual(foreseen, { records: 1, properties: 1, nights: 3, isCut: false });
     const set = await session.change<StatusesAnswer>("statuses/set", {
       ...walkIn,
       deducts: true,

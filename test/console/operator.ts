@@ -261,9 +261,29 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const row = page.getByRole("row", { name: /WALK IN/ });
       await row.getByText("unmapped").waitFor();
       await row.getByText("Yes", { exact: true }).click();
-      await row.getByText("mapping").waitFor();
-      await row.getByRole("button", { name: "Reset" }).click();
+      const dialog = page.getByRole("dialog", { name: "Map WALK IN as counted on the books?" });
+      await dialog.getByText(/2 reservations of 1 property, on 3 nights/).waitFor();
+      assert.deepEqual(await violationsOf(page), []);
+      await dialog.getByRole("button", { name: "Cancel" }).click();
       await row.getByText("unmapped").waitFor();
+      await row.getByText("Yes", { exact: true }).click();
+      await dialog.getByRole("button", { name: "Map" }).click();
+      await row.getByText("mapping").waitFor();
+      assert.deepEqual(await violationsOf(page), []);
+      await page.getByRole("button", { name: "Undo" }).click();
+      await row.getByText("unmapped").waitFor();
+      await row.getByText("No", { exact: true }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Map" }).click();
+      await row.getByRole("button", { name: "Reset" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+      await row.getByText("unmapped").waitFor();
+      await page.getByRole("button", { name: "Undo" }).click();
+      await row.getByText("mapping").waitFor();
+      const { rows } = await service().pool.query<{ what: string }>(
+        "select what from bellhop.audit_entry where detail->>'status' = 'WALK IN' order by audit_id",
+      );
+      const whats = rows.map(({ what }) => what);
+      assert.deepEqual(whats, ["map-status", "unmap-status", "map-status", "unmap-status", "map-status"]);
     });
 
     inWindow("goes about by keys alone", async (page) => {

@@ -129,6 +129,9 @@ const ONES: Readonly<Record<string, Ask>> = {
   "GET statuses": ({ code }) => ({ query: { clientCode: code } }),
   "POST settings/set": form((tenant) => ({ ...property(tenant), name: "currency", value: "EUR" })),
   "POST settings/unset": form((tenant) => ({ ...property(tenant), name: "currency" })),
+  "GET statuses/foresee": ({ code }) => ({
+    query: { clientCode: code, resource: "reservations", status: "CONFIRMED" },
+  }),
   "POST statuses/set": form(({ code }) => ({
     clientCode: code,
     resource: "reservations",

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type {
   ClientCodesAnswer,
+  MappingForesightAnswer,
   SettingItem,
   SettingName,
   SettingsAnswer,
@@ -10,7 +11,7 @@ import type {
 import { addressOf, post, useAnswer, useCovers, useMay } from "../data/queries.ts";
 import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { type Deed, FormDialog, typed, useDeed } from "../parts/dialog.tsx";
+import { FormDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressChoice, Choice, InputField, SelectField, TextFilter } from "../parts/field.tsx";
 import { type Column, List, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.tsx";
@@ -67,7 +68,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
         />
       </search>
       <SettingsTable clientCode={clientCode} propertyCode={propertyCode} />
-      {covers(clientCode) && <StatusMappings clientCode={clientCode} />}
+      {covers(clientCode) && <StatusMappings key={clientCode} clientCode={clientCode} />}
     </>
   );
 }
@@ -215,12 +216,32 @@ function StatusMappings({ clientCode }: { clientCode: string }) {
   const asked = useList<StatusesAnswer>("statuses", { clientCode, by });
   const deed = useDeed();
   const mayChange = useMay()("change-settings");
+  const [change, setChange] = useState<MappingChange>();
+  const [done, setDone] = useState<MappingChange>();
+  /** The former meaning again, as a change of its own. */
+  const undo = async ({ item }: MappingChange) => {
+    await changeMapping(clientCode, { item, to: item.by === "mapping" ? item.deducts : undefined });
+    setDone(undefined);
+  };
   return (
     <Section
       title={`Status mappings of ${clientCode}`}
       aside={<p>A mapping decides whether reservations with a status count on the books.</p>}
     >
       <Failure error={deed.error} />
+      {done !== undefined && (
+        <Notice
+          title={`${done.item.status}: ${writeMeaning(done.to)}`}
+          action={
+            <Button
+              busy={deed.busy}
+              onClick={() => deed.run(() => undo(done), `${done.item.status}: undone.`)}
+            >
+              Undo
+            </Button>
+          }
+        />
+      )}
       {asked.data !== undefined && <UnmappedNotice {...asked.data.unmapped} />}
       <search className="filters">
         <AddressChoice name="statuses" label="Statuses" options={{ all: "All", unmapped: "Unmapped" }} />
@@ -228,12 +249,20 @@ function StatusMappings({ clientCode }: { clientCode: string }) {
       <List
         asked={asked}
         caption={`Status mappings of ${clientCode}`}
-        columns={columnsOf(clientCode, deed, mayChange)}
+        columns={columnsOf(mayChange, setChange)}
         keyOf={({ resource, status }) => `${resource} ${status}`}
         noun={["status", "statuses"]}
         empty={<Empty title={by === undefined ? "No record has a status yet" : "Every status is mapped"} />}
         lines={6}
       />
+      {change !== undefined && (
+        <MappingDialog
+          clientCode={clientCode}
+          change={change}
+          onDone={() => setDone(change)}
+          onClose={() => setChange(undefined)}
+        />
+      )}
     </Section>
   );
 }
@@ -248,18 +277,65 @@ function UnmappedNotice({ statuses, records }: StatusesAnswer["unmapped"]) {
   );
 }
 
-function columnsOf(
+/** Undefined: as it is by default. */
+type Meaning = boolean | undefined;
+
+interface MappingChange {
+  readonly item: StatusItem;
+  readonly to: Meaning;
+}
+
+const writeMeaning = (to: Meaning) =>
+  to === undefined ? "reset" : to ? "counted on the books" : "not counted on the books";
+
+function changeMapping(
   clientCode: string,
-  { busy, run }: Deed,
+  { item: { resource, status }, to }: MappingChange,
+): Promise<unknown> {
+  const of = { clientCode, resource, status };
+  return to === undefined ? post("statuses/unset", of) : post("statuses/set", { ...of, deducts: to });
+}
+
+interface MappingDialogProps {
+  readonly clientCode: string;
+  readonly change: MappingChange;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** What the change would do, before it is done. */
+function MappingDialog({ clientCode, change, onDone, onClose }: MappingDialogProps) {
+  const { resource, status } = change.item;
+  const asked = useAnswer<MappingForesightAnswer>(
+    addressOf("statuses/foresee", { clientCode, resource, status }),
+  );
+  return (
+    <FormDialog
+      title={change.to === undefined ? `Reset ${status}?` : `Map ${status} as ${writeMeaning(change.to)}?`}
+      button={change.to === undefined ? "Reset" : "Map"}
+      ready={asked.data !== undefined}
+      done={`${status}: ${writeMeaning(change.to)}.`}
+      onSubmit={() => changeMapping(clientCode, change).then(onDone)}
+      onClose={onClose}
+    >
+      <Answered asked={asked} lines={2}>
+        {({ records, properties, nights, isCut }) => (
+          <p>
+            This concerns {isCut && "more than "}
+            <strong>{writeMany(records, resource === "groups" ? "group" : "reservation")}</strong> of{" "}
+            {writeMany(properties, "property", "properties")}, on {isCut && "at least "}
+            <strong>{writeMany(nights, "night")}</strong>, those in the past too. You can undo it.
+          </p>
+        )}
+      </Answered>
+    </FormDialog>
+  );
+}
+
+function columnsOf(
   mayChange: boolean,
+  onChange: (change: MappingChange) => void,
 ): readonly Column<StatusItem>[] {
-  const set = ({ resource, status }: StatusItem, deducts: boolean) =>
-    run(
-      () => post("statuses/set", { clientCode, resource, status, deducts }),
-      `${status} mapped: ${deducts ? "counted" : "not counted"}.`,
-    );
-  const unset = ({ resource, status }: StatusItem) =>
-    run(() => post("statuses/unset", { clientCode, resource, status }), `${status} reset.`);
   return [
     { head: "Status", lead: true, cell: ({ status }) => <span className="break">{status}</span> },
     { head: "Resource", cell: ({ resource }) => resource },
@@ -277,7 +353,7 @@ function columnsOf(
             hideLabel
             value={value}
             options={{ yes: "Yes", no: "No" }}
-            onChange={(next) => set(item, next === "yes")}
+            onChange={(next) => onChange({ item, to: next === "yes" })}
           />
         );
       },
@@ -288,7 +364,7 @@ function columnsOf(
       action: true,
       cell: (item) =>
         mayChange && item.by === "mapping" ? (
-          <Button kind="quiet" busy={busy} onClick={() => unset(item)}>
+          <Button kind="quiet" onClick={() => onChange({ item, to: undefined })}>
             Reset
           </Button>
         ) : null,
