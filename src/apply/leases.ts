@@ -2,7 +2,7 @@ import type pg from "pg";
 import { BUCKET_TERM, queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 
-/** Moves counters from where they are (migration 0011). */
+/** Moves counters from where they are. */
 const writeChangeCounters = namedStatement(
   "write-change-counters",
   `update bellhop.change_counter as counter

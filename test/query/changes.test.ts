@@ -354,7 +354,7 @@ test("a service that stops answers those who wait", async () => {
   const waiting = leaving.get(`${CHANGES}?cursor=${cursor}&wait=30`);
   await until(async () => {
     const { rowCount } = await leaving.pool.query(
-      "select from pg_stat_activity where query like '%change_counter%' and query_start > $1 and pid <> pg_backend_pid()",
+      "select from pg_stat_activity where query like '%last_change%' and query_start > $1 and pid <> pg_backend_pid()",
       [rows[0]?.now],
     );
     return (rowCount ?? 0) > 0;

@@ -277,7 +277,7 @@ const DELTAS = {
   columns: ["source_time", "received_at", "property_id", "first_night", "nights", "bucket", "runs", "key"],
 } as const;
 
-/** What is longer is read by every question about nights after its beginning (migration 0031, as 0012). */
+/** What is longer is read by every question about nights after its beginning. */
 const SHORT_NIGHTS = 31;
 
 /** Four bigints. */

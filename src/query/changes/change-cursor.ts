@@ -11,7 +11,7 @@ export type Positions = ReadonlyMap<number, number>;
 
 export const BEGINNING: Positions = new Map();
 
-/** The last change of each of the buckets $1: a counter only grows, so the last entry of its index counts (migration 0011). */
+/** The last change of each of the buckets $1: a counter only grows, so the last entry of its index counts. */
 const readEnds = namedStatement(
   "read-change-ends",
   `select counter.bucket, (counter.next_change - 1)::float8 as last_change
