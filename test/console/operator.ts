@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
+import { parquetReadObjects } from "hyparquet";
 import type { QuarantineAnswer, RequestAnswer } from "../../src/console/answers.ts";
+import { addDays } from "../../src/insight/question.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
@@ -369,15 +371,20 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         (await (
           await page.request.get(`${new URL(page.url()).origin}/console/api/${question}`)
         ).json()) as Answer;
-      const columnOf = async (column: number) => {
+      const save = async (button: string) => {
         const download = page.waitForEvent("download");
-        await page.getByRole("button", { name: "Download CSV" }).click();
-        const text = await readFile((await (await download).path()) ?? "", "utf8");
-        return text
+        await page.getByRole("button", { name: button }).click();
+        return await readFile((await (await download).path()) ?? "");
+      };
+      const columnOf = async (column: number) =>
+        String(await save("Download CSV"))
           .trimEnd()
           .split("\r\n")
           .slice(1)
           .map((row) => row.split(",")[column]);
+      const rowsOfParquet = async () => {
+        const { buffer, byteOffset, length } = await save("Download Parquet");
+        return await parquetReadObjects({ file: buffer.slice(byteOffset, byteOffset + length) });
       };
       // As where there are more than a thousand.
       await page.route(/api\/requests\?/, (route) =>
@@ -392,6 +399,10 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await columnOf(0),
         items.map(({ requestId }) => requestId),
       );
+      assert.deepEqual(
+        (await rowsOfParquet()).map(({ requestId }) => requestId),
+        items.map(({ requestId }) => requestId),
+      );
       await page.route(/insight\/on-the-books\?/, (route) =>
         route.continue({ url: route.request().url().replace("limit=1000", "limit=20") }),
       );
@@ -399,5 +410,15 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByRole("link", { name: "Next page" }).click();
       await page.getByText("Page 2").waitFor();
       assert.equal((await columnOf(0))[0], hotel().today);
+      const books = await ask<{ items: { roomRevenue: string | null; rooms: number }[] }>(
+        `insight/on-the-books?clientCode=ACME&propertyCode=PARIS01&from=${hotel().today}&to=${addDays(hotel().today, 34)}&limit=10000`,
+      );
+      assert.deepEqual(
+        (await rowsOfParquet()).map(({ rooms, roomRevenue }) => [rooms, roomRevenue]),
+        books.items.map(({ rooms, roomRevenue }) => [
+          rooms,
+          roomRevenue === null ? null : Number(roomRevenue),
+        ]),
+      );
     });
   });

@@ -6,7 +6,6 @@ import {
   type Permission,
   type SessionAnswer,
 } from "../contract.ts";
-import { nextPageOf, withoutHead } from "../field/csv.ts";
 
 /** Answers are shown from the cache and refetched. A failure offers a retry instead of retrying. */
 export const queries = new QueryClient({
@@ -72,21 +71,6 @@ export function addressOf(path: string, parameters: Parameters = {}): string {
 export async function ask<Answer>(address: string, signal?: AbortSignal): Promise<Answer> {
   const response = await reach(address, signal === undefined ? {} : { signal });
   return readAnswer<Answer>(response);
-}
-
-/** More rows than a spreadsheet takes. */
-const CSV_PAGES_MAX = 1_000;
-
-/** Every page of a CSV answer as one text. */
-export async function askForCsv(address: string): Promise<string> {
-  const pages: string[] = [];
-  for (let next: string | undefined = address; next !== undefined && pages.length < CSV_PAGES_MAX; ) {
-    const response: Response = await reach(next, { headers: { accept: "text/csv" } });
-    const page = await response.text();
-    pages.push(pages.length === 0 ? page : withoutHead(page));
-    next = nextPageOf(response.headers.get("link"))?.replace(`${CONSOLE_API}/`, "");
-  }
-  return pages.join("");
 }
 
 export async function post<Answer>(path: string, body: object): Promise<Answer> {

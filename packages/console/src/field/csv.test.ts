@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextPageOf, toCsv, withoutHead } from "./csv.ts";
+import { toCsv } from "./csv.ts";
 
 test("rows as CSV: quotes where they are needed, and no formula out of what a partner sent", () => {
   const rows = [
@@ -20,11 +20,4 @@ test("the full-width signs of a formula are signs of one too", () => {
   const signs = ["\uff1d", "\uff0b", "\uff0d", "\uff20"];
   const rows = signs.map((sign) => [`${sign}1+1`, `a;${sign}1`, `a${sign}`]);
   assert.equal(toCsv(rows), signs.map((sign) => `'${sign}1+1,a;'${sign}1,a${sign}\r\n`).join(""));
-});
-
-test("pages follow each other by their links, with one head for all", () => {
-  assert.equal(nextPageOf('</console/api/x?a=1&cursor=abc>; rel="next"'), "/console/api/x?a=1&cursor=abc");
-  for (const link of [null, "", '</x>; rel="prev"']) assert.equal(nextPageOf(link), undefined);
-  assert.equal(withoutHead("a,b\r\n1,2\r\n3,4\r\n"), "1,2\r\n3,4\r\n");
-  assert.equal(withoutHead("a,b\r\n"), "");
 });

@@ -23,12 +23,3 @@ function cellOf(value: string | number | null): string {
   const safe = isNumber ? text : withoutFormula(text);
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
-
-export function withoutHead(page: string): string {
-  return page.slice(page.indexOf("\r\n") + 2);
-}
-
-/** The `next` link (RFC 8288). */
-export function nextPageOf(link: string | null): string | undefined {
-  return /^<([^>]*)>; *rel="next"$/.exec(link ?? "")?.[1];
-}

@@ -4,7 +4,7 @@ import type { IntakeAnswer, IntakeMinute, IntakeOutcomes, IntakeRange, Resource 
 import { addressOf, useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeDuration, writeMany, writeShare, writeTime } from "../field/format.ts";
 import { AddressChoice } from "../parts/field.tsx";
-import { csvRows, ExportButton, Table } from "../parts/list.tsx";
+import { csvRows, ExportButtons, Table } from "../parts/list.tsx";
 import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.tsx";
 import { orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -33,7 +33,7 @@ export function IntakePage() {
     <Page
       title="Ingestion"
       lead={`What partners send, and how far it has been applied. Updated every ${RENEWED_MS[range] / 1000} seconds.`}
-      actions={<ExportButton name={`ingestion-${range}`} rows={() => toRows(asked.data?.minutes ?? [])} />}
+      actions={<ExportButtons name={`ingestion-${range}`} rows={() => toRows(asked.data?.minutes ?? [])} />}
     >
       <search className="filters">
         <AddressChoice name="range" label="Last" options={RANGES} />

@@ -4,7 +4,7 @@ import { post, useAnswer, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AreaField, InputField, SelectField } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButton, Table } from "../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, Table } from "../parts/list.tsx";
 import { Answered, Page } from "../parts/page.tsx";
 import { Badge, Instant, Word } from "../parts/values.tsx";
 
@@ -83,7 +83,7 @@ export function OperatorsPage() {
       lead="Who may log in to this console, with which role and for which properties."
       actions={
         <>
-          <ExportButton name="operators" rows={() => csvRows(CSV, asked.data?.items ?? [])} />
+          <ExportButtons name="operators" rows={() => csvRows(CSV, asked.data?.items ?? [])} />
           <Button kind="main" onClick={() => setOpen({ kind: "new" })}>
             New operator …
           </Button>

@@ -3,7 +3,6 @@ import { Link, useLocation } from "wouter";
 import {
   type Asked,
   addressOf,
-  askForCsv,
   askPages,
   CallError,
   type Parameters,
@@ -255,7 +254,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
       actions={
         <>
           {whole === undefined ? (
-            <ExportButton name={name} rows={() => toRows(data?.items ?? [])} />
+            <ExportButtons name={name} rows={() => toRows(data?.items ?? [])} />
           ) : (
             <ListExport<Listed<Item>, Item>
               name={name}
@@ -337,14 +336,47 @@ interface ExportProps {
 type Rows = readonly (readonly Cell[])[];
 
 /** What a page has all of. */
-export function ExportButton({ name, rows }: ExportProps & { rows: () => Rows }) {
-  return <DownloadButton name={name} csv={() => toCsv(rows())} />;
+export function ExportButtons({ name, rows }: ExportProps & { rows: () => Rows | Promise<Rows> }) {
+  const [busy, setBusy] = useState<FileKind>();
+  const say = useSay();
+  const save = async (kind: FileKind) => {
+    setBusy(kind);
+    try {
+      const saved = await rows();
+      if (saved.length === 0) say("There are no rows to download.");
+      else download(`${name}.${kind}`, await FILES[kind](saved));
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      say(`The export failed: ${error.message}`);
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  return (
+    <span className="joined">
+      <Button busy={busy === "csv"} onClick={() => void save("csv")}>
+        Download CSV
+      </Button>
+      <Button busy={busy === "parquet"} aria-label="Download Parquet" onClick={() => void save("parquet")}>
+        Parquet
+      </Button>
+    </span>
+  );
 }
 
-/** Every page of an insight. */
-export function CsvButton({ name, address }: ExportProps & { address: string }) {
-  return <DownloadButton name={name} csv={() => askForCsv(address)} />;
-}
+type FileKind = "csv" | "parquet";
+
+const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = {
+  csv: (rows) => new Blob([toCsv(rows)], { type: "text/csv;charset=utf-8" }),
+  /** What writes it is loaded with the first such file. */
+  parquet: async (rows) => {
+    const { toParquet } = await import("../field/parquet.ts").catch((cause) => {
+      const message = "The console is from another version of the service. Load the page again.";
+      throw new CallError({ status: 0, exception: "", message }, undefined, { cause });
+    });
+    return new Blob([toParquet(rows)], { type: "application/vnd.apache.parquet" });
+  },
+};
 
 /** Rows of a page of an export, and how many of them: what takes a spreadsheet a while to open. */
 const EXPORTED_ROWS = 1_000;
@@ -364,7 +396,7 @@ export function ListExport<Answer extends { readonly nextCursor?: string | null 
 ) {
   const { name, address, itemsOf, toRows } = props;
   const say = useSay();
-  const csv = async () => {
+  const rows = async () => {
     const items: Item[] = [];
     let last: Answer | undefined;
     for await (const page of askPages<Answer>(address, EXPORTED_PAGES)) {
@@ -373,9 +405,23 @@ export function ListExport<Answer extends { readonly nextCursor?: string | null 
     }
     if (typeof last?.nextCursor === "string")
       say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
-    return toCsv(toRows(items));
+    return toRows(items);
   };
-  return <DownloadButton name={name} csv={csv} />;
+  return <ExportButtons name={name} rows={rows} />;
+}
+
+/** Every page of an insight: a column for each member of its items. */
+export function InsightExport({ name, address }: ExportProps & { address: string }) {
+  return (
+    <ListExport<Listed<object>, object>
+      name={name}
+      address={address}
+      itemsOf={({ items }) => items}
+      toRows={([first, ...more]) =>
+        first === undefined ? [] : csvRows(Object.keys(first).join(" "), [first, ...more])
+      }
+    />
+  );
 }
 
 /** How all rows of all properties become Parquet; for who runs the service. */
@@ -389,29 +435,8 @@ export function ParquetNote({ table }: { table: "nights" | "outcomes" }) {
   );
 }
 
-function DownloadButton({ name, csv }: ExportProps & { csv: () => string | Promise<string> }) {
-  const [busy, setBusy] = useState(false);
-  const say = useSay();
-  const save = async () => {
-    setBusy(true);
-    try {
-      download(`${name}.csv`, await csv());
-    } catch (error) {
-      if (!(error instanceof CallError)) throw error;
-      say(`The export failed: ${error.message}`);
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <Button busy={busy} onClick={() => void save()}>
-      Download CSV
-    </Button>
-  );
-}
-
-function download(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+function download(name: string, file: Blob): void {
+  const address = URL.createObjectURL(file);
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

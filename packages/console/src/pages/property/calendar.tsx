@@ -21,7 +21,7 @@ import {
   writeMonth,
   writeShare,
 } from "../../field/format.ts";
-import { type Column, csvRows, ExportButton, Table } from "../../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
 import { Badge, Instant, orDash } from "../../parts/values.tsx";
 import { InsightFilters, ofProperty, PropertyPage, useRange } from "./property-page.tsx";
@@ -38,7 +38,7 @@ export const CalendarPage = ofProperty(function Calendar({ codes }) {
       title="Data health"
       lead="Feed status and missing stay dates."
       actions={
-        <ExportButton
+        <ExportButtons
           name={`nights-${range.from}`}
           rows={() => csvRows("date inventory receivedAt sourceTime", asked.data?.nights ?? [])}
         />
@@ -153,10 +153,21 @@ function Legend() {
   );
 }
 
+const FEEDS_CSV =
+  "resource lastReceivedAt silent silentHours cadenceHours expectedCadenceHours batches records rejectionRate warningRate quarantined missingNightCount staleNightCount";
+
 function FeedHealth({ codes }: { codes: PropertyCodes }) {
   const asked = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
   return (
-    <Section title="Feeds" aside={<p>Rates cover the last seven days.</p>}>
+    <Section
+      title="Feeds"
+      aside={
+        <>
+          <p>Rates cover the last seven days.</p>
+          <ExportButtons name="feeds" rows={() => csvRows(FEEDS_CSV, asked.data?.items ?? [])} />
+        </>
+      }
+    >
       <Answered asked={asked} lines={4}>
         {({ items }) => (
           <>

@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import type {
   NightReconciliationAnswer,
+  NightReservationItem,
   OnTheBooksAnswer,
   OnTheBooksItem,
   PropertyCodes,
@@ -18,7 +19,7 @@ import {
   writeSigned,
 } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { type Column, Table } from "../../parts/list.tsx";
+import { type Column, csvRows, ListExport, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Section } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -170,15 +171,17 @@ function groupRows(
 
 const movedOf = ({ rooms, lastRooms }: GroupRow) => Math.abs(rooms - (lastRooms ?? 0));
 
+const CSV =
+  "reservationId label deducts rooms counted roomType bookedRoomType group shareId arrival departure sourceTime requestId index";
+
 function Reservations({ codes, night }: { codes: PropertyCodes; night: string }) {
-  const asked = useAnswer<NightReconciliationAnswer>(
-    addressOf("insight/reconciliation/night", {
-      ...codes,
-      ...usePointInTime(),
-      stayDate: night,
-      limit: ROWS_MAX,
-    }),
-  );
+  const address = addressOf("insight/reconciliation/night", {
+    ...codes,
+    ...usePointInTime(),
+    stayDate: night,
+    limit: ROWS_MAX,
+  });
+  const asked = useAnswer<NightReconciliationAnswer>(address);
   return (
     <Answered asked={asked} lines={3}>
       {({ reservations, nextCursor }) => {
@@ -197,6 +200,12 @@ function Reservations({ codes, night }: { codes: PropertyCodes; night: string })
               rows={counted}
               keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
               columns={reservationColumns(codes)}
+            />
+            <ListExport<NightReconciliationAnswer, NightReservationItem>
+              name={`reservations-${night}`}
+              address={address}
+              itemsOf={(answer) => answer.reservations}
+              toRows={(items) => csvRows(CSV, items)}
             />
           </Disclosure>
         );

@@ -18,7 +18,7 @@ import {
   writeWeekday,
 } from "../../field/format.ts";
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
-import { type Column, ExportButton, Scroll, Table } from "../../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -63,6 +63,8 @@ const COLUMNS: readonly Column<Movement>[] = [
   { head: "Currency", cell: ({ currency }) => orDash(currency) },
 ];
 
+const CSV = "day stayDate booked cancelled rooms roomRevenue grossRoomRevenue currency";
+
 export const PickupPage = ofProperty(function Pickup({ codes }) {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
   const { until, count, clock } = usePickupFilters();
@@ -83,13 +85,12 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
   const { measure } = useMeasure(movements);
   const sums = days.map((_, place) => sumByNight(itemsOf(place), measure));
   const pickup = pickupTable(days, sums, datesBetween(range.from, range.to));
-  const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   return (
     <PropertyPage
       codes={codes}
       title="Pickup"
       lead="Rooms booked less rooms cancelled, by the day of the change (down) and the night (across)."
-      actions={<ExportButton name={`pickup-${unit}-${until}`} rows={() => pickup} />}
+      actions={<ExportButtons name={`pickup-${until}`} rows={() => csvRows(CSV, movements)} />}
     >
       <PickupFilters range={range} movements={movements} />
       <Answered asked={asked} lines={14}>

@@ -17,7 +17,7 @@ import {
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
-import { CsvButton } from "../../parts/list.tsx";
+import { InsightExport } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
 
@@ -169,7 +169,7 @@ export function InsightPage<Answer extends WatermarkProps>(props: InsightPagePro
       codes={codes}
       title={title}
       lead={lead}
-      actions={<CsvButton name={file} address={address} />}
+      actions={<InsightExport name={file} address={address} />}
     >
       <InsightFilters range={range}>{filters}</InsightFilters>
       {intro}
