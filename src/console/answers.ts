@@ -257,6 +257,35 @@ export interface ClientCodesAnswer {
   readonly items: readonly { readonly clientCode: string; readonly properties: number }[];
 }
 
+/** What the navigation warns of: records in quarantine, counted up to 10,000, and properties with a silent feed. */
+export interface AttentionAnswer {
+  readonly quarantined: number;
+  readonly silent: number;
+}
+
+export interface FoundProperty extends PropertyCodes {
+  readonly name: string | null;
+  readonly city: string | null;
+}
+
+/** The current version of a reservation or group. */
+export interface FoundRecord extends PropertyCodes {
+  readonly resource: Resource;
+  readonly key: string;
+}
+
+/** The best few of each kind, of what the operator may see. */
+export interface SearchAnswer {
+  readonly properties: readonly FoundProperty[];
+  /** How many match in all. */
+  readonly propertyTotal: number;
+  readonly clients: readonly { readonly clientId: string; readonly name: string }[];
+  /** By how their id begins. */
+  readonly requests: readonly RequestItem[];
+  /** By their whole id. */
+  readonly records: readonly FoundRecord[];
+}
+
 export interface CalendarNight {
   readonly date: string;
   /** `missing`: no inventory, between the first and the last reported night; `outside`: before or after those. */
@@ -429,6 +458,7 @@ export type SettingName =
   | "occupancyBase"
   | "timeZone"
   | "businessDayEnd"
+  | "weekend"
   | "currency"
   | "personalData"
   | "negativeCounts"

@@ -18,6 +18,7 @@ const CSRF_HEADER = "x-bellhop-csrf";
 
 /** Addresses that a page polls automatically: they do not keep a session alive. */
 const POLLED: ReadonlySet<string> = new Set([
+  "/console/api/attention",
   "/console/api/intake",
   "/console/api/session",
   "/console/api/backfills/:backfillId",

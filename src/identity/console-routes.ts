@@ -198,7 +198,7 @@ const CLIENT_POSITION: PositionShape = [
 const BEGINNING: Position = ["-infinity", ""];
 
 /** One page of clients, oldest first, revoked ones included; those whose name or id contains `search`. */
-async function listClientPage(
+export async function listClientPage(
   pool: pg.Pool,
   filter: { readonly search: string | undefined; readonly clients: readonly string[] | null },
   start: Position | null,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type {
+  AttentionAnswer,
   CalendarAnswer,
   ClientCodesAnswer,
   IntakeAnswer,
@@ -7,6 +8,7 @@ import type {
   PortfolioAnswer,
   PortfolioSort,
   RequestItem,
+  SearchAnswer,
 } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts";
@@ -17,11 +19,12 @@ import { EVERYTHING, Scope } from "../identity/scope.ts";
 import { apartFromReader } from "../platform/db/connection.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
-import { listRequestsOfAll } from "../query/console/requests.ts";
+import { ANY_REQUEST, listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";
 import { IntakeMeter } from "./console/intake.ts";
 import { answerPortfolio } from "./console/portfolio.ts";
 import { listClientCodes, nightsBetween, readCalendar } from "./console/properties.ts";
+import { readAttention, search, searchAmongProperties } from "./console/search.ts";
 import { registerInsightRoutes } from "./insight-routes.ts";
 import { PORTFOLIO_NIGHTS, type PortfolioNights } from "./property-figures.ts";
 
@@ -63,14 +66,6 @@ const LAST_BATCHES = 20;
 const METERS_MAX = 100;
 const INTAKE_RANGES = ["hour", "day"] as const satisfies readonly IntakeRange[];
 const ALL = new Scope([EVERYTHING]);
-
-const ANY_REQUEST = {
-  resource: undefined,
-  outcome: undefined,
-  from: undefined,
-  to: undefined,
-  property: undefined,
-} as const;
 
 /** Ingestion now. Asked every few seconds by every open page: all that ask at once get one answer. */
 export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
@@ -183,4 +178,30 @@ export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   addQuestion(scope, parts, "read-data", "calendar", ["clientCode", "propertyCode", "from", "to"], (asked) =>
     answerCalendar(parts, asked),
   );
+}
+
+/** Every open page asks: those of one scope within so many milliseconds get one answer. */
+const ATTENTION_KEPT_MS = 5_000;
+
+/** What is around each page: the search, and what the navigation warns of. */
+export function addShellRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+  const { pool } = parts.context;
+  addQuestion(scope, parts, "read-data", "search", ["text", "of"], (asked): Promise<SearchAnswer> => {
+    const { query, operator } = asked;
+    const text = query.code("text");
+    return query.word("of", ["properties"]) === undefined && text !== undefined
+      ? search(pool, operator, text)
+      : searchAmongProperties(pool, operator, text ?? "");
+  });
+  const kept = new BoundedMap<string, { readonly atMs: number; readonly answer: AttentionAnswer }>(
+    METERS_MAX,
+  );
+  addQuestion(scope, parts, "read-data", "attention", [], async ({ operator }): Promise<AttentionAnswer> => {
+    const name = JSON.stringify(operator.scope.keys);
+    const before = kept.get(name);
+    if (before !== undefined && performance.now() - before.atMs < ATTENTION_KEPT_MS) return before.answer;
+    const answer = await readAttention(pool, operator.scope);
+    kept.set(name, { atMs: performance.now(), answer });
+    return answer;
+  });
 }

@@ -10,7 +10,12 @@ import type { AuthInternals } from "../identity/authenticator.ts";
 import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
 import { addOperatorRoutes } from "../identity/operator-routes.ts";
 import { SingleSignOn, type SingleSignOnSettings } from "../identity/single-sign-on.ts";
-import { addInsightRoutes, addIntakeRoutes, addPropertyRoutes } from "../insight/console-routes.ts";
+import {
+  addInsightRoutes,
+  addIntakeRoutes,
+  addPropertyRoutes,
+  addShellRoutes,
+} from "../insight/console-routes.ts";
 import { CODE_VERSION } from "../platform/db/migrate.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { addQuarantineRoutes } from "../query/console/quarantine.ts";
@@ -74,6 +79,7 @@ export async function registerConsole(
     scope.setErrorHandler(renderConsoleError);
     guardRoutes(scope, parts);
     addSessionRoutes(scope, parts, CODE_VERSION);
+    addShellRoutes(scope, parts);
     addIntakeRoutes(scope, parts);
     addRequestRoutes(scope, parts);
     addPropertyRoutes(scope, parts);

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openCertification } from "../../src/certification/certification.ts";
-import type { AuditItem, IntakeAnswer, Page, RequestAnswer, RequestItem } from "../../src/console/answers.ts";
+import type {
+  AttentionAnswer,
+  AuditItem,
+  IntakeAnswer,
+  Page,
+  RequestAnswer,
+  RequestItem,
+  SearchAnswer,
+} from "../../src/console/answers.ts";
 import { createOperator, removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
 import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
 import { consoleRoutes } from "../hostile/flood-routes.ts";
@@ -86,6 +94,8 @@ const form =
 
 /** Questions whose answer is a list of what is within the scope; all others are about one thing, which is there or is not. */
 const LISTS: Readonly<Record<string, Ask>> = {
+  "GET attention": nothing,
+  "GET search": nothing,
   "GET intake": nothing,
   "GET requests": nothing,
   "GET portfolio": nothing,
@@ -311,12 +321,32 @@ describe("two tenants", () => {
       ] as const) {
         const { status, text } = await askAbout(one.admin, method, path, one, LISTS[name]);
         assert.equal(status, 200, `${name} ${text}`);
-        if (name !== "GET intake" && name !== "GET operators") assert.match(text, RegExp(one.code), name);
+        if (!["GET attention", "GET intake", "GET operators"].includes(name))
+          assert.match(text, RegExp(one.code), name);
         const { client, admin: _, ...ids } = other;
         for (const foreign of [client.clientId, ...Object.values(ids)])
           assert.ok(!text.includes(foreign), `${name}: ${foreign} in ${text}`);
       }
     }
+  });
+
+  test("find nothing of each other, by codes, ids and names", async () => {
+    const [first, second] = pair();
+    const find = (session: ConsoleSession, text: string) =>
+      session.read<SearchAnswer>(`search?${new URLSearchParams({ text })}`);
+    const nothingOf = { properties: [], propertyTotal: 0, clients: [], requests: [], records: [] };
+    const { client, requestId, code } = second;
+    for (const text of [code, `Partner of ${code}`, client.clientId, requestId, `${code}-1`]) {
+      assert.deepEqual(await find(first.admin, text), nothingOf, text);
+      const own = await find(second.admin, text);
+      assert.notDeepEqual(own, nothingOf, text);
+      assert.deepEqual(await find(everything, text), own);
+    }
+    const viewer = await logInAsNew(service, "only-looks", { role: "viewer", grants: [`${code}/*`] });
+    assert.deepEqual((await find(viewer, `Partner of ${code}`)).clients, []);
+    assert.deepEqual((await find(viewer, `${code}-1`)).records, [
+      { ...property(second), resource: "reservations", key: `${code}-1` },
+    ]);
   });
 
   test("get 404 for everything of the other, and change nothing of it; their own is there", async () => {
@@ -362,6 +392,10 @@ describe("two tenants", () => {
       );
       const intake = await admin.read<IntakeAnswer>("intake");
       assert.equal(intake.quarantined, 1 + quarantined);
+      assert.deepEqual(await admin.read<AttentionAnswer>("attention"), {
+        quarantined: 1 + quarantined,
+        silent: 0,
+      });
       const total = intake.minutes.reduce(
         (sum, { resources }) => sum + (resources?.reservations.records ?? 0),
         0,

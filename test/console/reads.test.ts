@@ -14,6 +14,7 @@ import type {
   RequestAnswer,
   RequestItem,
   ResolveAnswer,
+  SearchAnswer,
   VersionItem,
 } from "../../src/console/answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
@@ -506,5 +507,43 @@ describe("quarantine", () => {
         ["release-quarantined-record", requestId, 0],
       ],
     );
+  });
+});
+
+describe("the search", () => {
+  const find = (text: string, of = "") =>
+    session.read<SearchAnswer>(`search?${new URLSearchParams({ text, ...(of === "" ? {} : { of }) })}`);
+  const codes = ({ properties }: SearchAnswer) => properties.map(({ propertyCode }) => propertyCode);
+
+  test("finds a property by each of its words, without case and accents, the best first", async () => {
+    const rows = ["S-ONE", "S-TWO", "S-TWO-B"].map((propertyCode, at) => ({
+      ...reservation(`found-${at}`, "2026-01-01T00:00:00Z"),
+      propertyCode,
+    }));
+    await apply(service, "reservations", rows);
+    const set = (propertyCode: string, name: string, value: string) =>
+      session.change("settings/set", { clientCode: "ACME", propertyCode, name, value });
+    await set("S-ONE", "name", "Hôtel s-two view");
+    await set("S-ONE", "city", "Málaga");
+    await set("S-TWO", "name", "Zum Ross");
+    assert.deepEqual(codes(await find("malaga HOTEL")), ["S-ONE"]);
+    assert.deepEqual(codes(await find("s-two")), ["S-TWO", "S-TWO-B", "S-ONE"]);
+    assert.deepEqual(codes(await find("s-two malaga berlin")), []);
+    assert.deepEqual((await find("malaga", "properties")).properties, [
+      { clientCode: "ACME", propertyCode: "S-ONE", name: "Hôtel s-two view", city: "Málaga" },
+    ]);
+  });
+
+  test("finds reservations by their whole id, requests by its beginning and clients by a part of their name", async () => {
+    const requestId = await apply(service, "reservations", [
+      reservation("FIND-9", "2026-01-01T00:00:00Z"),
+      reservation("FIND-90", "2026-01-01T00:00:00Z"),
+    ]);
+    assert.deepEqual((await find("find-9")).records, [
+      { clientCode: "ACME", propertyCode: "LIS01", resource: "reservations", key: "FIND-9" },
+    ]);
+    const [newest] = (await find(requestId.slice(0, 30))).requests;
+    assert.equal(newest?.requestId, requestId);
+    assert.deepEqual((await find("d partn")).clients, [{ clientId: other.clientId, name: "Second partner" }]);
   });
 });

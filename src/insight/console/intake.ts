@@ -120,12 +120,20 @@ const countQuarantined = namedStatement(
   `select count(*)::integer as records from (select 1 from bellhop.quarantine where state = 'q' limit $1) as counted`,
 );
 
+const COUNTED_MAX = 10_000;
+
+/** How many records are quarantined within a scope (`keys`; null: of all), 10,000 at most. */
+export async function countQuarantinedWithin(pool: pg.Pool, keys: readonly string[] | null): Promise<number> {
+  const count = keys === null ? countQuarantined : countWithin;
+  const values = keys === null ? [COUNTED_MAX] : [COUNTED_MAX, keys];
+  return (await pool.query<{ records: number }>({ ...count, values })).rows[0]?.records ?? 0;
+}
+
 const MINUTE_MS = 60_000;
 /** What is received in a minute is in the log by then: an append that takes longer has failed. */
 const SETTLED_AFTER_MS = 2 * MINUTE_MS;
 /** A look that has taken so long leaves the older minutes to the next one. */
 const LOOK_MS_MAX = 300;
-const COUNTED_MAX = 10_000;
 
 /** How a range is counted: in steps of so many milliseconds, and how many of them by one statement: a busy minute has 100,000 rows and takes some 60 ms. */
 interface Span {
@@ -292,15 +300,12 @@ export class IntakeMeter {
     const shown = range === "hour" && keys === null ? this.#received : arrived;
     if (shown !== arrived) await shown.fill(steps, now.getTime());
     await arrived.fill(steps, openMs);
-    const count = keys === null ? countQuarantined : countWithin;
-    const values = keys === null ? [COUNTED_MAX] : [COUNTED_MAX, keys];
-    const found = await pool.query<{ records: number }>({ ...count, values });
     return {
       now: now.toISOString(),
       minutes: minutesOf(steps, shown.at),
       outcomes: outcomesOf(steps, arrived.at),
       lag,
-      quarantined: found.rows[0]?.records ?? 0,
+      quarantined: await countQuarantinedWithin(pool, keys),
     };
   }
 }

@@ -24,6 +24,7 @@ import type {
 } from "../property-figures.ts";
 import { glanceAtFeeds } from "./feed-glance.ts";
 import { countQuarantined } from "./properties.ts";
+import { matchesWords } from "./search.ts";
 
 /** Properties of one portfolio: their rows are some megabytes, and are sorted on this thread. */
 const PROPERTIES_MAX = 5_000;
@@ -210,11 +211,8 @@ function sorted(found: readonly Found[], { sort, isDescending }: PortfolioQuesti
 }
 
 function matches({ item }: Found, { search, city, attention }: PortfolioQuestion): boolean {
-  const words = search?.trim().toLowerCase().split(/\s+/) ?? [];
-  const { clientCode, propertyCode, name } = item;
-  const text = `${clientCode} ${propertyCode} ${name ?? ""} ${item.city ?? ""}`.toLowerCase();
   return (
-    words.every((word) => text.includes(word)) &&
+    (search === undefined || matchesWords(search, item)) &&
     (city === undefined || item.city === city) &&
     (attention === undefined ||
       (attention === "any" ? item.attention.length > 0 : item.attention.includes(attention)))

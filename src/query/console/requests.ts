@@ -127,13 +127,28 @@ export async function findRequest(
   return seen === undefined ? undefined : (await withNames(pool, [seen]))[0];
 }
 
+/** The filter of any request. */
+export const ANY_REQUEST = {
+  resource: undefined,
+  outcome: undefined,
+  from: undefined,
+  to: undefined,
+  property: undefined,
+} as const satisfies RequestFilter;
+
 const ID_PREFIX_CHARACTERS_MIN = 4;
 const RECORDS_LIMIT_MAX = 500;
 
+/** How an id begins, as the service writes it; undefined for a text that is no beginning of one, or too short. */
+export function idPrefixIn(text: string): string | undefined {
+  const prefix = text.toLowerCase();
+  return prefix.length >= ID_PREFIX_CHARACTERS_MIN && isIdPrefix(prefix) ? prefix : undefined;
+}
+
 function idPrefixOf(query: QueryParameters): string | undefined {
-  const prefix = query.code("id")?.toLowerCase();
-  if (prefix === undefined) return undefined;
-  if (prefix.length < ID_PREFIX_CHARACTERS_MIN || !isIdPrefix(prefix))
+  const text = query.code("id");
+  const prefix = text === undefined ? undefined : idPrefixIn(text);
+  if (text !== undefined && prefix === undefined)
     throw invalidParameter(
       `id takes the first ${ID_PREFIX_CHARACTERS_MIN} to 36 characters of a request id.`,
     );

@@ -1,0 +1,171 @@
+import type pg from "pg";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import type { AttentionAnswer, FoundProperty, FoundRecord, SearchAnswer } from "../../console/answers.ts";
+import { clientsWithin } from "../../identity/client-admin.ts";
+import { listClientPage } from "../../identity/console-routes.ts";
+import type { OperatorSession } from "../../identity/operators.ts";
+import { isAllowed } from "../../identity/roles.ts";
+import type { Scope } from "../../identity/scope.ts";
+import { queryEachBucket } from "../../platform/db/dialect.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
+import { ANY_REQUEST, idPrefixIn, listRequestsOfAll } from "../../query/console/requests.ts";
+import type { Property, PropertyCodes } from "../../query/property.ts";
+import { settingsOfClients } from "../../settings/property-settings.ts";
+import { glanceAtFeeds } from "./feed-glance.ts";
+import { countQuarantinedWithin } from "./intake.ts";
+
+/** As many as a portfolio has. */
+const PROPERTIES_MAX = 5_000;
+const OF_EACH_MAX = 6;
+/** Of a search of properties alone. */
+const PROPERTIES_SHOWN_MAX = 50;
+
+/** The properties within $1 (`Scope.keys`), $2 at most by their codes. */
+const listProperties = namedStatement(
+  "list-properties-within",
+  `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
+  from bellhop.property
+  where $1::text[] is null or client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1)
+  order by client_code, property_code
+  limit $2`,
+);
+/** The current reservations and groups with one of the ids $3, of each property $2 in its bucket $1. Two rows of the primary key for each. */
+const findRecords = namedStatement(
+  "find-records-by-id",
+  `select record.property_id as "propertyId", record.resource, record.key
+  from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
+  cross join unnest('{r,g}'::"char"[]) as kind (letter)
+  join bellhop_state.current_record as record
+    on record.bucket = wanted.bucket and record.property_id = wanted.property_id and record.resource = kind.letter
+      and record.key = any ($3::text[]) /* and its bucket */
+  limit $4`,
+);
+
+type ListedProperty = Property & PropertyCodes;
+
+async function propertiesWithin(pool: pg.Pool, { keys }: Scope): Promise<ListedProperty[]> {
+  const { rows } = await pool.query<ListedProperty>({ ...listProperties, values: [keys, PROPERTIES_MAX] });
+  return rows;
+}
+
+/** As it is compared: without case and accents. */
+function folded(text: string): string {
+  return text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
+}
+
+/** Whether a property has each word of what is searched for in its codes, its name or its city. */
+export function matchesWords(words: string, of: FoundProperty): boolean {
+  const text = folded(`${of.clientCode} ${of.propertyCode} ${of.name ?? ""} ${of.city ?? ""}`);
+  return folded(words)
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+/** 0 for the best: a code or a name that is all of the text, then one that begins so. */
+function rankOf(text: string, { propertyCode, name }: FoundProperty): number {
+  const titles = [folded(propertyCode), folded(name ?? "")];
+  if (titles.includes(text)) return 0;
+  return titles.some((title) => title.startsWith(text)) ? 1 : 2;
+}
+
+const titleOf = ({ name, propertyCode }: FoundProperty) => name ?? propertyCode;
+const compareTitles = new Intl.Collator("en", { numeric: true }).compare;
+
+async function searchProperties(
+  pool: pg.Pool,
+  properties: readonly ListedProperty[],
+  search: string,
+  limit: number,
+): Promise<Pick<SearchAnswer, "properties" | "propertyTotal">> {
+  const codes = [...new Set(properties.map(({ clientCode }) => clientCode))];
+  const settings = await settingsOfClients(pool, codes);
+  const text = folded(search.trim());
+  const found = properties
+    .map(({ clientCode, propertyCode }): FoundProperty => {
+      const { name = null, city = null } = settings.get(clientCode)?.of(propertyCode) ?? {};
+      return { clientCode, propertyCode, name, city };
+    })
+    .filter((property) => matchesWords(text, property))
+    .map((property) => ({ property, rank: rankOf(text, property) }))
+    .sort(
+      (one, other) => one.rank - other.rank || compareTitles(titleOf(one.property), titleOf(other.property)),
+    );
+  return {
+    properties: found.slice(0, limit).map(({ property }) => property),
+    propertyTotal: found.length,
+  };
+}
+
+/** Ids are often typed without regard to case. */
+async function searchRecords(
+  pool: pg.Pool,
+  properties: readonly ListedProperty[],
+  id: string,
+): Promise<FoundRecord[]> {
+  const ids = [...new Set([id, id.toUpperCase()])];
+  const { rows } = await queryEachBucket<
+    { propertyId: number; resource: ResourceLetter; key: string },
+    Property
+  >(pool, findRecords, properties, (some) => [
+    some.map(({ bucket }) => bucket),
+    some.map(({ propertyId }) => propertyId),
+    ids,
+    OF_EACH_MAX,
+  ]);
+  const codesOf = new Map(properties.map((property) => [property.propertyId, property]));
+  return rows.slice(0, OF_EACH_MAX).flatMap(({ propertyId, resource, key }) => {
+    const property = codesOf.get(propertyId);
+    if (property === undefined) return [];
+    const { clientCode, propertyCode } = property;
+    return [{ clientCode, propertyCode, resource: resourceOf(resource), key }];
+  });
+}
+
+async function searchClients(pool: pg.Pool, { role, scope }: OperatorSession, search: string) {
+  if (!isAllowed(role, "read-clients")) return [];
+  const filter = { search, clients: await clientsWithin(pool, scope) };
+  const { items } = await listClientPage(pool, filter, null, OF_EACH_MAX);
+  return items.map(({ clientId, name }) => ({ clientId, name }));
+}
+
+async function searchRequests(pool: pg.Pool, { scope }: OperatorSession, search: string) {
+  const idPrefix = idPrefixIn(search);
+  if (idPrefix === undefined) return [];
+  const filter = { ...ANY_REQUEST, idPrefix };
+  return (await listRequestsOfAll(pool, scope, null, filter, null, OF_EACH_MAX)).items;
+}
+
+/** What an operator may see and a text names. */
+export async function search(pool: pg.Pool, operator: OperatorSession, text: string): Promise<SearchAnswer> {
+  const wanted = text.trim();
+  const properties = await propertiesWithin(pool, operator.scope);
+  const [found, records, clients, requests] = await Promise.all([
+    searchProperties(pool, properties, wanted, OF_EACH_MAX),
+    searchRecords(pool, properties, wanted),
+    searchClients(pool, operator, wanted),
+    searchRequests(pool, operator, wanted),
+  ]);
+  return { ...found, records, clients, requests };
+}
+
+/** The same of properties alone, and more of them; a text of nothing matches all of them. */
+export async function searchAmongProperties(
+  pool: pg.Pool,
+  { scope }: OperatorSession,
+  text: string,
+): Promise<SearchAnswer> {
+  const properties = await propertiesWithin(pool, scope);
+  const found = await searchProperties(pool, properties, text, PROPERTIES_SHOWN_MAX);
+  return { ...found, records: [], clients: [], requests: [] };
+}
+
+/** What needs attention within a scope: every open page asks for it, so it is read with one look at each feed. */
+export async function readAttention(pool: pg.Pool, scope: Scope): Promise<AttentionAnswer> {
+  const properties = await propertiesWithin(pool, scope);
+  const [quarantined, glances] = await Promise.all([
+    countQuarantinedWithin(pool, scope.keys),
+    glanceAtFeeds(pool, properties),
+  ]);
+  const silent = glances.filter(({ feeds }) => feeds.some(({ state }) => state === "silent"));
+  return { quarantined, silent: silent.length };
+}
