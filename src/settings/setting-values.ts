@@ -17,6 +17,7 @@ export type SettingName =
   | "occupancyBase"
   | "timeZone"
   | "businessDayEnd"
+  | "weekend"
   | "currency"
   | "personalData"
   | "negativeCounts"
@@ -66,6 +67,16 @@ function readLine(text: string): string | undefined {
     : undefined;
 }
 
+const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
+
+/** Days of the week in their order, or `none`. */
+function readWeekdays(text: string): string | undefined {
+  if (text === "none") return text;
+  const named = text.split(/[\s,]+/).map((word) => word.toLowerCase());
+  const days = WEEKDAYS.filter((day) => named.includes(day.toLowerCase()));
+  return days.length === named.length ? days.join(",") : undefined;
+}
+
 const matching = (shape: RegExp) => (text: string) => (shape.test(text) ? text : undefined);
 
 const HOURS = `hours between batches, above 0 and at most ${HOURS_MAX} (24, 0.5), or none`;
@@ -91,6 +102,12 @@ export const SETTINGS: readonly SettingDefinition[] = [
     takes: "an ISO 4217 code such as EUR",
     fallback: null,
     read: matching(/^[A-Z]{3}$/),
+  },
+  {
+    name: "weekend",
+    takes: "the days of the week that the console tints as its weekend, each once (Fri,Sat), or none",
+    fallback: "Fri,Sat",
+    read: readWeekdays,
   },
   {
     name: "personalData",

@@ -148,8 +148,12 @@ const WORDS: Readonly<Record<SettingName, SettingWords>> = {
   name: { title: "Name", hint: "What the property is called in the portfolio." },
   city: { title: "City", hint: "The portfolio is filtered by it." },
   occupancyBase: { title: "Occupancy base", hint: "The rooms that occupancy and RevPAR are divided by." },
-  timeZone: { title: "Time zone", hint: "IANA name, such as Europe/Lisbon." },
+  timeZone: {
+    title: "Time zone",
+    hint: "IANA name, such as Europe/Lisbon. Times of its pages can be shown in it.",
+  },
   businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },
+  weekend: { title: "Weekend", hint: "Days that are tinted, such as Fri,Sat; or none." },
   currency: { title: "Currency", hint: "ISO 4217; shown where records name none." },
   negativeCounts: {
     title: "Negative counts",
