@@ -358,15 +358,25 @@ class WarningCheck {
     price: "netTicketPrice" | "ticketPrice",
   ): void {
     if (!this.#isGiven(HEAD[total])) return;
-    const prices: number[] = [];
+    let difference = this.#units(HEAD[total]);
+    let count = 0;
     for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) {
       if (!this.#isGiven(day + DAY[price])) return;
-      prices.push(day + DAY[price]);
+      difference -= this.#units(day + DAY[price]);
+      count += 1;
     }
-    if (prices.length === 0 || this.#addUp(prices, HEAD[total])) return;
+    if (count === 0) return;
+    const isQuick = !Number.isNaN(difference) && count <= QUICK_PARTS_MAX;
+    if (isQuick ? difference === 0 : this.#addUp(this.#placesOfDays(DAY[price]), HEAD[total])) return;
     this.#list = "";
     const message = `${total} is not the sum of the days' ${price}`;
     this.#warn("reservation.revenue-summary", `stayRevenue/summary/${total}`, message);
+  }
+
+  #placesOfDays(member: number): number[] {
+    const places: number[] = [];
+    for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) places.push(day + member);
+    return places;
   }
 
   /** Pickup above its block, blocks outside the group's dates. */
@@ -430,9 +440,6 @@ class WarningCheck {
 
   /** Whether decimals add up to another, to the last digit. */
   #addUp(parts: readonly number[], total: number): boolean {
-    let difference = this.#units(total);
-    for (const part of parts) difference -= this.#units(part);
-    if (!Number.isNaN(difference) && parts.length <= QUICK_PARTS_MAX) return difference === 0;
     const sum = new DecimalSum();
     for (const part of parts) sum.add(this.#text(part));
     return sum.equals(this.#text(total));
