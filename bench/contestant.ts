@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { BenchCase } from "./cases.ts";
+import type { GarbageMeter } from "./garbage-meter.ts";
 import type { Prepared, Sent } from "./load.ts";
 import type { LoadProcess } from "./load-process.ts";
 import type { ProcessMeter } from "./process-meter.ts";
@@ -14,6 +15,8 @@ export interface Contestant {
   /** Batches are sent again until so much time has passed, where nothing is kept and a round would be over too soon. */
   readonly atLeastMs: number;
   readonly node: ProcessMeter;
+  /** Of a service that writes its collections to its log. */
+  readonly garbage?: GarbageMeter;
   /** Where it writes; undefined for who writes nothing. */
   readonly database: { readonly client: pg.ClientBase; readonly postgres: ProcessMeter } | undefined;
   targetOf(resource: BenchCase["resource"], gzip: boolean): Target;
@@ -37,6 +40,8 @@ export interface Figures {
   readonly aloneMs: readonly number[];
   readonly nodeMicros: number;
   readonly postgresMicros: number;
+  /** Of the node's time, what collecting garbage took. */
+  readonly garbageMicros: number;
   readonly loadMicros: number;
   readonly walBytes: number;
   readonly diskBytes: number;
@@ -92,7 +97,7 @@ export async function measureContestant(
   prepared: Prepared,
   perSecond = 0,
 ): Promise<Figures> {
-  const { node, database, share, atLeastMs } = contestant;
+  const { node, garbage, database, share, atLeastMs } = contestant;
   const order: SendOrder = {
     target: contestant.targetOf(benchCase.resource, benchCase.gzip),
     connections: benchCase.connections,
@@ -103,12 +108,14 @@ export async function measureContestant(
   };
   const before = await storage(database?.client);
   node.start();
+  garbage?.start();
   database?.postgres.start();
   const { sent, appliedAt, aloneMs } =
     benchCase.mode === "alone"
       ? await runAlone(contestant, load, order)
       : await runTogether(contestant, load, order);
   const nodeUsage = node.stop();
+  const garbageSeconds = garbage?.stop();
   const postgresUsage = database?.postgres.stop();
   const after = await storage(database?.client);
   const records = sent.batches * benchCase.recordsPerBatch;
@@ -127,6 +134,7 @@ export async function measureContestant(
     aloneMs,
     nodeMicros: microsOf(nodeUsage?.cpuSeconds),
     postgresMicros: microsOf(postgresUsage?.cpuSeconds),
+    garbageMicros: microsOf(garbageSeconds),
     loadMicros: microsOf(sent.cpuSeconds),
     walBytes: (after.wal - before.wal) / records,
     diskBytes: (after.disk - before.disk) / records,

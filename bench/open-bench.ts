@@ -2,6 +2,7 @@ import type pg from "pg";
 import { Closers } from "./closers.ts";
 import type { Contestant } from "./contestant.ts";
 import { type Started, startAppendLimit, startBareLimit, startPeer } from "./contestants.ts";
+import { TRACE_GARBAGE } from "./garbage-meter.ts";
 import { LoadProcess } from "./load-process.ts";
 import { startPeerDatabase } from "./peer-database.ts";
 import type { Peer } from "./peers.ts";
@@ -27,8 +28,11 @@ export interface Bench {
 }
 
 function profiled(directory: string | undefined): Parameters<typeof startService>[1] {
-  if (directory === undefined) return {};
-  return { nodeOptions: ["--cpu-prof", `--cpu-prof-dir=${directory}`], statements: true };
+  if (directory === undefined) return { nodeOptions: [TRACE_GARBAGE] };
+  return {
+    nodeOptions: [TRACE_GARBAGE, "--cpu-prof", `--cpu-prof-dir=${directory}`],
+    statements: true,
+  };
 }
 
 /** Starts the service, the peers, the limits and the load. What was started is stopped when a later step fails. */

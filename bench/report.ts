@@ -32,6 +32,7 @@ const COLUMNS: readonly (readonly [title: string, pick: (figures: Figures) => nu
   ["p99.9 ms", (figures) => figures.p999Ms, false],
   ["node µs", (figures) => figures.nodeMicros, false],
   ["PostgreSQL µs", (figures) => figures.postgresMicros, false],
+  ["garbage µs", (figures) => figures.garbageMicros, false],
   ["load µs", (figures) => figures.loadMicros, false],
   ["WAL B", (figures) => figures.walBytes, false],
   ["disk B", (figures) => figures.diskBytes, false],

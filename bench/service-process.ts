@@ -18,6 +18,8 @@ export interface ServiceProcess {
   readonly pid: number;
   readonly port: number;
   readonly dataDir: string;
+  /** What it writes to its standard output. */
+  readonly logFile: string;
   readonly token: string;
   stop(): Promise<void>;
 }
@@ -74,6 +76,7 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
       pid: child.pid ?? 0,
       port: Number(new URL(address).port),
       dataDir,
+      logFile,
       token: await takeToken(root, address, environment),
       stop,
     };

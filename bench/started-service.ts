@@ -3,6 +3,7 @@ import { clientConfig } from "../src/platform/db/connection.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
 import { createLogger } from "../src/platform/telemetry/log.ts";
 import type { Contestant } from "./contestant.ts";
+import { GarbageMeter, TRACE_GARBAGE } from "./garbage-meter.ts";
 import { ProcessMeter, parentOf } from "./process-meter.ts";
 import { type ServiceOptions, type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { untilDrained } from "./until-drained.ts";
@@ -52,6 +53,9 @@ export async function startService(name: string, options: ServiceOptions = {}): 
         share: 1,
         atLeastMs: 0,
         node: new ProcessMeter(service.pid, false),
+        ...(ProcessMeter.supported && options.nodeOptions?.includes(TRACE_GARBAGE) === true
+          ? { garbage: new GarbageMeter(service.pid, service.logFile) }
+          : {}),
         database: { client, postgres: new ProcessMeter(postmaster, true) },
         targetOf: (resource, gzip) => ({
           port: service.port,
