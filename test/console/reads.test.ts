@@ -135,6 +135,23 @@ describe("requests", () => {
     ])
       assert.equal((await session.get(path)).status, 404, path);
   });
+
+  test("a record of a large batch is shown verbatim, also from quarantine", async () => {
+    const stay = { arrivalDate: "2026-07-14", departureDate: "2026-07-17", roomTypeCode: "DLX" };
+    // Together with its neighbours in the log, each is more than Node keeps in a shared pool.
+    const more = { roomStays: Array.from({ length: 10 }, () => stay) };
+    const body = Array.from({ length: 400 }, (_, place) =>
+      reservation(`big-${place}`, place === 250 ? FUTURE : "2026-01-01T00:00:00Z", more),
+    );
+    const requestId = await apply(service, "reservations", body);
+    for (const index of [0, 250, 399]) {
+      const { payload } = await session.read<RecordAnswer>(`requests/${requestId}/records/${index}`);
+      assert.equal(payload.text, JSON.stringify(body[index]));
+    }
+    const { payload, release } = await session.read<QuarantineAnswer>(`quarantine/${requestId}/250`);
+    assert.equal(payload.text, JSON.stringify(body[250]));
+    assert.equal(release?.changeTotal, 0);
+  });
 });
 
 test("the intake counts batches and records by minute, says what waits, and shows the newest batches", async () => {

@@ -202,12 +202,10 @@ async function foreseeRelease(
   if (clientCode === null || propertyCode === null || isNoLongerKept(record)) return null;
   const property = await findProperty(pool, clientCode, propertyCode);
   if (property === undefined) return null;
-  // What is read next may lie in the memory of this record.
-  const held = Buffer.from(record);
-  const { sourceTime } = readRecord(resource, held);
+  const { sourceTime } = readRecord(resource, record);
   const filter = { ...ANY_RECORD, resource: letterOf(resource), key };
   for await (const current of listRecords(pool, property, filter, null, 1)) {
-    const compared = compareRecords(current, held);
+    const compared = compareRecords(current, record);
     const currentSourceTime = readRecord(resource, current).sourceTime;
     return {
       sourceTime,

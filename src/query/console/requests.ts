@@ -21,7 +21,7 @@ import {
   REQUEST_POSITION,
   type RequestFilter,
 } from "../list-requests.ts";
-import { loadRecords, type RecordPointer } from "../load-records.ts";
+import { isNoLongerKept, loadRecords, type RecordPointer } from "../load-records.ts";
 import { OUTCOMES } from "../outcome.ts";
 import { bothCodes } from "../property.ts";
 import { type FoundRequest, readSummariesOf } from "../request-summary.ts";
@@ -40,7 +40,9 @@ export function payloadOf(record: Buffer, bytesMax = SHOWN_BYTES_MAX): Payload {
 
 /** One record of the log. */
 export async function readStored(pool: pg.Pool, pointer: RecordPointer): Promise<Buffer> {
-  for await (const record of loadRecords(pool, [pointer])) return record;
+  // The end of the loop frees the memory that the record lies in.
+  for await (const record of loadRecords(pool, [pointer]))
+    return isNoLongerKept(record) ? record : Buffer.from(record);
   throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
 }
 
