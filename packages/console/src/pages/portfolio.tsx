@@ -12,6 +12,7 @@ import type {
 } from "../contract.ts";
 import { addressOf, useAnswer } from "../data/queries.ts";
 import {
+  addDays,
   propertyPath,
   writeChange,
   writeCount,
@@ -96,8 +97,14 @@ function Figure({ of, value, change }: FigureProps) {
 
 type AmountName = Exclude<keyof PortfolioAmounts, "currency">;
 
+interface AmountsProps {
+  readonly of: PortfolioRow;
+  readonly name: AmountName;
+  readonly isNamed?: boolean;
+}
+
 /** An amount in each currency, with what it was in the same last year. */
-function Amounts({ of, name }: { of: PortfolioRow; name: AmountName }) {
+function Amounts({ of, name, isNamed = false }: AmountsProps) {
   const [now, lastYear] = [of.now, lastYearOf(of)];
   if (now === null || now.amounts.length === 0) return <span className="muted">–</span>;
   return now.amounts.map(({ currency, [name]: amount }) => {
@@ -105,7 +112,7 @@ function Amounts({ of, name }: { of: PortfolioRow; name: AmountName }) {
     return (
       <div key={currency}>
         {orDash(amount, writeMoney)}
-        {name === "roomRevenue" && <span className="muted small"> {currency}</span>}
+        {isNamed && <span className="muted small"> {currency}</span>}
         {amount !== null && then !== null && (
           <span className="sub">{writeChange(Number(amount), Number(then))}</span>
         )}
@@ -120,16 +127,36 @@ function Pickup({ of, since }: { of: PortfolioRow; since: "day" | "week" }) {
       of={of}
       value={({ pickup }) => (
         <span title={pickup[since].amounts.map(writePickedUp).join(", ")}>
-          {writeSigned(pickup[since].rooms)}
+          <ToNights of={of} path="/property/pickup">
+            {writeSigned(pickup[since].rooms)}
+          </ToNights>
         </span>
       )}
-      change={(_, { pickup }) => `${writeSigned(pickup[since].rooms)} last year`}
+      change={({ pickup }, lastYear) => writeSigned(pickup[since].rooms - lastYear.pickup[since].rooms)}
     />
   );
 }
 
 const writePickedUp = ({ roomRevenue, currency }: { roomRevenue: string; currency: string | null }) =>
   `${writeMoney(roomRevenue, true)} ${currency ?? ""}`;
+
+interface ToNightsProps {
+  readonly of: PortfolioRow;
+  readonly path: string;
+  readonly children: string;
+}
+
+/** Leads to the nights of the row on a page of its property. */
+function ToNights({ of, path, children }: ToNightsProps) {
+  const nights = Number(useFilters().filters.get("nights") ?? NIGHTS_STANDARD);
+  if (isTotal(of) || of.day === null) return children;
+  const range = { from: of.day, to: addDays(of.day, nights - 1) };
+  return (
+    <Link className="quiet" to={propertyPath(path, of, range)}>
+      {children}
+    </Link>
+  );
+}
 
 function Change({ of }: { of: PortfolioRow }) {
   const [now, lastYear] = [of.now, lastYearOf(of)];
@@ -143,7 +170,9 @@ function Change({ of }: { of: PortfolioRow }) {
   if (lastYear === null) return <span className="muted">no data</span>;
   return (
     <>
-      {writeSigned(now.rooms - lastYear.rooms)}
+      <ToNights of={of} path="/property/on-the-books">
+        {writeSigned(now.rooms - lastYear.rooms)}
+      </ToNights>
       <span className="sub">{writeChange(now.rooms, lastYear.rooms)}</span>
     </>
   );
@@ -177,13 +206,15 @@ function Attention({ of }: { of: PortfolioItem }) {
         <Link to={propertyPath("/quarantine", of)}>{writeCount(quarantined)} quarantined</Link>
       )}
       {attention.includes("unmapped") && (
-        <Link to={`/settings?${new URLSearchParams({ clientCode, by: "unmapped" })}`}>statuses unmapped</Link>
+        <Link to={`/settings?${new URLSearchParams({ clientCode, statuses: "unmapped" })}`}>unmapped</Link>
       )}
-      <Link className="quiet" to={health}>
-        <span className="muted">
-          last batch <Instant at={newest.at(-1) ?? null} as="ago" />
-        </span>
-      </Link>
+      {attention.length === 0 && (
+        <Link className="quiet" to={health}>
+          <span className="muted">
+            last batch <Instant at={newest.at(-1) ?? null} as="ago" />
+          </span>
+        </Link>
+      )}
     </div>
   );
 }
@@ -194,7 +225,8 @@ const ofItem = (Cell: (props: { of: PortfolioItem }) => ReactNode) => (row: Port
 const points = (now: string | null, then: string | null) =>
   now === null || then === null ? "" : writePoints(Number(now), Number(then));
 
-const COLUMNS: readonly PortfolioColumn[] = [
+/** Where all is in one currency, the total names it once. */
+const columnsOf = (isMixed: boolean): readonly PortfolioColumn[] => [
   { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },
   {
     head: "Next 90 nights",
@@ -221,7 +253,12 @@ const COLUMNS: readonly PortfolioColumn[] = [
     cell: (row) => <Figure of={row} value={({ rooms }) => writeCount(rooms)} />,
   },
   { head: "vs last year", end: true, sort: "change", cell: (row) => <Change of={row} /> },
-  { head: "Revenue", end: true, sort: "revenue", cell: (row) => <Amounts of={row} name="roomRevenue" /> },
+  {
+    head: "Revenue",
+    end: true,
+    sort: "revenue",
+    cell: (row) => <Amounts of={row} name="roomRevenue" isNamed={isMixed} />,
+  },
   { head: "ADR", end: true, sort: "adr", cell: (row) => <Amounts of={row} name="adr" /> },
   { head: "RevPAR", end: true, sort: "revpar", cell: (row) => <Amounts of={row} name="revpar" /> },
   { head: "Pickup 1 day", end: true, sort: "pickupDay", cell: (row) => <Pickup of={row} since="day" /> },
@@ -265,7 +302,7 @@ export function PortfolioPage() {
   return (
     <Page
       title="Portfolio"
-      lead="What is on the books from today on, against the same weekdays last year as known then."
+      lead="What is on the books from today on. Below a figure: its change on the same weekdays last year, as known then."
       actions={
         <ListExport<PortfolioAnswer, PortfolioItem>
           name="portfolio"
@@ -316,7 +353,7 @@ function Portfolio({ answer, isFiltered }: { answer: PortfolioAnswer; isFiltered
       <Table<PortfolioRow>
         caption="Properties, a total of each currency first"
         look="portfolio"
-        columns={COLUMNS}
+        columns={columnsOf(totals.length > 1 || items.some(({ now }) => (now?.amounts.length ?? 0) > 1))}
         rows={[...totals, ...items]}
         keyOf={(row) => JSON.stringify(isTotal(row) ? [row.currency] : [row.clientCode, row.propertyCode])}
         rowClass={(row) => (isTotal(row) ? "total" : undefined)}

@@ -5,10 +5,11 @@ import { Button } from "./button.tsx";
 import { InputField } from "./field.tsx";
 import { Disclosure } from "./values.tsx";
 
-/** Filters of a page by their names, kept in this browser. They are of any property. */
+/** Filters of a page by their names, kept in this browser. */
 type Views = Readonly<Record<string, string>>;
 
-const OF_PROPERTY = ["clientCode", "propertyCode", "cursor"];
+/** A view of a property's page is one of every property. */
+const codesOf = (path: string) => (path.startsWith("/property") ? ["clientCode", "propertyCode"] : []);
 const storeOf = (path: string) => `bellhop-views:${path}`;
 
 function readViews(path: string): Views {
@@ -20,7 +21,7 @@ function readViews(path: string): Views {
   }
 }
 
-/** Views of the open page: its filters under a name. */
+/** Views of the open page: its filters under a name. Nothing where there are neither. */
 export function SavedViews() {
   const [path] = useLocation();
   const { filters } = useFilters();
@@ -30,19 +31,21 @@ export function SavedViews() {
     localStorage.setItem(storeOf(path), JSON.stringify(next));
     setViews(next);
   };
+  const codes = codesOf(path);
+  const open = new URLSearchParams(filters);
+  for (const each of ["cursor", ...codes]) open.delete(each);
   const save = () => {
     if (name.trim() === "") return;
-    const saved = new URLSearchParams(filters);
-    for (const each of OF_PROPERTY) saved.delete(each);
-    keep({ ...views, [name.trim()]: saved.toString() });
+    keep({ ...views, [name.trim()]: open.toString() });
     setName("");
   };
   const addressFor = (view: string) => {
     const search = new URLSearchParams(view);
-    for (const each of ["clientCode", "propertyCode"]) search.set(each, filters.get(each) ?? "");
+    for (const each of codes) search.set(each, filters.get(each) ?? "");
     return `${path}?${search}`;
   };
   const names = Object.keys(views);
+  if (names.length === 0 && open.size === 0) return null;
   return (
     <Disclosure summary={names.length === 0 ? "Save this view" : `Saved views (${names.length})`}>
       <div className="filters">

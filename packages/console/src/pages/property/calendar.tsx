@@ -162,10 +162,10 @@ function FeedHealth({ codes }: { codes: PropertyCodes }) {
     <Section
       title="Feeds"
       aside={
-        <>
+        <div className="badges">
           <p>Rates cover the last seven days.</p>
           <ExportButtons name="feeds" rows={() => csvRows(FEEDS_CSV, asked.data?.items ?? [])} />
-        </>
+        </div>
       }
     >
       <Answered asked={asked} lines={4}>

@@ -112,7 +112,13 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
   return (
     <>
-      <Standing points={points} nights={nights} measure={measure} write={write} hasLastYear={hasLastYear} />
+      <Standing
+        points={points}
+        nights={range.from === range.to ? nights : `each night, ${nights}`}
+        measure={measure}
+        write={write}
+        hasLastYear={hasLastYear}
+      />
       <Chart
         label={`${unit} on the books by days before arrival, for ${nights}`}
         unit={unit}
@@ -171,7 +177,7 @@ function Standing({ points, nights, measure, write, hasLastYear }: StandingProps
         {
           name: "On the books",
           value: write(now?.now),
-          note: `${now === undefined ? "" : `${beforeArrival(now.daysBefore)}, `}${nights}`,
+          note: `${now === undefined ? "" : beforeArrival(now.daysBefore)} ${nights}`,
         },
         { name: "Same time last year", value: hasLastYear ? write(now?.lastYear) : "–", note: noteOf(now) },
         { name: "vs. last year", value: lead === undefined ? "–" : signed(lead), note: unit },

@@ -1,4 +1,5 @@
-import type { PickupAnswer, PickupItem } from "../../contract.ts";
+import { Link } from "wouter";
+import type { PickupAnswer, PickupItem, PropertyCodes } from "../../contract.ts";
 import { addressOf, askWhole, useAnswers } from "../../data/queries.ts";
 import {
   addDays,
@@ -7,6 +8,7 @@ import {
   isAskedDate,
   isStayDate,
   isWeekend,
+  propertyPath,
   today,
   writeCount,
   writeDate,
@@ -98,7 +100,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
           <>
             <CutNotice nextCursor={answers.find(({ nextCursor }) => nextCursor !== null)?.nextCursor} />
             <Figures figures={recentFigures(pickup, measure, until)} />
-            <HeatMap table={pickup} measure={measure} />
+            <HeatMap table={pickup} measure={measure} codes={codes} />
             {movements.length !== 0 && <Movements movements={movements} />}
           </>
         )}
@@ -187,8 +189,14 @@ function recentFigures(table: readonly (readonly string[])[], measure: Measure, 
   }));
 }
 
+interface HeatMapProps {
+  readonly table: readonly (readonly string[])[];
+  readonly measure: Measure;
+  readonly codes: PropertyCodes;
+}
+
 /** The darker, the more. */
-function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; measure: Measure }) {
+function HeatMap({ table, measure, codes }: HeatMapProps) {
   const [head = [], ...rows] = table;
   const nights = head.slice(1, -1);
   const days = rows.slice(0, -1);
@@ -216,7 +224,7 @@ function HeatMap({ table, measure }: { table: readonly (readonly string[])[]; me
             {measure.of === "rooms" ? "Rooms" : `Room revenue in ${measure.currency}`} picked up by day and
             night, {writeExactly(total, measure)} in all. Empty cells: no pickup.
           </caption>
-          <NightHeads nights={nights} />
+          <NightHeads nights={nights} codes={codes} />
           <tbody>
             {days.map((row) => (
               <tr key={row[0]}>
@@ -249,7 +257,9 @@ function NothingMoved({ measure }: { measure: Measure }) {
   );
 }
 
-function NightHeads({ nights }: { nights: readonly string[] }) {
+/** Each leads to its night on the books. */
+function NightHeads({ nights, codes }: { nights: readonly string[]; codes: PropertyCodes }) {
+  const [from = "", to = ""] = [nights[0], nights.at(-1)];
   return (
     <thead>
       <tr>
@@ -261,11 +271,13 @@ function NightHeads({ nights }: { nights: readonly string[] }) {
             className={isWeekend(night) ? "weekend" : undefined}
             title={writeDate(night)}
           >
-            {writeWeekday(night).slice(0, 2)}
-            <br />
-            {Number(night.slice(8))}
-            {night.endsWith("-01") || night === nights[0] ? <br /> : null}
-            {night.endsWith("-01") || night === nights[0] ? writeDay(night).split(" ")[1] : null}
+            <Link className="quiet" to={propertyPath("/property/on-the-books", codes, { from, to, night })}>
+              {writeWeekday(night).slice(0, 2)}
+              <br />
+              {Number(night.slice(8))}
+              {night.endsWith("-01") || night === from ? <br /> : null}
+              {night.endsWith("-01") || night === from ? writeDay(night).split(" ")[1] : null}
+            </Link>
           </th>
         ))}
         <th scope="col" className="sum">

@@ -353,7 +353,7 @@ function pair(reported: number | null, rebuilt: number) {
 /** Positive where inventory reports more. */
 function Difference({ rooms }: { rooms: number | null }) {
   if (rooms === null) return orDash(rooms);
-  return rooms === 0 ? "0" : <Badge tone="bad">{writeSigned(rooms)}</Badge>;
+  return rooms === 0 ? "0" : <strong className="bad">{writeSigned(rooms)}</strong>;
 }
 
 const RESERVATIONS_LIMIT = 1000;
