@@ -1,7 +1,9 @@
 import { consoleFixture } from "./console-fixture.ts";
+import { describeCounts } from "./counts.ts";
 import { describeDocumentation } from "./docs-pages.ts";
 import { describeEveryPage } from "./every-page.ts";
 import { describeFigures } from "./figures.ts";
+import { describeFiveTasks } from "./five-tasks.ts";
 import { describeInsights } from "./insights.ts";
 import { describeOperator } from "./operator.ts";
 import { describeRoles } from "./roles.ts";
@@ -11,6 +13,8 @@ const fixture = consoleFixture();
 describeEveryPage(fixture);
 describeInsights(fixture);
 describeFigures(fixture);
+describeCounts(fixture);
+describeFiveTasks(fixture);
 describeRoles(fixture);
 describeOperator(fixture);
 describeDocumentation(fixture);

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
+import { missedByKeys } from "./keyboard.ts";
 import { pagesOf } from "./pages.ts";
 
 /** What a first visit may load, all of it, as it comes over the wire. */
@@ -57,13 +58,13 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
     const everyPage = () => pagesOf(hotel(), service().client.clientId);
     for (const name of PAGE_NAMES)
       inWindow(
-        `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits`,
+        `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits; keys reach everything`,
         async (page) => {
           const path = everyPage().find(([each]) => each === name)?.[1] ?? "/no-such-page";
           await page.setViewportSize({ width: 1280, height: 860 });
           await page.emulateMedia({ colorScheme: "light" });
           await visit(page, path);
-          const found = await violationsOf(page);
+          const found = [...(await violationsOf(page)), ...(await missedByKeys(page))];
           await page.emulateMedia({ colorScheme: "dark" });
           found.push(...(await violationsOf(page, "colours")));
           await page.setViewportSize({ width: 390, height: 844 });

@@ -5,6 +5,15 @@ import type { IntakeAnswer, PortfolioAnswer, Resource } from "../../src/console/
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { addDays } from "../../src/insight/question.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
+import {
+  type Element,
+  figuresOf,
+  readFigure,
+  rowsOf,
+  type Shown,
+  type ShownFigure,
+  type ShownRow,
+} from "./shown.ts";
 
 /** A row of an insight, with what the figures below are computed of. */
 interface Item {
@@ -18,14 +27,6 @@ interface Item {
   readonly blocksRemaining: number;
   readonly unmappedRooms: number;
   readonly [member: string]: string | number | null;
-}
-
-type Shown = number | null;
-/** A row of a table as it is shown: figures by the heads of their columns. */
-interface ShownRow {
-  readonly head: string;
-  readonly kind: string;
-  readonly cells: Readonly<Record<string, string>>;
 }
 
 const NO_ROW: ShownRow = { head: "", kind: "", cells: {} };
@@ -462,12 +463,6 @@ function percentOf(share: string | number | null | undefined): Shown {
   return share === null || share === undefined ? null : Math.round(Number(share) * 1000) / 10;
 }
 
-/** `−1,234.50 EUR`, `85.3 %`, `+3`; null: a dash, or nothing. */
-function readFigure(text: string): Shown {
-  const digits = text.replaceAll("−", "-").replaceAll(/[^0-9.-]/g, "");
-  return /[0-9]/.test(digits) ? Number(digits) : null;
-}
-
 const centsShown = (text: string) => Math.round((readFigure(text) ?? 0) * 100);
 
 interface Total {
@@ -505,43 +500,6 @@ function totalOf(items: readonly Item[]): Total {
           ),
     revpar: priced.length === 0 ? null : ratio(revenueOf(priced.filter(isBased)), base),
   };
-}
-
-interface ShownFigure {
-  readonly value: string;
-  readonly note: string;
-}
-
-/** What of the page's elements is read. */
-interface Element {
-  readonly innerText: string;
-  readonly className: string;
-  readonly dataset: { readonly head?: string };
-  readonly scrollWidth: number;
-  readonly clientWidth: number;
-  readonly children: Iterable<Element>;
-}
-
-async function figuresOf(strip: Locator): Promise<ReadonlyMap<string, ShownFigure>> {
-  const read = await strip.evaluate((list: Element) =>
-    [...list.children].map(({ children }) => [...children].map(({ innerText }) => innerText)),
-  );
-  return new Map(read.map(([name = "", value = "", note = ""]) => [name, { value, note }]));
-}
-
-async function rowsOf(table: Locator): Promise<readonly ShownRow[]> {
-  const rows = table.locator(":scope > tbody > tr");
-  await rows.first().waitFor();
-  return await rows.evaluateAll((all: Element[]) =>
-    all.map(({ className, children }) => {
-      const [first, ...cells] = children;
-      return {
-        head: first?.innerText ?? "",
-        kind: className,
-        cells: Object.fromEntries(cells.map(({ dataset, innerText }) => [dataset.head, innerText])),
-      };
-    }),
-  );
 }
 
 const inCents = (value: Shown) => (value === null ? null : Math.round(value * 100));
