@@ -3,10 +3,10 @@
  * catalogue of errors) are made anew. Tests hold the documents to them.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { writeGenerated } from "#contract/records-document.ts";
 import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/openapi/document.ts";
 import { errorSections, withSections } from "../test/support/errors-document.ts";
+import { writeGenerated } from "../test/support/records-document.ts";
 
 const sections = errorSections(buildOpenApiDocument(readConfig({})));
 for (const name of ["records.md", "contract.md", "errors.md"]) {

@@ -1,11 +1,16 @@
-import { DECIMAL_DIGITS_MAX } from "./decimal.ts";
-import { FIELD_KINDS } from "./field-kinds.ts";
-import { RESOURCES, type Resource } from "./resource.ts";
-import { CODE_CHARACTERS_MAX, type FieldSchema, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
-import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
-import { KNOWN_STATUSES } from "./statuses.ts";
-import { VIOLATION_CODES } from "./violation.ts";
-import { WARNING_CODES } from "./warnings.ts";
+import { DECIMAL_DIGITS_MAX } from "#contract/decimal.ts";
+import { FIELD_KINDS } from "#contract/field-kinds.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import {
+  CODE_CHARACTERS_MAX,
+  type FieldSchema,
+  ITEMS_MAX,
+  TEXT_CHARACTERS_MAX,
+} from "#contract/schema/field.ts";
+import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
+import { KNOWN_STATUSES } from "#contract/statuses.ts";
+import { VIOLATION_CODES } from "#contract/violation.ts";
+import { WARNING_CODES } from "#contract/warnings.ts";
 
 /** What the specification leaves open about fields, and how this service answers it. */
 interface FieldGap {

@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { DOCUMENTED_LIMITS, generatedSections, writeGenerated } from "./records-document.ts";
+import { DOCUMENTED_LIMITS, generatedSections, writeGenerated } from "../support/records-document.ts";
 
-const document = readFileSync(new URL("../../../docs/records.md", import.meta.url), "utf8");
+const document = readFileSync(new URL("../../docs/records.md", import.meta.url), "utf8");
 
 test("docs/records.md lists the fields, codes and statuses of the code", () => {
   for (const name of Object.keys(generatedSections()))
     assert.ok(document.includes(`<!-- generated: ${name} -->`), name);
-  assert.equal(
-    document,
-    writeGenerated(document),
-    "renew it: writeGenerated(document) of packages/contract/src/records-document.ts",
-  );
+  assert.equal(document, writeGenerated(document), "renew it: npm run docs:write");
 });
 
 test("docs/records.md names the limits of the code", () => {
