@@ -8,6 +8,7 @@ interface Schema {
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
@@ -99,7 +100,9 @@ function plainType(type: string, schema: Schema, indent: string): string {
     return /[|&]/.test(item) && !item.startsWith("{") ? `(${item})[]` : `${item}[]`;
   }
   if (type !== "object") return PLAIN[type] ?? "unknown";
-  if (schema.properties === undefined) return "Record<string, unknown>";
+  const { additionalProperties: others } = schema;
+  if (schema.properties === undefined)
+    return `Record<string, ${typeof others === "object" ? typeOf(others, indent) : "unknown"}>`;
   return `{\n${memberLines(schema, `${indent}  `).join("\n")}\n${indent}}`;
 }
 

@@ -10,8 +10,8 @@ import { fileURLToPath } from "node:url";
 import { readConfig } from "../src/config.ts";
 import { buildOpenApiDocument } from "../src/openapi/document.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
+import { answerTypes } from "./answer-types.ts";
 import { clientTypes, type TypedDocument } from "./client-types.ts";
-import { consoleTypes } from "./console-types.ts";
 import { readReleasedOpenApi, readReleases } from "./release/releases.ts";
 
 const document = buildOpenApiDocument(readConfig({}));
@@ -22,7 +22,7 @@ const files = {
   "docs/openapi.json": asJson(document),
   "test/fixtures/contract-v1.json": asJson(promises),
   "packages/client/src/api-types.ts": clientTypes(plain as TypedDocument),
-  "packages/console/src/insight-api.ts": consoleTypes(plain as TypedDocument),
+  "src/console/api-types.ts": answerTypes(plain as TypedDocument),
 };
 const checking = process.argv.includes("--check");
 

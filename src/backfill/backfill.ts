@@ -16,7 +16,7 @@ import {
   word,
 } from "#contract/schema/field.ts";
 import type { Violation } from "#contract/violation.ts";
-import type { BackfillSignature, BackfillState } from "../console/answers.ts";
+import type { BackfillListItem, BackfillSignature } from "../console/answers.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -50,7 +50,7 @@ export interface Backfill {
   readonly bucket: number;
   readonly manifest: Manifest;
   /** Open: takes batches. Closed: it has its statement. Abandoned: its client or an operator ended it without one. */
-  readonly state: BackfillState;
+  readonly state: BackfillListItem["state"];
   readonly openedAt: string;
   readonly endedAt: string | null;
   /** Of a closed one: requests up to this id are in the statement. */
@@ -110,7 +110,7 @@ export const BACKFILL_POSITION: PositionShape = [
 
 interface BackfillFilter {
   readonly clientId: string | null;
-  readonly state: BackfillState | null;
+  readonly state: Backfill["state"] | null;
   /** Of these properties only (`Scope.keys`). */
   readonly within?: readonly string[] | null;
 }

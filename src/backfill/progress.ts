@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { BackfillResource } from "../console/answers.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { findProperty } from "../query/property.ts";
@@ -18,9 +19,8 @@ const READ_LATE = namedStatement(
 );
 
 /** What has arrived of one resource, and of inventories how many of the announced dates have a record. */
-export interface ResourceProgress extends ResourceTally {
-  readonly datesNamed: number | null;
-  readonly datesCovered: number | null;
+export interface ResourceProgress extends ResourceTally, BackfillResource {
+  readonly counts: ResourceTally["counts"];
 }
 
 /** One snapshot that queries about a backfill are answered from. */

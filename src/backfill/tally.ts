@@ -1,6 +1,6 @@
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
-import type { RequestCounts } from "../console/answers.ts";
+import type { BackfillResource, RequestCounts } from "../console/answers.ts";
 import type { AcceptLog } from "../ingest/log/accept-log.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
@@ -9,7 +9,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { NO_RECORDS } from "../query/list-requests.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
-import type { Backfill, ManifestResource } from "./backfill.ts";
+import type { Backfill } from "./backfill.ts";
 
 const READ_SUMS = readStatement(new URL("./sql/read-sums.sql", import.meta.url));
 const COUNT_KEYS = readForEachResource(new URL("./sql/count-keys.sql", import.meta.url));
@@ -87,19 +87,9 @@ async function countDistinct(client: Queryable, asked: KeysAsked): Promise<Keys<
 export const UP_TO_NOW = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** What has arrived of one resource of a manifest. */
-export interface ResourceTally extends ManifestResource {
-  readonly batches: number;
+export interface ResourceTally extends Omit<BackfillResource, "datesNamed" | "datesCovered"> {
   /** Outcomes as of requests: batches retried without an Idempotency-Key count here, as duplicates. */
   readonly counts: RequestCounts;
-  /** Distinct records (by key) that were applied: each counts once, regardless of repetition and order. */
-  readonly distinctRecords: number;
-  /** Of the expected records; null where none were announced. */
-  readonly missingRecords: number | null;
-  /** Batches that are not applied yet. */
-  readonly waitingBatches: number;
-  readonly oldestWaitingAt: string | null;
-  readonly firstReceivedAt: string | null;
-  readonly lastReceivedAt: string | null;
   /** The newest request of it; null: none. */
   readonly lastRequestId: string | null;
   /** SHA-256 of the ids of all its requests, ascending, with commas between: which batches were counted. */

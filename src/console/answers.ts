@@ -3,6 +3,20 @@
 import type { Resource } from "#contract/resource.ts";
 import type { Permission, Role } from "../identity/roles.ts";
 import type { Outcome } from "../query/outcome.ts";
+import type {
+  Backfill,
+  BackfillItem,
+  BackfillResourceProgress,
+  BackfillSignature,
+  CertificationReport,
+  RecordOutcome,
+  RequestSummary,
+  Warning,
+  WebhookAttempt,
+  WebhookDeadLetter,
+  WebhookEndpoint,
+  WebhookSecret,
+} from "./api-types.ts";
 
 /** An item of an answer as its row has it: JSON writes the instants as texts. */
 export type Row<Item> = {
@@ -20,6 +34,12 @@ export interface ErrorAnswer {
   /** A stable code, such as `bellhop.console.NotLoggedIn`. */
   readonly exception: string;
   readonly message: string;
+}
+
+interface OfClient {
+  readonly clientId: string;
+  /** Null: no client has this id. */
+  readonly clientName: string | null;
 }
 
 /** A page may be empty and still have a next one. */
@@ -93,52 +113,16 @@ export interface IntakeAnswer {
 }
 
 /** `records` is the sum of all others but `warned`. */
-export interface RequestCounts extends Readonly<Record<Outcome, number>> {
-  readonly records: number;
-  readonly pending: number;
-  /** Records with warnings, regardless of outcome. */
-  readonly warned: number;
-}
+export type RequestCounts = RequestSummary["counts"];
 
-export interface RequestItem {
-  readonly requestId: string;
-  readonly clientId: string;
-  /** Null: no client has this id. */
-  readonly clientName: string | null;
-  readonly status: "accepted" | "applied";
-  readonly resource: Resource;
-  readonly receivedAt: string;
-  readonly appliedAt: string | null;
-  readonly correlationId: string | null;
-  readonly replyTo: string | null;
-  readonly handling: "strict" | "lenient";
-  readonly counts: RequestCounts;
-}
+export interface RequestItem extends RequestSummary, OfClient {}
 
 /** A warning or violation. `pointer` is an RFC 6901 JSON pointer into the batch: `/3/roomStays/0/arrivalDate`. */
-export interface RecordNotice {
-  readonly pointer: string;
-  readonly code: string;
-  readonly message: string;
-}
+export type RecordNotice = Warning;
 
-export interface RecordItem {
-  /** The position in the batch, from 0. */
-  readonly index: number;
-  readonly clientCode: string | null;
-  readonly propertyCode: string | null;
-  /** occupancyDate, reservationId or groupCode. */
-  readonly key: string | null;
+export interface RecordItem extends Omit<RecordOutcome, "outcome"> {
   /** `pending`: not applied yet. */
   readonly outcome: Outcome | "pending";
-  readonly code: string | null;
-  readonly pointer: string;
-  readonly message: string | null;
-  readonly warnings: readonly RecordNotice[];
-  /** Of a rejected record; the first ones of `violationTotal`. */
-  readonly violations?: readonly RecordNotice[];
-  readonly violationTotal?: number;
-  readonly resolvedAt?: string;
 }
 
 export interface RequestAnswer extends RequestItem {
@@ -582,85 +566,23 @@ export interface CertificationItem extends PropertyCodes {
   readonly isOpen: boolean;
 }
 
-export interface CertificationStep {
-  readonly step: string;
-  readonly title: string;
-  readonly instruction: string;
-  readonly result: "pass" | "fail" | "not-yet";
-  /** What came, and where it is wrong what would be right. */
-  readonly reason: string;
-  readonly requestIds: readonly string[];
-  /** Where the documentation says how to do it right, below `/docs/`. */
-  readonly docs: string;
-}
+/** `docs`: where the documentation says how to do it right, below `/docs/`. */
+export type CertificationStep = CertificationReport["steps"][number] & { readonly docs: string };
 
 /** A certification and its report, by the requests from `evidence.from` on. */
-export interface CertificationAnswer extends CertificationItem {
-  readonly verdict: "certified" | "failed" | "incomplete";
+export interface CertificationAnswer
+  extends CertificationItem,
+    Pick<CertificationReport, "verdict" | "observed" | "evidence"> {
   readonly steps: readonly CertificationStep[];
-  readonly observed: {
-    readonly batches: number;
-    readonly records: number;
-    /** Without an outcome yet; no step counts them. */
-    readonly pending: number;
-    readonly tokens: number;
-    readonly rateLimited: number;
-    readonly refused: number;
-    readonly lenient: number;
-    readonly keyed: number;
-    readonly compressed: Readonly<Record<string, number>>;
-  };
-  readonly evidence: {
-    readonly from: string;
-    readonly until: string | null;
-    /** False: there were more requests than one report reads, and the newest count. */
-    readonly isWhole: boolean;
-    readonly hash: string;
-  };
 }
 
-export type BackfillState = "open" | "closed" | "abandoned";
+export type { BackfillResourceProgress as BackfillResource, BackfillSignature };
 
-export interface BackfillListItem extends PropertyCodes {
-  readonly backfillId: string;
-  readonly clientId: string;
-  /** Null: no client has this id. */
-  readonly clientName: string | null;
-  readonly state: BackfillState;
-  readonly note: string | null;
-  readonly openedAt: string;
-  readonly endedAt: string | null;
-  readonly statementHash: string | null;
+export interface BackfillListItem extends BackfillItem, OfClient {
   readonly signatures: readonly BackfillSignature[];
 }
 
-export interface BackfillSignature {
-  readonly side: "partner" | "operator";
-  /** `client:<id>`, `cli:<user>` or `console:<operator>`. */
-  readonly signedBy: string;
-  readonly signedAt: string;
-  readonly statementHash: string;
-}
-
-export interface BackfillResource {
-  readonly resource: Resource;
-  readonly from: string;
-  readonly to: string;
-  readonly expectedRecords: number | null;
-  readonly batches: number;
-  readonly counts: Omit<RequestCounts, "warned">;
-  readonly distinctRecords: number;
-  readonly missingRecords: number | null;
-  /** Of inventories: dates of the manifest, and how many of them the property has a record of. */
-  readonly datesNamed: number | null;
-  readonly datesCovered: number | null;
-}
-
-export interface BackfillAnswer extends BackfillListItem {
-  readonly resources: readonly BackfillResource[];
-  readonly waitingBatches: number;
-  readonly oldestWaitingAt: string | null;
-  readonly lateBatches: number;
+export interface BackfillAnswer extends Backfill, OfClient {
   readonly abandonedBy: string | null;
   readonly abandonedWhy: string | null;
   /** Of a closed one: whether the log still gives the signed statement; null otherwise. */
@@ -688,39 +610,11 @@ export type BackfillGap =
       readonly mended: boolean;
     };
 
-export type WebhookEventName = "request.applied" | "changes.available";
-
-export interface WebhookItem {
-  readonly endpointId: string;
-  /** `reply-to`: an origin that ReplyTo headers named. */
-  readonly kind: "webhook" | "reply-to";
+/** `reply-to`: an origin that ReplyTo headers named. `waiting`: 10,001 is more than 10,000. */
+export interface WebhookItem extends Omit<WebhookEndpoint, "pausedBy"> {
   readonly clientId: string;
   readonly clientName: string;
-  readonly url: string;
-  readonly description: string;
-  readonly events: readonly WebhookEventName[];
-  /** These three narrow the changes; null: all. */
-  readonly resource: Resource | null;
-  readonly clientCode: string | null;
-  readonly propertyCode: string | null;
-  readonly state: "active" | "failing" | "paused";
-  readonly pausedAt: string | null;
   readonly pausedBy: string | null;
-  readonly pauseReason: string | null;
-  /** Failed attempts since the last delivery. */
-  readonly failures: number;
-  readonly failingSince: string | null;
-  /** 10,001: more than 10,000. */
-  readonly waiting: number;
-  readonly waitingSince: string | null;
-  readonly deadLetters: number;
-  /** Events dropped because the queue was full. */
-  readonly dropped: number;
-  readonly droppedSince: string | null;
-  readonly lastTryAt: string | null;
-  readonly lastStatus: number | null;
-  readonly lastFailure: string | null;
-  readonly createdAt: string;
 }
 
 /** All endpoints, oldest first, or those of a client. */
@@ -728,30 +622,16 @@ export interface WebhooksAnswer {
   readonly items: readonly WebhookItem[];
 }
 
-export interface WebhookAttemptItem {
+export interface WebhookAttemptItem extends Omit<WebhookAttempt, "webhookId"> {
   readonly attemptId: number;
   readonly messageId: string;
-  readonly event: string;
   readonly url: string;
-  readonly attempt: number;
-  readonly attemptedAt: string;
-  readonly durationMs: number;
-  readonly status: number | null;
-  /** Null: delivered. */
-  readonly failure: string | null;
   /** The start of the response. */
   readonly answer: string;
 }
 
-export interface DeadLetterItem {
+export interface DeadLetterItem extends Omit<WebhookDeadLetter, "webhookId"> {
   readonly messageId: string;
-  readonly event: string;
-  /** A request id, or a cursor of the change feed. */
-  readonly cause: string;
-  readonly createdAt: string;
-  readonly deadAt: string;
-  readonly attempts: number;
-  readonly lastFailure: string | null;
 }
 
 export interface WebhookAnswer extends WebhookItem {
@@ -762,8 +642,6 @@ export interface WebhookAnswer extends WebhookItem {
 }
 
 /** The only answer with the secret. */
-export interface WebhookSecretAnswer {
+export interface WebhookSecretAnswer extends WebhookSecret {
   readonly endpointId: string;
-  readonly secret: string;
-  readonly previousExpiresAt: string | null;
 }

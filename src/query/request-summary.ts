@@ -1,19 +1,14 @@
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { RequestCounts, RequestItem } from "../console/answers.ts";
+import type { RequestCounts } from "../console/answers.ts";
+import type { RequestSummary } from "../console/api-types.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { query } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 
 const READ_SUMMARIES = readStatement(new URL("./sql/read-request-summaries.sql", import.meta.url));
 
-export type { RequestCounts };
-
-/** A request without its records. `status` is `applied` once every part of the batch has been. Times are ISO 8601 UTC. */
-export interface RequestSummary extends Omit<RequestItem, "clientId" | "clientName"> {
-  /** The backfill that the batch belongs to. */
-  readonly backfillId: string | null;
-}
+export type { RequestCounts, RequestSummary };
 
 type Decided = Omit<RequestCounts, "pending">;
 

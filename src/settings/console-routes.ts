@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { MappingForesightAnswer, SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
+import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form, type Paging, pagingOf } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
@@ -126,7 +126,7 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     requireInScope(operator, clientCode, null);
     const resource = query.word("resource", ["reservations", "groups"]) ?? "reservations";
     const of = { clientCode, resource, status: query.requiredCode("status") };
-    return (await foreseeMapping(parts.context.questions, of)) satisfies MappingForesightAnswer;
+    return foreseeMapping(parts.context.questions, of);
   });
   for (const kind of ["set", "unset"] as const) {
     const setting = ["clientCode", "propertyCode", "name", ...(kind === "set" ? ["value"] : [])];

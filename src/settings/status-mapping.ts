@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { letterOf } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
+import type { MappingForesightAnswer } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
@@ -103,17 +104,9 @@ const FORESEEN_RECORDS_MAX = 10_000;
 const FORESEEN_NIGHTS_MAX = 400;
 
 /** What another meaning of a status would change on the books. */
-export interface MappingForesight {
-  readonly records: number;
-  readonly properties: number;
-  readonly nights: number;
-  /** There are more records, and may be more of the rest. */
-  readonly isCut: boolean;
-}
-
-export async function foreseeMapping(on: Queryable, of: ClientStatus): Promise<MappingForesight> {
+export async function foreseeMapping(on: Queryable, of: ClientStatus): Promise<MappingForesightAnswer> {
   const values = [...lettered(of), FORESEEN_RECORDS_MAX, FORESEEN_NIGHTS_MAX];
-  const { rows } = await on.query<Omit<MappingForesight, "isCut">>({ ...foreseeStatement, values });
+  const { rows } = await on.query<Omit<MappingForesightAnswer, "isCut">>({ ...foreseeStatement, values });
   const found = rows[0] ?? { records: 0, properties: 0, nights: 0 };
   return { ...found, isCut: found.records === FORESEEN_RECORDS_MAX };
 }

@@ -1,5 +1,5 @@
 /** The service's answers: src/console/answers.ts for `/console/api`, docs/openapi.json for the insights. */
-import type { NightReconciliationPage } from "./insight-api.ts";
+import type { NightReconciliationPage } from "../../../src/console/api-types.ts";
 
 export type * from "../../../src/console/answers.ts";
 export type { Page as PageOf } from "../../../src/console/answers.ts";
@@ -18,7 +18,7 @@ export type {
   PickupPage as PickupAnswer,
   ReconciliationItem,
   ReconciliationPage as ReconciliationAnswer,
-} from "./insight-api.ts";
+} from "../../../src/console/api-types.ts";
 
 export type Finding = NightReconciliationPage["findings"][number];
 

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { IntakeMinute, IntakeOutcomes, IntakeRange, Rates } from "../../console/answers.ts";
+import type { IntakeAnswer, IntakeOutcomes, IntakeRange, Rates } from "../../console/answers.ts";
 import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
@@ -17,19 +17,9 @@ const readOpenLogWriters = namedStatement(
 /** Parts counted in each bucket and log writer. */
 const LAG_WAITING_MAX = 100;
 
-/** What is accepted and not applied, on all nodes together. */
-interface ApplyLag {
-  /** Age of the oldest part that waits; 0 where none does. */
-  readonly seconds: number;
-  readonly oldestReceivedAt: string | null;
-  /** Parts that wait, `waitingMax` at most of each bucket and log writer. */
-  readonly waiting: number;
-  readonly waitingMax: number;
-}
-
 /** What waits, and in how many buckets. */
 interface Backlog {
-  readonly lag: ApplyLag;
+  readonly lag: IntakeAnswer["lag"];
   readonly buckets: number;
 }
 
@@ -148,14 +138,7 @@ const SPANS: Readonly<Record<IntakeRange, Span>> = {
 };
 
 /** Ingestion now. Times are of the database's clock. */
-interface Intake {
-  readonly now: string;
-  /** The range, oldest first; the last one is still growing. */
-  readonly minutes: readonly IntakeMinute[];
-  readonly outcomes: IntakeOutcomes;
-  readonly lag: ApplyLag;
-  readonly quarantined: number;
-}
+type Intake = Omit<IntakeAnswer, "lastBatches">;
 
 const OUTCOMES = ["records", "rejected", "quarantined", "warned"] as const;
 
@@ -199,7 +182,7 @@ function stepsUntil(now: Date, { stepMs, steps }: Span): number[] {
 /** Undefined: not counted yet. */
 type Counted = (step: number) => Count | undefined;
 
-const minutesOf = (steps: readonly number[], counted: Counted): IntakeMinute[] =>
+const minutesOf = (steps: readonly number[], counted: Counted): Intake["minutes"] =>
   steps.map((step) => ({
     minute: new Date(step).toISOString(),
     resources: counted(step)?.rates ?? null,
