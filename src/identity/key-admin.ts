@@ -200,24 +200,16 @@ const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", impor
 
 /**
  * What nodes tell each other to know, so that nothing is changed into a form that one of them could not read. A node's own
- * session (src/service/node-presence.ts) announces by shared advisory locks, which end with it and which a version that knows
- * nothing of this does not hold. The class of these locks; any constant will do, as long as nothing else takes it.
+ * session (src/service/node-presence.ts) announces by shared advisory locks, which end with it. The class of these locks; any
+ * constant will do, as long as nothing else takes it.
  */
 export const KNOWLEDGE_LOCKS = 73_020_270;
 
-/** The name of a lock: 31 bits, which reveal nothing useful about a key. */
-function lockOf(text: string | Buffer): number {
-  return createHash("sha256").update("bellhop knowledge\0").update(text).digest().readUInt32BE() >>> 1;
-}
-
-/** That a node decrypts what this KEY_ENCRYPTION_KEY (base64) encrypted. */
+/** That a node decrypts what this KEY_ENCRYPTION_KEY (base64) encrypted, as a lock's name: 31 bits, which reveal nothing useful about it. */
 export function knowledgeOfKey(keyEncryptionKey: string): number {
-  return lockOf(Buffer.from(keyEncryptionKey, "base64"));
+  const key = Buffer.from(keyEncryptionKey, "base64");
+  return createHash("sha256").update("bellhop knowledge\0").update(key).digest().readUInt32BE() >>> 1;
 }
-
-/** That a node takes digests of any pepper, and parts that are encrypted: what versions before 0.2.0 do not. */
-export const KNOWLEDGE_OF_PEPPERS: number = lockOf("peppers");
-export const KNOWLEDGE_OF_ENCRYPTED_PARTS: number = lockOf("encrypted parts");
 
 /** Why what is encrypted now could not be used by every node: they are named. Undefined where it could. */
 export async function whoCannotRead(

@@ -3,8 +3,6 @@ import type { Config } from "../config.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import {
-  KNOWLEDGE_OF_ENCRYPTED_PARTS,
-  KNOWLEDGE_OF_PEPPERS,
   knowledgeOfKey,
   nodesWithout,
   readSecretState,
@@ -22,7 +20,7 @@ const WHO = "service";
 /** The knowledge that this node's own session announces. */
 export function knowledgeOf({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): number[] {
   const keys = [...(keyEncryptionKey === undefined ? [] : [keyEncryptionKey]), ...keyEncryptionKeysPrevious];
-  return [KNOWLEDGE_OF_PEPPERS, KNOWLEDGE_OF_ENCRYPTED_PARTS, ...keys.map(knowledgeOfKey)];
+  return keys.map(knowledgeOfKey);
 }
 
 export interface KeyKeeping {
@@ -108,7 +106,6 @@ export class KeyKeeper {
   async #keepPayloadKey(): Promise<void> {
     const { pool, config, internals, log } = this.#parts;
     const { cipher } = internals;
-    if ((await nodesWithout(pool, KNOWLEDGE_OF_ENCRYPTED_PARTS)).length > 0) return;
     const isThere = (await readPayloadKey(pool, cipher)) !== undefined;
     const days = config.payloadKeyRotationDays;
     const keyId = isThere
