@@ -5,6 +5,7 @@ import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type pg from "pg";
 import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { isUuid } from "../platform/http/position.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { traceparentOf, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import type { AddressRules } from "./address-rules.ts";
@@ -253,13 +254,11 @@ interface LoadedMessage {
   readonly privacyVersion: string;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** Begins the span of an attempt: within the message's request, if that was traced, else a trace of its own. */
 async function beginSpan({ pool, tracer }: DeliveryParts, { event, cause }: LoadedMessage) {
   if (tracer === undefined) return undefined;
   const of = [`deliver ${event}`, { kind: SpanKind.CLIENT }] as const;
-  if (event !== "request.applied" || !UUID.test(cause)) return tracer.begin(...of);
+  if (event !== "request.applied" || !isUuid(cause)) return tracer.begin(...of);
   const { rows } = await pool.query<{ trace_context: string }>({ ...READ_CONTEXT, values: [cause] });
   const request = unpackTraceContext(rows[0]?.trace_context);
   return request === undefined ? tracer.begin(...of) : tracer.beginWithin(request, ...of);

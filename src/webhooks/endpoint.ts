@@ -1,23 +1,20 @@
 import { didYouMean } from "#contract/nearest.ts";
-import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { RESOURCES } from "#contract/resource.ts";
 import { hasAtMost } from "#contract/schema/field.ts";
 import { quoted } from "#contract/violation.ts";
 import type { Row, WebhookItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { isUuid } from "../platform/http/position.ts";
 import type { AddressRules } from "./address-rules.ts";
 import { readEndpointUrl, WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
-import { WEBHOOK_EVENTS, type WebhookEvent } from "./message.ts";
+import { WEBHOOK_EVENTS } from "./message.ts";
 
 /** What the owner of an endpoint decides. The last three narrow `changes.available`, as the change feed's parameters do; null: all. */
-export interface EndpointSettings {
-  readonly url: string;
-  readonly description: string;
-  readonly events: readonly WebhookEvent[];
-  readonly resource: Resource | null;
-  readonly clientCode: string | null;
-  readonly propertyCode: string | null;
-}
+export type EndpointSettings = Pick<
+  WebhookItem,
+  "url" | "description" | "events" | "resource" | "clientCode" | "propertyCode"
+>;
 
 /** As it comes from outside. */
 export interface EndpointInput {
@@ -81,7 +78,6 @@ export const PAUSE_ENDPOINT = namedStatement(
   where endpoint_id = $1 and paused_at is null`,
 );
 const LISTED_MAX = 1_000;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The endpoints of a client, or (null) of all, that are of `clients` (null: any); the oldest first, at most 1,000. */
 export async function listEndpoints(
@@ -98,7 +94,7 @@ export async function findEndpoint(
   clientId: string | null,
   endpointId: string,
 ): Promise<EndpointSummary> {
-  const { rows } = UUID.test(endpointId)
+  const { rows } = isUuid(endpointId.toLowerCase())
     ? await on.query<EndpointSummary>({ ...LIST, values: [clientId, endpointId, 1, null] })
     : { rows: [] };
   if (rows[0] === undefined) throw new WebhookNotFound("There is no webhook endpoint with this id.");

@@ -1,6 +1,6 @@
 import type { Group, Inventory, Reservation } from "./api-types.ts";
 import { invalidOption } from "./error.ts";
-import { RETRY_DEFAULTS, type RetryOptions, type RetryPolicy, type WaitNotice } from "./http.ts";
+import { RETRY_DEFAULTS, type RetryOptions, type WaitNotice } from "./http.ts";
 import type { RefusedRecord, SendProgress } from "./report.ts";
 
 export interface BellhopClientOptions {
@@ -47,21 +47,6 @@ export interface TokenStore {
 
 export type Compression = "gzip" | "zstd" | "none";
 
-export interface ClientSettings {
-  readonly baseUrl: string;
-  readonly authUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scope: string | undefined;
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  readonly retry: RetryPolicy;
-  readonly compression: Compression;
-  readonly fetch: typeof fetch;
-  readonly tokenStore: TokenStore | undefined;
-  readonly onWait: ((notice: WaitNotice) => void) | undefined;
-}
-
 const CONCURRENCY_MAX = 64;
 const COMPRESSIONS: readonly string[] = ["gzip", "zstd", "none"] satisfies Compression[];
 
@@ -93,7 +78,10 @@ export function readWhole(
   throw invalidOption(`${name} takes a whole number from ${bounds.min} to ${bounds.max}, not ${value}.`);
 }
 
-export function readOptions(options: BellhopClientOptions): ClientSettings {
+/** The options with their defaults. */
+export type ClientSettings = Readonly<ReturnType<typeof readOptions>>;
+
+export function readOptions(options: BellhopClientOptions) {
   const baseUrl = readUrl("baseUrl", options.baseUrl);
   const compression = options.compression ?? "gzip";
   if (!COMPRESSIONS.includes(compression))
@@ -163,16 +151,10 @@ export interface AcceptedBatch {
   readonly indexes: readonly number[];
 }
 
-export interface SendSettings extends SendOptions {
-  readonly batchRecords: number;
-  readonly batchBytes: number;
-  readonly concurrency: number;
-  readonly waitForOutcomes: boolean;
-  readonly outcomesWithinMs: number;
-  readonly lenient: boolean;
-}
+/** The options with their defaults. */
+export type SendSettings = Readonly<ReturnType<typeof readSendOptions>>;
 
-export function readSendOptions(options: SendOptions, concurrency: number): SendSettings {
+export function readSendOptions(options: SendOptions, concurrency: number) {
   const lenient = options.lenient ?? false;
   const whole = (
     name: keyof SendOptions,

@@ -3,10 +3,11 @@ import { open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/p
 import { dirname } from "node:path";
 import type pg from "pg";
 import { letterOf, type ResourceLetter } from "#contract/resource.ts";
-import { hashKey, profileDigest } from "../../ingest/redact.ts";
+import { hashKey, profileDigest, type RecordIdentity } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
+import { isUuid } from "../../platform/http/position.ts";
 
 /** An erasure cannot be done as it was asked for; the message says why. */
 export class ErasureError extends OperatorError {}
@@ -17,11 +18,8 @@ const readListKey = namedStatement(
 );
 
 /** One record: a reservation, or a group block master. */
-export interface RecordSubject {
+export interface RecordSubject extends RecordIdentity {
   readonly resource: "reservations" | "groups";
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  readonly key: string;
 }
 
 /** Every reservation of a client code that names a profile. */
@@ -135,7 +133,6 @@ function lineOf(line: string, number: number): Record<string, unknown> {
 }
 
 const HEX_KEY = /^[0-9a-f]{64}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function isSubject(value: unknown): value is ListedSubject {
   if (typeof value !== "object" || value === null) return false;
@@ -154,7 +151,7 @@ function erasureOf(line: Record<string, unknown>, number: number): ListedErasure
   const isErasure =
     TEXTS.every((name) => typeof line[name] === "string") &&
     TEXTS_OR_NULL.every((name) => line[name] === null || typeof line[name] === "string") &&
-    UUID.test(String(erasureId)) &&
+    isUuid(String(erasureId)) &&
     Array.isArray(subjects) &&
     subjects.every(isSubject);
   if (!isErasure) throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);

@@ -39,12 +39,7 @@ interface ErasureFacts {
   readonly finishedAt: string;
   readonly subjects: readonly ListedSubject[];
   /** The records that were found of them, redacted now or before. */
-  readonly records: readonly {
-    readonly resource: string;
-    readonly clientCode: string;
-    readonly propertyCode: string;
-    readonly key: string;
-  }[];
+  readonly records: readonly RecordIdentity[];
   readonly redacted: Readonly<Record<string, number>>;
   /** What was found of the subjects when all was read again: 0, or there is no certificate. */
   readonly leftAfterwards: number;
