@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { isUtcTimestamp } from "#contract/walk-value.ts";
+import type { CertificationItem } from "../console/answers.ts";
 import { type AuthAdmin, demand, isWhole } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
 import { readForChange } from "../identity/client-admin.ts";
@@ -40,23 +41,14 @@ const TOUCH_CLIENT = namedStatement(
   "touch-client",
   `update bellhop.client set changed_epoch = $2 where client_id = $1`,
 );
-const COLUMNS = `of.certification_id as "certificationId", of.client_id as "clientId", of.client_code as "clientCode",
-  of.property_code as "propertyCode", of.request_rate as "requestRate", of.request_burst as "requestBurst",
-  of.token_seconds as "tokenSeconds", to_char(of.opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "openedAt",
-  to_char(of.ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "endsAt", of.ends_at > clock_timestamp() as "isOpen"`;
-/** Certifications, the newest first: all ($1 null), or those of the client or certification $1. */
+/** The next $6 certifications before ($4, $5), newest first: of the client or certification $1, open ones or not ($2), of the clients $3 (null: all). */
 const LIST = namedStatement(
   "list-certifications",
-  `select ${COLUMNS}
-  from bellhop.certification of
-  where $1::text is null or client_id = $1 or certification_id::text = $1
-  order by opened_at desc
-  limit $2::integer`,
-);
-/** The next $6 certifications before ($4, $5), newest first: of $1 as above, open ones or not ($2), of the clients $3 (null: all). */
-const LIST_PAGE = namedStatement(
-  "list-certification-page",
-  `select ${COLUMNS}, of.opened_by as "openedBy", client.name as "clientName", client.scopes
+  `select of.certification_id as "certificationId", of.client_id as "clientId", of.client_code as "clientCode",
+    of.property_code as "propertyCode", of.request_rate as "requestRate", of.request_burst as "requestBurst",
+    of.token_seconds as "tokenSeconds", to_char(of.opened_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "openedAt",
+    to_char(of.ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "endsAt", of.ends_at > clock_timestamp() as "isOpen",
+    of.opened_by as "openedBy", client.name as "clientName", client.scopes
   from bellhop.certification of join bellhop.client using (client_id)
   where ($1::text is null or of.client_id = $1 or of.certification_id::text = $1)
     and ($2::boolean is null or (of.ends_at > clock_timestamp()) = $2)
@@ -68,24 +60,12 @@ const LIST_PAGE = namedStatement(
 
 /** Certifications kept of a client, with their events. */
 const KEPT_MAX = 10;
-const LISTED_MAX = 1_000;
 /** Short tokens are renewed more often than the ordinary limit allows. */
 const TOKEN_BURST = 100;
 
 /** A certification of a client's integration. Times are UTC to the microsecond, by the database's clock. */
-export interface Certification {
-  readonly certificationId: string;
-  readonly clientId: string;
-  /** The property of the instructions; any that the client may push is accepted. */
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  readonly requestRate: number;
-  readonly requestBurst: number;
-  readonly tokenSeconds: number;
-  readonly openedAt: string;
-  /** When it was ended or will end automatically. */
-  readonly endsAt: string;
-  readonly isOpen: boolean;
+export interface Certification extends Omit<CertificationItem, "resources"> {
+  readonly scopes: readonly string[];
 }
 
 /** The limits of the client while its certification is open, and its duration. */
@@ -169,18 +149,6 @@ export async function endCertification({ internals, who }: AuthAdmin, clientId: 
   });
 }
 
-/** All certifications, the newest first, or those of one client. */
-export async function listCertifications(pool: pg.Pool, clientId: string | null): Promise<Certification[]> {
-  return (await pool.query<Certification>({ ...LIST, values: [clientId, LISTED_MAX] })).rows;
-}
-
-/** A certification with who opened it and the client that it is of. */
-export interface ListedCertification extends Certification {
-  readonly openedBy: string;
-  readonly clientName: string;
-  readonly scopes: readonly string[];
-}
-
 /** When the last certification of a page was opened, and its id. */
 export const CERTIFICATION_POSITION: PositionShape = [
   (part) => typeof part === "string" && isUtcTimestamp(part),
@@ -189,24 +157,25 @@ export const CERTIFICATION_POSITION: PositionShape = [
 const NEWEST: Position = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
 
 /** One page of certifications, the newest first. */
-export async function listCertificationPage(
+export async function listCertifications(
   pool: pg.Pool,
   filter: {
     /** Of a client or a certification. */
     readonly id?: string | undefined;
     readonly isOpen?: boolean | undefined;
     /** Null: of all clients. */
-    readonly clients: readonly string[] | null;
+    readonly clients?: readonly string[] | null;
   },
   start: Position | null,
   limit: number,
-): Promise<ListPage<ListedCertification>> {
-  const values = [filter.id ?? null, filter.isOpen ?? null, filter.clients, ...(start ?? NEWEST), limit + 1];
-  const { rows } = await pool.query<ListedCertification>({ ...LIST_PAGE, values });
+): Promise<ListPage<Certification>> {
+  const { id = null, isOpen = null, clients = null } = filter;
+  const values = [id, isOpen, clients, ...(start ?? NEWEST), limit + 1];
+  const { rows } = await pool.query<Certification>({ ...LIST, values });
   return firstOf(rows, limit, ({ openedAt, certificationId }) => [openedAt, certificationId]);
 }
 
 /** The certification of this id, or the newest of the client of this id. */
 export async function findCertification(pool: pg.Pool, id: string): Promise<Certification | undefined> {
-  return (await pool.query<Certification>({ ...LIST, values: [id, 1] })).rows[0];
+  return (await listCertifications(pool, { id }, null, 1)).items[0];
 }

@@ -26,6 +26,7 @@ import { readReport } from "./read-report.ts";
 import { htmlOf, markdownOf } from "./render.ts";
 import { instructionsOf, type Report } from "./report.ts";
 
+const LISTED_MAX = 1_000;
 const REPORT_JSON =
   '{"certificationId", "clientId", "property", "verdict", "steps": [{"step", "title", "instruction", "result", "reason"}], "evidence", ...}';
 
@@ -161,7 +162,8 @@ const list = verb({
   examples: ["certify list"],
   json: '{"certifications": [{"certificationId", "clientId", "isOpen", "openedAt", "endsAt", ...}]}',
   async admin({ clientId }, { internals }, { output }) {
-    const certifications = await listCertifications(internals.pool, clientId ?? null);
+    const certifications = (await listCertifications(internals.pool, { id: clientId }, null, LISTED_MAX))
+      .items;
     const columns: Columns<Certification> = {
       CERTIFICATION: "certificationId",
       CLIENT: "clientId",

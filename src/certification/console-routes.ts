@@ -10,10 +10,10 @@ import { type Grant, parseGrant, writeScopeOf } from "../identity/permissions.ts
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import {
   CERTIFICATION_POSITION,
+  type Certification,
   DEFAULT_TERMS,
   endCertification,
-  type ListedCertification,
-  listCertificationPage,
+  listCertifications,
   openCertification,
 } from "./certification.ts";
 import { readReport } from "./read-report.ts";
@@ -22,7 +22,7 @@ import { CHECKLIST, type Report } from "./report.ts";
 
 const DOCS: ReadonlyMap<string, string> = new Map(CHECKLIST.map(({ name, docs }) => [name, docs]));
 
-function itemOf({ scopes, ...certification }: ListedCertification): CertificationItem {
+function itemOf({ scopes, ...certification }: Certification): CertificationItem {
   const resources = RESOURCES.filter((resource) => scopes.includes(writeScopeOf(resource)));
   return { ...certification, resources };
 }
@@ -30,10 +30,10 @@ function itemOf({ scopes, ...certification }: ListedCertification): Certificatio
 async function requireOne(
   { context: { pool } }: ConsoleParts,
   { operator, named }: Pick<Asked, "operator" | "named">,
-): Promise<ListedCertification> {
+): Promise<Certification> {
   const id = named["certificationId"] ?? "";
   const filter = { id, clients: await clientsWithin(pool, operator.scope) };
-  const found = (await listCertificationPage(pool, filter, null, 1)).items[0];
+  const found = (await listCertifications(pool, filter, null, 1)).items[0];
   if (found?.certificationId === id) return found;
   throw new ConsoleError("bellhop.console.NotFound", { message: "There is no certification with this id." });
 }
@@ -41,7 +41,7 @@ async function requireOne(
 /** As the client is answered: events of other threads count from the next answer on. */
 async function reportOf(
   { context: { pool, wireNotes } }: ConsoleParts,
-  certification: ListedCertification,
+  certification: Certification,
   since?: string,
 ): Promise<Report> {
   await wireNotes.settled();
@@ -95,7 +95,7 @@ export function addCertificationRoutes(scope: FastifyInstance, parts: ConsolePar
       clients: await clientsWithin(pool, operator.scope),
     };
     const { limit, start, cursorOf } = pagingOf(parts, "certifications", query, CERTIFICATION_POSITION);
-    const { items, next } = await listCertificationPage(pool, filter, start, limit);
+    const { items, next } = await listCertifications(pool, filter, start, limit);
     return { items: items.map(itemOf), nextCursor: cursorOf(next) };
   });
   const one = "certifications/:certificationId";
