@@ -1,6 +1,7 @@
 /** The answers of the console API (`/console/api`), shared with the console. Times are ISO 8601 UTC, dates YYYY-MM-DD. */
 // Types only, from modules without Node: the console compiles them for the browser.
 import type { Resource } from "#contract/resource.ts";
+import type { Grant } from "../identity/permissions.ts";
 import type { Permission, Role } from "../identity/roles.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type {
@@ -25,7 +26,7 @@ export type Row<Item> = {
     : Item[Key];
 };
 
-export type { Outcome, Permission, Resource, Role };
+export type { Grant, Outcome, Permission, Resource, Role };
 
 export interface ErrorAnswer {
   readonly timestamp: string;
@@ -370,12 +371,6 @@ export interface ResolvedRecord {
 
 export interface ResolveAnswer {
   readonly records: readonly ResolvedRecord[];
-}
-
-export interface Grant {
-  readonly clientCode: string;
-  /** `*`: every property of the client code. */
-  readonly propertyCode: string;
 }
 
 /** Null follows the configuration. */

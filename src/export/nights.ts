@@ -8,6 +8,7 @@ import {
   textOfMoney,
 } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement } from "../platform/db/statement.ts";
+import type { PropertyCodes } from "../query/property.ts";
 import type { Batch, Value } from "./columns.ts";
 
 const readProperties = namedStatement(
@@ -23,11 +24,6 @@ const readDimensions = namedStatement(
     group_block_code as "groupBlockCode", rate_code as "rateCode", channel, currency_code as "currencyCode"
   from bellhop_state.night_dimension where bucket = $1`,
 );
-
-interface PropertyCodes {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-}
 
 /** What nights of one bucket are named by. */
 export interface NightSource {

@@ -1,5 +1,5 @@
 import type { Pool } from "pg";
-import type { Row, SecretItem } from "../console/answers.ts";
+import type { ClientItem, ClientLimits, Row, SecretItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
@@ -68,13 +68,7 @@ const DELETE_GRANTS = namedStatement(
 );
 
 /** A client as its operator sees it. Times are of the database's clock. */
-export interface ClientSummary extends ClientSettings {
-  readonly clientId: string;
-  readonly createdAt: Date;
-  readonly revokedAt: Date | null;
-  /** When a secret of the client was last good for something, to the minute. */
-  readonly lastUsedAt: Date | null;
-}
+export interface ClientSummary extends ClientSettings, Omit<Row<ClientItem>, "grantTotal"> {}
 
 export type SecretSummary = Row<SecretItem>;
 
@@ -219,14 +213,10 @@ async function putGrants(change: AuthChange, clientId: string, grants: readonly 
 }
 
 /** Everything of a client that an operator decides. Null rates and bursts follow the configuration. */
-export interface ClientSettings {
+export interface ClientSettings extends ClientLimits {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly grants: readonly Grant[];
-  /** Requests a second. */
-  readonly requestRate: number | null;
-  readonly requestBurst: number | null;
-  readonly tokenBurst: number | null;
   readonly replyToOrigins: readonly string[];
 }
 

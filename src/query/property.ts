@@ -1,4 +1,5 @@
 import type { ResourceLetter } from "#contract/resource.ts";
+import type { PropertyCodes } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { namedStatement } from "../platform/db/statement.ts";
@@ -26,10 +27,7 @@ export async function findProperty(
   return (await pool.query<Property>({ ...findPropertyStatement, values })).rows[0];
 }
 
-export interface PropertyCodes {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-}
+export type { PropertyCodes };
 
 /** Whether the client may read this property; a refusal is audited. Checked before any lookup, so that the answer does not disclose whether it exists. */
 export async function mayRead(

@@ -1,3 +1,4 @@
+import type { SettingName } from "../console/answers.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 
 /** What rooms sold are set against: all of a room type, or less those that are out of order. */
@@ -10,18 +11,7 @@ export interface ExpectedCadence {
   readonly groups: number | null;
 }
 
-/** What can be set. */
-export type SettingName =
-  | "name"
-  | "city"
-  | "occupancyBase"
-  | "timeZone"
-  | "businessDayEnd"
-  | "weekend"
-  | "currency"
-  | "personalData"
-  | "negativeCounts"
-  | `cadence.${keyof ExpectedCadence}`;
+export type { SettingName };
 
 /** One setting: what it takes, what holds where nobody says so, and the one text in which a value is kept. */
 export interface SettingDefinition {
