@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
-import { jsonAnswer, REFUSALS_OF_TOKEN, refusals } from "../platform/http/openapi/errors.ts";
+import { jsonAnswer, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { type PathItem, type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import {
   choice,
@@ -128,23 +128,24 @@ const PARAMETERS = [
 /** The operation, for the OpenAPI document. */
 export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
   [PATH]: {
-    get: {
-      operationId: "getCertification",
-      tags: ["Requests"],
-      summary: "Get certification status",
-      description:
-        "Each step of the checklist with its task and its result, based on the requests that Bellhop has received since the operator opened the certification. After a fix, repeat the step and send `since`, so that earlier errors do not count.",
-      security: [{ oauth2: ["read"] }],
-      parameters: PARAMETERS,
-      responses: {
-        ...REFUSALS_OF_TOKEN,
+    get: tokenOperation(
+      "Requests",
+      ["read"],
+      {
         200: jsonAnswer("The status.", "CertificationStanding", {
           failed: { certification: EXAMPLE_REPORT },
           none: { certification: null },
         }),
-        ...refusals({ 400: "InvalidParameter" }),
+        400: "InvalidParameter",
       },
-    },
+      {
+        operationId: "getCertification",
+        summary: "Get certification status",
+        description:
+          "Each step of the checklist with its task and its result, based on the requests that Bellhop has received since the operator opened the certification. After a fix, repeat the step and send `since`, so that earlier errors do not count.",
+        parameters: PARAMETERS,
+      },
+    ),
   },
 };
 

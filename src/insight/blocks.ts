@@ -1,6 +1,7 @@
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
+import { wordOf } from "../query/openapi/read-parameters.ts";
 import { endOfBusinessDay, type PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
@@ -15,7 +16,7 @@ import {
   pageOfNights,
   SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
-import { ROOM_TYPE_PARAMETERS, wordParameter } from "./parameters.ts";
+import { ROOM_TYPE_PARAMETERS } from "./parameters.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import {
   addDays,
@@ -254,11 +255,12 @@ export const blocks: Insight = {
     "The block of each group as of any instant: rooms blocked, picked up (according to the group master and to reservations), remaining and released.",
   parameters: [
     ...ROOM_TYPE_PARAMETERS,
-    wordParameter(
+    wordOf(
       "holding",
       "`yes`: groups whose status holds rooms. `no`: all others, including groups with an unmapped status.",
       ["yes", "no"],
-      ["yes", "yes"],
+      "yes",
+      "yes",
     ),
   ],
   item: {

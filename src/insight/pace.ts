@@ -1,10 +1,11 @@
 import type { Position, PositionShape } from "../platform/http/position.ts";
+import { whole } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
 import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
-import { numberParameter, STAY_PARAMETERS } from "./parameters.ts";
+import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, daysBetween, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
@@ -269,10 +270,11 @@ export const pace: Insight = {
     "The booking curve of all nights from `from` to `to` together: rooms on the books this many days before each night, at the end of that business day, and for the nights 364 days earlier. From `daysBefore` down to 0, by group and currency.",
   parameters: [
     ...STAY_PARAMETERS,
-    numberParameter(
+    whole(
       "daysBefore",
       "How many days before the night the curve starts. Earlier bookings are included in its first point.",
-      [0, DAYS_BEFORE_MAX],
+      0,
+      DAYS_BEFORE_MAX,
       365,
     ),
   ],

@@ -8,6 +8,8 @@ import {
   instant,
   PROPERTY_PARAMETERS,
   query,
+  whole,
+  wordOf,
 } from "../query/openapi/read-parameters.ts";
 import {
   BY,
@@ -21,33 +23,6 @@ import {
 
 /** How many items an insight answers at most at once: a year of ten room types in one page. */
 export const INSIGHT_LIMIT_MAX = 10_000;
-
-/** One of some words, with a default. */
-export function wordParameter(
-  name: string,
-  description: string,
-  words: readonly string[],
-  [fallback, example]: readonly [string, string],
-): Parameter {
-  return query(name, description, {
-    type: "string",
-    enum: [...words],
-    default: fallback,
-    examples: [example],
-  });
-}
-
-/** A whole number with a default. */
-export function numberParameter(
-  name: string,
-  description: string,
-  [minimum, maximum]: readonly [number, number],
-  fallback: number,
-): Parameter {
-  const [type, format] = ["integer", "int32"];
-  const schema = { type, format, minimum, maximum, default: fallback, examples: [fallback] };
-  return query(name, description, schema);
-}
 
 const RANGE = [
   query("from", "The first stay date.", date("2026-07-01"), true),
@@ -66,16 +41,18 @@ const PAGES = [
     "The instant to answer for, inclusive. Default: everything that has been applied.",
     instant("2026-06-15T12:00:00Z"),
   ),
-  wordParameter(
+  wordOf(
     "clock",
     "The clock of `asOf`. `source` (PMS time): what the hotel's system had recorded at that instant; records that arrive late correct the answer. `receipt` (received time): what Bellhop had received; at or before the `watermark`, with the same `settingsVersion`, the answer never changes.",
     CLOCKS,
-    ["source", "receipt"],
+    "receipt",
+    "source",
   ),
-  numberParameter(
+  whole(
     "limit",
     "The maximum number of items per page. A page may have fewer, even none: continue while `nextCursor` is not null.",
-    [1, INSIGHT_LIMIT_MAX],
+    1,
+    INSIGHT_LIMIT_MAX,
     1_000,
   ),
   CURSOR_PARAMETER,
@@ -85,11 +62,12 @@ const PAGES = [
 export const STAY_PARAMETERS: readonly Parameter[] = [
   ...PROPERTY_PARAMETERS,
   ...RANGE,
-  wordParameter(
+  wordOf(
     "by",
     "The field to group nights by: each item has it under this name, null if it is not reported.",
     BY,
-    ["none", "roomType"],
+    "roomType",
+    "none",
   ),
   ...PAGES,
 ];
@@ -98,7 +76,7 @@ export const STAY_PARAMETERS: readonly Parameter[] = [
 export const ROOM_TYPE_PARAMETERS: readonly Parameter[] = [
   ...PROPERTY_PARAMETERS,
   ...RANGE,
-  wordParameter("by", "Whether to split nights by room type.", ["none", "roomType"], ["none", "roomType"]),
+  wordOf("by", "Whether to split nights by room type.", ["none", "roomType"], "roomType", "none"),
   ...PAGES,
 ];
 

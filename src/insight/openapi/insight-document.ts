@@ -1,12 +1,6 @@
-import { ANYWHERE } from "../../platform/http/openapi/errors.ts";
+import { tokenOperation } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
-import {
-  type Operation,
-  type PathItem,
-  refTo,
-  type Schema,
-  schemaOf,
-} from "../../platform/http/openapi/model.ts";
+import { type Operation, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import { choice, integer, list, objectOf, orNull, text, time } from "../../platform/http/openapi/schema.ts";
 import { NEXT_CURSOR } from "../../query/openapi/read-schemas.ts";
 import { exampleOf, type Insight } from "../insight.ts";
@@ -78,34 +72,21 @@ function exampleOfPage({ item, page }: Insight): object {
 
 function operationOf(insight: Insight): Operation {
   const { operationId, summary, description, parameters, page } = insight;
-  return {
-    operationId,
-    summary,
-    description,
-    parameters,
-    tags: ["Insight"],
-    security: [{ oauth2: ["insight:read"] }],
-    responses: {
-      ...ANYWHERE,
-      200: {
-        description: "A page of the answer.",
-        headers: ratedHeadersOf("Cache-Control", "Link", "X-Watermark", "X-Known-From", "X-Settings-Version"),
-        content: {
-          "application/json": {
-            schema: schemaOf(page.name),
-            examples: { page: { value: exampleOfPage(insight) } },
-          },
-          "text/csv": { schema: schemaOf("InsightCsv"), examples: { page: { value: CSV_EXAMPLE } } },
-        },
+  const example = { page: { value: exampleOfPage(insight) } };
+  const answers = {
+    200: {
+      description: "A page of the answer.",
+      headers: ratedHeadersOf("Cache-Control", "Link", "X-Watermark", "X-Known-From", "X-Settings-Version"),
+      content: {
+        "application/json": { schema: schemaOf(page.name), examples: example },
+        "text/csv": { schema: schemaOf("InsightCsv"), examples: { page: { value: CSV_EXAMPLE } } },
       },
-      400: refTo("responses", "InvalidQuestion"),
-      401: refTo("responses", "NoToken"),
-      403: refTo("responses", "Forbidden"),
-      429: refTo("responses", "TooManyRequests"),
-      500: refTo("responses", "Internal"),
-      503: refTo("responses", "QuestionUnavailable"),
     },
-  };
+    400: "InvalidQuestion",
+    503: "QuestionUnavailable",
+  } as const;
+  const words = { operationId, summary, description, parameters };
+  return tokenOperation("Insight", ["insight:read"], answers, words);
 }
 
 /** What insights answer. */

@@ -23,14 +23,16 @@ export function whole(
   return query(name, description, { type: "integer", format: "int32", ...bounds });
 }
 
-/** One of a fixed set of words. */
+/** One of a fixed set of words, `byDefault` where it is left out. */
 export function wordOf(
   name: string,
   description: string,
   words: readonly string[],
   example: string,
+  byDefault?: string,
 ): Parameter {
-  return query(name, description, { type: "string", enum: [...words], examples: [example] });
+  const fallback = byDefault === undefined ? {} : { default: byDefault };
+  return query(name, description, { type: "string", enum: [...words], ...fallback, examples: [example] });
 }
 
 /** The schema of a code, id or status. */
