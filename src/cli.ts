@@ -17,7 +17,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       () => import("./settings/cli/setting.ts"),
     ],
     label: ["map the hotels' reservation and group statuses", () => import("./settings/cli/status.ts")],
-    quarantine: ["list, release or discard quarantined records", () => import("./apply/cli/quarantine.ts")],
+    quarantine: ["list, release or discard quarantined records", () => import("./query/cli/quarantine.ts")],
     backfill: ["initial data loads: progress, gaps, sign-off", () => import("./backfill/cli.ts")],
     webhook: ["webhook endpoints, deliveries and dead letters", () => import("./webhooks/cli.ts")],
     certify: ["certify a partner's integration", () => import("./certification/cli.ts")],

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { listQuarantined } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { findQuarantined } from "../../src/query/quarantine.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
@@ -19,7 +19,7 @@ describe("quarantine and replay", () => {
     replay({ clientConfig: bench.database.clientConfig, pool: bench.database.pool, swap });
 
   const resolve = async (kind: "release" | "discard", requestId: string): Promise<string> => {
-    const [quarantined] = await listQuarantined(bench.database.pool, { requestId: requestId, index: 0 });
+    const [quarantined] = await findQuarantined(bench.database.pool, requestId, 0);
     const entry = await bench.log.appendResolution({
       kind,
       operator: "tester",
@@ -60,7 +60,7 @@ describe("quarantine and replay", () => {
       reservation("DIS", new Date(Date.now() + 3_600_000).toISOString(), "x"),
     ]);
     assert.equal(await bench.outcomesOf(requestId), "q");
-    const [quarantined] = await listQuarantined(bench.database.pool, { requestId: requestId, index: 0 });
+    const [quarantined] = await findQuarantined(bench.database.pool, requestId, 0);
     assert.equal(await resolve("discard", requestId), "x");
     const again = await bench.log.appendResolution({
       kind: "release",
@@ -181,7 +181,7 @@ describe("quarantine and replay", () => {
     const requestId = await bench.accept([reservation("GONE", at(2), "y"), ...later]);
     assert.equal(await bench.outcomesOf(requestId), "qaa");
     assert.equal(
-      (await listQuarantined(bench.database.pool, { requestId: requestId, index: 0 }))[0]?.code,
+      (await findQuarantined(bench.database.pool, requestId, 0))[0]?.item.code,
       "state.incomplete",
     );
     assert.equal(await resolve("release", requestId), "q");

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { listQuarantined } from "../../src/apply/cli/quarantine.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
@@ -16,6 +15,7 @@ import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { listHistory } from "../../src/query/list-records.ts";
 import { loadRecords } from "../../src/query/load-records.ts";
 import { findProperty, readKnownFrom } from "../../src/query/property.ts";
+import { findQuarantined } from "../../src/query/quarantine.ts";
 import { readSummariesOf } from "../../src/query/request-summary.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
@@ -235,7 +235,7 @@ describe("retention", () => {
   });
 
   test("a quarantined record is released from what was kept of its batch", async () => {
-    const [quarantined] = await listQuarantined(bench.database.pool, { requestId: idOf("first"), index: 4 });
+    const [quarantined] = await findQuarantined(bench.database.pool, idOf("first"), 4);
     const entry = await bench.log.appendResolution({
       kind: "release",
       operator: "tester",

@@ -1,0 +1,134 @@
+import type pg from "pg";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import type { QuarantineItem } from "../console/answers.ts";
+import { recordAudit } from "../identity/audit.ts";
+import type { Scope } from "../identity/scope.ts";
+import type { AcceptLog } from "../ingest/log/accept-log.ts";
+import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import {
+  firstOf,
+  isIndex,
+  isUuid,
+  type ListPage,
+  type Position,
+  type PositionShape,
+} from "../platform/http/position.ts";
+
+/** What is quarantined: of one client code ($1), property code ($2) and resource ($3) where given, within $4 (`Scope.keys`). */
+export const HELD = `bellhop.quarantine left join bellhop.property using (property_id)
+  where quarantine.state = 'q'
+    and ($1::text is null or property.client_code = $1)
+    and ($2::text is null or property.property_code = $2)
+    and ($3::"char" is null or quarantine.resource = $3)
+    and ($4::text[] is null or property.client_code || E'\\n*' = any ($4)
+      or property.client_code || E'\\n' || property.property_code = any ($4))`;
+
+const COLUMNS = `quarantine.bucket, quarantine.request_id as "requestId", quarantine.record_index as "index",
+    property.client_code as "clientCode", property.property_code as "propertyCode", quarantine.resource, quarantine.key, quarantine.code,
+    quarantine.message, quarantine.state, quarantine.resolved_at as "resolvedAt"`;
+/**
+ * The next $6 quarantined records after ($7, $8), oldest first, of one reason ($5) where given.
+ * Plan: an index scan of quarantine_unresolved_order, or of one property quarantine_unresolved and a sort.
+ */
+const listStatement = namedStatement(
+  "list-quarantined-page",
+  `select ${COLUMNS}
+  from ${HELD}
+    and ($5::text is null or quarantine.code = $5)
+    and (quarantine.request_id, quarantine.record_index) > ($7::uuid, $8::integer)
+  order by quarantine.request_id, quarantine.record_index
+  limit $6`,
+);
+/** The records of the request $1, or only that with the index $2, that are or were quarantined, whichever buckets they lie in. */
+const findStatement = namedStatement(
+  "find-quarantined",
+  `select ${COLUMNS}
+  from bellhop.quarantine left join bellhop.property using (property_id)
+  where quarantine.request_id = $1 and quarantine.record_index = coalesce($2, quarantine.record_index)
+  order by quarantine.record_index`,
+);
+
+interface Row extends Omit<QuarantineItem, "resource" | "receivedAt" | "state" | "resolvedAt"> {
+  readonly bucket: number;
+  readonly resource: ResourceLetter;
+  readonly state: "q" | "r" | "d";
+  readonly resolvedAt: Date | null;
+}
+
+const STATES = { q: "quarantined", r: "released", d: "discarded" } as const;
+
+function itemOf({ bucket: _, resource, state, resolvedAt, ...own }: Row): QuarantineItem {
+  return {
+    ...own,
+    resource: resourceOf(resource),
+    receivedAt: isoOfMicroseconds(microsecondsOf(own.requestId)),
+    state: STATES[state],
+    resolvedAt: resolvedAt?.toISOString() ?? null,
+  };
+}
+
+/** Request and index of the last record listed. */
+export const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
+
+const BEGINNING: Position = [ID_LOWEST, -1];
+
+/** Which records; undefined: any. */
+export interface HeldFilter {
+  readonly clientCode: string | undefined;
+  readonly propertyCode: string | undefined;
+  readonly resource?: ResourceLetter | undefined;
+}
+
+export const heldValues = ({ clientCode, propertyCode, resource }: HeldFilter, keys: Scope["keys"]) => [
+  clientCode ?? null,
+  propertyCode ?? null,
+  resource ?? null,
+  keys,
+];
+
+/** One page of the records quarantined now, oldest first. */
+export async function listQuarantined(
+  pool: pg.Pool,
+  filter: HeldFilter & { readonly code?: string | undefined },
+  keys: Scope["keys"],
+  start: Position | null,
+  limit: number,
+): Promise<ListPage<QuarantineItem>> {
+  const values = [...heldValues(filter, keys), filter.code ?? null, limit + 1, ...(start ?? BEGINNING)];
+  const { rows } = await pool.query<Row>({ ...listStatement, values });
+  return firstOf(rows.map(itemOf), limit, ({ requestId, index }) => [requestId, index]);
+}
+
+/** A record that is or was quarantined, and where it lies. */
+export interface Quarantined {
+  readonly item: QuarantineItem;
+  readonly bucket: number;
+  readonly letter: ResourceLetter;
+}
+
+/** What of a request is or was quarantined, or only the record with this index. */
+export async function findQuarantined(
+  pool: pg.Pool,
+  requestId: string,
+  index?: number,
+): Promise<Quarantined[]> {
+  const { rows } = await pool.query<Row>({ ...findStatement, values: [requestId, index] });
+  return rows.map((row) => ({ item: itemOf(row), bucket: row.bucket, letter: row.resource }));
+}
+
+export type Decision = "release" | "discard";
+
+/** Decides on a quarantined record, by an entry of the log, so that a replay makes the same decision. Answers the entry's id. */
+export async function decideQuarantined(
+  { pool, log, who }: { readonly pool: pg.Pool; readonly log: AcceptLog; readonly who: string },
+  kind: Decision,
+  { item: { requestId, index, clientCode, propertyCode }, bucket, letter }: Quarantined,
+  reason?: string,
+): Promise<string> {
+  const place = { requestId, index };
+  const entryId = await log.appendResolution({ kind, operator: who, bucket, resource: letter, ...place });
+  const detail = { ...place, clientCode, propertyCode, entryId, ...(reason === undefined ? {} : { reason }) };
+  await recordAudit(pool, { who, what: `${kind}-quarantined-record`, detail });
+  return entryId;
+}
