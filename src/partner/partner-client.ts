@@ -19,12 +19,7 @@ export const CREDENTIALS_DETAILS =
 type PartnerValues = Readonly<Record<keyof typeof PARTNER_OPTIONS, string | undefined>>;
 
 /** The service and the credentials of a line and its environment. */
-export interface PartnerIdentity {
-  readonly baseUrl: string;
-  readonly authUrl: string | undefined;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+export type PartnerIdentity = Pick<BellhopClientOptions, "baseUrl" | "authUrl" | "clientId" | "clientSecret">;
 
 /** Whether an address leads to this machine. What is no address is refused where it is used. */
 export function isLocal(url: string): boolean {

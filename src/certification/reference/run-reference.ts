@@ -1,5 +1,11 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { BellhopClient, type Group, type Inventory, type Reservation } from "#client";
+import {
+  BellhopClient,
+  type BellhopClientOptions,
+  type Group,
+  type Inventory,
+  type Reservation,
+} from "#client";
 import { datesFrom, dayAfter } from "../fields.ts";
 import type { Report } from "../report.ts";
 
@@ -352,12 +358,10 @@ export const REFERENCE_STEPS = {
 } as const satisfies Readonly<Record<string, ReferenceStep>>;
 
 /** The service and the client of the reference integration. */
-export interface ReferenceOptions {
-  readonly baseUrl: string;
-  readonly authUrl?: string | undefined;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+export type ReferenceOptions = Pick<
+  BellhopClientOptions,
+  "baseUrl" | "authUrl" | "clientId" | "clientSecret"
+>;
 
 /** Runs the checklist and answers the report, once every record has its outcome. `onStep` is called before each step. */
 export async function runReference(

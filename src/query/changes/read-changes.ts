@@ -5,6 +5,7 @@ import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { isNoLongerKept, loadRecords } from "../load-records.ts";
+import type { Property, PropertyCodes } from "../property.ts";
 import { type Positions, readChangeEnds } from "./change-cursor.ts";
 
 /** Properties by their client code, arranged as a client's grants are: "*" is every property of the code. */
@@ -43,12 +44,7 @@ const findGranted = namedStatement(
     on property.client_code = named.client_code and property.property_code = named.property_code`,
 );
 
-interface FeedProperty {
-  readonly propertyId: number;
-  readonly bucket: number;
-  readonly clientCode: string;
-  readonly propertyCode: string;
-}
+type FeedProperty = Property & PropertyCodes;
 
 /** The granted properties that a filter selects and that exist now, by their number. */
 async function findGrantedProperties(
