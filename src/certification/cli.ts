@@ -26,7 +26,8 @@ import { readReport } from "./read-report.ts";
 import { htmlOf, markdownOf } from "./render.ts";
 import { instructionsOf, type Report } from "./report.ts";
 
-const LISTED_MAX = 1_000;
+/** More than an installation has: ten of each client are kept. */
+const LISTED_MAX = 100_000;
 const REPORT_JSON =
   '{"certificationId", "clientId", "property", "verdict", "steps": [{"step", "title", "instruction", "result", "reason"}], "evidence", ...}';
 
