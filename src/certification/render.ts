@@ -1,4 +1,5 @@
-import type { JudgedStep, Report } from "./report.ts";
+import type { CertificationStep } from "../console/api-types.ts";
+import type { Report } from "./report.ts";
 
 /** Markup that needs no more escaping. Only `html` and `joined` make it, so a text cannot become markup by mistake. */
 class Html {
@@ -54,7 +55,7 @@ dt{color:#55555f}dd{margin:0;overflow-wrap:anywhere}.result{font-weight:600}.pas
 code{font-size:.85em}.requests{color:#55555f;font-size:.85rem;overflow-wrap:anywhere}
 @media (prefers-color-scheme:dark){body{color:#e8e8ec;background:#16161a}dt,.requests{color:#a9a9b4}.pass .result{color:#6fd08c}.fail .result{color:#ff8a8a}.not-yet .result{color:#e2c65a}}`);
 
-function stepHtml({ step, title, result, reason, requestIds }: JudgedStep): Html {
+function stepHtml({ step, title, result, reason, requestIds }: CertificationStep): Html {
   const ids = joined(
     requestIds.map((id) => html`<code>${id}</code>`),
     ", ",
@@ -95,7 +96,7 @@ function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, " ").replace(/[\\`*_{}[\]<>()#|~&]/g, "\\$&");
 }
 
-function stepLines({ title, step, result, reason, requestIds }: JudgedStep): string[] {
+function stepLines({ title, step, result, reason, requestIds }: CertificationStep): string[] {
   const requests =
     requestIds.length === 0 ? [] : ["", `Requests: ${requestIds.map((id) => `\`${id}\``).join(", ")}`];
   return [

@@ -1,3 +1,4 @@
+import type { CertificationStep } from "../console/api-types.ts";
 import type { Certification } from "./certification.ts";
 import { type Evidence, type Finding, hashOf, judge, lastSeenAt, type Step } from "./step.ts";
 import { group, groupPickup } from "./steps/groups.ts";
@@ -8,12 +9,6 @@ import { eventsOf } from "./wire-notes.ts";
 
 /** All steps passed, one failed, or some are not yet seen. */
 type Verdict = "certified" | "failed" | "incomplete";
-
-export interface JudgedStep extends Finding {
-  readonly step: string;
-  readonly title: string;
-  readonly instruction: string;
-}
 
 /** A report is made of its evidence alone: the same evidence gives the same report. */
 export type Report = ReturnType<typeof judgeEvidence>;
@@ -46,7 +41,7 @@ function verdictOf(steps: readonly Finding[]): Verdict {
 export function judgeEvidence(evidence: Evidence) {
   const { certification, from, isWhole } = evidence;
   const { certificationId, clientId, clientCode, propertyCode, openedAt } = certification;
-  const steps = CHECKLIST.map((step): JudgedStep => {
+  const steps = CHECKLIST.map((step): CertificationStep => {
     const { name, title } = step;
     return { step: name, title, instruction: step.instruction(certification), ...judge(step, evidence) };
   });

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Resource } from "#contract/resource.ts";
+import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type { Certification } from "./certification.ts";
-import type { NotedEvent, ReportedViolation } from "./wire-notes.ts";
+import type { NotedEvent } from "./wire-notes.ts";
 
 /** What was found of a step: the result, a reason that a developer can act on, and the requests behind it. */
 export interface Finding {
@@ -70,7 +71,7 @@ export interface SeenRecord {
   /** `createDateTime` or `lastModifiedDateTime`. */
   readonly sourceTime: string;
   readonly outcome: Outcome | "pending";
-  readonly warnings: readonly ReportedViolation[];
+  readonly warnings: readonly ErrorDetail[];
   /** Of a reservation: whether its status holds inventory by the operator's mapping; undefined where that does not name it. */
   readonly mapped?: boolean | undefined;
   /** SHA-256 of the record's bytes as received, in hexadecimal. */

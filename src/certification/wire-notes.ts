@@ -1,12 +1,6 @@
 import type pg from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
-
-/** A violation or warning as the partner received it: safe to keep and to show. */
-export interface ReportedViolation {
-  readonly pointer: string;
-  readonly code: string;
-  readonly message: string;
-}
+import type { ErrorDetail } from "../platform/errors/registry.ts";
 
 /** The protocol events of a client under certification, by kind. */
 export interface WireDetails {
@@ -23,8 +17,8 @@ export interface WireDetails {
     readonly resource: string;
     readonly status: number;
     readonly code: string;
-    /** The first ones. */
-    readonly violations: readonly ReportedViolation[];
+    /** The first ones, as the partner received them: safe to keep and to show. */
+    readonly violations: readonly ErrorDetail[];
   };
   /** A batch came again under its Idempotency-Key. */
   readonly repeated: { readonly requestId: string };
