@@ -14,6 +14,7 @@ import { machineLine, machineOf } from "./machine.ts";
 import { CLIENT_CODE } from "./record-templates.ts";
 import { startService } from "./started-service.ts";
 import { median, percentile } from "./statistics.ts";
+import { untilDrained } from "./until-drained.ts";
 
 const USAGE = `node bench/console.ts [--properties 1000]
 node bench/console.ts --url http://127.0.0.1:8080 --operator NAME
@@ -28,7 +29,7 @@ const values = readOptions(USAGE, {
   operator: { type: "string", default: "bench" },
 });
 
-const PASSWORD = process.env["CONSOLE_PASSWORD"] ?? "a password of the bench";
+const PASSWORD = process.env["CONSOLE_PASSWORD"] ?? "a long enough password";
 const NIGHTS = 90;
 const YEAR_DAYS = 364;
 const DAY_MS = 86_400_000;
@@ -98,8 +99,8 @@ function recordsOf(propertyCode: string): Readonly<Record<"inventories" | "reser
 /** A service with so many properties whose figures are computed. */
 async function startFilled(properties: number) {
   const started = await startService("console");
-  const { service, contestant, database } = started;
-  const startedAt = performance.now();
+  const { service, client, database } = started;
+  const startedAt = Date.now();
   const codes = Array.from({ length: properties }, (_, place) => `H${String(place).padStart(5, "0")}`);
   for (let first = 0; first < properties; first += PROPERTIES_A_BATCH) {
     const of = codes.slice(first, first + PROPERTIES_A_BATCH).map(recordsOf);
@@ -112,7 +113,7 @@ async function startFilled(properties: number) {
       if (answer.status !== 202) throw new Error(await answer.text());
     }
   }
-  await contestant.untilApplied({ startedAt, endedAt: performance.now() } as never);
+  await untilDrained(client, startedAt);
   const pool = new pg.Pool({ ...database, max: 4 });
   await createOperator({ pool, who: "cli:bench" }, values.operator, PASSWORD, {});
   await refreshFigures(pool);
@@ -163,7 +164,7 @@ const ofPortfolio: readonly Act[] = [
   ["portfolio, sort by occupancy", (page) => page.getByRole("link", { name: "Occupancy" }).click()],
   ["portfolio, search", (page) => page.getByLabel("Code, name or city").pressSequentially("0")],
   ["portfolio, attention", (page) => page.getByLabel("Attention").selectOption("any")],
-  ["portfolio, next row", (page) => page.keyboard.press("j")],
+  ["portfolio, next row", (page) => page.locator("h1").press("j")],
   ["open a property", (page) => page.locator("tbody .lead-cell a").first().click()],
 ];
 const tab = (name: string): Act => [
