@@ -57,6 +57,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const riverside = page.getByLabel("Client", { exact: true }).getByText(/Riverside PMS/);
       await page.getByLabel("Client", { exact: true }).selectOption(await riverside.getAttribute("value"));
       await page.waitForURL(/clientId=/);
+      await settled(page);
       const clients = page.locator("td[data-head=Client]");
       await clients.first().waitFor();
       assert.deepEqual([...new Set(await clients.allInnerTexts())], ["Riverside PMS"]);

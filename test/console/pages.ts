@@ -51,7 +51,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
 /** Nothing is on its way any more: no skeleton, no chart that is yet to be drawn, all fonts there. */
 export async function settled(page: Page): Promise<void> {
   await page.waitForSelector("h1");
-  await page.locator(".waiting, .chart-space").first().waitFor({ state: "detached" });
+  await page.locator(".waiting, .chart-space, .renewing").first().waitFor({ state: "detached" });
   await page.evaluate("document.fonts.ready.then(() => undefined)");
 }
 

@@ -67,7 +67,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
           await logInAs(page, service().address, `only-${role}`);
           const places = await page
             .getByRole("navigation", { name: "Console" })
-            .getByRole("link")
+            .locator("[data-place]")
             .allInnerTexts();
           assert.deepEqual(places, PLACES[role]);
           const paths = new Map(pagesOf(hotel(), service().client.clientId));

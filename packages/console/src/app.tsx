@@ -27,6 +27,7 @@ import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
 import { LinkButton } from "./parts/button.tsx";
 import { ToastProvider } from "./parts/dialog.tsx";
 import { Empty, Failure, Page, Waiting } from "./parts/page.tsx";
+import { WorkProvider } from "./parts/work.tsx";
 import { Shell } from "./shell/shell.tsx";
 
 /** A link to the open page adds no entry to the history. */
@@ -38,9 +39,11 @@ export function App() {
   return (
     <QueryClientProvider client={queries}>
       <ToastProvider>
-        <Router base="/console" aroundNav={onlyElsewhere}>
-          <Content />
-        </Router>
+        <WorkProvider>
+          <Router base="/console" aroundNav={onlyElsewhere}>
+            <Content />
+          </Router>
+        </WorkProvider>
       </ToastProvider>
     </QueryClientProvider>
   );

@@ -5,6 +5,7 @@ import "./design/controls.css";
 import "./design/table.css";
 import "./design/parts.css";
 import "./design/shell.css";
+import "./design/finder.css";
 import "./design/pages.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -129,6 +129,8 @@ export interface Asked<Answer> {
   readonly error: CallError | null;
   /** In milliseconds, by this machine's clock. */
   readonly dataUpdatedAt: number;
+  /** The data is of what was asked before. */
+  readonly isOld?: boolean;
   readonly refetch: () => unknown;
 }
 
@@ -148,11 +150,12 @@ export function useAnswer<Answer>(
   address: string,
   { againMs, meanwhile }: Renewal<Answer> = {},
 ): Asked<Answer> {
-  return useQuery<Answer, CallError>({
+  const { data, error, dataUpdatedAt, refetch, isPlaceholderData } = useQuery<Answer, CallError>({
     ...queryOf<Answer>(address),
     refetchInterval: ({ state }) => againMs?.(state.data) ?? false,
     ...(meanwhile === undefined ? {} : { placeholderData: meanwhile as never }),
   });
+  return { data, error, dataUpdatedAt, refetch, isOld: isPlaceholderData };
 }
 
 /** The pages of an answer, one after another, at most so many. */

@@ -6,8 +6,10 @@ import {
   datesBetween,
   daysBetween,
   divideMoney,
+  instantOf,
   isAskedDate,
   isStayDate,
+  localTime,
   pickedInstant,
   readGrants,
   subtractMoney,
@@ -26,7 +28,30 @@ import {
   writeShare,
   writeShort,
   writeSigned,
+  zoneName,
 } from "./format.ts";
+
+describe("instants in a zone", () => {
+  const ZONE = "Europe/Paris";
+  test("are what its clocks show, with their digits and its name then", () => {
+    assert.equal(writeInstant("2026-03-14T23:26:53.123456Z", ZONE), "15 Mar 2026 00:26:53");
+    assert.equal(writeExactInstant("2026-07-14T09:26:53.123456Z", ZONE), "14 Jul 2026 11:26:53.123456 CEST");
+    assert.equal(zoneName("2026-03-14T09:26:53Z", "Asia/Kolkata"), "GMT+5:30");
+  });
+  test("are found again from what is picked, also around the nights of another clock", () => {
+    for (const instant of [
+      "2026-03-28T23:30",
+      "2026-03-29T00:59",
+      "2026-03-29T01:00",
+      "2026-10-25T00:30",
+      "2026-10-25T02:00",
+    ])
+      assert.equal(instantOf(localTime(`${instant}:00Z`, ZONE), ZONE), `${instant}:00.000Z`);
+    // The hour that there is twice, and the one that is left out.
+    assert.equal(instantOf("2026-10-25T02:30", ZONE), "2026-10-25T00:30:00.000Z");
+    assert.equal(instantOf("2026-03-29T02:30", ZONE), "2026-03-29T01:30:00.000Z");
+  });
+});
 
 describe("figures in the console", () => {
   test("money stays the decimal text that it was, however large", () => {
@@ -112,7 +137,7 @@ describe("instants in the console", () => {
     assert.equal(pickedInstant("2026-03-14T09:26:53.123456Z"), "2026-03-14T09:26:53");
     assert.equal(pickedInstant("2026-03-14", "end"), "2026-03-14T23:59:59");
     assert.equal(pickedInstant("yesterday"), "");
-    assert.equal(writeExactInstant("2026-03-14T09:26:53.123456Z"), "14 Mar 2026 09:26:53.123456");
+    assert.equal(writeExactInstant("2026-03-14T09:26:53.123456Z"), "14 Mar 2026 09:26:53.123456 UTC");
   });
 });
 

@@ -41,8 +41,9 @@ export function weekdayOf(date: string): number {
   return (new Date(daysOf(date) * DAY_MS).getUTCDay() + 6) % 7;
 }
 
-export function isWeekend(date: string): boolean {
-  return weekdayOf(date) >= 4 && weekdayOf(date) <= 5;
+/** Whether a date is one of these weekdays, `Fri,Sat`. */
+export function isOneOf(weekdays: string, date: string): boolean {
+  return weekdays.split(",").includes(writeWeekday(date));
 }
 
 /** The operator's local day. */
@@ -141,14 +142,46 @@ export function writeMany(count: number, one: string, many = `${one}s`): string 
   return `${writeCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** `14 Mar 2026 09:26:53` */
-export function writeInstant(instant: string): string {
-  return `${writeDayOfYear(instant)} ${writeTime(instant)}`;
+export const UTC = "UTC";
+
+/** What clocks of a zone show at an instant, with the instant's own digits of a second: `2026-03-14T10:26:53.123456`. */
+export function localTime(instant: string, timeZone: string): string {
+  if (timeZone === UTC) return instant.replace("Z", "");
+  const clock = new Date(instant).toLocaleString("sv", { timeZone }).replace(" ", "T");
+  return `${clock}${/\.\d+/.exec(instant)?.[0] ?? ""}`;
 }
 
-/** `14 Mar 2026 09:26:53.123456`, with all of its digits. */
-export function writeExactInstant(instant: string): string {
-  return `${writeDayOfYear(instant)} ${instant.slice(11).replace("Z", "")}`;
+/** The instant at which clocks of a zone show a time (`2026-03-14T10:26`); the first of two in the hour that is set back. */
+export function instantOf(local: string, timeZone: string): string {
+  const asUtc = Date.parse(`${local}Z`);
+  const shown = (ms: number) => Date.parse(`${localTime(new Date(ms).toISOString(), timeZone)}Z`);
+  const candidates = [-1, 1].map((days) => {
+    const nearby = asUtc + days * DAY_MS;
+    return asUtc - (shown(nearby) - nearby);
+  });
+  const at = candidates.find((each) => shown(each) === asUtc) ?? Math.max(...candidates);
+  return new Date(at).toISOString();
+}
+
+/** `CET`, `GMT+5:30`, `UTC` */
+export function zoneName(instant: string, timeZone: string): string {
+  if (timeZone === UTC) return UTC;
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZone, timeZoneName: "short" }).formatToParts(
+    new Date(instant),
+  );
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? timeZone;
+}
+
+/** `14 Mar 2026 09:26:53` */
+export function writeInstant(instant: string, timeZone = UTC): string {
+  const local = localTime(instant, timeZone);
+  return `${writeDayOfYear(local)} ${writeTime(local)}`;
+}
+
+/** `14 Mar 2026 09:26:53.123456 UTC`, with all of its digits. */
+export function writeExactInstant(instant: string, timeZone = UTC): string {
+  const local = localTime(instant, timeZone);
+  return `${writeDayOfYear(local)} ${local.slice(11)} ${zoneName(instant, timeZone)}`;
 }
 
 /** `09:26:53`, or less of it. */

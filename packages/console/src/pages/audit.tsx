@@ -11,6 +11,7 @@ import {
 } from "../field/audit-sentences.ts";
 import { failureInWords, readInstant, writeCount } from "../field/format.ts";
 import { AddressSelect, InstantFilter } from "../parts/field.tsx";
+import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, useList } from "../parts/list.tsx";
 import { Empty, Page } from "../parts/page.tsx";
 import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
@@ -47,13 +48,13 @@ export function AuditPage() {
         />
       }
     >
-      <search className="filters">
+      <Filters>
         <WhoFilter />
         <AddressSelect name="what" label="What" options={AUDIT_KINDS} />
         <ClientFilter />
         <InstantFilter name="from" label="From" />
         <InstantFilter name="to" label="To" end="end" />
-      </search>
+      </Filters>
       <List
         asked={{ ...asked, data: events }}
         caption="Audit entries, newest first"

@@ -10,6 +10,7 @@ import { addressOf, post, useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, typed } from "../parts/dialog.tsx";
 import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
+import { Filters } from "../parts/filters.tsx";
 import { type Column, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Figures, Notice } from "../parts/page.tsx";
 import { Badge, ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
@@ -237,9 +238,9 @@ function Certification({ certification }: { certification: CertificationAnswer }
           The newest 1,000 with 10,000 records count.
         </Notice>
       )}
-      <search className="filters">
+      <Filters>
         <InstantFilter name="since" label="Only requests since" first />
-      </search>
+      </Filters>
       <Table
         caption="Checks, in the order of the checklist"
         columns={STEPS}

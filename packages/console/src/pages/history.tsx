@@ -1,7 +1,8 @@
-import type { PageOf, Resource, VersionItem } from "../contract.ts";
-import { propertyPath, writeMany } from "../field/format.ts";
+import type { PageOf, PropertyCodes, Resource, VersionItem } from "../contract.ts";
+import { historyPath, propertyPath, writeMany } from "../field/format.ts";
 import { csvRows, ListExport, Pager, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
+import { ClockChoice, PropertyViewProvider, usePropertyView } from "../parts/property-view.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { Badge, Disclosure, Instant, PayloadView, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -21,22 +22,48 @@ function isResource(text: string): text is Resource {
 
 export function HistoryPage() {
   const { filters } = useFilters();
-  const named = filters.get("resource") ?? "reservations";
-  const resource = isResource(named) ? named : "reservations";
   const codes = {
     clientCode: filters.get("clientCode") ?? "",
     propertyCode: filters.get("propertyCode") ?? "",
   };
+  return (
+    <PropertyViewProvider codes={codes}>
+      <History key={`${filters.get("resource")} ${filters.get("key")}`} codes={codes} />
+    </PropertyViewProvider>
+  );
+}
+
+function History({ codes }: { codes: PropertyCodes }) {
+  const { filters } = useFilters();
+  const { name } = usePropertyView();
+  const named = filters.get("resource") ?? "reservations";
+  const resource = isResource(named) ? named : "reservations";
   const key = filters.get("key") ?? "";
   const asked = useList<PageOf<VersionItem>>("history", { resource, ...codes, key });
   return (
     <Page
       title={`${KINDS[resource]} ${key}`}
-      lead="What changed with each version, newest first by the sender's clock."
+      lead={
+        <>
+          <span className="about">
+            <ClockChoice />
+          </span>
+          What changed with each version, newest first by the sender's clock.
+        </>
+      }
       crumbs={[
         { to: "/", text: "Portfolio" },
-        { to: propertyPath("/property", codes), text: `${codes.clientCode} / ${codes.propertyCode}` },
+        { to: propertyPath("/property", codes), text: name ?? `${codes.clientCode} / ${codes.propertyCode}` },
       ]}
+      visit={
+        asked.data === undefined
+          ? undefined
+          : {
+              to: historyPath(codes, resource, key),
+              text: `${KINDS[resource]} ${key}`,
+              note: name ?? `${codes.clientCode} / ${codes.propertyCode}`,
+            }
+      }
       actions={
         <ListExport<PageOf<VersionItem>, VersionItem>
           name={`history-${key}`}

@@ -24,6 +24,7 @@ import {
   writeSigned,
 } from "../field/format.ts";
 import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, ListExport, Pager, Table } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
@@ -312,7 +313,7 @@ export function PortfolioPage() {
         />
       }
     >
-      <search className="filters">
+      <Filters>
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />
         <AddressFilter name="search" label="Code, name or city" first wide />
         {cities.length > 0 && (
@@ -323,7 +324,7 @@ export function PortfolioPage() {
           />
         )}
         <AddressSelect name="attention" label="Attention" options={ATTENTION} />
-      </search>
+      </Filters>
       <Answered asked={asked} lines={12}>
         {(answer) => <Portfolio answer={answer} isFiltered={filters.size > 0} />}
       </Answered>

@@ -12,10 +12,12 @@ import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts"
 import { Button } from "../parts/button.tsx";
 import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
+import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
+import { useWork } from "../parts/work.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -66,12 +68,12 @@ export function QuarantinePage() {
         />
       }
     >
-      <search className="filters">
+      <Filters>
         <AddressSelect name="code" label="Reason" options={{ "": "all", ...REASONS }} />
         <AddressSelect name="resource" label="Resource" options={RESOURCE_NAMES} />
         <AddressFilter name="clientCode" label="Client code" first />
         <AddressFilter name="propertyCode" label="Property code" />
-      </search>
+      </Filters>
       <Answered asked={asked}>
         {({ groups }) =>
           groups.length === 0 ? (
@@ -428,41 +430,49 @@ interface Progress {
   readonly isOver: boolean;
 }
 
-/** Asks once, then decides on one record after the other; it stays open where one of them failed. */
+/** Asks once, then decides on one record after the other, also while other pages are open; it stays where one of them failed. */
 function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) {
   const { verb, done, effect } = WORDS[decision];
   const isDiscard = decision === "discard";
   const [progress, setProgress] = useState<Progress>();
-  const stopped = useRef(false);
+  const stopping = useRef(new AbortController());
+  const isLeft = useRef(false);
   const say = useSay();
+  const start = useWork();
   const many = writeMany(names.length, "record");
-  const submit = async (form: FormData) => {
+  const decide = async (form: FormData) => {
     let now: Progress = { total: names.length, done: [], failed: [], error: null, isOver: false };
     setProgress(now);
-    for (let at = 0; at < names.length && now.error === null && !stopped.current; at += AT_ONCE) {
-      now = await decideOn(decision, names.slice(at, at + AT_ONCE), form, now);
-      setProgress(now);
-    }
+    await start(`${verb} ${many}`, async (report, signal) => {
+      const isStopped = () => signal.aborted || stopping.current.signal.aborted;
+      for (let at = 0; at < names.length && now.error === null && !isStopped(); at += AT_ONCE) {
+        now = await decideOn(decision, names.slice(at, at + AT_ONCE), form, now);
+        setProgress(now);
+        report({ done: now.done.length + now.failed.length, of: names.length });
+      }
+    });
     setProgress({ ...now, isOver: true });
     if (now.done.length > 0) onDecided(now.done);
-    if (now.done.length < names.length) return;
-    say(`${many} ${done}.`);
+    if (now.done.length === names.length) {
+      say(`${many} ${done}.`);
+      if (!isLeft.current) onClose();
+    } else if (isLeft.current) say(writeOutcome({ ...now, isOver: true }, done));
+  };
+  const leave = () => {
+    isLeft.current = true;
     onClose();
   };
   if (progress !== undefined)
     return (
-      <Dialog title={`${verb} ${many}`} onClose={onClose} stays={!progress.isOver}>
+      <Dialog title={`${verb} ${many}`} onClose={leave}>
         <Outcome progress={progress} done={done}>
           {progress.isOver ? (
             <Button onClick={onClose}>Close</Button>
           ) : (
-            <Button
-              onClick={() => {
-                stopped.current = true;
-              }}
-            >
-              Stop
-            </Button>
+            <>
+              <Button onClick={leave}>Continue in the background</Button>
+              <Button onClick={() => stopping.current.abort()}>Stop</Button>
+            </>
           )}
         </Outcome>
       </Dialog>
@@ -476,13 +486,24 @@ function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) 
         className="stack"
         button={names.length === 1 ? verb : `${verb} ${many}`}
         danger={isDiscard}
-        onSubmit={submit}
+        onSubmit={decide}
         actions={() => <Button onClick={onClose}>Cancel</Button>}
       >
         <ReasonField required={isDiscard} />
       </Form>
     </Dialog>
   );
+}
+
+/** `59 of 60 records released, 1 failed.` */
+function writeOutcome({ total, done: decided, failed, isOver }: Progress, done: string): string {
+  const left = total - decided.length - failed.length;
+  return [
+    `${writeCount(decided.length)} of ${writeMany(total, "record")} ${done}`,
+    failed.length > 0 ? `, ${writeCount(failed.length)} failed` : "",
+    isOver && left > 0 ? `, ${writeCount(left)} not tried` : "",
+    ".",
+  ].join("");
 }
 
 /** The progress after some more records. An error that is of none of them ends it. */
@@ -512,20 +533,12 @@ interface OutcomeProps {
   readonly children: ReactNode;
 }
 
-function Outcome({
-  progress: { total, done: decided, failed, error, isOver },
-  done,
-  children,
-}: OutcomeProps) {
-  const tried = decided.length + failed.length;
+function Outcome({ progress, done, children }: OutcomeProps) {
+  const { total, done: decided, failed, error } = progress;
   return (
     <div className="stack">
-      <progress aria-label="Progress" max={total} value={tried} />
-      <p role="status">
-        {writeCount(decided.length)} of {writeMany(total, "record")} {done}
-        {failed.length > 0 && `, ${writeCount(failed.length)} failed`}
-        {isOver && tried < total && `, ${writeCount(total - tried)} not tried`}.
-      </p>
+      <progress aria-label="Progress" max={total} value={decided.length + failed.length} />
+      <p role="status">{writeOutcome(progress, done)}</p>
       <Failure error={error} />
       {failed.length > 0 && (
         <Table

@@ -7,14 +7,22 @@ import {
   useState,
 } from "react";
 import {
+  instantOf,
   isStayDate,
+  localTime,
   pickedInstant,
+  readInstant,
+  UTC,
   writeDay,
   writeDayOfYear,
+  writeInstant,
   writeTime,
   writeWeekday,
+  zoneName,
 } from "../field/format.ts";
 import { useFilters } from "../routing/filters.ts";
+import { useChip } from "./filters.tsx";
+import { usePropertyView } from "./property-view.tsx";
 
 interface Labelled {
   readonly label: ReactNode;
@@ -155,6 +163,8 @@ interface TextFilterProps {
   /** The error of a text; an invalid text is not applied. */
   readonly check?: (value: string) => string | undefined;
   readonly first?: boolean;
+  /** Of a date and time. */
+  readonly timeZone?: string;
 }
 
 const SETTLED_MS = 350;
@@ -162,6 +172,7 @@ const SETTLED_MS = 350;
 /** Applies when typing pauses, or with Enter. */
 export function TextFilter(props: TextFilterProps) {
   const { label, value, onChange, placeholder, type = "search", wide = false, check, first = false } = props;
+  const { timeZone = UTC } = props;
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
   // The address changed.
@@ -180,7 +191,13 @@ export function TextFilter(props: TextFilterProps) {
   }, [typed, value, wrong, isUnfinished, onChange]);
   return (
     <InputField
-      label={type === "search" ? label : <PickerLabel label={label} picked={typed} without={placeholder} />}
+      label={
+        type === "search" ? (
+          label
+        ) : (
+          <PickerLabel label={label} picked={typed} without={placeholder} timeZone={timeZone} />
+        )
+      }
       wrong={wrong}
       wide={wide}
       type={type}
@@ -200,21 +217,20 @@ export function TextFilter(props: TextFilterProps) {
   );
 }
 
+interface PickerLabelProps {
+  readonly label: string;
+  readonly picked: string;
+  readonly without: string | undefined;
+  readonly timeZone: string;
+}
+
 /** Pickers write dates as the browser does, which may be read in two ways. */
-function PickerLabel({
-  label,
-  picked,
-  without,
-}: {
-  label: string;
-  picked: string;
-  without: string | undefined;
-}) {
+function PickerLabel({ label, picked, without, timeZone }: PickerLabelProps) {
   const [date = "", time] = picked.split("T");
   const written =
     time === undefined
       ? `${writeWeekday(date)} ${writeDay(date)}`
-      : `${writeDayOfYear(date)} ${writeTime(picked, time.length)} UTC`;
+      : `${writeDayOfYear(date)} ${writeTime(picked, time.length)} ${zoneName(instantOf(picked, timeZone), timeZone)}`;
   return (
     <>
       {label}
@@ -232,6 +248,7 @@ type AddressFilterProps = Omit<TextFilterProps, "value" | "onChange"> & { readon
 export function AddressFilter({ name, ...rest }: AddressFilterProps) {
   const { filters, change } = useFilters();
   const value = filters.get(name) ?? "";
+  useChip(rest.label, value || undefined, () => change({ [name]: undefined }));
   return <TextFilter {...rest} value={value} onChange={(next) => change({ [name]: next }, "replace")} />;
 }
 
@@ -245,17 +262,27 @@ interface InstantFilterProps {
   readonly first?: boolean;
 }
 
-/** A date and time in UTC, or none. */
+/** A date and time in the zone of the page, or none. The address has it in UTC. */
 export function InstantFilter({ name, label, end, placeholder, first = false }: InstantFilterProps) {
   const { filters, change } = useFilters();
+  const { timeZone } = usePropertyView();
+  const instant = readInstant(filters.get(name) ?? "", end);
+  const written =
+    instant === undefined
+      ? undefined
+      : `${writeInstant(instant, timeZone).slice(0, -3)} ${zoneName(instant, timeZone)}`;
+  useChip(label, written, () => change({ [name]: undefined }));
   return (
     <TextFilter
       label={label}
       type="datetime-local"
       placeholder={placeholder}
       first={first}
-      value={pickedInstant(filters.get(name) ?? "", end)}
-      onChange={(next) => change({ [name]: next }, "replace")}
+      timeZone={timeZone}
+      value={instant === undefined ? "" : pickedInstant(localTime(instant, timeZone))}
+      onChange={(local) =>
+        change({ [name]: local === "" ? "" : pickedInstant(instantOf(local, timeZone)) }, "replace")
+      }
     />
   );
 }
@@ -271,16 +298,16 @@ interface AddressChoiceProps<Value extends string> {
 }
 
 function useAddressChoice<Value extends string>(props: AddressChoiceProps<Value>) {
-  const { name, options, keepsPage } = props;
+  const { label, name, options, keepsPage } = props;
   const { filters, change } = useFilters();
-  const values = pairsOf(options).map(([value]) => value);
-  const standard = props.standard ?? values[0] ?? ("" as Value);
+  const pairs = pairsOf(options);
+  const standard = props.standard ?? pairs[0]?.[0] ?? ("" as Value);
+  const [value, text] = pairs.find(([each]) => each === filters.get(name)) ?? [standard, ""];
   const cursor = filters.get("cursor") ?? undefined;
-  return {
-    value: values.find((each) => each === filters.get(name)) ?? standard,
-    onChange: (next: Value) =>
-      change({ [name]: next === standard ? undefined : next, ...(keepsPage === true ? { cursor } : {}) }),
-  };
+  const onChange = (next: Value) =>
+    change({ [name]: next === standard ? undefined : next, ...(keepsPage === true ? { cursor } : {}) });
+  useChip(label, value === standard ? undefined : text, () => onChange(standard));
+  return { value, onChange };
 }
 
 export function AddressChoice<Value extends string>(props: AddressChoiceProps<Value>) {

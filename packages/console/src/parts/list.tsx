@@ -15,7 +15,9 @@ import { writeMany } from "../field/format.ts";
 import { entryOf, type Turn, turnsOf, useFilters, useListPage, withChanges } from "../routing/filters.ts";
 import { Button } from "./button.tsx";
 import { useSay } from "./dialog.tsx";
+import { Filters } from "./filters.tsx";
 import { Answered, Page, type PageProps } from "./page.tsx";
+import { useWork } from "./work.tsx";
 
 export interface Column<Row> {
   readonly head: string;
@@ -175,14 +177,34 @@ function TableCell<Row>({ column, content }: { column: Column<Row>; content: Rea
   );
 }
 
+/** Says whether there is more beyond its end, so that the end fades. */
+function watchScroll(frame: HTMLElement | null): (() => void) | undefined {
+  if (frame === null) return undefined;
+  const look = () => {
+    const beyond = frame.scrollWidth - frame.clientWidth;
+    frame.toggleAttribute("data-more-after", beyond - frame.scrollLeft > 1);
+  };
+  const sizes = new ResizeObserver(look);
+  sizes.observe(frame);
+  for (const child of frame.children) sizes.observe(child);
+  frame.addEventListener("scroll", look, { passive: true });
+  return () => {
+    sizes.disconnect();
+    frame.removeEventListener("scroll", look);
+  };
+}
+
 export function Scroll({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reached by keyboard (WCAG 2.1.1)
-    <section className="table-frame" aria-label={label} tabIndex={0}>
+    <section ref={watchScroll} className="table-frame" aria-label={label} tabIndex={0}>
       {children}
     </section>
   );
 }
+
+/** Other filters or another page are no reason to take a list away. */
+const keepAnswer = <Answer,>(before: Answer | undefined) => before;
 
 interface Listed<Item> {
   readonly items: readonly Item[];
@@ -198,12 +220,16 @@ export function useList<Answer>(
   const { filters } = useFilters();
   const address = addressOf(path, { ...parameters, cursor: filters.get("cursor") ?? "", limit });
   // Picked, so that nothing else of a query draws the page anew.
-  const { data, error, dataUpdatedAt, refetch } = useAnswer<Answer>(address, renewal);
+  const { data, error, dataUpdatedAt, refetch, isOld } = useAnswer<Answer>(address, {
+    meanwhile: keepAnswer,
+    ...renewal,
+  });
   return {
     data,
     error,
     dataUpdatedAt,
     refetch,
+    ...(isOld === undefined ? {} : { isOld }),
     whole: addressOf(path, { ...parameters, limit: EXPORTED_ROWS }),
   };
 }
@@ -267,7 +293,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
         </>
       }
     >
-      {filters !== undefined && <search className="filters">{filters}</search>}
+      {filters !== undefined && <Filters>{filters}</Filters>}
       <List {...list} />
       {children}
     </Page>
@@ -335,22 +361,28 @@ interface ExportProps {
 
 type Rows = readonly (readonly Cell[])[];
 
-/** What a page has all of. */
-export function ExportButtons({ name, rows }: ExportProps & { rows: () => Rows | Promise<Rows> }) {
+/** `report` is called with how many there are yet. */
+type AskRows = (report: (rows: number) => void, signal: AbortSignal) => Rows | Promise<Rows>;
+
+/** Saves all rows of a page, also where the page has been left meanwhile. */
+export function ExportButtons({ name, rows }: ExportProps & { rows: AskRows }) {
   const [busy, setBusy] = useState<FileKind>();
   const say = useSay();
+  const start = useWork();
   const save = async (kind: FileKind) => {
+    const file = `${name}.${kind}`;
     setBusy(kind);
-    try {
-      const saved = await rows();
-      if (saved.length === 0) say("There are no rows to download.");
-      else download(`${name}.${kind}`, await FILES[kind](saved));
-    } catch (error) {
-      if (!(error instanceof CallError)) throw error;
-      say(`The export failed: ${error.message}`);
-    } finally {
-      setBusy(undefined);
-    }
+    await start(`Rows of ${file}`, async (report, signal) => {
+      try {
+        const saved = await rows((done) => report({ done }), signal);
+        if (saved.length === 0) say("There are no rows to download.");
+        else download(file, await FILES[kind](saved));
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof CallError)) throw error;
+        say(`The export failed: ${error.message}`);
+      }
+    }).finally(() => setBusy(undefined));
   };
   return (
     <span className="joined">
@@ -396,11 +428,12 @@ export function ListExport<Answer extends { readonly nextCursor?: string | null 
 ) {
   const { name, address, itemsOf, toRows } = props;
   const say = useSay();
-  const rows = async () => {
+  const rows: AskRows = async (report, signal) => {
     const items: Item[] = [];
     let last: Answer | undefined;
-    for await (const page of askPages<Answer>(address, EXPORTED_PAGES)) {
+    for await (const page of askPages<Answer>(address, EXPORTED_PAGES, signal)) {
       items.push(...itemsOf(page));
+      report(items.length);
       last = page;
     }
     if (typeof last?.nextCursor === "string")

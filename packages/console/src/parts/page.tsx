@@ -1,8 +1,10 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import type { Asked, CallError } from "../data/queries.ts";
+import { useRecent, type Visit } from "../data/recent.ts";
 import { writeAgo } from "../field/format.ts";
 import { useListPage } from "../routing/filters.ts";
+import { helpFor } from "../shell/places.ts";
 import { Button, Icon } from "./button.tsx";
 
 interface Crumb {
@@ -13,14 +15,22 @@ interface Crumb {
 export interface PageProps {
   readonly title: string;
   readonly heading?: ReactNode;
+  /** At the end of the line of the heading. */
+  readonly beside?: ReactNode;
   readonly lead?: ReactNode;
+  /** The pages above this one. */
   readonly crumbs?: readonly Crumb[];
+  /** This page in the breadcrumbs, where the title says more. */
+  readonly here?: string;
+  /** What the search lists as opened of late. */
+  readonly visit?: Visit | undefined;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** Moves the focus to the heading of another page. */
-export function Page({ title, heading = title, lead, crumbs = [], actions, children }: PageProps) {
+export function Page(props: PageProps) {
+  const { title, heading = title, beside, lead, crumbs = [], here = title, visit, actions, children } = props;
   const head = useRef<HTMLHeadingElement>(null);
   const [path] = useLocation();
   const { number = 1 } = useListPage();
@@ -30,6 +40,7 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
     document.title = `${title}${place === "" ? "" : `, ${place}`} · Bellhop console`;
   }, [title, place]);
   useArrival(path, head);
+  useNoted(visit);
   return (
     <>
       <header className="page-head">
@@ -42,18 +53,28 @@ export function Page({ title, heading = title, lead, crumbs = [], actions, child
                     <Link to={to}>{text}</Link>
                   </li>
                 ))}
+                <li aria-current="page">{here}</li>
               </ol>
             </nav>
           )}
-          <h1 ref={head} tabIndex={-1}>
-            {heading}
-          </h1>
-          {lead !== undefined && <p className="lead">{lead}</p>}
+          <div className="title-line">
+            <h1 ref={head} tabIndex={-1}>
+              {heading}
+            </h1>
+            {beside}
+          </div>
+          {lead !== undefined && <div className="lead">{lead}</div>}
           <p className="unseen" role="status">
             {place}
           </p>
         </div>
-        {actions && <div className="actions">{actions}</div>}
+        <div className="actions">
+          {actions}
+          <a className="button help" data-kind="quiet" href={helpFor(path)} title="Help about this page">
+            <Icon name="help" size={16} />
+            Help<span className="unseen"> about this page</span>
+          </a>
+        </div>
       </header>
       {children}
     </>
@@ -71,6 +92,15 @@ function useArrival(path: string, head: { readonly current: HTMLElement | null }
     }
     arrivedAt = path;
   }, [path, head]);
+}
+
+function useNoted(visit: Visit | undefined): void {
+  const { note } = useRecent();
+  const { to, text, note: about } = visit ?? {};
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each thing and name
+  useEffect(() => {
+    if (to !== undefined && text !== undefined) note({ to, text, note: about ?? "" });
+  }, [to, text, about]);
 }
 
 interface SectionProps {
@@ -202,7 +232,7 @@ interface AnswerProps<Answer> {
 
 /** The answer, or its loading or error state. A failed refetch keeps the answer before it. */
 export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Answer>) {
-  const { data, error, dataUpdatedAt } = asked;
+  const { data, error, dataUpdatedAt, isOld = false } = asked;
   if (data === undefined)
     return error === null ? <Waiting lines={lines} /> : <Failure error={error} onRetry={asked.refetch} />;
   return (
@@ -216,6 +246,7 @@ export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Ans
           This answer came {writeAgo(new Date(dataUpdatedAt).toISOString())}.
         </Notice>
       )}
+      {isOld && <span className="renewing" />}
       {children(data)}
     </>
   );
@@ -229,8 +260,14 @@ interface DetailPageProps<Answer> extends Omit<PageProps, "actions" | "children"
 
 /** A page of one thing; its actions appear with the answer. */
 export function DetailPage<Answer>({ asked, actions, children, ...page }: DetailPageProps<Answer>) {
+  const [path] = useLocation();
+  const above = page.crumbs?.at(-1);
   return (
-    <Page {...page} actions={asked.data !== undefined && actions?.(asked.data)}>
+    <Page
+      {...page}
+      visit={asked.data === undefined ? undefined : { to: path, text: page.title, note: above?.text ?? "" }}
+      actions={asked.data !== undefined && actions?.(asked.data)}
+    >
       <Answered asked={asked} lines={10}>
         {children}
       </Answered>

@@ -10,9 +10,11 @@ import {
   writeCount,
   writeExactInstant,
   writeInstant,
+  zoneName,
 } from "../field/format.ts";
 import { layOutJson } from "../field/json-lines.ts";
 import { Button, Icon, type IconName } from "./button.tsx";
+import { usePropertyView } from "./property-view.tsx";
 
 type Tone = "plain" | "accent" | "warn" | "bad";
 
@@ -59,11 +61,28 @@ export function orDash<Value extends string | number>(
   return value === null || value === undefined ? <span className="muted">–</span> : write(value);
 }
 
-export function Instant({ at, as = "full" }: { at: string | null; as?: "full" | "ago" }) {
+interface InstantProps {
+  readonly at: string | null;
+  /** `exact`: with all of its digits. */
+  readonly as?: "full" | "exact" | "ago";
+}
+
+/** In UTC, or on the pages of a property as the operator has chosen there. */
+export function Instant({ at, as = "full" }: InstantProps) {
+  const { timeZone } = usePropertyView();
   if (at === null) return <span className="muted">never</span>;
+  const written = {
+    ago: () => writeAgo(at),
+    exact: () => writeExactInstant(at, timeZone),
+    full: () => (
+      <>
+        {writeInstant(at, timeZone)} <span className="zone">{zoneName(at, timeZone)}</span>
+      </>
+    ),
+  };
   return (
-    <time dateTime={at} title={`${writeExactInstant(at)} UTC`} className="nowrap">
-      {as === "ago" ? writeAgo(at) : writeInstant(at)}
+    <time dateTime={at} title={writeExactInstant(at, timeZone)} className="nowrap">
+      {written[as]()}
     </time>
   );
 }

@@ -6,7 +6,6 @@ import {
   addDays,
   datesBetween,
   isStayDate,
-  isWeekend,
   subtractMoney,
   today,
   weekdayOf,
@@ -22,6 +21,7 @@ import {
 import { AddressSelect, SelectField } from "../../parts/field.tsx";
 import { type Column, Pager, ParquetNote, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
 import { orDash, ShareBar } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -180,6 +180,7 @@ interface ByNightProps {
 
 /** Last year's figures only where any are known. */
 function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
+  const { isWeekend } = usePropertyView();
   const known = lastYear?.items.every(isNothing) === false ? lastYear : undefined;
   const lines = linesOf(rows, known, measure.of === "revenue" ? measure.currency : currencyOf(rows.items));
   return (

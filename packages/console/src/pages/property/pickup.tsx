@@ -7,7 +7,6 @@ import {
   datesBetween,
   isAskedDate,
   isStayDate,
-  isWeekend,
   propertyPath,
   today,
   writeCount,
@@ -22,6 +21,7 @@ import {
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
 import { type Column, csvRows, ExportButtons, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
@@ -260,6 +260,7 @@ function NothingMoved({ measure }: { measure: Measure }) {
 /** Each leads to its night on the books. */
 function NightHeads({ nights, codes }: { nights: readonly string[]; codes: PropertyCodes }) {
   const [from = "", to = ""] = [nights[0], nights.at(-1)];
+  const { isWeekend } = usePropertyView();
   return (
     <thead>
       <tr>

@@ -4,7 +4,6 @@ import {
   addDays,
   addMoney,
   datesBetween,
-  isWeekend,
   subtractMoney,
   weekdayOf,
   writeCount,
@@ -14,6 +13,7 @@ import {
   writeSigned,
 } from "../../field/format.ts";
 import { type Column, Table } from "../../parts/list.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { GROUPINGS, type Grouping, isNothing, type NightRows, nameOfGroup, YEAR_DAYS } from "./nights.tsx";
 import { type Measure, measuredSeries, NightLink, type Range, unitOf } from "./property-page.tsx";
 
@@ -44,6 +44,7 @@ interface PivotRow {
 
 /** Nights by group: a stacked chart, and a table with last year's sums and the change of each group; a page of more has no sums. */
 export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, measure }: PivotProps) {
+  const { isWeekend } = usePropertyView();
   const byText = GROUPINGS[by];
   const nights = datesBetween(range.from, range.to);
   const sums = amountsOf(items, by, measure);

@@ -11,25 +11,21 @@ import {
   isStayDate,
   propertyPath,
   readInstant,
-  writeExactInstant,
+  writeDate,
+  writeDay,
   writeMany,
   writeMoney,
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
+import { Filters, useChip } from "../../parts/filters.tsx";
 import { InsightExport } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
+import { ClockChoice, PropertyViewProvider, usePropertyView } from "../../parts/property-view.tsx";
+import { Instant } from "../../parts/values.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
-
-const TABS: readonly (readonly [path: string, text: string])[] = [
-  ["/property", "Overview"],
-  ["/property/on-the-books", "On the books"],
-  ["/property/pace", "Pace"],
-  ["/property/pickup", "Pickup"],
-  ["/property/blocks", "Blocks"],
-  ["/property/reconciliation", "Reconciliation"],
-  ["/property/calendar", "Data health"],
-];
+import { PROPERTY_TABS } from "../../shell/places.ts";
+import { PropertySwitcher } from "../../shell/search.tsx";
 
 /** A page of the property that the address names. */
 export function ofProperty(Tab: ComponentType<{ codes: PropertyCodes }>) {
@@ -37,7 +33,12 @@ export function ofProperty(Tab: ComponentType<{ codes: PropertyCodes }>) {
     const { filters } = useFilters();
     const clientCode = filters.get("clientCode");
     const propertyCode = filters.get("propertyCode");
-    if (clientCode !== null && propertyCode !== null) return <Tab codes={{ clientCode, propertyCode }} />;
+    if (clientCode !== null && propertyCode !== null)
+      return (
+        <PropertyViewProvider codes={{ clientCode, propertyCode }}>
+          <Tab key={`${clientCode} ${propertyCode}`} codes={{ clientCode, propertyCode }} />
+        </PropertyViewProvider>
+      );
     return (
       <Page title="Property" crumbs={[{ to: "/", text: "Portfolio" }]}>
         <Empty title="Which property?" actions={<LinkButton to="/">Portfolio</LinkButton>}>
@@ -58,13 +59,39 @@ interface PropertyPageProps {
 
 export function PropertyPage({ codes, title, lead, actions, children }: PropertyPageProps) {
   const [path] = useLocation();
-  const name = `${codes.clientCode} / ${codes.propertyCode}`;
+  const { filters } = useFilters();
+  const { name, city, isKnown } = usePropertyView();
+  const written = `${codes.clientCode} / ${codes.propertyCode}`;
+  const tab = PROPERTY_TABS.find(([to]) => to === path)?.[1] ?? "";
+  const night = filters.get("night");
+  const crumbs = [
+    { to: "/", text: "Portfolio" },
+    { to: propertyPath("/property", codes), text: name ?? written },
+    { to: propertyPath(path, codes), text: tab },
+    ...(night !== null && isStayDate(night) ? [{ to: "", text: writeDate(night) }] : []),
+  ];
   return (
     <Page
-      title={`${title} of ${name}`}
-      heading={name}
-      lead={lead}
-      crumbs={[{ to: "/", text: "Portfolio" }]}
+      title={`${title} of ${name ?? written}`}
+      heading={name ?? written}
+      beside={<PropertySwitcher codes={codes} />}
+      lead={
+        <>
+          <span className="about">
+            {name !== null && <span>{written}</span>}
+            {city !== null && <span>{city}</span>}
+            <ClockChoice />
+          </span>
+          {lead}
+        </>
+      }
+      crumbs={crumbs.slice(0, -1)}
+      here={crumbs.at(-1)?.text ?? ""}
+      visit={
+        isKnown
+          ? { to: propertyPath("/property", codes), text: name ?? written, note: city ?? "" }
+          : undefined
+      }
       actions={
         <>
           <LinkButton to={propertyPath("/settings", codes)}>Settings</LinkButton>
@@ -72,8 +99,8 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
         </>
       }
     >
-      <nav className="tabs" aria-label={name} ref={showCurrent}>
-        {TABS.map(([to, text]) => (
+      <nav className="tabs" aria-label={written} ref={showCurrent}>
+        {PROPERTY_TABS.map(([to, text]) => (
           <Link key={to} to={propertyPath(to, codes)} aria-current={to === path ? "page" : undefined}>
             {text}
           </Link>
@@ -186,9 +213,22 @@ export function InsightPage<Answer extends WatermarkProps>(props: InsightPagePro
 }
 
 export function InsightFilters({ range, children }: { range: Range; children?: ReactNode }) {
-  const { change } = useFilters();
   return (
-    <search className="filters">
+    <Filters>
+      <RangeFilters range={range} />
+      {children}
+    </Filters>
+  );
+}
+
+function RangeFilters({ range }: { range: Range }) {
+  const { filters, change } = useFilters();
+  const isGiven = filters.has("from") || filters.has("to");
+  const nights =
+    range.from === range.to ? writeDay(range.from) : `${writeDay(range.from)} – ${writeDay(range.to)}`;
+  useChip("Nights", isGiven ? nights : undefined, () => change({ from: undefined, to: undefined }));
+  return (
+    <>
       <TextFilter
         label="From night"
         type="date"
@@ -204,8 +244,7 @@ export function InsightFilters({ range, children }: { range: Range; children?: R
         check={(text) => (isAskedDate(text) && text >= range.from ? undefined : "From its first night on")}
         onChange={(to) => change({ from: range.from, to }, "replace")}
       />
-      {children}
-    </search>
+    </>
   );
 }
 
@@ -243,14 +282,14 @@ function Watermark({ watermark, knownFrom }: WatermarkProps) {
     <>
       {typeof watermark === "string" && (
         <p className="small muted">
-          Complete up to {writeExactInstant(watermark)} UTC of receipt: at or before it this answer never
+          Complete up to <Instant at={watermark} as="exact" /> of receipt: at or before it this answer never
           changes.
         </p>
       )}
       {knownFrom !== undefined && (
         <p className="small muted">
-          Old versions are deleted after their retention: inventory from before {writeExactInstant(knownFrom)}{" "}
-          UTC that was replaced since may be missing here.
+          Old versions are deleted after their retention: inventory from before{" "}
+          <Instant at={knownFrom} as="exact" /> that was replaced since may be missing here.
         </p>
       )}
     </>

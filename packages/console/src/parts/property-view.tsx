@@ -1,0 +1,90 @@
+import { createContext, type ReactNode, useContext, useState } from "react";
+import type { PropertyCodes, SettingName, SettingsAnswer } from "../contract.ts";
+import { addressOf, useAnswer } from "../data/queries.ts";
+import { isOneOf, UTC } from "../field/format.ts";
+
+/** How the pages of a property show it. Elsewhere times are UTC. */
+interface PropertyView {
+  /** What is set of the property has come. */
+  readonly isKnown: boolean;
+  /** Null: not set, or not known yet. */
+  readonly name: string | null;
+  readonly city: string | null;
+  /** Of times. Stay dates have none. */
+  readonly timeZone: string;
+  /** The property's own zone. */
+  readonly ownTimeZone: string;
+  readonly choose: (clock: Clock) => void;
+  readonly isWeekend: (date: string) => boolean;
+}
+
+type Clock = "utc" | "property";
+
+const CLOCK_STORED_AS = "bellhop.clock";
+const WEEKEND_STANDARD = "Fri,Sat";
+const ELSEWHERE: PropertyView = {
+  isKnown: false,
+  name: null,
+  city: null,
+  timeZone: UTC,
+  ownTimeZone: UTC,
+  choose: () => undefined,
+  isWeekend: (date) => isOneOf(WEEKEND_STANDARD, date),
+};
+
+const ViewContext = createContext(ELSEWHERE);
+
+export const usePropertyView = () => useContext(ViewContext);
+
+function storedClock(): Clock {
+  try {
+    return localStorage.getItem(CLOCK_STORED_AS) === "property" ? "property" : "utc";
+  } catch {
+    return "utc";
+  }
+}
+
+/** Around a page of a property: its name, city, weekend and time zone are settings. */
+export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes; children: ReactNode }) {
+  const { clientCode, propertyCode } = codes;
+  const { data } = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
+  const [clock, setClock] = useState(storedClock);
+  const settingOf = (name: SettingName) => data?.settings.find((each) => each.name === name)?.value ?? null;
+  const ownTimeZone = settingOf("timeZone") ?? UTC;
+  const weekend = settingOf("weekend") ?? WEEKEND_STANDARD;
+  const view: PropertyView = {
+    isKnown: data !== undefined,
+    name: settingOf("name"),
+    city: settingOf("city"),
+    ownTimeZone,
+    timeZone: clock === "property" ? ownTimeZone : UTC,
+    choose: (next) => {
+      setClock(next);
+      try {
+        localStorage.setItem(CLOCK_STORED_AS, next);
+      } catch {
+        // Without storage the choice lasts as long as the page.
+      }
+    },
+    isWeekend: (date) => isOneOf(weekend, date),
+  };
+  return <ViewContext value={view}>{children}</ViewContext>;
+}
+
+/** In which zone the page shows times; there is a choice where the property has a zone of its own. */
+export function ClockChoice() {
+  const { timeZone, ownTimeZone, choose } = usePropertyView();
+  if (ownTimeZone === UTC) return <span className="nowrap">Times in UTC</span>;
+  return (
+    <label className="clock">
+      Times in{" "}
+      <select
+        value={timeZone === UTC ? "utc" : "property"}
+        onChange={(event) => choose(event.target.value as Clock)}
+      >
+        <option value="utc">UTC</option>
+        <option value="property">{ownTimeZone}</option>
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,100 @@
+import type { Permission } from "../contract.ts";
+import { useMay } from "../data/queries.ts";
+
+export interface Place {
+  readonly to: string;
+  readonly text: string;
+  readonly key: string;
+  /** Shown only to operators with this permission. */
+  readonly needs?: Permission;
+  /** Path prefixes. */
+  readonly paths: readonly string[];
+}
+
+interface Group {
+  readonly title: string;
+  readonly places: readonly Place[];
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    title: "Hotels",
+    places: [{ to: "/", text: "Portfolio", key: "p", paths: ["/property", "/history"] }],
+  },
+  {
+    title: "Feeds",
+    places: [
+      { to: "/intake", text: "Ingestion", key: "i", paths: [] },
+      { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
+      { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
+    ],
+  },
+  {
+    title: "Partners",
+    places: [
+      { to: "/clients", text: "Clients", key: "c", needs: "read-clients", paths: ["/clients"] },
+      { to: "/webhooks", text: "Webhooks", key: "w", needs: "manage-webhooks", paths: ["/webhooks"] },
+      { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
+      { to: "/certifications", text: "Certification", key: "f", paths: ["/certifications"] },
+    ],
+  },
+  {
+    title: "Administration",
+    places: [
+      { to: "/operators", text: "Operators", key: "o", needs: "manage-operators", paths: ["/operators"] },
+      { to: "/settings", text: "Settings", key: "s", paths: ["/settings"] },
+      { to: "/audit", text: "Audit", key: "a", needs: "read-audit", paths: ["/audit"] },
+    ],
+  },
+];
+
+/** What the operator may open. */
+export function useGroups(): readonly Group[] {
+  const may = useMay();
+  return GROUPS.map(({ title, places }) => ({
+    title,
+    places: places.filter(({ needs }) => needs === undefined || may(needs)),
+  })).filter(({ places }) => places.length > 0);
+}
+
+export function isWithin({ to, paths }: Place, path: string): boolean {
+  return path === to || paths.some((beginning) => path === beginning || path.startsWith(`${beginning}/`));
+}
+
+/** The pages of a property. */
+export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] = [
+  ["/property", "Overview"],
+  ["/property/on-the-books", "On the books"],
+  ["/property/pace", "Pace"],
+  ["/property/pickup", "Pickup"],
+  ["/property/blocks", "Blocks"],
+  ["/property/reconciliation", "Reconciliation"],
+  ["/property/calendar", "Data health"],
+];
+
+/** The documentation of each page, the longest paths first. */
+const HELP: readonly (readonly [path: string, docs: string])[] = [
+  ["/property/on-the-books", "insight#on-the-books"],
+  ["/property/pace", "insight#pace"],
+  ["/property/pickup", "insight#pickup"],
+  ["/property/blocks", "insight#blocks"],
+  ["/property/reconciliation", "insight#reconciliation"],
+  ["/property/calendar", "insight#feed-health"],
+  ["/property", "insight#what-counts"],
+  ["/history", "reading#history"],
+  ["/intake", "guides/outcomes"],
+  ["/requests", "reading#the-outcome-of-a-batch"],
+  ["/quarantine", "operations#quarantined-records"],
+  ["/clients", "authentication#clients"],
+  ["/webhooks", "webhooks#for-operators"],
+  ["/backfills", "backfill#for-operators"],
+  ["/certifications", "certification#for-operators"],
+  ["/operators", "operators#roles-and-grants"],
+  ["/account", "operators#authenticator-codes"],
+  ["/settings", "operations#property-settings"],
+];
+
+export function helpFor(path: string): string {
+  const [, docs] = HELP.find(([begin]) => path === begin || path.startsWith(`${begin}/`)) ?? [];
+  return `/docs/${docs ?? "console"}`;
+}

@@ -1,0 +1,134 @@
+import { useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { Button } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { type Place, useGroups } from "./places.ts";
+
+const SHORTCUTS_STORED_AS = "bellhop.shortcuts";
+/** Time for the second key after `g`. */
+const SECOND_KEY_MS = 1500;
+
+function areOn(): boolean {
+  try {
+    return localStorage.getItem(SHORTCUTS_STORED_AS) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+/** Keys that work on every page; `?` lists them. They can be turned off (WCAG 2.1.4). */
+export function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
+  const [on, setOn] = useState(areOn);
+  const [, navigate] = useLocation();
+  const places = useGroups().flatMap((group) => group.places);
+  const byKey = new Map(places.map(({ key, to }) => [key, to]));
+  const current = useRef(byKey);
+  current.current = byKey;
+  useEffect(() => (on ? listen(() => onOpen(true), navigate, current) : undefined), [on, onOpen, navigate]);
+  if (!open) return null;
+  const put = (next: boolean) => {
+    setOn(next);
+    try {
+      localStorage.setItem(SHORTCUTS_STORED_AS, next ? "on" : "off");
+    } catch {
+      // Without storage the choice lasts as long as the page.
+    }
+  };
+  return (
+    <Dialog title="Keyboard" onClose={() => onOpen(false)}>
+      <div className="stack">
+        <dl className="keys">
+          {keysFor(places).map(([keys, what]) => (
+            <div key={what}>
+              <dt>
+                {keys.map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <label className="check">
+          <input type="checkbox" checked={on} onChange={(event) => put(event.target.checked)} />
+          Enable keyboard shortcuts
+        </label>
+        <div className="form-actions">
+          <Button kind="main" onClick={() => onOpen(false)}>
+            Close
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}
+
+const keysFor = (places: readonly Place[]): readonly (readonly [keys: readonly string[], what: string])[] => [
+  [["Ctrl", "K"], "Search; also Command K"],
+  [["?"], "Show this list"],
+  [["/"], "Go to the first filter of the page"],
+  [["j"], "Next row"],
+  [["k"], "Previous row"],
+  [["n"], "Next page of a list"],
+  [["p"], "Previous page of a list"],
+  [["Enter"], "open the row"],
+  ...places.map(({ key, text }) => [["g", key], text] as const),
+  [["←", "→"], "along a chart, once it has the focus"],
+  [["Esc"], "close a dialog"],
+];
+
+function listen(
+  showList: () => void,
+  go: (to: string) => void,
+  places: { readonly current: ReadonlyMap<string, string> },
+): () => void {
+  let armedUntil = 0;
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]") !== null) return;
+    const place = places.current.get(event.key);
+    if (event.timeStamp < armedUntil && place !== undefined) go(place);
+    else if (event.key === "?") showList();
+    else if (event.key === "/") firstFilter()?.focus();
+    else if (event.key === "j") moveRow(1);
+    else if (event.key === "k") moveRow(-1);
+    else if (event.key === "n") turnList("next");
+    else if (event.key === "p") turnList("prev");
+    else if (event.key === "g") {
+      armedUntil = event.timeStamp + SECOND_KEY_MS;
+      return;
+    } else return;
+    armedUntil = 0;
+    event.preventDefault();
+  };
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", onKey);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && target.closest("input, select, textarea, [contenteditable]") !== null
+  );
+}
+
+function firstFilter(): HTMLElement | null {
+  return (
+    document.querySelector<HTMLElement>("[data-first-filter]") ??
+    document.querySelector<HTMLElement>("search :is(input, select)")
+  );
+}
+
+/** Enter then opens the row. */
+function moveRow(step: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>("main tbody tr")].flatMap((row) => {
+    const link = row.querySelector<HTMLElement>("a[href]");
+    return link === null ? [] : [link];
+  });
+  const here = links.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
+  const next = here === -1 ? (step === 1 ? 0 : links.length - 1) : here + step;
+  links[next]?.focus();
+}
+
+function turnList(way: "next" | "prev"): void {
+  document.querySelector<HTMLElement>(`main a[rel=${way}]`)?.click();
+}
