@@ -273,7 +273,7 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       const german = await context?.newPage();
       assert.ok(german !== undefined);
       await visit(german, `/property/on-the-books?${CODES}&asOf=2026-03-14 09:30`);
-      await german.locator("label").getByText("14 Mar 2026 09:30 UTC").waitFor();
+      await german.getByText("14 Mar 2026 09:30 UTC").waitFor();
       await visit(german, `/property/on-the-books?${CODES}&show=revenue`);
       const items = await itemsOf(page, "on-the-books", {
         from: hotel().today,

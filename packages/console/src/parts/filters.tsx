@@ -7,6 +7,7 @@ import {
   useId,
   useRef,
   useState,
+  useSyncExternalStore,
 } from "react";
 import { Icon } from "./button.tsx";
 
@@ -32,6 +33,19 @@ export function useChip(label: string, text: string | undefined, clear: () => vo
   }, [put, id, label, text]);
 }
 
+/** As wide as a phone; the styles say the same. */
+const phone = window.matchMedia("(max-width: 40rem)");
+
+function usePhone(): boolean {
+  return useSyncExternalStore(
+    (onChange) => {
+      phone.addEventListener("change", onChange);
+      return () => phone.removeEventListener("change", onChange);
+    },
+    () => phone.matches,
+  );
+}
+
 /** The filters of a page: a row of fields, or on a phone one button that opens them, with the active ones beside it. */
 export function Filters({ children }: { children: ReactNode }) {
   const [chips, setChips] = useState<ReadonlyMap<string, Chip>>(new Map());
@@ -46,39 +60,42 @@ export function Filters({ children }: { children: ReactNode }) {
       return next;
     });
   }, []);
+  const isPhone = usePhone();
   const count = chips.size;
   return (
     <search className="filter-bar">
-      <div className="filter-line">
-        <button
-          ref={button}
-          type="button"
-          className="button"
-          aria-expanded={open}
-          aria-controls={id}
-          onClick={() => setOpen(!open)}
-        >
-          <Icon name="filter" />
-          {count === 0 ? "Filters" : `Filters (${count})`}
-        </button>
-        {[...chips].map(([key, { label, text, clear }]) => (
+      {isPhone && (
+        <div className="filter-line">
           <button
-            key={key}
+            ref={button}
             type="button"
-            className="chip"
-            aria-label={`Remove ${label}: ${text}`}
-            onClick={() => {
-              button.current?.focus();
-              clear();
-            }}
+            className="button"
+            aria-expanded={open}
+            aria-controls={id}
+            onClick={() => setOpen(!open)}
           >
-            <span>
-              {label}: <strong>{text}</strong>
-            </span>
-            <Icon name="close" size={12} />
+            <Icon name="filter" />
+            {count === 0 ? "Filters" : `Filters (${count})`}
           </button>
-        ))}
-      </div>
+          {[...chips].map(([key, { label, text, clear }]) => (
+            <button
+              key={key}
+              type="button"
+              className="chip"
+              aria-label={`Remove ${label}: ${text}`}
+              onClick={() => {
+                button.current?.focus();
+                clear();
+              }}
+            >
+              <span>
+                {label}: <strong>{text}</strong>
+              </span>
+              <Icon name="close" size={12} />
+            </button>
+          ))}
+        </div>
+      )}
       <div className="filters" id={id} data-open={open || undefined}>
         <ChipsContext value={put}>{children}</ChipsContext>
       </div>
