@@ -58,6 +58,11 @@ async function holdBack(page: Page, address: RegExp): Promise<() => void> {
 export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
   describe("the frame of the console", () => {
     let session: ConsoleSession | undefined;
+    let filled: Promise<void> | undefined;
+    const seaside = () => {
+      filled ??= fillSeaside(service());
+      return filled;
+    };
     const set = async (name: string, value: string) => {
       session ??= await logInAsNew(service(), "frame");
       await session.change("settings/set", { ...PARIS, name, value });
@@ -138,7 +143,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     inWindow(
       "another property is opened on the same page with the same dates, and axe finds nothing wrong",
       async (page) => {
-        await fillSeaside(service());
+        await seaside();
         await visit(page, `/property/pickup?${CODES}&from=2026-07-01&to=2026-07-31`);
         await page.getByRole("button", { name: "Switch property" }).click();
         const dialog = page.getByRole("dialog", { name: "Switch property" });
@@ -300,6 +305,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     inWindow(
       "a decision on several records goes on in the background, and says when it is over",
       async (page) => {
+        await seaside();
         await visit(page, "/quarantine?clientCode=ACME&propertyCode=SEASIDE01");
         await page.getByLabel("All", { exact: true }).check();
         await page.getByRole("button", { name: "Discard …" }).click();

@@ -5,7 +5,6 @@ import { type Asked, addressOf, useAnswer } from "../data/queries.ts";
 import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
-import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
 import {
@@ -98,7 +97,7 @@ function RecordFilters() {
   const { filters, change } = useFilters();
   const outcome = filters.get("outcome") ?? "";
   return (
-    <Filters>
+    <search className="filters">
       <Choice
         label="Show"
         value={outcome !== "" || filters.get("records") === "all" ? "all" : "notable"}
@@ -111,7 +110,7 @@ function RecordFilters() {
         options={[["", "Any"], ...OUTCOME_NAMES.map((each) => [each, each] as const)]}
         onChange={(next) => change({ outcome: next, records: next === "" ? undefined : "all" })}
       />
-    </Filters>
+    </search>
   );
 }
 

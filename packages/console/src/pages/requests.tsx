@@ -4,6 +4,7 @@ import { useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeDuration } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { AddressFilter, AddressSelect, InstantFilter, SelectField } from "../parts/field.tsx";
+import { useChip } from "../parts/filters.tsx";
 import { type Column, ListPage, ParquetNote, useList } from "../parts/list.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
@@ -101,12 +102,14 @@ function ClientCodeFilter() {
   const chosen = filters.get("clientCode") ?? "";
   const known = (data?.items ?? []).map(({ clientCode }) => clientCode);
   const codes = chosen === "" || known.includes(chosen) ? known : [...known, chosen];
+  const choose = (clientCode: string) => change({ clientCode, propertyCode: undefined });
+  useChip("Client code", chosen || undefined, () => choose(""));
   return (
     <SelectField
       label="Client code"
       value={chosen}
       options={[["", "Any"], ...codes.map((code) => [code, code] as const)]}
-      onChange={(clientCode) => change({ clientCode, propertyCode: undefined })}
+      onChange={choose}
     />
   );
 }

@@ -19,6 +19,7 @@ import {
   writeWeekday,
 } from "../../field/format.ts";
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
+import { useChip } from "../../parts/filters.tsx";
 import { type Column, csvRows, ExportButtons, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
@@ -124,21 +125,30 @@ function usePickupFilters(): {
 }
 
 function PickupFilters({ range, movements }: { range: Range; movements: readonly Movement[] }) {
-  const { change } = useFilters();
-  const { until } = usePickupFilters();
   return (
     <InsightFilters range={range}>
-      <TextFilter
-        label="Until day"
-        type="date"
-        value={until}
-        check={(text) => (isAskedDate(text) ? undefined : "A date")}
-        onChange={(next) => change({ until: next }, "replace")}
-      />
+      <UntilFilter />
       <AddressSelect name="days" label="Days" standard="14" options={DAY_COUNTS} />
       <ClockFilter />
       <MeasureFilters items={movements} />
     </InsightFilters>
+  );
+}
+
+function UntilFilter() {
+  const { filters, change } = useFilters();
+  const { until } = usePickupFilters();
+  useChip("Until day", filters.has("until") ? writeDate(until) : undefined, () =>
+    change({ until: undefined }),
+  );
+  return (
+    <TextFilter
+      label="Until day"
+      type="date"
+      value={until}
+      check={(text) => (isAskedDate(text) ? undefined : "A date")}
+      onChange={(next) => change({ until: next }, "replace")}
+    />
   );
 }
 
