@@ -726,7 +726,7 @@ CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (proper
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 
-CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.daily_revenue
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -739,11 +739,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'r'
+        and known.resource = 'r' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_reservation_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -753,7 +755,7 @@ AS $function$
       ) as record 
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue,
         facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price,
         facts.net_total_revenue, facts.gross_total_revenue
@@ -765,7 +767,7 @@ CREATE OR REPLACE FUNCTION analytics.first_request_id_after(instant timestamp wi
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (SELECT ((((lpad(to_hex((after.microseconds / 1000)), 12, '0'::text) || '7'::text) || lpad(to_hex(((((after.microseconds % (1000)::bigint) * 4096) + 999) / 1000)), 3, '0'::text)) || '8000000000000000'::text))::uuid AS uuid FROM (SELECT ((floor((LEAST(GREATEST(EXTRACT(epoch FROM first_request_id_after.instant), (0)::numeric), ('281474976709'::bigint)::numeric) * (1000000)::numeric)))::bigint + 1) AS microseconds) after);
-CREATE OR REPLACE FUNCTION analytics.group_block_master_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.group_block_master_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.group_block_master
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -777,11 +779,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'g'
+        and known.resource = 'g' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_group_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -791,9 +795,9 @@ AS $function$
       ) as record 
       join analytics.stored_group_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
     $function$;
-CREATE OR REPLACE FUNCTION analytics.group_block_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.group_block_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.group_block_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -805,11 +809,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'g'
+        and known.resource = 'g' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_group_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -819,7 +825,7 @@ AS $function$
       ) as record 
       join analytics.stored_group_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral unnest(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup,
         facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code
       ) as block (occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate,
@@ -830,7 +836,7 @@ CREATE OR REPLACE FUNCTION analytics.received_at_of(request_id uuid)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN ('1970-01-01 00:00:00+00'::timestamp with time zone + ('00:00:00.000001'::interval * ((((((('x'::text || substr((request_id)::text, 1, 8)) || substr((request_id)::text, 10, 4)))::bit(48))::bigint * 1000) + ((((('x'::text || substr((request_id)::text, 16, 3)))::bit(12))::integer * 1000) / 4096)))::double precision));
-CREATE OR REPLACE FUNCTION analytics.reservation_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.reservation_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.reservation
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -843,11 +849,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'r'
+        and known.resource = 'r' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_reservation_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -857,9 +865,9 @@ AS $function$
       ) as record 
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
     $function$;
-CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.room_stay
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -873,11 +881,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'r'
+        and known.resource = 'r' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_reservation_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -887,7 +897,7 @@ AS $function$
       ) as record 
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
         facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code,
         facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children
@@ -895,7 +905,7 @@ AS $function$
         market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
         number_of_children, stay_number)
     $function$;
-CREATE OR REPLACE FUNCTION analytics.room_type_inventory_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.room_type_inventory_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.room_type_inventory
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -908,11 +918,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'i'
+        and known.resource = 'i' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_inventory_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -922,14 +934,14 @@ AS $function$
       ) as record 
       join analytics.stored_inventory_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral unnest(facts.room_type_code, facts.is_virtual, facts.room_type_capacity,
         facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold,
         facts.transient_sold, facts.group_sold
       ) as room (room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance,
         rooms_not_available_other, rooms_sold, transient_sold, group_sold)
     $function$;
-CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock)
+CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.stay_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -947,11 +959,13 @@ AS $function$
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = 'r'
+        and known.resource = 'r' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from analytics.stored_reservation_version as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -961,7 +975,7 @@ AS $function$
       ) as record 
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
-        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral (
         -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
         select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue, day.net_food_revenue,

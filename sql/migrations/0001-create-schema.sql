@@ -929,7 +929,8 @@ create view analytics.stored_group_version as
 -- Each relation is written once, as a select over `property`, `record` (the version that counts, the current one or the
 -- one of an instant) and `facts` (the version of the same content that holds the typed facts), and made twice: as a view
 -- of current state and as a function `…_as_of`, so that the two cannot differ. The functions are inlined by the planner;
--- both start at the property, so a filter on the two codes reads that property's rows only.
+-- both start at the property, so a filter on the two codes reads that property's rows only. What stands in comments is said
+-- where tables are distributed (src/platform/db/distribute.ts): there a filter does not reach into a function, its arguments do.
 -- allowed: it creates the views and functions of a schema that is new, each from one text.
 do $create$
 declare
@@ -1081,11 +1082,13 @@ begin
     record_as_of := format($text$analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
-        and known.resource = %L
+        and known.resource = %L and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
       cross join lateral (
         select version.*
         from %s as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -1102,10 +1105,11 @@ begin
     execute format('comment on view analytics.%I is %L', relation.name, relation.meaning || ' Current state.');
     -- The body is text, so its names are looked up when it is planned; it names only views of this schema.
     execute format(
-      'create function analytics.%I(instant timestamptz, clock analytics.clock default ''source'')
+      'create function analytics.%I(instant timestamptz, clock analytics.clock default ''source'',
+        of_client_code text default null, of_property_code text default null)
         returns setof analytics.%I language sql stable parallel safe as %L',
       relation.name || '_as_of', relation.name,
-      replace(replace(relation.definition, '{record}', record_as_of), '{facts}', facts));
+      replace(replace(relation.definition, '{record}', record_as_of), '{facts}', facts || ' /* and facts.bucket = home */'));
   end loop;
 end
 $create$;

@@ -3,7 +3,7 @@ import { ALL_BUCKETS, BUCKET_COUNT, ID_LOWEST, lowestIdAt } from "../ingest/log/
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
 import { endWithClient, reportProcess, withSession } from "../platform/db/connection.ts";
 import { holdOffExclusiveWork } from "../platform/db/coordination.ts";
-import { limitationOf } from "../platform/db/dialect.ts";
+import { inSnapshot, reachAllBuckets } from "../platform/db/dialect.ts";
 import { CODE_VERSION } from "../platform/db/migrate.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
@@ -87,13 +87,16 @@ function reasonOf(before: Basis, now: Basis): string | undefined {
   return other === undefined ? undefined : REASONS[other];
 }
 
+/** By bucket. */
+type Settled = readonly (string | null)[];
+
 class Export {
-  readonly #client: pg.ClientBase;
+  readonly #client: pg.Client;
   readonly #folder: ExportFolder;
   readonly #options: ExportOptions;
   readonly #draft: Draft;
 
-  constructor(client: pg.ClientBase, folder: ExportFolder, options: ExportOptions, draft: Draft) {
+  constructor(client: pg.Client, folder: ExportFolder, options: ExportOptions, draft: Draft) {
     this.#client = client;
     this.#folder = folder;
     this.#options = options;
@@ -113,10 +116,25 @@ class Export {
       (await this.#backlog()) > CHANGES_IN_SNAPSHOT_MAX
     )
       await this.#writeBulk();
-    const settled = await settledReceipts(this.#options.pool, { bucket: 0 });
-    const manifest = await withTransaction(this.#client, () => this.#writeRest(settled), SNAPSHOT);
+    const settled = await this.#settled();
+    const begin = async () => {
+      await this.#client.query("begin isolation level repeatable read read only");
+      await reachAllBuckets(this.#client);
+    };
+    const manifest = await inSnapshot(this.#client, this.#options.clientConfig, begin, () =>
+      this.#writeRest(settled),
+    );
+    await this.#client.query("commit");
     await this.#folder.finish(manifest);
     return { manifest, full: draft.full?.reason ?? null, written: draft.passes };
+  }
+
+  /** By bucket, as `settledReceipts` answers; where the first is settled for all, the others find it so. */
+  async #settled(): Promise<Settled> {
+    const { pool } = this.#options;
+    const [first = 0, ...others] = ALL_BUCKETS;
+    const settled = await settledReceipts(pool, { bucket: first });
+    return [settled, ...(await Promise.all(others.map((bucket) => settledReceipts(pool, { bucket }))))];
   }
 
   async #backlog(): Promise<number> {
@@ -128,11 +146,11 @@ class Export {
    * How far a state that is read from here on reaches: as of the client's snapshot, if it has one. `settled` as
    * `settledReceipts` answered before; null: what was received stays where it is.
    */
-  async #readPosition(settled: string | null): Promise<Position> {
+  async #readPosition(settled: Settled | null): Promise<Position> {
     const ends = await readChangeEnds(this.#client, ALL_BUCKETS);
     let receivedBefore: string | undefined;
     for (const bucket of settled === null ? [] : ALL_BUCKETS) {
-      const watermark = await watermarkOf(this.#client, { bucket }, settled);
+      const watermark = await watermarkOf(this.#client, { bucket }, settled?.[bucket] ?? null);
       if (watermark !== null && (receivedBefore === undefined || watermark < receivedBefore))
         receivedBefore = watermark;
     }
@@ -145,7 +163,7 @@ class Export {
   /** Writes a pass that may take long, each bucket from a snapshot of its own; the next pass has what changed meanwhile. */
   async #writeBulk(): Promise<void> {
     const draft = this.#draft;
-    const settled = await settledReceipts(this.#options.pool, { bucket: 0 });
+    const settled = await this.#settled();
     draft.open ??= { to: await this.#readPosition(settled), done: {}, files: [] };
     const pass = await this.#writePass(draft.open, (work) => withTransaction(this.#client, work, SNAPSHOT));
     draft.passes.push(pass);
@@ -155,7 +173,7 @@ class Export {
   }
 
   /** Writes the remaining changes from the snapshot that the client has. */
-  async #writeRest(settled: string | null): Promise<Manifest> {
+  async #writeRest(settled: Settled): Promise<Manifest> {
     const draft = this.#draft;
     const open: OpenPass = { to: await this.#readPosition(settled), done: {}, files: [] };
     const pass = await this.#writePass(open, (work) => work());
@@ -300,8 +318,6 @@ async function draftOf(client: pg.ClientBase, folder: ExportFolder, options: Exp
  */
 export async function runExport(options: ExportOptions): Promise<ExportReport> {
   return withSession(options.clientConfig, "export", async (client) => {
-    const limitation = await limitationOf(client, "export");
-    if (limitation !== undefined) throw new ExportError(limitation);
     await endWithClient(client);
     // Until the session ends nothing is erased that has been read, and no state is swapped.
     await holdOffExclusiveWork(client);

@@ -3,7 +3,6 @@ import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { limitationOf } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
@@ -117,10 +116,6 @@ const set = verb({
         `${given} is less than a day (m is minutes; use 365d for a year). Add --short to set it.`,
       );
     return session.database(async ({ pool, who }) => {
-      // A stored term that nothing carries out would be a false promise.
-      const limitation = ms === Number.POSITIVE_INFINITY ? undefined : await limitationOf(pool, "retention");
-      if (limitation !== undefined)
-        return output.failure(`${limitation}: no term can be set (docs/retention.md).`);
       const { clientCode } = of;
       if (clientCode !== EVERY_CLIENT && !(await isKnown(pool, { clientCode, propertyCode: null })))
         return output.failure(
@@ -187,10 +182,7 @@ const list = verb({
     }),
 });
 
-const NOT_RUN: Readonly<Record<Exclude<RetentionRun["state"], "done">, string>> = {
-  busy: "Another run, a replay or an erasure is under way. Try again when it has ended.",
-  distributed: "Retention is not available on Citus: nothing was done.",
-};
+const BUSY = "Another run, a replay or an erasure is under way. Try again when it has ended.";
 
 function runLines({ due, expired }: RetentionRun, isDryRun: boolean): string[] {
   if (due.length === 0) return ["Nothing is past its term."];
@@ -220,7 +212,7 @@ const run = verb({
       const { state, expired } = report;
       if (expired.length > 0)
         await recordAudit(pool, { who, what: "run-retention", detail: { windows: expired.length } });
-      if (state !== "done" && !json) return output.failure(NOT_RUN[state]);
+      if (state !== "done" && !json) return output.failure(BUSY);
       output.result(report, runLines(report, dryRun));
       return state === "done" ? 0 : 1;
     }),

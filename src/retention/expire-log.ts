@@ -4,26 +4,24 @@ import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { ID_LOWEST, lowestIdAt, type StoredBody } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
 import { rewriteBody } from "../ingest/log/stored-body.ts";
-import { namedStatement } from "../platform/db/statement.ts";
+import { placeByBucket } from "../platform/db/dialect.ts";
 import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
 import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 
 /** Where the records lie that were received from $1 to before $2 and are current or quarantined: they outlive the terms. */
-const noteCurrent = namedStatement(
-  "note-current-records",
-  `insert into pointed_record (bucket, request_id, record_index)
+const noteCurrent = (pointed: string) => `
+  insert into ${pointed} (bucket, request_id, record_index)
   select bucket, request_id, record_index from bellhop_state.current_record
   where request_id >= $1::uuid and request_id < $2::uuid
   union
   select bucket, request_id, record_index from bellhop.quarantine
-  where request_id >= $1::uuid and request_id < $2::uuid and state = 'q'`,
-);
+  where request_id >= $1::uuid and request_id < $2::uuid and state = 'q'`;
 /** The next $3 parts of a window after ($1, $2), in the order of receipt, with the indexes of their records that are pointed to. */
-const partsOf = (window: string) => `
+const partsOf = (window: string, pointed: string) => `
   select log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource,
     array(
-      select pointed.record_index from pointed_record as pointed
+      select pointed.record_index from ${pointed} as pointed
       where pointed.request_id = log.request_id and pointed.bucket = log.bucket
     ) as pointed
   from bellhop.${window} as log
@@ -91,16 +89,18 @@ export async function expireLogWindow(
   if (!(await isApplied(client, window.name))) return undefined;
   const columns = await writtenColumns(client, ACCEPT_LOG);
   return expireWindow(sessions, ACCEPT_LOG, expiring, async (successor) => {
+    // Beside the successor: what a killed run leaves of it goes with the other strays.
+    const pointed = `bellhop.${successor}_kept`;
     await client.query(
-      "create temp table if not exists pointed_record (bucket smallint, request_id uuid, record_index integer)",
+      `create unlogged table ${pointed} (bucket smallint not null, request_id uuid not null, record_index integer not null)`,
     );
-    await client.query("truncate pointed_record");
+    await placeByBucket(client, [pointed]);
     const from = Number.isFinite(window.fromMs) ? lowestIdAt(window.fromMs) : ID_LOWEST;
-    await client.query({ ...noteCurrent, values: [from, lowestIdAt(window.toMs)] });
-    await client.query(
-      "create index if not exists pointed_record_part on pointed_record (request_id, bucket); analyze pointed_record",
-    );
-    const { parts, kept } = await carry(client, expiring, { columns, successor });
+    await client.query(noteCurrent(pointed), [from, lowestIdAt(window.toMs)]);
+    await client.query(`create index on ${pointed} (request_id, bucket)`);
+    await client.query(`analyze ${pointed}`);
+    const { parts, kept } = await carry(client, expiring, { columns, successor, pointed });
+    await client.query(`drop table ${pointed}`);
     return {
       rows: parts,
       keptRows: kept,
@@ -116,7 +116,11 @@ export async function expireLogWindow(
 async function carry(
   client: pg.ClientBase,
   { window, past }: ExpiringWindow,
-  { columns, successor }: { readonly columns: readonly string[]; readonly successor: string },
+  {
+    columns,
+    successor,
+    pointed,
+  }: { readonly columns: readonly string[]; readonly successor: string; readonly pointed: string },
 ): Promise<{ readonly parts: number; readonly kept: number }> {
   const from = `bellhop.${window.name}`;
   const into = `insert into bellhop.${successor} (${columns.join(", ")})`;
@@ -162,7 +166,7 @@ async function carry(
   let [parts, kept] = [0, 0];
   let after: readonly [string, number] = [ID_LOWEST, -1];
   for (;;) {
-    const { rows } = await client.query<WindowPart>(partsOf(window.name), [...after, PARTS_AT_ONCE]);
+    const { rows } = await client.query<WindowPart>(partsOf(window.name, pointed), [...after, PARTS_AT_ONCE]);
     const last = rows.at(-1);
     if (last === undefined) return { parts, kept };
     after = [last.request_id, last.bucket];

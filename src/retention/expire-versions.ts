@@ -1,13 +1,20 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { RESOURCE_LETTERS, VERSION_TABLES } from "../apply/state/record.ts";
+import { noteWrites, placeByBucket, query, stopNoting } from "../platform/db/dialect.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import type { WindowedTable } from "../platform/db/time-windows.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
 import { type ExpiringWindow, writeHorizons } from "./expiring-window.ts";
 import { atGate, type Expired, expireWindow, type RetentionSessions } from "./replace-window.ts";
 
 /** Versions that came into a window while it was copied, beyond which it is left for the next run. */
 const LATE_MAX = 5_000;
 const TRIGGER = "note_late_version";
+const estimateRows = namedStatement(
+  "estimate-rows",
+  "select pg_stat_get_live_tuples($1::regclass)::float8 as count",
+);
 
 /** Of which resource the versions are that a table holds. */
 export function resourceOfVersions({ table }: WindowedTable): ResourceLetter {
@@ -38,10 +45,7 @@ export async function expireVersionWindow(
     const expired = await expireWindow(sessions, of, expiring, async (successor) => {
       late = `${successor}_late`;
       await noteLate(sessions, of, window.name, late);
-      const { rows } = await client.query<{ count: number }>(
-        "select pg_stat_get_live_tuples($1::regclass)::float8 as count",
-        [`${schema}.${window.name}`],
-      );
+      const { rows } = await query<{ count: number }>(client, estimateRows, [`${schema}.${window.name}`]);
       const keptRows = await copyKept(client, of, expiring, successor, codes);
       await client.query(`analyze ${schema}.${successor}`);
       return {
@@ -81,14 +85,15 @@ async function copyKept(
   const insert = `insert into ${schema}.${successor} select version.*`;
   const version = `${schema}.${window.name} as version`;
   const key = "bucket, property_id, key, source_time, content_hash";
+  const expiring = await client.query<{ ids: number[] }>(
+    "select coalesce(array_agg(property_id), '{}') as ids from bellhop.property where client_code = any ($1::text[])",
+    [codes],
+  );
   // Led by what is kept, which is little: most of a window is not even read.
   const copied = [
-    await client.query(
-      `${insert} from ${version} where version.property_id not in (
-        select property_id from bellhop.property where client_code = any ($1::text[])
-      )`,
-      [codes],
-    ),
+    await client.query(`${insert} from ${version} where version.property_id <> all ($1::integer[])`, [
+      expiring.rows[0]?.ids ?? [],
+    ]),
   ];
   for (const time of ["source_time", "facts_source_time"])
     copied.push(
@@ -124,16 +129,12 @@ async function noteLate(
   const { schema, table } = of;
   await copying.query(`create table ${schema}.${late} (like ${schema}.${table})`);
   const name = `${schema}.${window}`;
-  await atGate(replacing, name, () =>
-    replacing.query(
-      `create trigger ${TRIGGER} after insert or update on ${name}
-      for each row execute function bellhop.note_late_version('${schema}.${late}')`,
-    ),
-  );
+  await placeByBucket(copying, [`${schema}.${late}`]);
+  await atGate(replacing, name, () => noteWrites(replacing, name, `${schema}.${late}`, TRIGGER));
 }
 
 async function dropTrigger(client: pg.ClientBase, window: string): Promise<void> {
-  await atGate(client, window, () => client.query(`drop trigger if exists ${TRIGGER} on ${window}`));
+  await atGate(client, window, () => stopNoting(client, window, TRIGGER));
 }
 
 async function forgetLate(
@@ -147,22 +148,30 @@ async function forgetLate(
   await copying.query(`drop table if exists ${schema}.${late}`);
 }
 
+/** The windows of a table that a trigger of the name $3 notes. */
+const findNoting = namedStatement(
+  "find-noting",
+  `select format('%I.%I', $1::text, partition.relname) as name
+  from pg_trigger as noting join pg_class as partition on partition.oid = noting.tgrelid
+  join pg_inherits as child on child.inhrelid = partition.oid
+  where noting.tgname = $3 and child.inhparent = format('%I.%I', $1::text, $2::text)::regclass`,
+);
+
+/** The windows of a table of which what comes late is noted, with their schema. */
+export async function findNoted(on: Queryable, { schema, table }: WindowedTable): Promise<string[]> {
+  const { rows } = await query<{ name: string }>(on, findNoting, [schema, table, TRIGGER]);
+  return rows.map(({ name }) => name);
+}
+
 /** Ends the noting of runs that were killed, of all windows of a table. */
-export async function forgetAllLate(client: pg.ClientBase, { schema, table }: WindowedTable): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `select format('%I.%I', $1::text, partition.relname) as name
-    from pg_trigger as noting join pg_class as partition on partition.oid = noting.tgrelid
-    join pg_inherits as child on child.inhrelid = partition.oid
-    where noting.tgname = $3 and child.inhparent = format('%I.%I', $1::text, $2::text)::regclass`,
-    [schema, table, TRIGGER],
-  );
-  for (const { name } of rows) await dropTrigger(client, name);
+export async function forgetAllLate(client: pg.ClientBase, of: WindowedTable): Promise<void> {
+  for (const name of await findNoted(client, of)) await dropTrigger(client, name);
 }
 
 /** How much came late, as far as it matters. */
 async function countLate(client: pg.ClientBase, { schema }: WindowedTable, late: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
-    `select count(*)::integer as count from (select from ${schema}.${late} limit ${LATE_MAX + 1}) as late`,
+    `select count(*)::integer as count from (select 1 from ${schema}.${late} limit ${LATE_MAX + 1}) as late`,
   );
   return rows[0]?.count ?? 0;
 }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { placeByBucket } from "../platform/db/dialect.ts";
 import {
   boundsClause,
   isWindowed,
@@ -44,12 +45,13 @@ export async function openWindows(
   const cutMs = await cutOf(client, of, nowMs, windowMs);
   const table = `${of.schema}.${of.table}`;
   const constraint = `${of.table}_before_window`;
-  await atGate(client, table, () =>
-    client.query(
-      `alter table ${table} drop constraint if exists ${constraint}, add constraint ${constraint}
+  await atGate(client, table, async () => {
+    await client.query(`alter table ${table} drop constraint if exists ${constraint}`);
+    await client.query(
+      `alter table ${table} add constraint ${constraint}
         check (${of.column} is not null and ${of.column} < '${of.boundOf(cutMs)}') not valid`,
-    ),
-  );
+    );
+  });
   await client.query(`alter table ${table} validate constraint ${constraint}`);
   await client.query("set search_path = pg_catalog");
   try {
@@ -103,6 +105,7 @@ async function becomeFirstWindow(
       partition by range (${of.column})`,
   );
   for (const { again } of definitions) await client.query(again);
+  await placeByBucket(client, [`${schema}.${table}`]);
   const first = { fromMs: Number.NEGATIVE_INFINITY, toMs: cutMs };
   await client.query(
     `alter table ${schema}.${table} attach partition ${schema}.${before} ${boundsClause(of, first)}`,

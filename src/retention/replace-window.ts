@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { announceGate, closeGate } from "../platform/db/coordination.ts";
 import { sqlState } from "../platform/db/database-errors.ts";
+import { placeByBucket, placementOf, reachAllBuckets } from "../platform/db/dialect.ts";
 import {
   boundsClause,
   type TimeWindow,
@@ -52,9 +53,9 @@ export async function atGate(
     try {
       // Nobody is to wait for the disk at the gate. What a crash may undo is whole before and after; and what is done next, the dropping
       // of the former table, is on disk only after this.
-      await client.query(
-        `begin; set local synchronous_commit = off; set local lock_timeout = ${UNFELT_MS_MAX}`,
-      );
+      await client.query("begin; set local synchronous_commit = off");
+      await reachAllBuckets(client);
+      await client.query(`set local lock_timeout = ${UNFELT_MS_MAX}`);
       await client.query(`lock table only ${table} in share update exclusive mode`);
       if (before !== undefined && !(await before())) {
         await client.query("rollback");
@@ -84,7 +85,8 @@ async function tryOnce(
   work: () => Promise<unknown>,
 ): Promise<HeldUp | undefined> {
   const waitMsMax = WAIT_MS_MAX * Math.ceil(tries / PATIENT_AFTER);
-  await client.query(`savepoint before_gate; set local lock_timeout = ${waitMsMax}`);
+  await client.query("savepoint before_gate");
+  await client.query(`set local lock_timeout = ${waitMsMax}`);
   const closedAt = performance.now();
   try {
     await closeGate(client);
@@ -147,6 +149,7 @@ export async function expireWindow(
   fill: (successor: string) => Promise<Filled>,
 ): Promise<Expired> {
   const { schema, table } = of;
+  const placement = await placementOf(copying);
   const filled = await makeSuccessor(copying, of, window);
   let mayBeInPlace = false;
   try {
@@ -164,6 +167,8 @@ export async function expireWindow(
         const askedAt = performance.now();
         // Its windows need no lock: every session reaches them through the table.
         await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
+        if ((await placementOf(replacing)) !== placement)
+          throw new Error(`Buckets were moved while ${window.name} was copied: the next run does it again.`);
         await swap(replacing, of, window, successor);
         lockMs = performance.now() - askedAt;
       },
@@ -203,6 +208,7 @@ async function makeSuccessor(client: pg.ClientBase, of: WindowedTable, window: T
   const suffix = `_${Date.now().toString(36)}`;
   const name = windowName(table, window.fromMs, suffix);
   await client.query(`create table ${schema}.${name} (like ${schema}.${table} including all)`);
+  await placeByBucket(client, [`${schema}.${name}`]);
   return name;
 }
 

@@ -1,11 +1,10 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
-import { ALL_BUCKETS, lowestIdAt } from "../ingest/log/part-name.ts";
+import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
 import { endWithClient, reportProcess, withSession } from "../platform/db/connection.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/coordination.ts";
-import { limitationOf } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isWindowed, type WindowedTable } from "../platform/db/time-windows.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -67,8 +66,11 @@ const NOTES_AT_ONCE = 500;
 /** Forgets when feeds arrived longer ago than anything asks for. The newest note of each stays. */
 async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<void> {
   const before = lowestIdAt(Math.floor(nowMs) - KEPT_MS);
-  for (const bucket of ALL_BUCKETS) {
-    const values = [bucket, before, NOTES_AT_ONCE];
+  const { rows } = await client.query<{ bucket: number; ids: number[] }>(
+    "select bucket, array_agg(property_id) as ids from bellhop.property group by bucket order by bucket",
+  );
+  for (const { bucket, ids } of rows) {
+    const values = [bucket, before, NOTES_AT_ONCE, ids];
     let forgotten: number | null;
     do forgotten = (await client.query({ ...forgetSome, values })).rowCount;
     while (forgotten !== null && forgotten > 0);
@@ -77,8 +79,8 @@ async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<voi
 
 /** What a run found to be past its term, and what it did. */
 export interface RetentionRun {
-  /** `busy`: another run, a replay or an erasure is under way; `distributed`: windows cannot be replaced on Citus. */
-  readonly state: "done" | "busy" | "distributed";
+  /** `busy`: another run, a replay or an erasure is under way. */
+  readonly state: "done" | "busy";
   /** Windows that something is to be taken out of; of a dry run only this. */
   readonly due: readonly { readonly table: string; readonly window: string; readonly until: string }[];
   readonly expired: readonly Expired[];
@@ -106,8 +108,6 @@ export async function runRetention(options: RetentionOptions): Promise<Retention
   try {
     return await inSession(options, async (copying) => {
       reportProcess(copying, (processId) => options.copying?.(processId));
-      if ((await limitationOf(copying, "retention")) !== undefined)
-        return { state: "distributed", due: [], expired: [] };
       return withExclusiveWork(copying, () => runOn(copying, options));
     });
   } catch (error) {
@@ -249,8 +249,6 @@ async function dropStrays({ copying, replacing }: RetentionSessions): Promise<vo
 export interface Overdue {
   /** Whether anything has a term at all. */
   readonly isAnyTerm: boolean;
-  /** Why nothing is ever removed from this database; undefined where it is. */
-  readonly limitation: string | undefined;
   /** Windows of which something is past its term. */
   readonly windows: RetentionRun["due"];
   /** Tables with a term that have no windows. */
@@ -269,9 +267,8 @@ export async function findOverdue(client: Queryable, graceMs: number): Promise<O
   const rules = await readRules(client, undefined);
   const isSet = (kind: (typeof RETAINED)[number]) => rules.terms.shortest(kind) < Number.POSITIVE_INFINITY;
   const isAnyTerm = RETAINED.some(isSet);
-  const limitation = isAnyTerm ? await limitationOf(client, "retention") : undefined;
-  const nothing = { isAnyTerm, limitation, windows: [], unopened: [] };
-  if (!isAnyTerm || limitation !== undefined) return nothing;
+  const nothing = { isAnyTerm, windows: [], unopened: [] };
+  if (!isAnyTerm) return nothing;
   const { rows } = await client.query<{ ms: number }>(LAST_CHANGE);
   if ((rows[0]?.ms ?? 0) < graceMs) return nothing;
   const now = await listDue(client, rules);

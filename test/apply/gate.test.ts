@@ -5,7 +5,6 @@ import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { atGate } from "../../src/retention/replace-window.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
-import { isOnCitus } from "../support/database.ts";
 import { until } from "../support/until.ts";
 
 const BATCHES = 6;
@@ -96,8 +95,7 @@ describe("the gate of apply transactions", () => {
     }
   });
 
-  test("is not closed during a vacuum, and nobody waits behind who waits for a long reader, when a table gets windows", async (t) => {
-    if (await isOnCitus()) return t.skip("On Citus no table gets windows (docs/retention.md).");
+  test("is not closed during a vacuum, and nobody waits behind who waits for a long reader, when a table gets windows", async () => {
     const clients = await Promise.all([1, 2, 3, 4].map(() => bench.database.pool.connect()));
     const [retention, vacuum, reader, other] = clients;
     assert.ok(retention !== undefined && vacuum !== undefined && reader !== undefined && other !== undefined);

@@ -10,7 +10,6 @@ import { type ExportOptions, runExport } from "../../src/export/run-export.ts";
 import { TABLE_NAMES } from "../../src/export/tables.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { bellhop } from "../support/command.ts";
-import { isOnCitus } from "../support/database.ts";
 import { run } from "../support/erasure-fixture.ts";
 import { insightItems } from "../support/insight-fixture.ts";
 import {
@@ -27,7 +26,6 @@ import { SeededRandom } from "../workload/seeded-random.ts";
 import { comparable, foldedRows, passesOf, readManifest, rowsOfCsv } from "./exported-rows.ts";
 
 const GUEST = "Wilhelmina Quesada-Throckmorton";
-const SKIP = { skip: (await isOnCitus()) && "Citus has no snapshot of all workers" };
 const DAY_MS = 86_400_000;
 const EXAMPLE = fileURLToPath(new URL("../../examples/export/read_export.py", import.meta.url));
 const execute = promisify(execFile);
@@ -127,7 +125,7 @@ const filesBelow = async (folder: string) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-describe("an export", SKIP, () => {
+describe("an export", () => {
   for (const format of FORMATS)
     test(`as ${format}: runs of what changed add up to one of everything`, async () => {
       const folder = newFolder();
@@ -302,7 +300,7 @@ describe("an export", SKIP, () => {
   });
 });
 
-describe("bellhop export", SKIP, () => {
+describe("bellhop export", () => {
   const environment = () => ({ DATABASE_URL: service.database.url });
 
   test("reports what it wrote", async () => {

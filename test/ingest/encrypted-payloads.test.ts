@@ -16,12 +16,7 @@ import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { type PartKey, rewritePart } from "../../src/retention/rewrite-log.ts";
 import { bellhop } from "../support/command.ts";
 import { withoutProgress } from "../support/command-lines.ts";
-import {
-  createEmptyTestDatabase,
-  createTestDatabase,
-  isOnCitus,
-  type TestDatabase,
-} from "../support/database.ts";
+import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { runWith } from "../support/erasure-fixture.ts";
 import { type LooseRecord, reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
@@ -186,8 +181,7 @@ describe("batches that are encrypted in the log", () => {
     assert.equal(schemas.rowCount, 0);
   });
 
-  test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async (t) => {
-    if (await isOnCitus()) return t.skip("On Citus there is no backup (docs/backup.md).");
+  test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async () => {
     const directory = await temporaryDirectory("encrypted");
     const restored = await createEmptyTestDatabase();
     try {

@@ -196,10 +196,13 @@ test("from a file to an embedded database, from that to a file, and from that to
     assert.match(file, /\/bellhop-\d{8}T\d{6}Z\.tar$/);
     const checked = await bellhop(dataDir, "restore", file, "--check", "--json");
     assert.deepEqual((JSON.parse(checked.out) as { state: object }).state, state);
-    const moved = await bellhop(dataDir, "move", "--to", to.url);
+    const target = new URL(to.url);
+    // A server that trusts this machine asks for none.
+    target.password ||= "said-to-nobody";
+    const moved = await bellhop(dataDir, "move", "--to", target.href);
     assert.equal(moved.code, 0, moved.err);
     assert.match(moved.out, /counts and digests of all tables are equal/);
-    assert.ok(!moved.out.includes(new URL(to.url).password));
+    assert.ok(!moved.out.includes(target.password));
     assert.deepEqual(await digestOf(to), state);
     assert.deepEqual(await searchEverywhere(to.pool, GUEST), []);
     const listed = await to.pool.query("select reason from bellhop.erasure");

@@ -53,22 +53,7 @@ if (joined !== undefined)
     let database: TestDatabase;
     let service: TestService;
     before(async () => {
-      const address = { connectionString: joined.url };
-      const log = createLogger({ level: "silent", pretty: false });
-      database = {
-        name: "joined",
-        url: joined.url,
-        embedded: false,
-        dataDirectory: undefined,
-        pool: createPool(clientConfig(address, "on"), log, 4),
-        clientConfig: clientConfig(address, "on"),
-        session: { address, synchronousCommit: "on" },
-        close: () => database.drop(),
-        drop: async () => {
-          await database.pool.end();
-          await joined.drop();
-        },
-      };
+      database = joined.open();
       service = await startTestService({}, { database });
       await apply(service, "reservations", [reservation("before", "2026-01-01T00:00:00Z")]);
     });
@@ -93,13 +78,8 @@ if (joined !== undefined)
       assert.equal(await distributedTables(), 0);
     });
 
-    test("is left alone while there are terms of retention, which would not be kept", async () => {
-      assert.equal((await bellhop(joined.url, "retention", "set", "*", "payloads", "90d")).code, 0);
-      const refused = await distribute(joined.url);
-      assert.equal(refused.code, 1);
-      assert.match(refused.err, /terms are set.*unset them first/);
-      assert.equal(await distributedTables(), 0);
-      assert.equal((await bellhop(joined.url, "retention", "unset", "*", "payloads")).code, 0);
+    test("has a term of retention, which is kept when it is distributed", async () => {
+      assert.equal((await bellhop(joined.url, "retention", "set", "*", "outcomes", "90d")).code, 0);
     });
 
     test("is distributed with what is in it, once, and the service goes on where it was", async () => {
@@ -162,13 +142,16 @@ if (joined !== undefined)
       }
     });
 
-    test("takes no term of retention, nor a backup", async () => {
-      const term = await bellhop(joined.url, "retention", "set", "*", "payloads", "90d");
-      assert.equal(term.code, 1);
-      assert.match(term.err, /Retention is not available on Citus/);
-      const backup = await bellhop(joined.url, "backup", "-");
-      assert.equal(backup.code, 1);
-      assert.match(backup.err, /no snapshot in common.*PostgreSQL's own tools/);
+    test("gives the tables of its terms windows, each with a shard of every bucket", async () => {
+      const ran = await bellhop(joined.url, "retention", "run", "--json");
+      assert.equal(ran.code, 0, ran.err);
+      const { rows } = await database.pool.query<{ windows: number; distributed: number }>(
+        `select count(*)::integer as windows, count(placed.logicalrelid)::integer as distributed
+        from pg_inherits left join pg_dist_partition as placed on placed.logicalrelid = inhrelid
+        where inhparent = 'bellhop.request_outcome'::regclass`,
+      );
+      assert.ok((rows[0]?.windows ?? 0) > 1);
+      assert.equal(rows[0]?.distributed, rows[0]?.windows);
     });
 
     test("closes no log writer while a worker is still at work on what its session began", async () => {

@@ -248,6 +248,23 @@ describe("the views as of an instant", () => {
       [],
     );
     await assert.rejects(at(early, "wrong"), /invalid input value for enum/);
+    const ofArguments =
+      "select * from analytics.reservation_as_of('infinity', 'source', $1, $2) order by 1, 2, 3";
+    for (const [client, property] of [
+      ["ACME", "CLK"],
+      ["ACME", null],
+      ["ACME", "NONE"],
+      [null, "CLK"],
+    ])
+      assert.deepEqual(
+        await rowsOf(ofArguments, client, property),
+        await rowsOf(
+          `select * from analytics.reservation_as_of('infinity')
+          where client_code = coalesce($1, client_code) and property_code = coalesce($2, property_code) order by 1, 2, 3`,
+          client,
+          property,
+        ),
+      );
     for (const relation of RELATIONS) {
       for (const clock of ["source", "receipt"]) {
         const [difference] = await rowsOf(
@@ -257,6 +274,30 @@ describe("the views as of an instant", () => {
         );
         assert.deepEqual(difference, [0, 0, true], `${relation} ${clock}`);
       }
+    }
+  });
+
+  test("named a property, ask its bucket alone", async (t) => {
+    if (!(await isOnCitus())) return t.skip("There is one server.");
+    const client = await service.pool.connect();
+    let asked = 0;
+    const count = ({ message = "" }: { message?: string | undefined }) => {
+      if (/^issuing SELECT (?!assign_)/.test(message)) asked += 1;
+    };
+    const tasksOf = async (named: string) => {
+      asked = 0;
+      for (const relation of RELATIONS)
+        await client.query(`select from analytics.${relation}_as_of(now(), 'receipt'${named})`);
+      return asked;
+    };
+    try {
+      client.on("notice", count);
+      await client.query("set client_min_messages = log; set citus.log_remote_commands = on");
+      assert.equal(await tasksOf(", 'ACME', 'CLK'"), RELATIONS.length);
+      assert.ok((await tasksOf("")) > 2 * RELATIONS.length);
+    } finally {
+      client.off("notice", count);
+      client.release(true);
     }
   });
 });

@@ -5,7 +5,9 @@ import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { VERSION_WINDOWS } from "../../src/apply/state/write-versions.ts";
 import { setWindowMs } from "../../src/ingest/log/partitions.ts";
 import { APPLY_GATE } from "../../src/platform/db/coordination.ts";
+import { readWindows } from "../../src/platform/db/time-windows.ts";
 import { setTerm } from "../../src/retention/cli.ts";
+import { findNoted } from "../../src/retention/expire-versions.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
@@ -15,6 +17,9 @@ const MINUTE_MS = 60_000;
 const now = Date.now();
 const ago = (minutes: number) => new Date(now - minutes * MINUTE_MS).toISOString();
 const WAIT_MS = 60_000;
+const RESERVATIONS =
+  VERSION_WINDOWS.find(({ table }) => table === "reservation_version") ??
+  assert.fail("They have no windows.");
 
 describe("retention of versions", () => {
   let bench: ApplyBench;
@@ -133,15 +138,13 @@ describe("retention of versions", () => {
       // The copy begins with the properties.
       await lock.query("begin; lock table bellhop.property in access exclusive mode");
       await gate.query("select pg_advisory_unlock_shared($1)", [APPLY_GATE]);
-      const isNoting = async () =>
-        (await bench.rows("select from pg_trigger where tgname = 'note_late_version'")).length > 0;
-      await until(isNoting, WAIT_MS);
-      const [noted] = await bench.rows<{ minutes: number }>(
-        `select extract(epoch from $1::timestamptz - substring(pg_get_expr(relpartbound, pg_class.oid) from 'TO \\(''([^'']*)''')::timestamptz)::float8 / 60 as minutes
-        from pg_trigger join pg_class on pg_class.oid = tgrelid where tgname = 'note_late_version'`,
-        [new Date(now).toISOString()],
-      );
-      const late = (noted?.minutes ?? 0) + 0.3;
+      let noted: string | undefined;
+      await until(async () => {
+        [noted] = await findNoted(pool, RESERVATIONS);
+        return noted !== undefined;
+      }, WAIT_MS);
+      const window = (await readWindows(lock, RESERVATIONS)).find(({ name }) => noted?.endsWith(`.${name}`));
+      const late = (now - (window?.toMs ?? now)) / MINUTE_MS + 0.3;
       // Its property is known, which nobody can look up now.
       const { requestId } = await bench.log.append(submissionOf([reservation("LATE", ago(late), "late")]));
       assert.equal(await bench.outcomesOf(requestId), "a");
@@ -180,10 +183,11 @@ describe("retention of versions", () => {
     await setTerm(bench.database.pool, payloads, 13 * MINUTE_MS);
     const ahead = new Date(Date.now() + 3 * MINUTE_MS).toISOString();
     assert.equal(await bench.acceptAndApply([reservation("AHEAD", ahead, "first")]), "a");
-    const [of] = await bench.rows<{ window: string }>(
-      "select tableoid::regclass::text as window from bellhop_state.reservation_version where key = 'AHEAD'",
+    const windows = await readWindows(bench.database.pool, RESERVATIONS);
+    const ofAhead = windows.find(
+      ({ fromMs, toMs }) => fromMs <= Date.parse(ahead) && Date.parse(ahead) < toMs,
     );
-    const window = of?.window.split(".").at(-1) ?? "";
+    const window = ofAhead?.name ?? assert.fail();
     await bench.stopApplier();
     const { requestId } = await bench.log.append(submissionOf([reservation("R1", ago(0), "waits")]));
     await runRetention({ clientConfig: bench.database.clientConfig, nowMs: later });

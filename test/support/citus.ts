@@ -4,23 +4,15 @@ import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 /** Few, as most tests write a handful of rows, and each shard of a table is one more table to be made. */
 const SHARDS = 4;
 
-const NO_BACKUP = "workers have no snapshot in common, so there is no backup and no move (docs/backup.md)";
-const NO_RETENTION = "nothing is taken out there, and no term can be set (docs/retention.md)";
-
 /**
  * Test files that do not run on Citus, and why; `npm test` says so. That what they are about is refused there, is tested in
  * test/platform/citus.test.ts.
  */
 export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
-  "test/operations/backup.test.ts": NO_BACKUP,
   "test/apply/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
-  "test/operations/move.test.ts": NO_BACKUP,
-  "test/retention/command.test.ts": NO_RETENTION,
-  "test/retention/versions.test.ts": NO_RETENTION,
-  "test/retention/retention.test.ts": NO_RETENTION,
 };
 
-interface Node {
+export interface CitusNode {
   readonly groupid: number;
   readonly nodename: string;
   readonly nodeport: number;
@@ -28,8 +20,8 @@ interface Node {
 
 /** The server of the tests as a coordinator of Citus: its nodes, each by the address of any database on it. */
 export interface CitusServer {
-  readonly coordinator: Node;
-  readonly workers: readonly Node[];
+  readonly coordinator: CitusNode;
+  readonly workers: readonly CitusNode[];
   /** The addresses of the workers; roles, passwords and the rest as at the coordinator. */
   readonly workerUrls: readonly string[];
 }
@@ -39,7 +31,7 @@ export async function findCitus(serverUrl: string): Promise<CitusServer | undefi
   return await withPool(serverUrl, async (pool) => {
     const extension = await pool.query("select 1 from pg_extension where extname = 'citus'");
     if (extension.rowCount === 0) return undefined;
-    const { rows } = await pool.query<Node>(
+    const { rows } = await pool.query<CitusNode>(
       "select groupid, nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive order by nodeid",
     );
     const coordinator = rows.find(({ groupid }) => groupid === 0);
@@ -65,11 +57,12 @@ export async function distributeTestDatabase(
   await withPool(database(serverUrl), (pool) => distributeByBucket(pool, { shards: SHARDS, dryRun: false }));
 }
 
-/** What an operator does before `bellhop citus distribute`: the extension on every node, the workers at the coordinator. */
+/** What an operator does before `bellhop citus distribute`: the extension on every node, the workers but `spare` ones at the coordinator. */
 export async function joinTestDatabase(
   { coordinator, workers, workerUrls }: CitusServer,
   database: (serverUrl: string) => string,
   serverUrl: string,
+  spare: readonly CitusNode[] = [],
 ): Promise<void> {
   for (const url of [serverUrl, ...workerUrls])
     await withPool(database(url), (pool) => pool.query("create extension citus"));
@@ -78,7 +71,7 @@ export async function joinTestDatabase(
       coordinator.nodename,
       coordinator.nodeport,
     ]);
-    for (const { nodename, nodeport } of workers)
+    for (const { nodename, nodeport } of workers.filter((worker) => !spare.includes(worker)))
       await pool.query("select citus_add_node($1, $2)", [nodename, nodeport]);
   });
 }

@@ -8,6 +8,7 @@ import { migrate, readMigrations } from "../../src/platform/db/migrate.ts";
 import type { Database } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import {
+  type CitusNode,
   type CitusServer,
   distributeTestDatabase,
   findCitus,
@@ -103,11 +104,19 @@ function openedDatabase(name: string, url: string, remove: () => Promise<void>):
   };
 }
 
+/** A database that has the extension and workers of Citus, and is not migrated. */
+export interface JoinedDatabase {
+  readonly url: string;
+  /** Workers that have the database and the extension, and are not joined. */
+  readonly spare: readonly CitusNode[];
+  open(): TestDatabase;
+  drop(): Promise<void>;
+}
+
 /**
- * The address of a database that is not migrated and has the extension and the workers of Citus, as an operator leaves it
- * before it is distributed; undefined where the tests are not on Citus.
+ * A database as an operator leaves it before it is distributed, with all workers or so many; undefined where the tests are not on Citus.
  */
-export async function createJoinedDatabase(): Promise<{ url: string; drop(): Promise<void> } | undefined> {
+export async function createJoinedDatabase(workersMax?: number): Promise<JoinedDatabase | undefined> {
   const serverUrl = await testServerUrl();
   const citus = await citusOf(serverUrl);
   if (citus === undefined) return undefined;
@@ -115,11 +124,13 @@ export async function createJoinedDatabase(): Promise<{ url: string; drop(): Pro
   const servers = [serverUrl, ...citus.workerUrls];
   for (const url of servers)
     await withClient(url, (client) => client.query(`create database ${name} template template0`));
-  await joinTestDatabase(citus, (url) => withDatabase(url, name), serverUrl);
+  const spare = citus.workers.slice(workersMax ?? citus.workers.length);
+  await joinTestDatabase(citus, (url) => withDatabase(url, name), serverUrl, spare);
   const drop = async () => {
     for (const url of servers) await dropDatabase(url, name);
   };
-  return { url: withDatabase(serverUrl, name), drop };
+  const url = withDatabase(serverUrl, name);
+  return { url, spare, open: () => openedDatabase(name, url, drop), drop };
 }
 
 /** Whether the databases of tests are distributed. What is not done there is passed over with the reason (`t.skip`). */
@@ -174,9 +185,10 @@ async function ensureTemplate(
 ): Promise<string> {
   const checksums = (await readMigrations()).map((migration) => migration.checksum);
   if (citus !== undefined)
-    checksums.push(
-      hash("sha256", await readFile(new URL("../../src/platform/db/distribute.ts", import.meta.url))),
-    );
+    for (const file of ["distribute.ts", "citus/place.ts"])
+      checksums.push(
+        hash("sha256", await readFile(new URL(`../../src/platform/db/${file}`, import.meta.url))),
+      );
   // Named after its content: an edited migration makes another template. (A name is cut at 63 bytes.)
   const kind = citus === undefined ? "template" : "citus";
   const name = `bellhop_${kind}_${hash("sha256", checksums.join()).slice(0, 32)}`;

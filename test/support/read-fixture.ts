@@ -89,7 +89,7 @@ export async function untilApplied(
   as?: TestClient | null,
 ): Promise<void> {
   const options = as === undefined ? {} : { as };
-  await until(async () => (await readRequest(service, requestId, "", options)).status === "applied", 20_000);
+  await until(async () => (await readRequest(service, requestId, "", options)).status === "applied", 60_000);
 }
 
 /** Carries out what an operator decides about a quarantined record. */

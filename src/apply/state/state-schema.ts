@@ -196,26 +196,34 @@ export interface StateDigest {
   readonly blocksHash: string;
 }
 
+/** The properties of which retention has removed versions of a resource, and from when on those are complete. */
+const READ_KNOWN_FROM = `
+  select array_agg(property.property_id) as ids, array_agg(horizon.known_from::text) as times
+  from bellhop.retention_horizon as horizon join bellhop.property as property using (client_code)
+  where horizon.kind = 'versions' and horizon.resource = $1`;
+
+/** A condition of a statement, with its parameters. */
+interface Condition {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
 /**
  * A condition for versions within the retention horizon: those below it are there or not, as windows
  * happened to expire.
  */
-async function knownVersions(client: pg.ClientBase, schema: string, resource: string): Promise<string> {
-  const { rowCount } = await client.query(
-    "select from bellhop.retention_horizon where kind = 'versions' and resource = $1 limit 1",
-    [resource],
-  );
-  if (rowCount === 0) return "";
-  return `where version.source_time >= coalesce((
-      select horizon.known_from from bellhop.retention_horizon as horizon
-      join bellhop.property as property on property.client_code = horizon.client_code
-      where horizon.kind = 'versions' and horizon.resource = '${resource}' and property.property_id = version.property_id
-    ), '-infinity')
-    or exists (
-      select from ${schema}.current_record as current
-      where current.bucket = version.bucket and current.property_id = version.property_id
-        and current.resource = '${resource}' and current.key = version.key and current.source_time = version.source_time
-    )`;
+async function knownVersions(client: pg.ClientBase, schema: string, resource: string): Promise<Condition> {
+  const { rows } = await client.query<{ ids: number[] | null; times: string[] }>(READ_KNOWN_FROM, [resource]);
+  const [{ ids = null, times = [] } = {}] = rows;
+  if (ids === null) return { text: "", values: [] };
+  const text = `
+    left join unnest($1::integer[], $2::timestamptz[]) as horizon (property_id, known_from)
+      on horizon.property_id = version.property_id
+    left join ${schema}.current_record as current
+      on current.bucket = version.bucket and current.property_id = version.property_id
+      and current.resource = '${resource}' and current.key = version.key and current.source_time = version.source_time
+    where version.source_time >= coalesce(horizon.known_from, '-infinity') or current.key is not null`;
+  return { text, values: [ids, times] };
 }
 
 /**
@@ -231,6 +239,7 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
   let versions = 0;
   const hashes: string[] = [];
   for (const [resource, table] of Object.entries(VERSION_TABLES)) {
+    const known = await knownVersions(client, schema, resource);
     const { rows } = await client.query<RowSum>(
       `select ${ROW_SUM(`row(version.bucket, version.property_id, version.key, version.source_time, version.content_hash,
         version.request_id, version.record_index, version.status, facts.facts::text[])::text`)}
@@ -238,7 +247,8 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
       join ${schema}.${table} as facts
         on facts.bucket = version.bucket and facts.property_id = version.property_id and facts.key = version.key
         and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash
-      ${await knownVersions(client, schema, resource)}`,
+      ${known.text}`,
+      [...known.values],
     );
     versions += rows[0]?.count ?? 0;
     hashes.push(rows[0]?.hash ?? "");

@@ -3,6 +3,7 @@ import { ROW_SUM, type RowSum } from "../../apply/state/state-schema.ts";
 import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { copyOut, copyPartsIn } from "../../platform/db/copy.ts";
+import { slicesOf } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { openWindows } from "../../retention/open-windows.ts";
 import { BackupError } from "./backup-error.ts";
@@ -73,12 +74,14 @@ export async function prepareTables(
 export const PART_BYTES = 4 * 1_048_576;
 
 /** Reads one table as the parts that `fillTable` takes, and counts its rows. */
-export function copyTableOut(
+export async function copyTableOut(
   client: pg.ClientBase,
   description: TableDescription,
-): ReturnType<typeof copyOut> {
-  const statement = `copy (select ${columnList(description)} from ${description.table}) to stdout (format binary)`;
-  return copyOut(client, statement, PART_BYTES);
+): Promise<ReturnType<typeof copyOut>> {
+  const from = `select ${columnList(description)} from ${description.table}`;
+  const slices = await slicesOf(client, description.table);
+  const statements = slices.map((slice) => `copy (${from} where ${slice}) to stdout (format binary)`);
+  return copyOut(client, statements, PART_BYTES);
 }
 
 /** Fills one table with the parts of its binary COPY; answers how many rows they were. */

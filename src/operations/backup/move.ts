@@ -76,7 +76,8 @@ async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveRep
     const moved: { table: string; rows: number }[] = [];
     for (const [at, description] of tables.entries()) {
       onStep?.(`copying ${description.table}, table ${at + 1} of ${tables.length}`);
-      const rows = await fillTable(target, description, copyTableOut(source, description).parts);
+      const { parts } = await copyTableOut(source, description);
+      const rows = await fillTable(target, description, parts);
       moved.push({ table: description.table, rows });
     }
     await moveIdentities(target, tables);

@@ -20,7 +20,7 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.backfill_signature": "kept",
   // Who applies a bucket is settled anew by the nodes that are there.
   "bellhop.bucket_lease": "left",
-  // It is for databases of Citus, which are neither backed up nor moved.
+  // It is for databases of Citus: what is restored or moved begins on one server, where nothing reads it.
   "bellhop.bucket_closed_timestamp": "left",
   "bellhop.certification": "kept",
   "bellhop.certification_event": "kept",

@@ -6,10 +6,10 @@ import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
 import type { ShowStep } from "../../cli/progress.ts";
 import { endWithClient, reportProcess, withSession } from "../../platform/db/connection.ts";
 import { holdOffExclusiveWork } from "../../platform/db/coordination.ts";
-import { limitationOf } from "../../platform/db/dialect.ts";
+import { inSnapshot, query, reachAllBuckets } from "../../platform/db/dialect.ts";
 import { CODE_VERSION, readRecords } from "../../platform/db/migrate.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
 import { ARCHIVE_END, entryBytes } from "./archive.ts";
-import { BackupError } from "./backup-error.ts";
 import type { BackupSink } from "./backup-file.ts";
 import { describeTables, type TableDescription } from "./describe-tables.ts";
 import { copyTableOut } from "./fill-tables.ts";
@@ -45,8 +45,6 @@ export async function withSnapshot<Result>(
   work: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
   return withSession(clientConfig, "backup", async (client) => {
-    const limitation = await limitationOf(client, "backup");
-    if (limitation !== undefined) throw new BackupError(limitation);
     await endWithClient(client);
     await holdOffExclusiveWork(client);
     // Between two tables, and while the disk of the backup is slow, it is this session that waits.
@@ -54,10 +52,15 @@ export async function withSnapshot<Result>(
     // As text, which a digest is made of, values are to be the same whatever the server's defaults are.
     await client.query("set bytea_output = 'hex'; set intervalstyle = 'postgres'");
     const described = await describeTables(client, tables);
-    await client.query("begin isolation level repeatable read read only");
-    await client.query(`lock table ${described.map(({ table }) => table).join(", ")} in access share mode`);
-    // Partitions that came before the lock was had.
-    return await work({ client, tables: await describeTables(client, tables) });
+    const begin = async () => {
+      await client.query("begin isolation level repeatable read read only");
+      await reachAllBuckets(client);
+      await client.query(`lock table ${described.map(({ table }) => table).join(", ")} in access share mode`);
+    };
+    // Described anew: partitions may have come before the lock was had.
+    return await inSnapshot(client, clientConfig, begin, async () =>
+      work({ client, tables: await describeTables(client, tables) }),
+    );
   });
 }
 
@@ -112,17 +115,19 @@ async function describeSnapshot({ client, tables }: Snapshot, withState: boolean
 }
 
 /** Bytes on disk, in the order of the tables. */
+const tableSizes = namedStatement(
+  "read-table-sizes",
+  `select pg_table_size(named.name::regclass)
+    + (select coalesce(sum(pg_table_size(part.relid)), 0) from pg_partition_tree(named.name::regclass) as part)::bigint as bytes
+  from unnest($1::text[]) with ordinality as named (name, place) order by named.place`,
+);
+
 async function readTableSizes(
   client: pg.ClientBase,
   tables: readonly TableDescription[],
 ): Promise<readonly number[]> {
-  const { rows } = await client.query<{ bytes: number }>(
-    `select pg_table_size(named.name::regclass)
-       + (select coalesce(sum(pg_table_size(part.relid)), 0) from pg_partition_tree(named.name::regclass) as part)::bigint as bytes
-    from unnest($1::text[]) with ordinality as named(name, place) order by named.place`,
-    [tables.map(({ table }) => table)],
-  );
-  return rows.map(({ bytes }) => bytes);
+  const { rows } = await query<{ bytes: number }>(client, tableSizes, [tables.map(({ table }) => table)]);
+  return rows.map(({ bytes }) => Number(bytes));
 }
 
 async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promise<BackupReport> {
@@ -150,7 +155,7 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
     const size = sizes[at] ?? 0;
     const endBytes = doneBytes + size;
     const sum = new PartsSum();
-    const copy = copyTableOut(client, description);
+    const copy = await copyTableOut(client, description);
     for await (const part of copy.parts) {
       sum.add(part);
       // What is copied out may be larger than it is on disk.

@@ -1,6 +1,7 @@
-import { count, flag, type Noun, verb, withDefault } from "../../cli/command.ts";
+import { count, flag, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
+import { createRestorePoint } from "../../platform/db/dialect.ts";
 import { type DistributionReport, distributeByBucket } from "../../platform/db/distribute.ts";
 import { sizeText } from "../../platform/runtime/amounts.ts";
 
@@ -46,4 +47,20 @@ const distribute = verb({
     ),
 });
 
-export const command: Noun = { verbs: { distribute } };
+const restorePoint = verb({
+  summary: "mark an instant in the write-ahead log of coordinator and workers",
+  details:
+    "To recover all servers to one instant from base backups and archived write-ahead log: recovery_target_name is NAME on each " +
+    "(docs/backup.md). Holds writers off for some milliseconds. Needs a superuser.",
+  args: { name: required(text("NAME", "the name of the restore point, new each time")) },
+  examples: ["citus restore-point nightly-2026-06-01"],
+  json: '{"name"}',
+  run: ({ name }, { output, session }) =>
+    session.database(async ({ database, who, pool }) => {
+      await createRestorePoint(pool, database.clientConfig, name);
+      await recordAudit(pool, { who, what: "restore-point", detail: { name } });
+      output.result({ name }, `Restore point ${name} created.`);
+    }),
+});
+
+export const command: Noun = { verbs: { distribute, "restore-point": restorePoint } };

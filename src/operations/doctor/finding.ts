@@ -1,4 +1,5 @@
 import type { Config } from "../../config.ts";
+import { askOthers } from "../../platform/db/dialect.ts";
 import type { Database } from "../../platform/db/open-database.ts";
 import type { Statement } from "../../platform/db/statement.ts";
 
@@ -53,6 +54,54 @@ export interface Check<Subject = DatabaseSubject> {
   /** The area of its findings' ids. */
   readonly name: string;
   run(subject: Subject): Promise<Findings> | Findings;
+}
+
+const ofWorker = (worker: string, finding: Finding): Finding => ({
+  ...finding,
+  says: `Worker ${worker}: ${finding.says}`,
+});
+
+/**
+ * What `judge` finds in the rows that a statement answers at every server of the database: that of the session, and on Citus its
+ * workers, which the findings name.
+ */
+export async function findOfServers<Row extends object>(
+  { database: { pool } }: DatabaseSubject,
+  statement: Statement & { readonly values?: unknown[] },
+  judge: (rows: readonly Row[], worker: string | undefined) => Findings,
+): Promise<readonly Finding[]> {
+  const listed = (found: Findings): Finding[] => ("id" in found ? [found] : [...found]);
+  const findings = listed(judge((await pool.query<Row>(statement)).rows, undefined));
+  for (const { worker, rows, failure } of await askOthers(pool, statement, statement.values)) {
+    const found = rows === undefined ? unreachable(failure ?? "") : judge(rows as readonly Row[], worker);
+    findings.push(...listed(found).map((finding) => ofWorker(worker, finding)));
+  }
+  return findings;
+}
+
+function unreachable(failure: string): Finding {
+  return error(
+    "citus.reach",
+    `The coordinator cannot ask it: ${failure.trim()}`,
+    "What lies there is neither accepted, applied nor read.",
+    "Start it again, or promote its standby and name that with citus_update_node.",
+  );
+}
+
+/** A check that judges the one row of a statement, of each server. */
+export function serverRowCheck<Row extends object>(
+  name: string,
+  statement: Statement & { readonly values?: unknown[] },
+  judge: (row: Row, subject: DatabaseSubject, worker: string | undefined) => Findings,
+): Check {
+  return {
+    name,
+    run: (subject) =>
+      findOfServers<Row>(subject, statement, ([row], worker) => {
+        if (row === undefined) throw new Error(`The statement ${statement.name} returned no row.`);
+        return judge(row, subject, worker);
+      }),
+  };
 }
 
 /** A check that judges the one row of a statement. */

@@ -10,7 +10,16 @@ import { countPresent, countUnownedBuckets, type Presence } from "../../platform
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
 import { findOverdue } from "../../retention/run-retention.ts";
-import { type Check, error, type Finding, ok, rowCheck, troublesOr, warning } from "./finding.ts";
+import {
+  type Check,
+  error,
+  type Finding,
+  ok,
+  rowCheck,
+  serverRowCheck,
+  troublesOr,
+  warning,
+} from "./finding.ts";
 
 const READ_WEBHOOKS = readStatement(new URL("./sql/read-webhooks.sql", import.meta.url));
 const READ_LEFTOVERS = readStatement(new URL("./sql/read-leftovers.sql", import.meta.url));
@@ -40,7 +49,7 @@ function ageFinding({ age, freezeAge }: Tables): Finding {
 }
 
 /** Dead rows, and how near the end of transaction numbers is. */
-const tables = rowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_ROWS_MIN] }, (found) => {
+const tables = serverRowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_ROWS_MIN] }, (found) => {
   const dead = found.dead.map((of) =>
     warning(
       "tables.dead-rows",
@@ -410,16 +419,9 @@ const RETENTION_GRACE_MS = 3 * 3_600_000;
 const retention: Check = {
   name: "retention",
   run: async ({ database: { pool } }) => {
-    const { isAnyTerm, limitation, windows, unopened } = await findOverdue(pool, RETENTION_GRACE_MS);
+    const { isAnyTerm, windows, unopened } = await findOverdue(pool, RETENTION_GRACE_MS);
     const id = "retention.expired";
     if (!isAnyTerm) return ok(id, "No term is set: everything is kept for ever.");
-    if (limitation !== undefined)
-      return warning(
-        id,
-        `Terms are set. ${limitation}.`,
-        "Nothing expires, whatever its term.",
-        "Remove the terms (bellhop retention unset), so that nobody relies on them.",
-      );
     const [oldest] = windows.toSorted((left, right) => left.until.localeCompare(right.until));
     const parts =
       oldest === undefined

@@ -1,12 +1,21 @@
 import type pg from "pg";
 import type { Config } from "../../config.ts";
 import { QUESTION_CONNECTIONS } from "../../platform/db/connection.ts";
-import { findDurabilityGaps } from "../../platform/db/dialect.ts";
+import { findDurabilityGaps, readWorkersOf, type WorkerDescription } from "../../platform/db/dialect.ts";
 import { findRecords, readMigrations, readUnfinished } from "../../platform/db/migrate.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
-import { type Check, error, type Finding, ok, rowCheck, warning } from "./finding.ts";
+import {
+  type Check,
+  error,
+  type Finding,
+  findOfServers,
+  ok,
+  rowCheck,
+  serverRowCheck,
+  warning,
+} from "./finding.ts";
 
 const READ_SERVER = readStatement(new URL("./sql/read-server.sql", import.meta.url));
 const READ_TRANSACTIONS = readStatement(new URL("./sql/read-transactions.sql", import.meta.url));
@@ -119,17 +128,16 @@ function transportFinding({ isLocal, isEncrypted }: Server): Finding {
 /** What every guarantee rests on: the server's version, what it keeps on disk, how it sorts. */
 const server: Check = {
   name: "database.server",
-  run: async ({ database: { pool } }) => {
-    const [found] = (await pool.query<Server>(READ_SERVER)).rows;
-    if (found === undefined) throw new Error("The statement read-server returned no row.");
-    const workers = await findDurabilityGaps(pool);
-    return [
-      versionFinding(found),
-      durabilityFinding(found, workers),
-      collationFinding(found),
-      ...settingFindings(found),
-      transportFinding(found),
-    ];
+  run: async (subject) => {
+    const gaps = await findDurabilityGaps(subject.database.pool);
+    return findOfServers<Server>(subject, READ_SERVER, ([found], worker) => {
+      if (found === undefined) throw new Error("The statement read-server returned no row.");
+      const ofAll = [versionFinding(found), collationFinding(found), ...settingFindings(found)];
+      // Those of workers are of the sessions that the coordinator opens there.
+      return worker === undefined
+        ? [...ofAll, durabilityFinding(found, gaps), transportFinding(found)]
+        : ofAll;
+    });
   },
 };
 
@@ -217,7 +225,8 @@ const CONNECTIONS_ADVICE =
   "Raise max_connections (or the limit of the role), lower HTTP_THREADS or APPLY_WRITERS, or run fewer nodes.";
 
 /** Whether there are connections left, and enough for one more node. */
-const connections = rowCheck<Connections>("connections", READ_CONNECTIONS, (found, { config, database }) => {
+const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS, (found, subject, worker) => {
+  const { config, database } = subject;
   const id = "database.connections";
   const bounds = [
     { what: "the server", most: found.most, used: found.used },
@@ -234,6 +243,7 @@ const connections = rowCheck<Connections>("connections", READ_CONNECTIONS, (foun
       "A log writer or applier that has to be opened again finds no connection, and its node cannot accept or apply.",
       CONNECTIONS_ADVICE,
     );
+  if (worker !== undefined) return ok(id, `${says}.`);
   // The embedded database has one node.
   if (tightest.free >= wanted || database.embedded)
     return ok(id, `${says}; a node of these settings holds up to ${wanted}.`);
@@ -258,34 +268,34 @@ const LONG_TRANSACTION_SECONDS = 300;
 /** By then the tables that are written most have grown to a multiple, and reading them is slower. */
 const TOO_LONG_TRANSACTION_SECONDS = 3_600;
 
-/** Transactions that have been open for longer than this, the oldest first, 5 at most. */
-export async function oldestTransactions(
-  pool: pg.Pool,
-  openSeconds: number,
-): Promise<readonly OpenTransaction[]> {
-  return (await pool.query<OpenTransaction>({ ...READ_TRANSACTIONS, values: [openSeconds] })).rows;
-}
+/** Asks for transactions that have been open for longer than this, the oldest first, 5 at most. */
+export const askOldestTransactions = (openSeconds: number) => ({
+  ...READ_TRANSACTIONS,
+  values: [openSeconds],
+});
 
 /** Transactions that hold back the cleaning up of dead rows. */
 const transactions: Check = {
   name: "transactions",
-  run: async ({ database: { pool } }) => {
-    const id = "database.transactions";
-    const open = await oldestTransactions(pool, LONG_TRANSACTION_SECONDS);
-    const [oldest] = open;
-    if (oldest === undefined)
-      return ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`);
-    const { who, program, role, state, seconds } = oldest;
-    return (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
-      id,
-      `${who} (${program} of ${role}, ${state}) has a transaction open for ${spanText(seconds)}${open.length > 1 ? ", and there are others" : ""}.`,
-      "No row that has died since is cleaned up: tables grow, and applying gets slower.",
-      state === "prepared"
-        ? "commit prepared or rollback prepared it: nobody else will."
-        : "End it where it came from, or with select pg_terminate_backend(…).",
-    );
-  },
+  run: (subject) =>
+    findOfServers(subject, askOldestTransactions(LONG_TRANSACTION_SECONDS), transactionFinding),
 };
+
+function transactionFinding(open: readonly OpenTransaction[]): Finding {
+  const id = "database.transactions";
+  const [oldest] = open;
+  if (oldest === undefined)
+    return ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`);
+  const { who, program, role, state, seconds } = oldest;
+  return (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
+    id,
+    `${who} (${program} of ${role}, ${state}) has a transaction open for ${spanText(seconds)}${open.length > 1 ? ", and there are others" : ""}.`,
+    "No row that has died since is cleaned up: tables grow, and applying gets slower.",
+    state === "prepared"
+      ? "commit prepared or rollback prepared it: nobody else will."
+      : "End it where it came from, or with select pg_terminate_backend(…).",
+  );
+}
 
 interface Replication {
   readonly synchronousNames: string;
@@ -333,7 +343,7 @@ function replicaFinding({ replicas, synchronousNames }: Replication): Finding {
 }
 
 /** Standbys, replication slots and the archiver. */
-const replication = rowCheck<Replication>(
+const replication = serverRowCheck<Replication>(
   "replication",
   readStatement(new URL("./sql/read-replication.sql", import.meta.url)),
   function* (found) {
@@ -376,7 +386,7 @@ const READ_WAL = namedStatement(
 const RECOVERED_BYTES_MAX = 4 * 2 ** 30;
 
 /** What a crash would have to be recovered from. */
-const writeAheadLog = rowCheck<{ readonly sinceCheckpoint: number; readonly most: number }>(
+const writeAheadLog = serverRowCheck<{ readonly sinceCheckpoint: number; readonly most: number }>(
   "write-ahead-log",
   READ_WAL,
   ({ sinceCheckpoint, most }) => {
@@ -422,6 +432,64 @@ const disk: Check = {
     return error(id, `${says}, below MIN_FREE_DISK_MIB (${sizeText(floor)}).`, means, advice);
   },
 };
+
+/** Beyond so many times as much as another worker has, a worker is a bottleneck that others would relieve. */
+const UNEVEN_TIMES = 2;
+const UNEVEN_BYTES_MIN = 2 ** 30;
+
+/** Whether the workers of Citus run alike, and share what there is. */
+const workers: Check = {
+  name: "workers",
+  run: async ({ database: { pool } }) => {
+    const found = await readWorkersOf(pool);
+    return found === undefined ? [] : workerFindings(found);
+  },
+};
+
+function* workerFindings(workers: readonly WorkerDescription[]): Iterable<Finding> {
+  const answered = workers.flatMap(({ found, ...worker }) =>
+    found === null ? [] : [{ ...worker, ...found }],
+  );
+  const shares = answered.map(
+    ({ worker, shards, bytes }) => `${worker} ${countText(shards, "shard")} in ${sizeText(bytes)}`,
+  );
+  const versions = [...new Set(answered.map(({ version }) => version))];
+  if (versions.length > 1)
+    yield error(
+      "workers.version",
+      `Workers have the extension in the versions ${versions.join(" and ")}.`,
+      "Citus refuses statements between servers of different versions.",
+      "Install one version everywhere and run alter extension citus update on each.",
+    );
+  const unready = workers.filter(({ isReady }) => !isReady);
+  if (unready.length > 0)
+    yield error(
+      "workers.ready",
+      `${unready.map(({ worker }) => worker).join(", ")} is not active, or lacks Citus's metadata.`,
+      "It cannot take buckets, and nothing can be written to those that lie there.",
+      "Activate it on the coordinator, whose log says why it is not: docs/scale.md.",
+    );
+  const idle = answered.filter(({ takesBuckets, shards }) => takesBuckets && shards === 0);
+  if (idle.length > 0)
+    yield warning(
+      "workers.shares",
+      `${idle.map(({ worker }) => worker).join(", ")} has no bucket.`,
+      "It relieves nobody.",
+      "Rebalance while the service runs: docs/scale.md, Add a worker.",
+    );
+  const sizes = answered.filter(({ shards }) => shards > 0).map(({ bytes }) => bytes);
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  if (idle.length > 0) return;
+  if (sizes.length < 2 || most < UNEVEN_BYTES_MIN || most < UNEVEN_TIMES * least)
+    yield ok("workers.shares", `${countText(workers.length, "worker")}: ${shares.join(", ")}.`);
+  else
+    yield warning(
+      "workers.shares",
+      `Workers have unequal shares: ${shares.join(", ")}.`,
+      "The largest is full first, and slowest.",
+      "Rebalance by size while the service runs: docs/scale.md, Add a worker.",
+    );
+}
 
 const CLOCK_READINGS = 5;
 const APART_SECONDS_MAX = 2;
@@ -505,6 +573,7 @@ export const SERVER_CHECKS: readonly Check[] = [
   transactions,
   replication,
   writeAheadLog,
+  workers,
   disk,
   clock,
   migrations,

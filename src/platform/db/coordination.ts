@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import { Repeat } from "../runtime/repeat.ts";
+import { lockEverywhere } from "./dialect.ts";
 import { namedStatement, readStatement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
@@ -122,12 +123,12 @@ export async function beginBehindGate(client: pg.ClientBase, bounds: object): Pr
  * PostgreSQL does where that takes longer than the session's `lock_timeout`. Ends with the caller's transaction.
  */
 export async function announceGate(client: pg.ClientBase): Promise<void> {
-  await client.query("select pg_advisory_xact_lock($1)", [CLOSING_SOON]);
+  await lockEverywhere(client, CLOSING_SOON);
 }
 
 /** Waits until no apply transaction is under way, and holds up those that come, until the caller's transaction ends. */
 export async function closeGate(client: pg.ClientBase): Promise<void> {
-  await client.query("select pg_advisory_xact_lock($1)", [APPLY_GATE]);
+  await lockEverywhere(client, APPLY_GATE);
 }
 
 /**

@@ -76,7 +76,7 @@ class Copy {
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#rows = Number(/^COPY (\d+)$/.exec(text)?.[1] ?? Number.NaN);
+    this.#rows += Number(/^COPY (\d+)$/.exec(text)?.[1] ?? Number.NaN);
   }
 
   handleError(error: Error): void {
@@ -197,16 +197,21 @@ function errorOf(error: unknown): Error {
 /** Parts that wait; beyond it the server is not read from. With the one in use and the one being filled it bounds memory. */
 const WAITING_PARTS_MAX = 2;
 
-/** A COPY to the client: what comes is put into parts of one size. */
+/** Binary COPYs to the client, as if they were one: what comes is put into parts of one size. */
 class CopyOut extends Copy {
   readonly parts: Readable;
+  /** How many of the statements have ended, and whether the one under way has answered its header. */
+  #done = 0;
+  #isBegun = false;
+  readonly #count: number;
   readonly #partBytes: number;
   #connection: CopyConnection | undefined;
   #part: Buffer | undefined;
   #used = 0;
 
-  constructor(text: string, partBytes: number) {
-    super(text);
+  constructor(texts: readonly string[], partBytes: number) {
+    super(texts.join(";\n"));
+    this.#count = texts.length;
     this.#partBytes = partBytes;
     this.parts = new Readable({
       objectMode: true,
@@ -227,15 +232,29 @@ class CopyOut extends Copy {
     super.submit(connection);
   }
 
-  /** The chunk is a view of the parser's buffer, which is used again: it is copied before this returns. */
+  /**
+   * Each message is a row, the first with the header before it, and the end. The chunk is a view of the parser's buffer, which is
+   * used again: it is copied before this returns.
+   */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, connection: CopyConnection): void {
-    for (let at = 0; at < chunk.length; ) {
+    const rowAt = this.#isBegun ? 0 : HEADER.length + chunk.readInt32BE(EXTENSION_LENGTH_AT);
+    const isEnd = chunk.readInt16BE(rowAt) === END;
+    const end = isEnd && this.#done < this.#count - 1 ? rowAt : chunk.length;
+    const from = this.#done === 0 ? 0 : rowAt;
+    this.#isBegun = true;
+    for (let at = from; at < end; ) {
       this.#part ??= Buffer.allocUnsafeSlow(this.#partBytes);
-      const copied = chunk.copy(this.#part, this.#used, at);
+      const copied = chunk.copy(this.#part, this.#used, at, end);
       at += copied;
       this.#used += copied;
       if (this.#used === this.#partBytes && !this.#handOver()) connection.stream.pause();
     }
+  }
+
+  override handleCommandComplete(message: { readonly text: string }): void {
+    super.handleCommandComplete(message);
+    this.#done += 1;
+    this.#isBegun = false;
   }
 
   #handOver(): boolean {
@@ -260,15 +279,15 @@ class CopyOut extends Copy {
 }
 
 /**
- * Runs `copy … to stdout`: its parts of `partBytes` (the last one is shorter), which throw what the server answers, and, once they
+ * Runs `copy … to stdout (format binary)`, several as if they were one: its parts of `partBytes` (the last one is shorter), which throw what the server answers, and, once they
  * have all been taken, the number of rows. The server waits for who takes them; one who stops early cuts the connection.
  */
 export function copyOut(
   client: pg.ClientBase,
-  text: string,
+  texts: readonly string[],
   partBytes: number,
 ): { readonly parts: AsyncIterable<Buffer>; readonly rows: Promise<number> } {
-  const copy = new CopyOut(text, partBytes);
+  const copy = new CopyOut(texts, partBytes);
   client.query(copy);
   return { parts: copy.parts, rows: copy.ended };
 }

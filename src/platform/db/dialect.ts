@@ -9,7 +9,24 @@ import {
 } from "./citus/log-writers.ts";
 import { type OutcomeRow, writeOutcomesOfBucket } from "./citus/outcomes.ts";
 import { OVERRIDES } from "./citus/overrides.ts";
-import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
+import { placeTable } from "./citus/place.ts";
+import { createRestorePointOfAll, inSnapshotOfAll } from "./citus/snapshot.ts";
+import {
+  createTriggersOnShards,
+  dropTriggersOnShards,
+  lockAtWorkers,
+  readPlacement,
+} from "./citus/windows.ts";
+import {
+  askWorkers,
+  describeWorkers,
+  durabilityGapsOf,
+  readWorkers,
+  type WorkerDescription,
+  type WorkerRows,
+} from "./citus/workers.ts";
+import { withSession } from "./connection.ts";
+import { DISTRIBUTED_TABLES } from "./distribute.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Statement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
@@ -34,6 +51,7 @@ export interface Answer<Row> {
 
 export type { ApplyConnection } from "./citus/apply.ts";
 export type { FlushAnswer, LogWriterBirth, LogWriterStatements } from "./citus/log-writers.ts";
+export type { WorkerDescription } from "./citus/workers.ts";
 
 /** Runs a statement that may be about any buckets. */
 export async function query<Row>(
@@ -155,11 +173,7 @@ export async function writeOutcomeRows(
 /** Places new tables, each with a column `bucket`, where the buckets lie. */
 export async function placeByBucket(on: Queryable, tables: readonly string[]): Promise<void> {
   if (!(await isDistributed(on))) return;
-  for (const table of tables)
-    await on.query(
-      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'bellhop.bucket_lease')",
-      [table],
-    );
+  for (const table of tables) await placeTable(on, table);
 }
 
 /**
@@ -170,6 +184,74 @@ export async function reachAllBuckets(on: Queryable): Promise<void> {
   if (!(await isDistributed(on))) return;
   await on.query("set local citus.max_adaptive_executor_pool_size = 1");
   await on.query("set local citus.multi_shard_modify_mode = 'sequential'");
+  // Workers commit once the coordinator has, which a crash must not undo.
+  await on.query("set local synchronous_commit to default");
+  // What is set of this transaction from now on, such as `lock_timeout`, holds at the workers, too.
+  await on.query("set local citus.propagate_set_commands = 'local'");
+}
+
+/** Takes an advisory lock alone on every server that has rows, until the transaction ends. */
+export async function lockEverywhere(on: Queryable, key: number): Promise<void> {
+  await reachAllBuckets(on);
+  await on.query("select pg_advisory_xact_lock($1)", [key]);
+  if (await isDistributed(on)) await lockAtWorkers(on, key);
+}
+
+/**
+ * Runs `work` in a transaction of the client that `begin` opens, repeatable read: all that it reads is of one instant, of whatever server.
+ * Throws OperatorError where that cannot be had.
+ */
+export async function inSnapshot<Result>(
+  client: pg.Client,
+  clientConfig: pg.ClientConfig,
+  begin: () => Promise<void>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (await isDistributed(client))
+    return withSession(clientConfig, "backup", (holder) => inSnapshotOfAll(client, holder, begin, work));
+  await begin();
+  return work();
+}
+
+/** Marks an instant in the write-ahead log of every server, up to which it can be recovered. */
+export async function createRestorePoint(
+  on: Queryable,
+  clientConfig: pg.ClientConfig,
+  name: string,
+): Promise<void> {
+  if (await isDistributed(on))
+    await withSession(clientConfig, "restore point", (holder) => createRestorePointOfAll(on, holder, name));
+  else await on.query("select pg_create_restore_point($1)", [name]);
+}
+
+/** Conditions that take a table apart into pieces, each of which a server answers without putting much aside. */
+export async function slicesOf(on: Queryable, table: string): Promise<readonly string[]> {
+  if (!(DISTRIBUTED_TABLES as readonly string[]).includes(table) || !(await isDistributed(on)))
+    return ["true"];
+  const { rows } = await on.query<{ bucket: number }>(
+    "select bucket from bellhop.bucket_lease order by bucket",
+  );
+  return rows.map(({ bucket }) => `bucket = ${bucket}::smallint`);
+}
+
+/** Says where the buckets lie: while the text is the same, none was moved. */
+export async function placementOf(on: Queryable): Promise<string> {
+  return (await isDistributed(on)) ? readPlacement(on) : "";
+}
+
+/** Has `into` note what is written to a table, by a trigger of that name. */
+export async function noteWrites(on: Queryable, table: string, into: string, trigger: string): Promise<void> {
+  if (await isDistributed(on)) return createTriggersOnShards(on, table, into, trigger);
+  await on.query(
+    `create trigger ${trigger} after insert or update on ${table}
+    for each row execute function bellhop.note_late_version('${into}')`,
+  );
+}
+
+/** Ends what `noteWrites` began; only one table is noted at a time. */
+export async function stopNoting(on: Queryable, table: string, trigger: string): Promise<void> {
+  if (await isDistributed(on)) await dropTriggersOnShards(on, trigger);
+  else await on.query(`drop trigger if exists ${trigger} on ${table}`);
 }
 
 /** How the log writer of this session registers and appends: by its own statements, or as Citus needs it. */
@@ -228,6 +310,20 @@ export class ApplyStatements {
   }
 }
 
+/** What a statement of numbers answers at every worker beside the server of the session; nothing where there is none. */
+export async function askOthers(
+  on: Queryable,
+  { text }: Statement,
+  values: readonly unknown[] = [],
+): Promise<readonly WorkerRows[]> {
+  return (await isDistributed(on)) ? askWorkers(on, text, values) : [];
+}
+
+/** The workers that the tables are distributed over; undefined where they are not. */
+export async function readWorkersOf(on: Queryable): Promise<readonly WorkerDescription[] | undefined> {
+  return (await isDistributed(on)) ? (await on.query<WorkerDescription>(describeWorkers)).rows : undefined;
+}
+
 /** Settings of workers that let them acknowledge a commit that is not on their disks. */
 export async function findDurabilityGaps(on: Queryable): Promise<string[]> {
   return (await isDistributed(on)) ? (await readWorkers(on)).flatMap(durabilityGapsOf) : [];
@@ -240,19 +336,3 @@ export async function closedTimestampOf(
 ): Promise<BucketClosedTimestamp | undefined> {
   return (await isDistributed(on)) ? new BucketClosedTimestamp(on, bucket) : undefined;
 }
-
-/** Why a feature is refused on this database; undefined where it is not. */
-export async function limitationOf(
-  on: Queryable,
-  feature: keyof typeof LIMITATIONS,
-): Promise<string | undefined> {
-  return (await isDistributed(on)) ? LIMITATIONS[feature] : undefined;
-}
-
-const LIMITATIONS = {
-  backup:
-    "The tables are distributed over workers of Citus, which have no snapshot in common: back up coordinator and workers with PostgreSQL's own tools (docs/backup.md).",
-  export:
-    "The tables are distributed over workers of Citus, which have no snapshot in common: read the views of the schema analytics (docs/analytics.md).",
-  retention: "Retention is not available on Citus",
-} as const;

@@ -1,28 +1,43 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
+import { FIRST_TABLE, placeTable } from "./citus/place.ts";
 import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
 /**
- * SQL functions over distributed tables take no parameters in Citus; those of PL/pgSQL do, but nothing is pushed into them.
+ * SQL functions over distributed tables take no parameters in Citus; those of PL/pgSQL do, but nothing is pushed into them. So
+ * for one property they ask its bucket alone, by the conditions that stand in their text as comments.
  * The clock goes to the workers as text, as they do not have its type.
  */
 const READ_FUNCTIONS = `
   select format(
     'create or replace function %s(%s) returns %s language plpgsql stable parallel safe as %L',
     function.oid::regproc, pg_get_function_arguments(function.oid), pg_get_function_result(function.oid),
-    format(E'declare clock text := $2; begin return query %s; end', function.prosrc)
+    format($body$
+      declare
+        clock text := $2;
+        home smallint := (
+          select property.bucket from analytics.stored_property as property
+          where property.client_code = of_client_code and property.property_code = of_property_code
+        );
+      begin
+        if home is null then return query %s;
+        else return query %s;
+        end if;
+      end$body$,
+      function.prosrc, regexp_replace(function.prosrc, '/\\* (and \\w+\\.bucket = home) \\*/', '\\1', 'g')
+    )
   ) as statement
   from pg_proc as function join pg_language as language on language.oid = function.prolang
   where function.pronamespace = 'analytics'::regnamespace and function.proretset and language.lanname = 'sql'
   order by function.proname`;
 
-/** Has what analysts ask (docs/analytics.md) be understood by Citus; done again, it finds nothing to do. */
-async function adaptAnalytics(client: pg.ClientBase): Promise<void> {
-  // What views and functions call on the workers.
+/** Has workers know the functions that they call, and Citus understand what analysts ask (docs/analytics.md); done again, it finds nothing to do. */
+async function adaptFunctions(client: pg.ClientBase): Promise<void> {
+  // What views and functions call there, and triggers of shards.
   await client.query(
     `select create_distributed_function(oid::regprocedure) from pg_proc
-    where pronamespace = 'analytics'::regnamespace and not proretset`,
+    where pronamespace = 'analytics'::regnamespace and not proretset or oid = 'bellhop.note_late_version()'::regprocedure`,
   );
   const { rows } = await client.query<{ statement: string }>(READ_FUNCTIONS);
   for (const { statement } of rows) await client.query(statement);
@@ -36,7 +51,7 @@ class DistributionError extends OperatorError {}
  * alike. What stays on the coordinator is small, or asked by other things than a bucket; distribute.test.ts lists it.
  */
 export const DISTRIBUTED_TABLES = [
-  "bellhop.bucket_lease",
+  FIRST_TABLE,
   "bellhop.bucket_closed_timestamp",
   "bellhop.change_counter",
   "bellhop.accept_log",
@@ -96,14 +111,13 @@ export async function distributeByBucket(
     const missing = steps.filter(({ done }) => !done);
     if (!dryRun && missing.length > 0) {
       await refuseWhileUsed(client);
-      await refuseWithTerms(client);
       await prepareWorkers(client);
       for (const { table } of missing) await distributeTable(client, table, shards);
     }
     return { workers, shards, steps, distributed: !dryRun && missing.length > 0 };
   });
   // Also of a database that is distributed: a later version may have made one of them anew.
-  if (!dryRun) await withTransaction(pool, adaptAnalytics);
+  if (!dryRun) await withTransaction(pool, adaptFunctions);
   return report;
 }
 
@@ -177,17 +191,6 @@ async function refuseWhileUsed(client: pg.ClientBase): Promise<void> {
     );
 }
 
-/** Retention does nothing on Citus yet, so distributing would break the terms that are set. */
-async function refuseWithTerms(client: pg.ClientBase): Promise<void> {
-  const { rowCount } = await client.query(
-    "select from bellhop.property_setting where name like 'retention.%' and value <> 'forever' limit 1",
-  );
-  if (rowCount !== 0)
-    throw new DistributionError(
-      "Retention terms are set, and retention does not run on Citus yet: unset them first (bellhop retention list, unset).",
-    );
-}
-
 /**
  * Statements are sent to workers as they are, and what they make of a time as text is to be the same everywhere. Citus
  * hands what is set for a database on to the workers.
@@ -199,17 +202,6 @@ async function prepareWorkers(client: pg.ClientBase): Promise<void> {
 }
 
 async function distributeTable(client: pg.ClientBase, table: string, shards: number): Promise<void> {
-  const [first] = DISTRIBUTED_TABLES;
-  // The first says how many shards there are and on which worker each lies; the others follow it.
-  if (table === first)
-    await client.query(
-      "select create_distributed_table($1::regclass, 'bucket', colocate_with => 'none', shard_count => $2)",
-      [table, shards],
-    );
-  else
-    await client.query("select create_distributed_table($1::regclass, 'bucket', colocate_with => $2)", [
-      table,
-      first,
-    ]);
+  await placeTable(client, table, table === FIRST_TABLE ? shards : undefined);
   await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
 }

@@ -1,9 +1,10 @@
--- Takes out of the bucket $1 what was noted of arrivals before the request $2, but for the newest note of each feed, which says when
--- it last came: at most $3 of each feed. Few at a time of a table that is only appended to: their room is used again.
+-- Takes out of the bucket $1, of the properties $4 that lie there, what was noted of arrivals before the request $2, but for the newest
+-- note of each feed, which says when it last came: at most $3 of each feed. Few at a time of a table that is only appended to: their
+-- room is used again.
 -- Plan: for each feed the beginning of feed_arrival's primary key, and its end.
 with old as materialized (
   select property.property_id, resource.letter as resource, note.last_request_id
-  from bellhop.property as property
+  from unnest($4::integer[]) as property (property_id)
   cross join unnest('{i,r,g}'::"char"[]) as resource (letter)
   cross join lateral (
     select newest.last_request_id
@@ -20,7 +21,6 @@ with old as materialized (
     order by older.last_request_id
     limit $3
   ) as note
-  where property.bucket = $1
 )
 delete from bellhop.feed_arrival as note
 using old

@@ -72,6 +72,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   restore: "restored a backup",
   move: "moved the database to {to}",
   "citus distribute": "distributed the tables",
+  "restore-point": "created the restore point {name}",
   replay: "replayed the log",
   export: "exported to {directory}",
   "void-cursors": "voided every cursor of the change feed",

@@ -68,6 +68,32 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   ],
   // A row of a worker is not looked up for each row of the coordinator.
   "survey-feeds": file("survey-feeds"),
+  // Triggers are those of shards, and so are statistics.
+  "find-noting": [
+    `select distinct noted.logicalrelid::regclass::text as name
+    from run_command_on_workers(format(
+      'select coalesce(json_agg(substring(tgrelid::regclass::text from ''[0-9]+$'')), ''[]'') from pg_trigger where tgname = %L', $3::text
+    )) as answer
+    cross join lateral json_array_elements_text(answer.result::json) as shard (id)
+    join pg_dist_shard as noted on noted.shardid = shard.id::bigint
+    join pg_inherits as child on child.inhrelid = noted.logicalrelid
+    where answer.success and child.inhparent = format('%I.%I', $1::text, $2::text)::regclass`,
+  ],
+  "estimate-rows": [
+    `select coalesce(sum(result::float8), 0) as count
+    from run_command_on_shards($1::regclass, 'select pg_stat_get_live_tuples(''%s''::regclass)') where success`,
+  ],
+  "read-table-sizes": [
+    `select (
+      select coalesce(sum(
+        case when placed.logicalrelid is null then pg_table_size(relation.oid) else citus_table_size(relation.oid) end
+      ), 0)
+      from pg_class as relation left join pg_dist_partition as placed on placed.logicalrelid = relation.oid
+      where relation.relkind = 'r'
+        and relation.oid in (select named.name::regclass union select relid from pg_partition_tree(named.name::regclass))
+    )::bigint as bytes
+    from unnest($1::text[]) with ordinality as named (name, place) order by named.place`,
+  ],
   // The sizes of the coordinator and its workers together.
   "survey-sizes": [
     `select

@@ -61,6 +61,54 @@ export interface Worker {
   readonly settings: WorkerSettings;
 }
 
+/** What a worker answered to a statement; without `rows` it could not be asked, and `failure` says why. */
+export interface WorkerRows {
+  readonly worker: string;
+  readonly rows?: readonly object[];
+  readonly failure?: string;
+}
+
+/** Asks every worker a statement whose parameters, if any, are numbers. */
+export async function askWorkers(
+  on: Queryable,
+  text: string,
+  values: readonly unknown[],
+): Promise<WorkerRows[]> {
+  const filled = text.replaceAll(/\$(\d+)/g, (_, place) => String(Number(values[Number(place) - 1])));
+  const { rows } = await on.query<WorkerAnswer>(ASK_WORKERS, [
+    `select coalesce(json_agg(answer), '[]') from (\n${filled}\n) as answer`,
+  ]);
+  return rows.map(({ nodename, nodeport, success, result }) => {
+    const worker = `${nodename}:${nodeport}`;
+    return success ? { worker, rows: JSON.parse(result) as object[] } : { worker, failure: result };
+  });
+}
+
+/** Which share of the data each worker has, and which version of Citus runs there. */
+export const describeWorkers = `
+  select node.nodename || ':' || node.nodeport as worker, node.isactive and node.metadatasynced as "isReady",
+    node.shouldhaveshards as "takesBuckets", answer.success, case when answer.success then answer.result::json end as found,
+    (
+      select count(*)::integer from pg_dist_placement join pg_dist_shard using (shardid)
+      where groupid = node.groupid and logicalrelid = 'bellhop.bucket_lease'::regclass
+    ) as shards
+  from run_command_on_workers(
+    'select json_build_object(''bytes'', pg_database_size(current_database()), ''version'', extversion) from pg_extension where extname = ''citus'''
+  ) as answer
+  join pg_dist_node as node using (nodename, nodeport)
+  where node.noderole = 'primary'
+  order by node.nodename, node.nodeport`;
+
+/** A worker as describeWorkers answers it. */
+export interface WorkerDescription {
+  readonly worker: string;
+  readonly isReady: boolean;
+  readonly takesBuckets: boolean;
+  readonly success: boolean;
+  readonly found: { readonly bytes: number; readonly version: string } | null;
+  readonly shards: number;
+}
+
 /** Asks every worker. Throws the answer of one that could not be asked. */
 export async function readWorkers(on: Queryable): Promise<Worker[]> {
   const { rows } = await on.query<WorkerAnswer>(ASK_WORKERS, [SETTINGS]);
