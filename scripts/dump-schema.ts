@@ -19,8 +19,10 @@ const HEADER = `-- What a fresh database introspects to, to be read and to be co
 
 const path = fileURLToPath(new URL("../sql/schema.sql", import.meta.url));
 const fresh = HEADER + (await freshSchema());
-if (!process.argv.includes("--check")) await writeFile(path, fresh);
-else if (fresh !== (await readFile(path, "utf8").catch(() => ""))) {
+if (!process.argv.includes("--check")) {
+  await writeFile(path, fresh);
+  console.log("wrote sql/schema.sql");
+} else if (fresh !== (await readFile(path, "utf8").catch(() => ""))) {
   spawnSync("diff", ["-u", "--label", "sql/schema.sql", path, "--label", "a fresh database", "-"], {
     input: fresh,
     stdio: ["pipe", "inherit", "inherit"],

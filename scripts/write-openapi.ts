@@ -50,7 +50,11 @@ if (breaks.length > 0) {
 }
 
 async function writeOrCompare(name: string, fresh: string): Promise<void> {
-  if (!checking) return await writeFile(pathOf(name), fresh);
+  if (!checking) {
+    await writeFile(pathOf(name), fresh);
+    console.log(`wrote ${name}`);
+    return;
+  }
   if (fresh === (await committed(name))) return;
   spawnSync("diff", ["-u", "--label", name, pathOf(name), "--label", "what the code says", "-"], {
     input: fresh,

@@ -303,8 +303,10 @@ export interface VersionItem {
   readonly late: boolean;
   /** Differences from the version before it by source time; empty for the first. At most 200 of `changeTotal`. */
   readonly changes: readonly JsonChange[];
-  readonly changeTotal: number;
-  readonly payload: Payload;
+  /** Null where the two were not compared: one is larger than 256 kB or no longer kept. */
+  readonly changeTotal: number | null;
+  /** Null where it is no longer kept (docs/retention.md). */
+  readonly payload: Payload | null;
 }
 
 /** One difference; values are JSON verbatim (`"OTB"` with its quotes, 120.50), null where there is none. */

@@ -293,7 +293,7 @@ test("a reservation's history reports what each version changed, also the first 
   const first = await session.read<Page<VersionItem>>(`${path}&limit=2`);
   const second = await session.read<Page<VersionItem>>(`${path}&limit=2&cursor=${first.nextCursor}`);
   assert.deepEqual([...first.items, ...second.items], whole.items);
-  assert.equal(JSON.parse(whole.items[1]?.payload.text ?? "").channel, "WEB");
+  assert.equal(JSON.parse(whole.items[1]?.payload?.text ?? "").channel, "WEB");
   const none = await session.read<Page<VersionItem>>(`history?resource=groups&${LISBON}&key=${id}`);
   assert.deepEqual(none.items, []);
 });

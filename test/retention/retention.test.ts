@@ -12,6 +12,7 @@ import { restore } from "../../src/operations/backup/restore.ts";
 import { writeBackup } from "../../src/operations/backup/write-backup.ts";
 import { withExclusiveWork } from "../../src/platform/db/coordination.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
+import { readRecordHistory } from "../../src/query/console/record-history.ts";
 import { listHistory } from "../../src/query/list-records.ts";
 import { loadRecords } from "../../src/query/load-records.ts";
 import { findProperty, readKnownFrom } from "../../src/query/property.ts";
@@ -187,6 +188,17 @@ describe("retention", () => {
     assert.match(quarantined ?? "", /quarantined/);
     // All of it was ACME's, whose outcomes' term is OTHER's too in a bucket that they share.
     assert.deepEqual(await payloadsOf([{ requestId: idOf("gone"), index: 0 }]), ["null"]);
+    const property = await findProperty(bench.database.pool, "ACME", "LON01");
+    assert.ok(property);
+    const { items } = await readRecordHistory(bench.database.pool, property, "r", "R1", null, 10);
+    assert.deepEqual(
+      items.map(({ payload, changeTotal }) => [payload?.text.includes("new") ?? null, changeTotal]),
+      [
+        [null, 0],
+        [null, null],
+        [true, null],
+      ],
+    );
     assert.equal(await isKnown("gone"), true);
   });
 

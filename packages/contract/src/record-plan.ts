@@ -210,7 +210,13 @@ export interface FactSource {
 
 function addSources(noted: NotedObject, front: number, to: FactSource[]): FactSource[] {
   const { columns = {}, list = OF_RECORD, stayColumn, virtualColumn, inner = {} } = noted;
-  for (const [at, column] of Object.values(columns).entries()) to[column] = { list, place: front + 2 * at };
+  for (const [at, column] of Object.values(columns).entries()) {
+    const place = front + 2 * at;
+    const other = to[column];
+    if (other !== undefined && (other.list !== list || other.place !== place))
+      throw new Error(`Two facts have the number ${column}.`);
+    to[column] = { list, place };
+  }
   if (stayColumn !== undefined) to[stayColumn] = { list, place: STAY_PLACE };
   if (virtualColumn !== undefined) to[virtualColumn] = { list, place: IS_VIRTUAL };
   for (const within of Object.values(inner)) addSources(within, ITEM_NUMBERS, to);

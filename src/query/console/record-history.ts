@@ -9,7 +9,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts
 import type { ListPage, Position } from "../../platform/http/position.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
 import { findVersions, HISTORY_POSITION, type HistoryRow } from "../list-records.ts";
-import { loadRecords } from "../load-records.ts";
+import { isNoLongerKept, loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
 import { findProperty, type Property } from "../property.ts";
 import { payloadOf } from "./requests.ts";
@@ -148,7 +148,7 @@ export function compareRecords(before: Buffer, after: Buffer): ReturnType<typeof
  * One page of the versions of a record, oldest first by (source time, receipt), each with what is different from the one
  * before it: also the first of a page, for which the last of the page before is read again.
  */
-async function readRecordHistory(
+export async function readRecordHistory(
   pool: pg.Pool,
   property: Property,
   resource: ResourceLetter,
@@ -162,14 +162,14 @@ async function readRecordHistory(
   const { bucket } = property;
   const pointers = wanted.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const items: VersionItem[] = [];
-  let previous: Buffer | undefined;
+  let previous: { readonly record: Buffer | undefined } | undefined;
   let at = 0;
   for await (const bytes of loadRecords(pool, pointers)) {
     const row = wanted[at] as HistoryRow;
     // The bytes are good until the next record is asked for.
-    const record = Buffer.from(bytes);
+    const record = isNoLongerKept(bytes) ? undefined : Buffer.from(bytes);
     if (at >= before.length) items.push(itemOf(resource, row, record, previous));
-    previous = record;
+    previous = { record };
     at += 1;
   }
   return { items, next };
@@ -192,23 +192,24 @@ function statusOf(resource: ResourceLetter, record: Buffer): string | null {
 function itemOf(
   resource: ResourceLetter,
   row: HistoryRow,
-  record: Buffer,
-  previous: Buffer | undefined,
+  record: Buffer | undefined,
+  before: { readonly record: Buffer | undefined } | undefined,
 ): VersionItem {
-  const compared = previous === undefined ? undefined : compareRecords(previous, record);
-  const { changes, total } = compared ?? { changes: [], total: 0 };
+  const isFirst = before === undefined;
+  const compared = record && before?.record && compareRecords(before.record, record);
+  const { changes, total } = compared ?? { changes: [], total: isFirst ? 0 : null };
   return {
     sourceTime: row.sourceTime,
     receivedAt: isoOfMicroseconds(microsecondsOf(row.requestId)),
     requestId: row.requestId,
     index: row.index,
     outcome: outcomeName(row.outcome),
-    status: statusOf(resource, record),
+    status: record ? statusOf(resource, record) : null,
     // A newer version was current when this one was applied.
     late: row.outcome === "s",
     changes,
     changeTotal: total,
-    payload: payloadOf(record, COMPARED_BYTES_MAX),
+    payload: record ? payloadOf(record, COMPARED_BYTES_MAX) : null,
   };
 }
 

@@ -119,8 +119,9 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
   const { outcome } = version;
   // The source time is in the heading.
   const changes = version.changes.filter(({ pointer }) => !SOURCE_TIMES.has(pointer));
-  const changeTotal = version.changeTotal - (version.changes.length - changes.length);
-  const isQuiet = !isFirst && changeTotal === 0;
+  const isCompared = version.changeTotal !== null;
+  const changeTotal = (version.changeTotal ?? 0) - (version.changes.length - changes.length);
+  const isQuiet = !isFirst && isCompared && changeTotal === 0;
   return (
     <li data-current={isCurrent ? "" : undefined} data-quiet={isQuiet ? "" : undefined}>
       <div className="when">
@@ -137,10 +138,19 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
       </div>
       {isFirst && <p className="muted">First known version.</p>}
       {isQuiet && <p className="muted">Only the source time changed.</p>}
+      {!isCompared && (
+        <p className="muted">
+          Not compared with the version before: one of the two is larger than 256 kB or no longer kept.
+        </p>
+      )}
       <RecordChanges changes={changes} total={changeTotal} />
-      <Disclosure summary="Payload">
-        <PayloadView payload={version.payload} marked={changes.map(({ pointer }) => pointer)} />
-      </Disclosure>
+      {version.payload === null ? (
+        <p className="muted">The payload is past its retention term.</p>
+      ) : (
+        <Disclosure summary="Payload">
+          <PayloadView payload={version.payload} marked={changes.map(({ pointer }) => pointer)} />
+        </Disclosure>
+      )}
     </li>
   );
 }
