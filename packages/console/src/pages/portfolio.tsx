@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { memo, type ReactNode, useDeferredValue } from "react";
 import { Link } from "wouter";
 import { Spark } from "../charts/spark.tsx";
 import type {
@@ -122,13 +122,13 @@ function Amounts({ of, name, isNamed = false }: AmountsProps) {
   });
 }
 
-function Pickup({ of, since }: { of: PortfolioRow; since: "day" | "week" }) {
+function Pickup({ of, nights, since }: { of: PortfolioRow; nights: number; since: "day" | "week" }) {
   return (
     <Figure
       of={of}
       value={({ pickup }) => (
         <span title={pickup[since].amounts.map(writePickedUp).join(", ")}>
-          <ToNights of={of} path="/property/pickup">
+          <ToNights of={of} nights={nights} path="/property/pickup">
             {writeSigned(pickup[since].rooms)}
           </ToNights>
         </span>
@@ -143,13 +143,13 @@ const writePickedUp = ({ roomRevenue, currency }: { roomRevenue: string; currenc
 
 interface ToNightsProps {
   readonly of: PortfolioRow;
+  readonly nights: number;
   readonly path: string;
   readonly children: string;
 }
 
 /** Leads to the nights of the row on a page of its property. */
-function ToNights({ of, path, children }: ToNightsProps) {
-  const nights = Number(useFilters().filters.get("nights") ?? NIGHTS_STANDARD);
+function ToNights({ of, nights, path, children }: ToNightsProps) {
   if (isTotal(of) || of.day === null) return children;
   const range = { from: of.day, to: addDays(of.day, nights - 1) };
   return (
@@ -159,7 +159,7 @@ function ToNights({ of, path, children }: ToNightsProps) {
   );
 }
 
-function Change({ of }: { of: PortfolioRow }) {
+function Change({ of, nights }: { of: PortfolioRow; nights: number }) {
   const [now, lastYear] = [of.now, lastYearOf(of)];
   if (now === null) return <span className="muted">–</span>;
   if (isTotal(of) && of.lastYear !== null && lastYear === null)
@@ -171,7 +171,7 @@ function Change({ of }: { of: PortfolioRow }) {
   if (lastYear === null) return <span className="muted">no data</span>;
   return (
     <>
-      <ToNights of={of} path="/property/on-the-books">
+      <ToNights of={of} nights={nights} path="/property/on-the-books">
         {writeSigned(now.rooms - lastYear.rooms)}
       </ToNights>
       <span className="sub">{writeChange(now.rooms, lastYear.rooms)}</span>
@@ -227,7 +227,7 @@ const points = (now: string | null, then: string | null) =>
   now === null || then === null ? "" : writePoints(Number(now), Number(then));
 
 /** Where all is in one currency, the total names it once. */
-const columnsOf = (isMixed: boolean): readonly PortfolioColumn[] => [
+const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[] => [
   { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },
   {
     head: "Next 90 nights",
@@ -253,7 +253,7 @@ const columnsOf = (isMixed: boolean): readonly PortfolioColumn[] => [
     sort: "rooms",
     cell: (row) => <Figure of={row} value={({ rooms }) => writeCount(rooms)} />,
   },
-  { head: "vs last year", end: true, sort: "change", cell: (row) => <Change of={row} /> },
+  { head: "vs last year", end: true, sort: "change", cell: (row) => <Change of={row} nights={nights} /> },
   {
     head: "Revenue",
     end: true,
@@ -262,8 +262,18 @@ const columnsOf = (isMixed: boolean): readonly PortfolioColumn[] => [
   },
   { head: "ADR", end: true, sort: "adr", cell: (row) => <Amounts of={row} name="adr" /> },
   { head: "RevPAR", end: true, sort: "revpar", cell: (row) => <Amounts of={row} name="revpar" /> },
-  { head: "Pickup 1 day", end: true, sort: "pickupDay", cell: (row) => <Pickup of={row} since="day" /> },
-  { head: "Pickup 7 days", end: true, sort: "pickupWeek", cell: (row) => <Pickup of={row} since="week" /> },
+  {
+    head: "Pickup 1 day",
+    end: true,
+    sort: "pickupDay",
+    cell: (row) => <Pickup of={row} nights={nights} since="day" />,
+  },
+  {
+    head: "Pickup 7 days",
+    end: true,
+    sort: "pickupWeek",
+    cell: (row) => <Pickup of={row} nights={nights} since="week" />,
+  },
   { head: "Attention", sort: "variance", cell: ofItem(Attention) },
 ];
 
@@ -326,24 +336,43 @@ export function PortfolioPage() {
         <AddressSelect name="attention" label="Attention" options={ATTENTION} />
       </Filters>
       <Answered asked={asked} lines={12}>
-        {(answer) => <Portfolio answer={answer} isFiltered={filters.size > 0} />}
+        {(answer) =>
+          answer.items.length === 0 ? (
+            <NoProperties isFiltered={filters.size > 0} />
+          ) : (
+            <Portfolio answer={answer} nights={Number(nights)} />
+          )
+        }
       </Answered>
     </Page>
   );
 }
 
-function Portfolio({ answer, isFiltered }: { answer: PortfolioAnswer; isFiltered: boolean }) {
+function NoProperties({ isFiltered }: { isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="No property matches">Codes, names and cities are searched for each word.</Empty>
+  ) : (
+    <Empty title="No properties yet">
+      A property appears with the first accepted record that names it. The partner's client needs a grant for
+      its codes.
+    </Empty>
+  );
+}
+
+interface PortfolioProps {
+  readonly answer: PortfolioAnswer;
+  readonly nights: number;
+}
+
+/** A click is painted before the rows that it changes. */
+function Portfolio({ answer, nights }: PortfolioProps) {
+  return <Rows answer={useDeferredValue(answer)} nights={useDeferredValue(nights)} />;
+}
+
+const Rows = memo(function Rows({ answer, nights }: PortfolioProps) {
   const { items, totals, properties, isCut, nextCursor } = answer;
   const oldest = items.flatMap(({ asOf }) => asOf ?? []).sort()[0];
-  if (items.length === 0)
-    return isFiltered ? (
-      <Empty title="No property matches">Codes, names and cities are searched for each word.</Empty>
-    ) : (
-      <Empty title="No properties yet">
-        A property appears with the first accepted record that names it. The partner's client needs a grant
-        for its codes.
-      </Empty>
-    );
+  const isMixed = totals.length > 1 || items.some(({ now }) => (now?.amounts.length ?? 0) > 1);
   return (
     <>
       {isCut && (
@@ -354,7 +383,7 @@ function Portfolio({ answer, isFiltered }: { answer: PortfolioAnswer; isFiltered
       <Table<PortfolioRow>
         caption="Properties, a total of each currency first"
         look="portfolio"
-        columns={columnsOf(totals.length > 1 || items.some(({ now }) => (now?.amounts.length ?? 0) > 1))}
+        columns={columnsOf(isMixed, nights)}
         rows={[...totals, ...items]}
         keyOf={(row) => JSON.stringify(isTotal(row) ? [row.currency] : [row.clientCode, row.propertyCode])}
         rowClass={(row) => (isTotal(row) ? "total" : undefined)}
@@ -379,4 +408,4 @@ function Portfolio({ answer, isFiltered }: { answer: PortfolioAnswer; isFiltered
       />
     </>
   );
-}
+});
