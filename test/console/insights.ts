@@ -139,19 +139,22 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
     });
 
     inWindow("keeps the filters of a page under a name", async (page) => {
-      const path = "/property/on-the-books?clientCode=ACME&propertyCode=PARIS01";
-      const view = "by=channel&show=revenue";
-      await visit(page, `${path}&${view}`);
-      await page.getByText("Save this view").click();
-      await page.getByLabel("Name of the view").fill("Every Monday");
-      await page.getByRole("button", { name: "Save", exact: true }).click();
-      assert.deepEqual(await violationsOf(page), []);
-      await visit(page, path);
-      await page.getByText("Saved views (1)").click();
-      await page.getByRole("link", { name: "Every Monday" }).click();
-      await page.waitForURL((url) => url.search.includes(view));
-      await page.getByRole("button", { name: "Remove Every Monday" }).click();
-      await page.getByText("Save this view").waitFor();
+      for (const [path, view] of [
+        ["/property/on-the-books?clientCode=ACME&propertyCode=PARIS01", "by=channel&show=revenue"],
+        ["/requests?clientCode=ACME", "outcome=failed"],
+      ] as const) {
+        await visit(page, `${path}&${view}`);
+        await page.getByText("Save this view").click();
+        await page.getByLabel("Name of the view").fill("Every Monday");
+        await page.getByRole("button", { name: "Save", exact: true }).click();
+        assert.deepEqual(await violationsOf(page), []);
+        await visit(page, path);
+        await page.getByText("Saved views (1)").click();
+        await page.getByRole("link", { name: "Every Monday" }).click();
+        await page.waitForURL((url) => url.search.includes(view));
+        await page.getByRole("button", { name: "Remove Every Monday" }).click();
+        await page.getByText("Save this view").waitFor();
+      }
     });
 
     inWindow("adds pickup up by day and by night", async (page) => {

@@ -14,6 +14,7 @@ import { AddressSelect, InstantFilter } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, useList } from "../parts/list.tsx";
 import { Empty, Page } from "../parts/page.tsx";
+import { SavedViews } from "../parts/saved-views.tsx";
 import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { ClientFilter } from "./clients.tsx";
@@ -55,6 +56,7 @@ export function AuditPage() {
         <InstantFilter name="from" label="From" />
         <InstantFilter name="to" label="To" end="end" />
       </Filters>
+      <SavedViews />
       <List
         asked={{ ...asked, data: events }}
         caption="Audit entries, newest first"

@@ -27,6 +27,7 @@ import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx"
 import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, ListExport, Pager, Table } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
+import { SavedViews } from "../parts/saved-views.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
@@ -335,6 +336,7 @@ export function PortfolioPage() {
         )}
         <AddressSelect name="attention" label="Attention" options={ATTENTION} />
       </Filters>
+      <SavedViews />
       <Answered asked={asked} lines={12}>
         {(answer) =>
           answer.items.length === 0 ? (

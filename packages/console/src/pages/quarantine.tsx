@@ -16,6 +16,7 @@ import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
+import { SavedViews } from "../parts/saved-views.tsx";
 import { Badge, Instant, PayloadView, PropertyLink, RequestLink, Word } from "../parts/values.tsx";
 import { useWork } from "../parts/work.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -74,6 +75,7 @@ export function QuarantinePage() {
         <AddressFilter name="clientCode" label="Client code" first />
         <AddressFilter name="propertyCode" label="Property code" />
       </Filters>
+      <SavedViews />
       <Answered asked={asked}>
         {({ groups }) =>
           groups.length === 0 ? (

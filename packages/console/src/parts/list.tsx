@@ -17,6 +17,7 @@ import { Button } from "./button.tsx";
 import { useSay } from "./dialog.tsx";
 import { Filters } from "./filters.tsx";
 import { Answered, Page, type PageProps } from "./page.tsx";
+import { SavedViews } from "./saved-views.tsx";
 import { useWork } from "./work.tsx";
 
 export interface Column<Row> {
@@ -293,7 +294,12 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
         </>
       }
     >
-      {filters !== undefined && <Filters>{filters}</Filters>}
+      {filters !== undefined && (
+        <>
+          <Filters>{filters}</Filters>
+          <SavedViews />
+        </>
+      )}
       <List {...list} />
       {children}
     </Page>

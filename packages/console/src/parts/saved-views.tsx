@@ -47,23 +47,25 @@ export function SavedViews() {
   const names = Object.keys(views);
   if (names.length === 0 && open.size === 0) return null;
   return (
-    <Disclosure summary={names.length === 0 ? "Save this view" : `Saved views (${names.length})`}>
-      <div className="filters">
-        {names.map((each) => (
-          <span key={each} className="badges">
-            <Link to={addressFor(views[each] ?? "")}>{each}</Link>
-            <Button
-              onClick={() =>
-                keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== each)))
-              }
-            >
-              Remove<span className="unseen"> {each}</span>
-            </Button>
-          </span>
-        ))}
-        <InputField label="Name of the view" value={name} onChange={setName} />
-        <Button onClick={save}>Save</Button>
-      </div>
-    </Disclosure>
+    <div className="saved-views">
+      <Disclosure summary={names.length === 0 ? "Save this view" : `Saved views (${names.length})`}>
+        <div className="filters">
+          {names.map((each) => (
+            <span key={each} className="badges">
+              <Link to={addressFor(views[each] ?? "")}>{each}</Link>
+              <Button
+                onClick={() =>
+                  keep(Object.fromEntries(Object.entries(views).filter(([other]) => other !== each)))
+                }
+              >
+                Remove<span className="unseen"> {each}</span>
+              </Button>
+            </span>
+          ))}
+          <InputField label="Name of the view" value={name} onChange={setName} />
+          <Button onClick={save}>Save</Button>
+        </div>
+      </Disclosure>
+    </div>
   );
 }

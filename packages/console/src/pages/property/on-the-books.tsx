@@ -22,7 +22,6 @@ import { AddressSelect, SelectField } from "../../parts/field.tsx";
 import { type Column, Pager, ParquetNote, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { SavedViews } from "../../parts/saved-views.tsx";
 import { orDash, ShareBar } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { NightOnTheBooks } from "./night.tsx";
@@ -87,14 +86,11 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
         </>
       }
       intro={
-        <>
-          <SavedViews />
-          {night !== null && isStayDate(night) ? (
-            <NightOnTheBooks codes={codes} night={night} by={by ?? "marketSegment"} />
-          ) : (
-            <KeyFigures codes={codes} range={range} />
-          )}
-        </>
+        night !== null && isStayDate(night) ? (
+          <NightOnTheBooks codes={codes} night={night} by={by ?? "marketSegment"} />
+        ) : (
+          <KeyFigures codes={codes} range={range} />
+        )
       }
       lines={14}
     >

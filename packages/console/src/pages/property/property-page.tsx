@@ -22,6 +22,7 @@ import { Filters, useChip } from "../../parts/filters.tsx";
 import { InsightExport } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { ClockChoice, PropertyViewProvider, usePropertyView } from "../../parts/property-view.tsx";
+import { SavedViews } from "../../parts/saved-views.tsx";
 import { Instant } from "../../parts/values.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
 import { PROPERTY_TABS } from "../../shell/places.ts";
@@ -214,10 +215,13 @@ export function InsightPage<Answer extends WatermarkProps>(props: InsightPagePro
 
 export function InsightFilters({ range, children }: { range: Range; children?: ReactNode }) {
   return (
-    <Filters>
-      <RangeFilters range={range} />
-      {children}
-    </Filters>
+    <>
+      <Filters>
+        <RangeFilters range={range} />
+        {children}
+      </Filters>
+      <SavedViews />
+    </>
   );
 }
 
