@@ -68,8 +68,10 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
       await session.change("settings/set", { ...PARIS, name, value });
     };
 
+    const nameIt = () => set("name", "Hôtel du Louvre");
+
     inWindow("the search is opened, used and left by keyboard, and axe finds nothing wrong", async (page) => {
-      await set("name", "Hôtel du Louvre");
+      await nameIt();
       await visit(page, "/requests");
       await page.keyboard.press("Control+k");
       const found = search(page);
@@ -93,6 +95,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     });
 
     inWindow("the search lists what was opened of late, and moves round its list", async (page) => {
+      await nameIt();
       await visit(page, `/property?${CODES}`);
       await visit(page, `/clients/${service().client.clientId}`);
       await visit(page, "/audit");
@@ -114,6 +117,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     inWindow(
       "the search finds nothing that the operator may not see, and nobody else's visits",
       async (page, complaints) => {
+        await nameIt();
         await logInAsNew(service(), "narrow", { role: "viewer", grants: ["ACME/NOWHERE01"] });
         await page.goto(`${service().address}/console/property?${CODES}`);
         await logInByHand(page, "frame", PASSWORD);
@@ -143,6 +147,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     inWindow(
       "another property is opened on the same page with the same dates, and axe finds nothing wrong",
       async (page) => {
+        await nameIt();
         await seaside();
         await visit(page, `/property/pickup?${CODES}&from=2026-07-01&to=2026-07-31`);
         await page.getByRole("button", { name: "Switch property" }).click();
@@ -180,6 +185,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     );
 
     inWindow("each page below the first level says where it is", async (page) => {
+      await nameIt();
       for (const [name, path] of pagesOf(hotel(), service().client.clientId)) {
         await visit(page, path);
         const crumbs = page.getByRole("navigation", { name: "Breadcrumb" });

@@ -446,6 +446,7 @@ function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) 
     let now: Progress = { total: names.length, done: [], failed: [], error: null, isOver: false };
     setProgress(now);
     await start(`${verb} ${many}`, async (report, signal) => {
+      report({ done: 0, of: names.length });
       const isStopped = () => signal.aborted || stopping.current.signal.aborted;
       for (let at = 0; at < names.length && now.error === null && !isStopped(); at += AT_ONCE) {
         now = await decideOn(decision, names.slice(at, at + AT_ONCE), form, now);
