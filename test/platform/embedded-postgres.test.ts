@@ -74,6 +74,13 @@ test("durability is on and cannot be switched off by editing the server's config
   await service.kill("SIGTERM");
 });
 
+test("a new file of the write-ahead log is small, as a commit waits until it is filled", async () => {
+  const service = await heldAndReady();
+  const { rows } = await service.query("select current_setting('wal_segment_size') as size");
+  assert.deepEqual(rows, [{ size: "4MB" }]);
+  await service.kill("SIGTERM");
+});
+
 test("the next start takes over the server of a service that was killed", async () => {
   const killed = await heldAndReady();
   const before = await postmaster();
