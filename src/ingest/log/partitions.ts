@@ -23,8 +23,14 @@ function byRequestId(table: string): WindowedTable {
   };
 }
 
-/** The log, in windows of its request ids. */
-export const ACCEPT_LOG = byRequestId("accept_log");
+/**
+ * The log, in windows of its request ids. A body of up to half a page lies in its row: from 2,032 bytes on, which one reservation has, it would
+ * be two more rows with an index entry each (docs/decisions/0006).
+ */
+export const ACCEPT_LOG: WindowedTable = {
+  ...byRequestId("accept_log"),
+  storage: "toast_tuple_target = 4080",
+};
 /** The outcomes of the log's parts, partitioned alike. */
 export const REQUEST_OUTCOME = byRequestId("request_outcome");
 

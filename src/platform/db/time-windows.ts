@@ -11,6 +11,8 @@ export interface WindowedTable {
   boundOf(ms: number): string;
   /** The time of a bound as PostgreSQL writes it, without quotes. */
   timeOf(bound: string): number;
+  /** Storage parameters of a new window: a partitioned table can have none that its windows would take over. */
+  readonly storage?: string;
 }
 
 /** One partition, from `fromMs` (inclusive) to `toMs`; -Infinity where it has everything before that. */
@@ -144,8 +146,9 @@ async function attachNew(
   const plain = windowName(of.table, missing.fromMs);
   // A window may have been made anew, and its former name freed or not.
   const name = windows.some((one) => one.name === plain) ? `${plain}_${windows.length}` : plain;
-  const { schema, table } = of;
-  await client.query(`create table ${schema}.${name} (like ${schema}.${table} including all)`);
+  const { schema, table, storage } = of;
+  const parameters = storage === undefined ? "" : ` with (${storage})`;
+  await client.query(`create table ${schema}.${name} (like ${schema}.${table} including all)${parameters}`);
   await client.query(
     `alter table ${schema}.${table} attach partition ${schema}.${name} ${boundsClause(of, missing)}`,
   );
