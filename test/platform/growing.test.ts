@@ -8,7 +8,7 @@ import { startTestService, type TestService } from "../support/service.ts";
 import { unappliedParts } from "../support/unapplied-parts.ts";
 import { until } from "../support/until.ts";
 
-const WAIT_MS = 180_000;
+const WAIT_MS = 400_000;
 /** Something waits to be applied at all times, and never more than is applied in moments. */
 const WAITING_PARTS = 40;
 const HOTELS = Array.from({ length: 12 }, (_, n) => `HOTEL${n}`);

@@ -4,10 +4,7 @@ import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 /** Few, as most tests write a handful of rows, and each shard of a table is one more table to be made. */
 const SHARDS = 4;
 
-/**
- * Test files that do not run on Citus, and why; `npm test` says so. That what they are about is refused there, is tested in
- * test/platform/citus.test.ts.
- */
+/** Test files that do not run on Citus, and why; `npm test` says so. */
 export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
   "test/apply/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
 };
