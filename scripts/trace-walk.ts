@@ -98,7 +98,7 @@ async function walkOfRecord(tracer: Tracer): Promise<Walk> {
       const requestId = await bench.accept([reservation(`R-${++count}`, "2026-03-01T10:00:00Z", "web")]);
       await tracer.taken();
       blocked = undefined;
-      applier.rebalanceNow();
+      applier.wake([]);
       await bench.outcomesOf(requestId);
     });
   } finally {

@@ -244,7 +244,8 @@ create table bellhop.idempotency_key (
   request_id uuid not null,
   fingerprint bytea not null,
   created_at timestamp with time zone not null,
-  constraint idempotency_key_pkey PRIMARY KEY (client_id, key)
+  bucket smallint default 0 not null,
+  constraint idempotency_key_pkey PRIMARY KEY (client_id, key, bucket)
 );
 
 create table bellhop.instance (
@@ -255,6 +256,7 @@ create table bellhop.instance (
 
 create table bellhop.log_writer (
   log_writer_id bigint generated always as identity not null,
+  node integer default 0 not null,
   backend_pid integer not null,
   backend_start timestamp with time zone not null,
   born_at timestamp with time zone default clock_timestamp() not null,

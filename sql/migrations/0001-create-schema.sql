@@ -28,6 +28,8 @@ create index property_created on bellhop.property (created_by, created_at);
 -- appear in it any more), retired once every bucket has applied all of it.
 create table bellhop.log_writer (
   log_writer_id bigint generated always as identity primary key,
+  -- On which server of Citus its session is; 0 is the first, or only one.
+  node integer not null default 0,
   backend_pid integer not null,
   backend_start timestamptz not null,
   born_at timestamptz not null default clock_timestamp(),
@@ -72,14 +74,16 @@ create index accept_log_request on bellhop.accept_log (request_id);
 create index accept_log_client on bellhop.accept_log (client_id, request_id);
 create index accept_log_backfill on bellhop.accept_log (backfill_id, request_id) where backfill_id is not null;
 
--- The first answer to an Idempotency-Key, for 24 hours. One transaction with the log row it names.
+-- The first answer to an Idempotency-Key, for 24 hours. One transaction with the log row it names. bucket: the first one of the batch
+-- where tables are distributed, so that key and batch lie on one worker; else 0.
 create table bellhop.idempotency_key (
   client_id text not null,
   key text collate "C" not null,
   request_id uuid not null,
   fingerprint bytea not null,
   created_at timestamptz not null,
-  primary key (client_id, key)
+  bucket smallint not null default 0,
+  primary key (client_id, key, bucket)
 );
 create index idempotency_key_created on bellhop.idempotency_key (created_at);
 

@@ -3,8 +3,8 @@ import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import { openLayout, type StoredRecord } from "../ingest/log/stored-body.ts";
 import { type Columns, writeItems } from "../platform/db/copy.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
-import { queryOfBucket, writeOutcomeRows } from "../platform/db/dialect.ts";
-import { readStatement } from "../platform/db/statement.ts";
+import { writeOutcomeRows } from "../platform/db/dialect.ts";
+import { composeText, readStatement } from "../platform/db/statement.ts";
 import { type AppliedRecord, type ApplyMemory, applyRecords, type NextChange } from "./apply-records.ts";
 import {
   type LogPart,
@@ -150,7 +150,24 @@ class FeedArrivals {
   }
 }
 
-const writeOutcomes = readStatement(new URL("./sql/write-outcomes.sql", import.meta.url));
+const OUTCOMES = new URL("./sql/write-outcomes.sql", import.meta.url);
+/** A part is noted where its client listens: it has an origin to reply to, or a webhook for applied requests. */
+const writeOutcomes = readStatement(OUTCOMES, {
+  listens: `exists (
+    select from bellhop.client as client
+    where client.client_id = part.client_id and (
+      client.reply_to_origins <> '{}'
+      or exists (
+        select from bellhop.webhook_endpoint as endpoint
+        where endpoint.client_id = client.client_id and 'request.applied' = any (endpoint.events)
+      )
+    )
+  )`,
+});
+const WRITE_OUTCOMES = {
+  own: writeOutcomes,
+  given: { ...writeOutcomes, text: composeText(OUTCOMES, { listens: "part.client_id = any ($4::text[])" }) },
+};
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
 /** How many records of a transaction had each outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
@@ -199,7 +216,12 @@ export async function recordOutcomes(
     return row;
   });
   const details = Buffer.concat(reported);
-  await writeOutcomeRows(client, writeOutcomes, rows, arrivals, details);
+  const clientIds = rows.map(({ client_id }) => client_id);
+  await writeOutcomeRows(client, WRITE_OUTCOMES, clientIds, [
+    JSON.stringify(rows),
+    JSON.stringify(arrivals),
+    details,
+  ]);
 }
 
 /** Moves the cursors past these parts. */
@@ -209,8 +231,7 @@ export async function advanceCursors(client: pg.ClientBase, parts: readonly LogP
     // Parts come in the order of their ids, so the last of a log writer and bucket is its greatest.
     last.set(`${bucket}/${logWriterId}`, { bucket, log_writer_id: logWriterId, request_id: requestId });
   }
-  const rows = [...last.values()];
-  await queryOfBucket(client, writeCursors, [JSON.stringify(rows)], rows);
+  await client.query({ ...writeCursors, values: [JSON.stringify([...last.values()])] });
 }
 
 const QUARANTINE: Columns<QuarantinedRecord> = {

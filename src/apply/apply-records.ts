@@ -3,7 +3,7 @@ import type { ResourceLetter } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import { type Warning, WarningList } from "#contract/warnings.ts";
 import { insertRows } from "../platform/db/copy.ts";
-import { BUCKET_TERM, queryOfBucket } from "../platform/db/dialect.ts";
+import { BUCKET_TERM, firstServerOf, queryOfBucket } from "../platform/db/dialect.ts";
 import { isCompactOf } from "./ledger/content-nights.ts";
 import { KeptLedger, NightLedger } from "./ledger/night-ledger.ts";
 import type { AppliedStep } from "./ledger/timeline.ts";
@@ -486,7 +486,7 @@ async function pastTerm(
   const isOld = ({ incoming }: ApplicableRecord, at: number) =>
     incoming.sourceTime < (ofRecord[at]?.known.current?.sourceTime ?? "");
   if (!records.some(isOld)) return () => false;
-  const knownFrom = await readKnownVersions(client);
+  const knownFrom = await readKnownVersions(firstServerOf(client));
   if (knownFrom.size === 0) return () => false;
   return ({ clientCode, of, incoming }) =>
     incoming.sourceTime < (knownFrom.get(`${of.resource} ${clientCode}`) ?? "");

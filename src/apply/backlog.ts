@@ -7,8 +7,8 @@ import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
 import type { StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
 import type { RedactionList } from "../ingest/redact.ts";
-import { ApplyStatements } from "../platform/db/dialect.ts";
-import { readStatement } from "../platform/db/statement.ts";
+import { readBacklogRows } from "../platform/db/dialect.ts";
+import { composeText, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { spanText } from "../platform/runtime/amounts.ts";
 import { type ApplicableRecord, type QuarantinedRecord, UNREADABLE } from "./state/record.ts";
@@ -19,7 +19,15 @@ export const SHORT = { query_timeout: 10_000 } as const;
 /** The same for what may have 8 MiB to bring. */
 const READING = { query_timeout: 30_000 } as const;
 
-export const readBacklogStatement = readStatement(new URL("./sql/read-backlog.sql", import.meta.url));
+const BACKLOG = new URL("./sql/read-backlog.sql", import.meta.url);
+export const readBacklogStatement = readStatement(BACKLOG, {
+  "log-writers": "(select log_writer_id, is_backfill from bellhop.log_writer where retired_at is null)",
+});
+/** Of log writers that are given. */
+const readBacklogOf = {
+  ...readBacklogStatement,
+  text: composeText(BACKLOG, { "log-writers": "unnest($7::bigint[], $8::boolean[])" }),
+};
 const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
 
 /** At most this many parts a log writer and bucket are read for one transaction. */
@@ -136,9 +144,9 @@ export async function readBacklog(
   client: pg.ClientBase,
   buckets: readonly number[],
   recordsMax: number,
-  statements = new ApplyStatements(),
 ): Promise<LogPart[]> {
-  const rows = await statements.readBacklog<LogRow>(client, { ...readBacklogStatement, ...READING }, [
+  const asked = { own: { ...readBacklogStatement, ...READING }, given: { ...readBacklogOf, ...READING } };
+  const rows = await readBacklogRows<LogRow>(client, asked, [
     buckets,
     PARTS_MAX,
     recordsMax,

@@ -128,9 +128,7 @@ export class ChangeCounters {
       former,
       next_change: this.#next.get(bucket),
     }));
-    const { rowCount } = await queryEachBucket(client, writeChangeCounters, rows, (some) => [
-      JSON.stringify(some),
-    ]);
+    const { rowCount } = await client.query({ ...writeChangeCounters, values: [JSON.stringify(rows)] });
     if (rowCount !== rows.length)
       throw new Error("A counter of changes is not where its bucket's owner found it.");
   }
@@ -144,13 +142,13 @@ const takeBuckets = namedStatement(
   "take-buckets",
   `with free as (
     select t.bucket from json_to_recordset($2::json) as seen (bucket smallint, epoch bigint)
-    join bellhop.bucket_lease as t on t.bucket = seen.bucket and t.epoch = seen.epoch ${BUCKET_TERM}
+    join bellhop.bucket_lease as t on t.bucket = seen.bucket and t.epoch = seen.epoch
     order by t.bucket for update of t skip locked
   )
   update bellhop.bucket_lease as t
   set epoch = t.epoch + 1, owner = $1, backend_pid = $3::integer, backend_start = $4::timestamptz
   from free
-  where t.bucket = free.bucket ${BUCKET_TERM}
+  where t.bucket = free.bucket
   returning t.bucket, t.epoch::text as epoch`,
 );
 /** Gives up the buckets $1 as far as the backend $2, which began at $3, holds them. */
@@ -159,7 +157,7 @@ const giveUpBuckets = namedStatement(
   `update bellhop.bucket_lease as t
   set epoch = t.epoch + 1, owner = null, backend_pid = null, backend_start = null
   where t.bucket = any ($1::smallint[]) and t.backend_pid = $2::integer
-    and t.backend_start = $3::timestamptz ${BUCKET_TERM}`,
+    and t.backend_start = $3::timestamptz`,
 );
 /** The first statement of every apply transaction: holds the leases of the buckets it will write to its end. */
 const lockBuckets = namedStatement(
@@ -220,24 +218,26 @@ export class LeaseStatements implements LeaseSession {
     ]);
   }
 
+  /** As `lockBuckets`, of buckets that lie anywhere, and without their counters. */
+  async holdLeases(buckets: readonly number[]): Promise<void> {
+    await queryEachBucket(this.client, lockBuckets, placed(buckets), numbersOf);
+  }
+
   async lockBuckets(buckets: readonly number[]): Promise<LockedLease[]> {
-    const of = placed(buckets);
-    const leases = await queryEachBucket<Lease, { bucket: number }>(this.client, lockBuckets, of, numbersOf);
-    const counters = await queryEachBucket<Omit<LockedLease, "epoch">, { bucket: number }>(
-      this.client,
-      readCounters,
-      of,
-      numbersOf,
-    );
-    const next = new Map(counters.rows.map(({ bucket, next_change }) => [bucket, next_change]));
-    return leases.rows.map((lease) => {
+    const { rows: leases } = await this.client.query<Lease>({ ...lockBuckets, values: [buckets] });
+    const { rows } = await this.client.query<Omit<LockedLease, "epoch">>({
+      ...readCounters,
+      values: [buckets],
+    });
+    const next = new Map(rows.map(({ bucket, next_change }) => [bucket, next_change]));
+    return leases.map((lease) => {
       const next_change = next.get(lease.bucket);
       if (next_change === undefined) throw new Error(`Bucket ${lease.bucket} has no counter of changes.`);
       return { ...lease, next_change };
     });
   }
 
-  /** Asked once and given as a parameter, as on a worker of Citus this session is another backend. */
+  /** Asked once. */
   async #ownBackend(): Promise<Backend> {
     this.#backend ??= (await this.client.query<Backend>(OWN_BACKEND)).rows[0];
     if (this.#backend === undefined)

@@ -80,7 +80,7 @@ export async function applyRun(
   whole: ParsedRun,
   readAhead: () => void,
 ): Promise<{ readonly parts: readonly LogPart[]; readonly counts: OutcomeCounts }> {
-  const { parts, read } = (await session.begin()) ? shortened(whole) : whole;
+  const { parts, read } = (await session.begin(bucketsOf(whole.parts))) ? shortened(whole) : whole;
   const counters = await leases.lock(bucketsOf(parts));
   let counts: OutcomeCounts;
   if (read.length > 0) {
@@ -115,8 +115,8 @@ export interface ApplySession extends LeaseSession, ClusterSession {
   readPart(part: LogPart): Promise<ReadPart>;
   /** Has the session say something now and again while its owner works without it; `stop` ends that. */
   startPulse(): { stop(): void };
-  /** True: others will soon wait for this transaction, so it should be short. */
-  begin(): Promise<boolean>;
+  /** Begins a transaction about these buckets. True: others will soon wait for it, so it should be short. */
+  begin(buckets: readonly number[]): Promise<boolean>;
   /** Moves the cursors past these parts. */
   advanceCursors(parts: readonly LogPart[]): Promise<void>;
   applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts>;

@@ -11,8 +11,16 @@ import {
 } from "../platform/db/connection.ts";
 import { beginBehindGate, enterPresence, startPulse } from "../platform/db/coordination.ts";
 import { isMissingWindow } from "../platform/db/database-errors.ts";
-import { type ApplyConnection, ApplyStatements } from "../platform/db/dialect.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import {
+  type BucketServer,
+  holdBuckets,
+  LOG_WRITER_SESSION,
+  nameShards,
+  noteFailure,
+  queryAllBuckets,
+  retireLogWriters,
+} from "../platform/db/dialect.ts";
+import { composeText, namedStatement, readStatement } from "../platform/db/statement.ts";
 import {
   advanceCursors,
   applyParts,
@@ -38,7 +46,31 @@ import { STATE_SCHEMA } from "./state/state-schema.ts";
 export const retireLogWritersStatement = readStatement(
   new URL("./sql/retire-log-writers.sql", import.meta.url),
 );
-const readClusterViewStatement = readStatement(new URL("./sql/read-cluster-view.sql", import.meta.url));
+const VIEW = new URL("./sql/read-cluster-view.sql", import.meta.url);
+const LEASES = "select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease";
+/** Sessions of appliers and log writers are known by their entries; at a server that has only buckets, by their names. */
+const APPLY_SESSION = "bellhop apply";
+const SESSION_ID = "(extract(epoch from backend_start) * 1000000)::bigint::text || '.' || pid";
+const readClusterView = readStatement(VIEW, {
+  leases: LEASES,
+  present: "select presence_id, backend_pid, backend_start from bellhop.presence where role = 'apply'",
+  "log-writers": `select backend_pid, backend_start, 'log_writer ' || log_writer_id, true
+    from bellhop.log_writer where closed_at is null`,
+});
+const CLUSTER_VIEW = {
+  own: { ...readClusterView, ...SHORT },
+  given: {
+    ...readClusterView,
+    ...SHORT,
+    text: composeText(VIEW, {
+      leases: LEASES,
+      present: `select ${SESSION_ID} as presence_id, pid as backend_pid, backend_start from pg_stat_activity
+        where datname = current_database() and application_name = '${APPLY_SESSION}'`,
+      "log-writers": `select pid, backend_start, 'log_writer of ' || coalesce(host(client_addr), 'this machine'), true
+        from pg_stat_activity where datname = current_database() and application_name = '${LOG_WRITER_SESSION}'`,
+    }),
+  },
+};
 
 /**
  * Redacts in the log the records of the redaction list that a node accepted verbatim before it knew of
@@ -80,17 +112,12 @@ export interface ApplySessionParts {
   readonly properties: PropertyDirectory;
   /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
   readonly isBulk?: boolean;
-  /** Of the sessions of one thread; by default of these alone. */
-  readonly statements?: ApplyStatements;
+  /** Where the buckets are; by default at the one that the configuration names. */
+  readonly server?: BucketServer;
   /** Hears of slow statements. */
   readonly watch?: StatementWatch;
   /** A session was opened; its process on the database's machine. */
   connected?(processId: number): void;
-}
-
-interface OpenedParts extends ApplySessionParts {
-  readonly statements: ApplyStatements;
-  failed(error: unknown): void;
 }
 
 /** A renewal that fails is tried again, and the list read before holds meanwhile. */
@@ -99,9 +126,6 @@ const watchRedactions = (pool: pg.Pool) => watchRedactionList(pool, () => undefi
 class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly presenceId: string;
   readonly #client: pg.Client;
-  readonly #statements: ApplyStatements;
-  readonly #taken = new Map<number, Lease>();
-  readonly #connection: ApplyConnection;
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
@@ -111,16 +135,10 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   /** Requests whose outcomes could not be written, as they have no window. */
   readonly #withoutWindow: string[] = [];
 
-  constructor(
-    client: pg.Client,
-    presenceId: string,
-    { pool, properties, isBulk, statements, failed }: OpenedParts,
-  ) {
+  constructor(client: pg.Client, presenceId: string, { pool, properties, isBulk }: ApplySessionParts) {
     super(client);
     this.#client = client;
     this.presenceId = presenceId;
-    this.#statements = statements;
-    this.#connection = { client, taken: this.#taken, failed };
     this.#properties = properties;
     this.#pool = pool;
     this.#redactions = watchRedactions(pool);
@@ -132,15 +150,13 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     // Others have written to them since this session last did, if it ever did.
     this.#memory.forget();
     const taken = await super.takeBuckets(owner, free);
-    for (const lease of taken) this.#taken.set(lease.bucket, lease);
     // An erasure ends the leases of the buckets that it redacts, so a list read from now on includes every erasure.
     this.#redactions = watchRedactions(this.#pool);
     return taken;
   }
 
   async readClusterView(silenceSecondsMax: number): Promise<ClusterView> {
-    const asked = { ...readClusterViewStatement, ...SHORT };
-    const view = await this.#statements.readClusterView<ClusterView>(this.#connection, asked, [
+    const [view] = await queryAllBuckets<ClusterView>(this.#client, CLUSTER_VIEW, LEASES, [
       silenceSecondsMax,
     ]);
     if (view === undefined) throw new Error("The cluster view has no row.");
@@ -154,11 +170,11 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   retireLogWriters(): Promise<void> {
-    return this.#statements.retireLogWriters(this.#connection, { ...retireLogWritersStatement, ...SHORT });
+    return retireLogWriters(this.#client, { ...retireLogWritersStatement, ...SHORT });
   }
 
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
-    return readBacklog(this.#client, buckets, recordsMax, this.#statements);
+    return readBacklog(this.#client, buckets, recordsMax);
   }
 
   async readPart(part: LogPart): Promise<ReadPart> {
@@ -171,10 +187,23 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return startPulse(this.#client);
   }
 
-  async begin(): Promise<boolean> {
-    for (const requestId of this.#withoutWindow.splice(0))
-      await ensurePartitions(this.#client, microsecondsOf(requestId) / 1000);
-    return beginBehindGate(this.#client, SHORT);
+  async begin(buckets: readonly number[]): Promise<boolean> {
+    for (const requestId of this.#withoutWindow.splice(0)) await this.#ensurePartitions(requestId);
+    try {
+      return await beginBehindGate(this.#client, SHORT, holdBuckets(this.#client, buckets));
+    } catch (error) {
+      noteFailure(this.#client, error);
+      throw error;
+    }
+  }
+
+  async #ensurePartitions(requestId: string): Promise<void> {
+    const client = await this.#pool.connect();
+    try {
+      await ensurePartitions(client, microsecondsOf(requestId) / 1000);
+    } finally {
+      client.release();
+    }
   }
 
   advanceCursors(parts: readonly LogPart[]): Promise<void> {
@@ -218,18 +247,17 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   close(): Promise<void> {
-    this.#statements.leave(this.#taken.values());
     return this.#client.end();
   }
 }
 
 /** Sessions of an applier on PostgreSQL. */
 export function applySessions(parts: ApplySessionParts): OpenApplySession {
-  const statements = parts.statements ?? new ApplyStatements();
+  const { clientConfig, server, isBulk, pool } = parts;
   return async (owner, failed) => {
     const client = new pg.Client({
-      ...parts.clientConfig,
-      application_name: parts.isBulk === true ? "bellhop apply long" : "bellhop apply",
+      ...(server?.clientConfig ?? clientConfig),
+      application_name: isBulk === true ? `${APPLY_SESSION} long` : APPLY_SESSION,
       query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
       statement_timeout: STATEMENT_TIMEOUT_MS,
     });
@@ -238,15 +266,28 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
     await client.connect();
     reportProcess(client, (processId) => parts.connected?.(processId));
     try {
+      if (server !== undefined) nameShards(client, server, pool);
       await openStateSession(client, STATE_SCHEMA);
       await endWithClient(client);
       await planByKeys(client, true);
-      const isCounted = parts.isBulk !== true;
-      const [presenceId = ""] = isCounted ? await enterPresence(client, ["apply"], owner) : [];
-      return new PostgresApplySession(client, presenceId, { ...parts, statements, failed });
+      return new PostgresApplySession(client, await enter(client, owner, parts), parts);
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;
     }
   };
+}
+
+/** By which others count the session; a bulk one is not counted. */
+async function enter(
+  client: pg.Client,
+  owner: string,
+  { isBulk, server }: ApplySessionParts,
+): Promise<string> {
+  if (isBulk === true) return "";
+  if (server === undefined) return (await enterPresence(client, ["apply"], owner))[0] ?? "";
+  const { rows } = await client.query<{ id: string }>(
+    `select ${SESSION_ID} as id from pg_stat_activity where pid = pg_backend_pid()`,
+  );
+  return rows[0]?.id ?? "";
 }

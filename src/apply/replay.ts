@@ -229,7 +229,7 @@ async function swap(
   await carryOutcomes(client, schema);
   await client.query("begin");
   await reachAllBuckets(client);
-  await new LeaseStatements(client).lockBuckets(ALL_BUCKETS);
+  await new LeaseStatements(client).holdLeases(ALL_BUCKETS);
   await copyWindows(client, schema);
   const goal = await readPosition(client);
   for (const bucket of goal.keys()) {

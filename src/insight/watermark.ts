@@ -102,7 +102,7 @@ export async function settledReceipts(
   });
   const promise = promised.rows[0]?.promised ?? ID_LOWEST;
   await ofBucket?.promise(promise);
-  const hasSettled = (await haveAppendsEnded(pool)) && (await ofBucket?.haveCommitsArrived()) !== false;
+  const hasSettled = (await haveAppendsEnded(pool)) && (await ofBucket?.haveAppendsEnded()) !== false;
   if (!hasSettled) return settled === ID_LOWEST ? null : settled;
   if (ofBucket === undefined) await pool.query({ ...settleReceipts, values: [promise] });
   else await ofBucket.settle(promise);

@@ -1,8 +1,10 @@
 import { hostname } from "node:os";
 import { SpanKind } from "@opentelemetry/api";
+import type { ApplierEvents } from "../apply/applier.ts";
 import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
+import { ServerAppliers } from "../apply/server-appliers.ts";
 import type { Config } from "../config.ts";
 import { createSecretCipher } from "../identity/secret-cipher.ts";
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
@@ -14,7 +16,6 @@ import {
   POOL_ANSWER_MS_MAX,
   type SessionSource,
 } from "../platform/db/connection.ts";
-import { ApplyStatements } from "../platform/db/dialect.ts";
 import { DiskWatch } from "../platform/db/open-database.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import type { ThreadContext } from "../platform/runtime/service-thread.ts";
@@ -100,41 +101,51 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     clientConfig: connection,
     pool,
     properties,
-    statements: new ApplyStatements(),
     watch,
     connected(processId) {
       if (embedded) letLowerPriority(processId);
     },
   };
-  const applier = new ThreadAppliers({
-    blocked: () => diskWatch.blocked,
-    openSession: applySessions(sessions),
-    openBulkSession: applySessions({ ...sessions, isBulk: true }),
-    owner: `${hostname()}/${process.pid}/${writer + 1}`,
-    pollMs: config.applyPollMs,
-    events: {
-      applied(counts, oldestReceivedAt, durationMs, parts) {
-        let records = 0;
-        for (const [letter, count] of Object.entries(counts)) {
-          metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);
-          records += count;
-        }
-        if (tracer !== undefined) traceApplied(tracer, parts, records, durationMs);
-        metrics.applySeconds.observe(durationMs / 1000);
-        metrics.applyLagSeconds.set(Math.max(0, (Date.now() - oldestReceivedAt.getTime()) / 1000));
-      },
-      failed(error) {
-        metrics.applyFailures.inc();
-        log.warn({ err: error }, "apply failed and is tried again");
-      },
-      owns(buckets) {
-        hints.own(writer, buckets);
-        metrics.bucketsOwned.set(buckets.length);
-      },
-      ended({ owner, pid, silent_seconds }) {
-        metrics.silentSessionsEnded.inc();
-        log.warn({ owner, pid, silentSeconds: silent_seconds }, "took over from a node that hangs");
-      },
+  const owner = `${hostname()}/${process.pid}/${writer + 1}`;
+  const failed = (error: unknown) => {
+    metrics.applyFailures.inc();
+    log.warn({ err: error }, "apply failed and is tried again");
+  };
+  const events: ApplierEvents = {
+    applied(counts, oldestReceivedAt, durationMs, parts) {
+      let records = 0;
+      for (const [letter, count] of Object.entries(counts)) {
+        metrics.appliedRecords.inc({ outcome: outcomeName(letter) }, count);
+        records += count;
+      }
+      if (tracer !== undefined) traceApplied(tracer, parts, records, durationMs);
+      metrics.applySeconds.observe(durationMs / 1000);
+      metrics.applyLagSeconds.set(Math.max(0, (Date.now() - oldestReceivedAt.getTime()) / 1000));
+    },
+    failed,
+    ended({ owner: of, pid, silent_seconds }) {
+      metrics.silentSessionsEnded.inc();
+      log.warn({ owner: of, pid, silentSeconds: silent_seconds }, "took over from a node that hangs");
+    },
+  };
+  const applier = new ServerAppliers({
+    clientConfig: connection,
+    owner,
+    failed,
+    owns(buckets) {
+      hints.own(writer, buckets);
+      metrics.bucketsOwned.set(buckets.length);
+    },
+    appliersAt: (server, owns) => {
+      const at = server === undefined ? sessions : { ...sessions, server };
+      return new ThreadAppliers({
+        blocked: () => diskWatch.blocked,
+        openSession: applySessions(at),
+        openBulkSession: applySessions({ ...at, isBulk: true }),
+        owner,
+        pollMs: config.applyPollMs,
+        events: { ...events, owns },
+      });
     },
   });
   applier.start();

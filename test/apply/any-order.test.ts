@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { holdKey } from "../support/held-appends.ts";
 import { until } from "../support/until.ts";
 import { runAnyOrder } from "../workload/any-order.ts";
 
@@ -61,22 +62,12 @@ function acceptBehindHeldKey(
 ): { held: Promise<void>; release(): Promise<void> } {
   const submission = submissionOf([reservation(key, T1, "x")]);
   const start = async () => {
-    const holder = await bench.database.pool.connect();
-    await holder.query("begin");
-    await holder.query("insert into bellhop.idempotency_key values ($1, $2, gen_random_uuid(), '', now())", [
-      submission.clientId,
-      key,
-    ]);
+    const { clientId, records } = submission;
+    const [of = assert.fail()] = records;
+    const holder = await holdKey(bench.database.clientConfig, { clientId, key, of });
     await bench.properties.register(submission.clientId, submission.records);
     const accepted = bench.log.append({ ...submission, idempotency: { key, fingerprint: "00" } });
-    await until(async () => {
-      const waiting =
-        "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'bellhop accept'";
-      return (
-        (await bench.rows(`${waiting} and query_start < clock_timestamp() - $1 * interval '1 ms'`, [heldMs]))
-          .length > 0
-      );
-    }, 10_000);
+    await until(() => holder.isWaiting(heldMs), 10_000);
     return { holder, accepted };
   };
   const started = start();
@@ -84,8 +75,7 @@ function acceptBehindHeldKey(
     held: started.then(() => undefined),
     async release() {
       const { holder, accepted } = await started;
-      await holder.query("rollback");
-      holder.release();
+      await holder.release();
       await accepted;
     },
   };

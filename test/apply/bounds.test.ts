@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { PropertyDirectory, readBacklog, readPart } from "../../src/apply/backlog.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
+import { PropertyDirectory, readPart } from "../../src/apply/backlog.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { openStateClients, readNext } from "../support/state-clients.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
 
@@ -72,10 +72,9 @@ describe("what one batch can make apply do", () => {
       Array.from({ length: 500 }, (_, n) => group(`S${n}`, 100)),
       "g",
     );
-    const client = await bench.database.pool.connect();
+    const clients = await openStateClients(bench.database);
     try {
-      await client.query("set search_path = bellhop_state");
-      const [part] = await readBacklog(client, ALL_BUCKETS, 1_000);
+      const [part] = (await readNext(clients, 1_000))?.parts ?? [];
       assert.ok(part !== undefined);
       let turns = 0;
       let reading = true;
@@ -90,7 +89,7 @@ describe("what one batch can make apply do", () => {
       assert.ok(inflatedBytes > 3_000_000);
       assert.ok(turns >= 20, `${turns} turns`);
     } finally {
-      client.release(true);
+      for (const client of clients) await client.end();
     }
   });
 

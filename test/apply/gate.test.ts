@@ -5,6 +5,7 @@ import { APPLY_GATE, announceGate, beginBehindGate, closeGate } from "../../src/
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { atGate } from "../../src/retention/replace-window.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { openStateClients } from "../support/state-clients.ts";
 import { until } from "../support/until.ts";
 
 const BATCHES = 6;
@@ -46,6 +47,7 @@ describe("the gate of apply transactions", () => {
     const applier = bench.newApplier("gate", () => blocked);
     applier.start();
     const retention = await bench.database.pool.connect();
+    const servers = await openStateClients(bench.database);
     try {
       // A session begins with few records, and takes more after each transaction that was quick.
       await until(isInOneTransaction, 30_000);
@@ -55,22 +57,25 @@ describe("the gate of apply transactions", () => {
       await closeGate(retention);
       const behind = await bench.accept(batch());
       await until(async () => {
-        const waiting = await bench.rows("select from pg_locks where locktype = 'advisory' and not granted");
-        return waiting.length === 1;
+        const waits = "select from pg_locks where locktype = 'advisory' and not granted";
+        const waiting = await Promise.all(servers.map((client) => client.query(waits)));
+        return waiting.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0) === 1;
       }, 10_000);
       await retention.query("rollback");
       assert.equal(await bench.outcomesOf(behind), "a".repeat(RECORDS));
       await until(isInOneTransaction, 30_000);
     } finally {
       retention.release(true);
+      for (const client of servers) await client.end();
       await applier.stop();
     }
     assert.deepEqual(bench.failures, []);
   });
 
   test("is let go of again while somebody takes long, so that the others do not wait for that one", async () => {
-    const [retention, slow, other] = await Promise.all([1, 2, 3].map(() => bench.database.pool.connect()));
-    assert.ok(retention !== undefined && slow !== undefined && other !== undefined);
+    const retention = await bench.database.pool.connect();
+    const appliers = await Promise.all([1, 2].map(() => openStateClients(bench.database)));
+    const [slow = assert.fail(), other = assert.fail()] = appliers.map(([client]) => client);
     const waits = `select from pg_locks where locktype = 'advisory' and objid = ${APPLY_GATE} and not granted`;
     try {
       // As one that began after the announcement.
@@ -81,7 +86,7 @@ describe("the gate of apply transactions", () => {
       });
       await other.query("set lock_timeout = '1s'");
       for (let times = 0; times < 3; times += 1) {
-        await until(async () => (await bench.rows(waits)).length > 0, 10_000);
+        await until(async () => (await other.query(waits)).rowCount !== 0, 10_000);
         await beginBehindGate(other, {});
         await other.query("rollback");
       }
@@ -91,7 +96,8 @@ describe("the gate of apply transactions", () => {
       assert.equal(done, 1);
       assert.ok((heldUp?.tries ?? 0) > 3, JSON.stringify(heldUp));
     } finally {
-      for (const client of [retention, slow, other]) client.release(true);
+      retention.release(true);
+      for (const client of appliers.flat()) await client.end();
     }
   });
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import type { Applier } from "../../src/apply/applier.ts";
 import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { type Lease, LeaseLost, LeaseStatements, Leases } from "../../src/apply/leases.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { EventLoopDelays, FairShare } from "../../src/apply/rebalance.ts";
+import type { Appliers } from "../../src/apply/server-appliers.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { enterPresence } from "../../src/platform/db/coordination.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
@@ -55,7 +55,7 @@ describe("a bucket has one owner", () => {
     assert.equal((await ownership.take(await freeBuckets())).length, 64);
     return { client, ownership };
   };
-  const started = (owner: string): Applier => {
+  const started = (owner: string): Appliers => {
     const applier = bench.newApplier(owner);
     applier.start();
     opened.push({ stop: () => applier.stop() });

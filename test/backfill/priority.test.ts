@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type pg from "pg";
 import { advanceCursors } from "../../src/apply/apply-parts.ts";
-import { type LogPart, readBacklog } from "../../src/apply/backlog.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
+import type { LogPart } from "../../src/apply/backlog.ts";
 import { open } from "../support/backfill-fixture.ts";
 import { isOnCitus } from "../support/database.ts";
 import { accept, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
+import { openStateClients, readNext } from "../support/state-clients.ts";
 
 const T1 = "2026-01-01T00:00:00Z";
 const RANGE = { resource: "reservations", from: "2026-01-01", to: "2026-12-31" };
@@ -35,10 +36,15 @@ test("a backfill's parts come after all others, in the order of their log writer
     await accept(service, "reservations", stays("FIRST", 9_000, 1)),
     await accept(service, "reservations", stays("SECOND", 9_000, 1)),
   ];
-  const client = await service.pool.connect();
+  const clients = await openStateClients(service.database);
   try {
-    await client.query("set search_path = bellhop_state");
-    const next = async () => (await readBacklog(client, ALL_BUCKETS, 2_000)) as LogPart[];
+    let client: pg.Client | undefined;
+    const next = async () => {
+      const found = await readNext(clients, 2_000);
+      client = found?.client;
+      return found?.parts ?? [];
+    };
+    const pass = (parts: readonly LogPart[]) => advanceCursors(client ?? assert.fail(), parts);
     const idsOf = (parts: readonly LogPart[]) => parts.map(({ requestId }) => requestId);
     const first = await next();
     assert.deepEqual(idsOf(first), live);
@@ -46,20 +52,20 @@ test("a backfill's parts come after all others, in the order of their log writer
       first.map(({ isBackfill }) => isBackfill),
       [false, false],
     );
-    await advanceCursors(client, first);
+    await pass(first);
     // Few at a time: whatever comes meanwhile waits for a transaction of them.
     const second = await next();
     assert.deepEqual(idsOf(second), backfilled.slice(0, 2));
-    await advanceCursors(client, second.slice(0, 1));
+    await pass(second.slice(0, 1));
     live.push(await accept(service, "reservations", stays("FIRST", 9_001, 1)));
     assert.deepEqual(idsOf(await next()), live.slice(2));
-    await client.query(
+    await service.pool.query(
       "update bellhop.accept_log set received_at = statement_timestamp() - interval '11 seconds' where request_id = $1",
       [backfilled[1]],
     );
     assert.deepEqual(idsOf(await next()), [backfilled[1], live[2]]);
   } finally {
-    client.release(true);
+    for (const client of clients) await client.end();
   }
 });
 

@@ -7,6 +7,7 @@ import { upkeepAcceptLog } from "../../src/ingest/log/partitions.ts";
 import { BodyLayout } from "../../src/ingest/log/stored-body.ts";
 import { ServiceError } from "../../src/platform/errors/registry.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { holdAppends } from "../support/held-appends.ts";
 import { until, untilFound } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
@@ -64,27 +65,15 @@ describe("the accept log", () => {
   });
 
   test("refuses with 503 what a lost connection leaves unknown, opens a new log writer, and retires the old one", async () => {
-    const logWritersBefore = await bench.rows<{ log_writer_id: string; backend_pid: number }>(
-      "select log_writer_id::text, backend_pid from bellhop.log_writer where closed_at is null",
+    const logWritersBefore = await bench.rows<{ log_writer_id: string }>(
+      "select log_writer_id::text from bellhop.log_writer where closed_at is null",
     );
-    const blocker = await bench.database.pool.connect();
-    await blocker.query("begin");
-    await blocker.query("lock table bellhop.accept_log in access exclusive mode");
+    const held = await holdAppends(bench.database.clientConfig);
     const appends = [bench.accept([reservation("C1", T1, "x")]), bench.accept([reservation("C2", T1, "x")])];
     const answers = Promise.allSettled(appends);
-    await until(
-      async () =>
-        (
-          await bench.rows(
-            "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'bellhop accept'",
-          )
-        ).length >= 1,
-      10_000,
-    );
-    for (const { backend_pid } of logWritersBefore)
-      await bench.rows("select pg_terminate_backend($1::integer)", [backend_pid]);
-    await blocker.query("commit");
-    blocker.release();
+    await until(() => held.isWaiting(), 10_000);
+    await held.endSessions();
+    await held.release();
     for (const answer of await answers) {
       assert.equal(answer.status, "rejected");
       assert.ok(answer.reason instanceof ServiceError);

@@ -8,6 +8,7 @@ import { settledReceipts, watermarkOf } from "../../src/insight/watermark.ts";
 import { machineTime } from "../../src/platform/runtime/time.ts";
 import { findProperty, type Property } from "../../src/query/property.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
+import { holdKey } from "../support/held-appends.ts";
 import { until, untilFound } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
@@ -52,24 +53,14 @@ describe("the watermark of a property", () => {
 
   test("stays where it is while an append that began before is under way", async () => {
     const held = submissionOf([reservation("R3", T1, "x")]);
-    const holder = await bench.database.pool.connect();
     const log = await AcceptLog.open(bench.database.clientConfig, 1, {});
+    const [of = assert.fail()] = held.records;
+    const holder = await holdKey(bench.database.clientConfig, { clientId: held.clientId, key: "held", of });
     try {
-      await holder.query("begin; set local idle_in_transaction_session_timeout = 0");
-      await holder.query(
-        "insert into bellhop.idempotency_key values ($1, 'held', gen_random_uuid(), '', now())",
-        [held.clientId],
-      );
       const accepted = log.append({ ...held, idempotency: { key: "held", fingerprint: "00" } });
-      await until(async () => {
-        const waiting =
-          "select from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'bellhop accept'";
-        return (
-          (await bench.rows(`${waiting} and query_start < clock_timestamp() - interval '4 s'`)).length > 0
-        );
-      }, 20_000);
+      await until(() => holder.isWaiting(4_000), 20_000);
       const reported = await watermark();
-      await holder.query("rollback");
+      await holder.release();
       const { requestId } = await accepted;
       assert.ok(
         reported < receivedAt(requestId),
@@ -78,7 +69,6 @@ describe("the watermark of a property", () => {
       await bench.outcomesOf(requestId);
       await until(async () => (await watermark()) > receivedAt(requestId), 10_000);
     } finally {
-      holder.release();
       await log.close();
     }
   });

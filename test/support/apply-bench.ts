@@ -3,6 +3,7 @@ import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
 import { LeaseLost } from "../../src/apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
+import { type Appliers, ServerAppliers } from "../../src/apply/server-appliers.ts";
 import { AcceptLog, PropertyRegister } from "../../src/ingest/log/accept-log.ts";
 import type { Submission } from "../../src/ingest/log/log-writer-session.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -62,7 +63,7 @@ export class ApplyBench {
   readonly log: AcceptLog;
   readonly properties: PropertyRegister;
   readonly failures: unknown[] = [];
-  #applier: ThreadAppliers | undefined;
+  #applier: Appliers | undefined;
 
   private constructor(database: TestDatabase, log: AcceptLog) {
     this.database = database;
@@ -77,23 +78,36 @@ export class ApplyBench {
     return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
   }
 
-  newApplier(owner: string, blocked?: () => string | undefined): Applier {
-    return new Applier({
-      ...this.#options(owner),
-      openSession: applySessions(this.#sessions()),
-      ...(blocked === undefined ? {} : { blocked }),
+  newApplier(owner: string, blocked?: () => string | undefined): Appliers {
+    return this.#atEachServer(owner, (sessions) => {
+      return new Applier({
+        ...this.#options(owner),
+        openSession: applySessions(sessions),
+        ...(blocked === undefined ? {} : { blocked }),
+      });
     });
   }
 
   /** As a thread of the service does it. */
   startApplier(): void {
-    const sessions = this.#sessions();
-    this.#applier = new ThreadAppliers({
-      ...this.#options("bench"),
-      openSession: applySessions(sessions),
-      openBulkSession: applySessions({ ...sessions, isBulk: true }),
+    this.#applier = this.#atEachServer("bench", (sessions) => {
+      return new ThreadAppliers({
+        ...this.#options("bench"),
+        openSession: applySessions(sessions),
+        openBulkSession: applySessions({ ...sessions, isBulk: true }),
+      });
     });
     this.#applier.start();
+  }
+
+  #atEachServer(owner: string, appliersOn: (sessions: ApplySessionParts) => Appliers): Appliers {
+    return new ServerAppliers({
+      clientConfig: this.database.clientConfig,
+      owner,
+      appliersAt: (server) =>
+        appliersOn(server === undefined ? this.#sessions() : { ...this.#sessions(), server }),
+      failed: (error) => this.failures.push(error),
+    });
   }
 
   #sessions(): ApplySessionParts {

@@ -7,6 +7,8 @@ const SHARDS = 4;
 /** Test files that do not run on Citus, and why; `npm test` says so. */
 export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
   "test/apply/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
+  "test/apply/ownership.test.ts":
+    "it acts on sessions of appliers at the one server; citus.test.ts and moved-shards.test.ts do so at workers",
 };
 
 export interface CitusNode {

@@ -1,6 +1,7 @@
 import { Applier } from "../../src/apply/applier.ts";
 import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
+import { type Appliers, ServerAppliers } from "../../src/apply/server-appliers.ts";
 import type { TestDatabase } from "../support/database.ts";
 
 /** Whatever turns the log into state: the service's appliers, or a faulty one that the harness must find out. */
@@ -21,12 +22,19 @@ export type StartEngine = (database: TestDatabase, failed: (error: unknown) => v
 export function startAppliers(count: number): StartEngine {
   return (database, failed) => {
     const properties = new PropertyDirectory(database.pool);
-    const start = (owner: string): Applier => {
-      const applier = new Applier({
-        openSession: applySessions({ clientConfig: database.clientConfig, pool: database.pool, properties }),
+    const sessions = { clientConfig: database.clientConfig, pool: database.pool, properties };
+    const start = (owner: string): Appliers => {
+      const applier = new ServerAppliers({
+        clientConfig: database.clientConfig,
         owner,
-        pollMs: 25,
-        events: { failed },
+        appliersAt: (server) =>
+          new Applier({
+            openSession: applySessions(server === undefined ? sessions : { ...sessions, server }),
+            owner,
+            pollMs: 25,
+            events: { failed },
+          }),
+        failed,
       });
       applier.start();
       return applier;

@@ -1,18 +1,13 @@
-import pg from "pg";
+import type pg from "pg";
 import { advanceCursors, recordOutcomes } from "../../src/apply/apply-parts.ts";
 import { ApplyMemory, applyRecords } from "../../src/apply/apply-records.ts";
-import {
-  type LogPart,
-  type PartRecord,
-  PropertyDirectory,
-  readBacklog,
-  readPart,
-} from "../../src/apply/backlog.ts";
-import { openStateSession } from "../../src/apply/state/look-up.ts";
+import { type LogPart, type PartRecord, PropertyDirectory, readPart } from "../../src/apply/backlog.ts";
+import { bucketsOf } from "../../src/apply/pipeline.ts";
 import type { ApplicableRecord, OutcomeLetter } from "../../src/apply/state/record.ts";
-import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
+import { holdBuckets } from "../../src/platform/db/dialect.ts";
 import { currentOf } from "../support/current-record.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { openStateClients, readNext } from "../support/state-clients.ts";
 import type { StartEngine } from "./apply-engine.ts";
 
 /**
@@ -41,26 +36,26 @@ function runLoop(
   applyTogether: ApplyTogether,
 ): ReturnType<StartEngine> {
   let stopped = false;
-  const clients = Array.from({ length: connections }, () => new pg.Client(database.clientConfig));
+  const ofConnection: pg.Client[][] = [];
   const run = async (): Promise<void> => {
-    for (const client of clients) {
-      client.on("error", failed);
-      await client.connect();
-      await openStateSession(client, "bellhop_state");
-    }
+    while (ofConnection.length < connections) ofConnection.push(await openStateClients(database, failed));
     let seen = -1;
     while (!stopped) {
       // Begins when the log has stopped growing, as after an outage: then a bucket has many parts waiting. (By the log, as on Citus
-      // one bucket is read after another.)
+      // one worker is read after another.)
       const { rows } = await database.pool.query<{ parts: number }>(
         "select count(*)::integer as parts from bellhop.accept_log",
       );
       const inLog = rows[0]?.parts ?? 0;
       const grows = inLog !== seen;
       seen = inLog;
-      const parts = grows ? [] : await readBacklog(clients[0] as pg.Client, ALL_BUCKETS, RECORDS_AT_ONCE);
-      if (parts.length > 0) await applyTogether(clients, parts);
-      else await new Promise((resume) => setTimeout(resume, 100));
+      const [first = []] = ofConnection;
+      const next = grows ? undefined : await readNext(first, RECORDS_AT_ONCE);
+      if (next !== undefined) {
+        const clients = ofConnection.map((clients) => clients[first.indexOf(next.client)] as pg.Client);
+        for (const client of clients) holdBuckets(client, bucketsOf(next.parts));
+        await applyTogether(clients, next.parts);
+      } else await new Promise((resume) => setTimeout(resume, 100));
     }
   };
   const finished = run().catch(failed);
@@ -70,7 +65,7 @@ function runLoop(
     async stop() {
       stopped = true;
       await finished;
-      for (const client of clients) await client.end();
+      for (const client of ofConnection.flat()) await client.end();
     },
   };
 }

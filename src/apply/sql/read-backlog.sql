@@ -10,7 +10,7 @@ with pending as (
     sum(part.stored_bytes) over receipt - part.stored_bytes as bytes_before,
     first_value(part.yields) over receipt as all_yield
   from unnest($1::smallint[]) as owned (bucket)
-  cross join bellhop.log_writer
+  cross join {log-writers} as log_writer (log_writer_id, is_backfill)
   left join lateral ({../../platform/db/sql/cursor of owned.bucket}) as cursor on true
   cross join lateral (
     select log.bucket, log.log_writer_id, log.request_id, log.record_count, coalesce(octet_length(log.body), 0) as stored_bytes,
@@ -20,7 +20,6 @@ with pending as (
     order by log.log_writer_id, log.request_id
     limit $2
   ) as part
-  where log_writer.retired_at is null
   window receipt as (order by part.yields, part.request_id, part.bucket)
 )
 select

@@ -6,13 +6,8 @@
 -- held: the buckets that it holds itself.
 -- waiting: sessions that hold what others need (a bucket, or a log writer with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
--- On Citus the leases lie on the workers and come as the parameter $2 (src/platform/db/dialect.ts).
-with lease as materialized (
-  /* nested */select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease/* or
-  select * from json_to_recordset($2::json) as lease (
-    bucket smallint, epoch bigint, owner text, backend_pid integer, backend_start timestamptz
-  )*/
-),
+-- Where leases, appliers and log writers are found is said in src/apply/postgres-apply-session.ts.
+with lease as materialized ({leases}),
 backend as materialized (
   select pid, backend_start, state, state_change, wait_event_type, backend_xid from pg_stat_activity
 ),
@@ -24,7 +19,7 @@ waiting as (
   join (
     select distinct backend_pid, backend_start, owner, false as is_log_writer from lease
     union all
-    select backend_pid, backend_start, 'log_writer ' || log_writer_id, true from bellhop.log_writer where closed_at is null
+    {log-writers}
   ) as holder on holder.backend_pid = backend.pid and holder.backend_start = backend.backend_start
   where backend.pid <> pg_backend_pid()
     and case
@@ -37,13 +32,11 @@ waiting as (
 select
   (
     select coalesce(json_agg(present.presence_id::text order by present.presence_id), '[]')
-    from bellhop.presence as present
+    from ({present}) as present
     join backend on backend.pid = present.backend_pid
       and coalesce(backend.backend_start, present.backend_start) = present.backend_start
-    where present.role = 'apply' and (
-      backend.pid = pg_backend_pid()
+    where backend.pid = pg_backend_pid()
       or coalesce(backend.state_change, clock_timestamp()) > clock_timestamp() - make_interval(secs => $1)
-    )
   ) as appliers,
   (
     select coalesce(json_agg(json_build_object('bucket', lease.bucket, 'epoch', lease.epoch::text)), '[]')

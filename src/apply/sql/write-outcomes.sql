@@ -18,16 +18,7 @@ noted as (
   insert into bellhop.applied_part (bucket, request_id, client_id)
   select part.bucket, part.request_id, part.client_id
   from part
-  where exists (
-    select from bellhop.client as client
-    where client.client_id = part.client_id and (
-      client.reply_to_origins <> '{}'
-      or exists (
-        select from bellhop.webhook_endpoint as endpoint
-        where endpoint.client_id = client.client_id and 'request.applied' = any (endpoint.events)
-      )
-    )
-  )
+  where {listens}
 )
 insert into bellhop.request_outcome (bucket, request_id, applied_at, outcomes, details)
 select bucket, request_id, clock_timestamp(), outcomes,

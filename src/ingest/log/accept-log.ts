@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { isDataError, sqlState } from "../../platform/db/database-errors.ts";
+import { type BucketServer, BucketServers, BucketsAway } from "../../platform/db/dialect.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -242,7 +243,9 @@ export class LogWriter {
   ): Promise<FlushResult[]> {
     const wanted = stamped
       .filter(({ requestId }) => !written.has(requestId))
-      .map(({ append }) => ({ client_id: append.clientId, key: append.idempotency?.key }));
+      .map(({ append: { clientId, idempotency, entries } }) => {
+        return { client_id: clientId, key: idempotency?.key, bucket: entries[0]?.bucket ?? 0 };
+      });
     const { rows } = await this.#session.readHeldKeys(wanted);
     return stamped.map(({ append, requestId }) => {
       if (written.has(requestId)) return { kind: "written", requestId };
@@ -266,6 +269,8 @@ const WAITING_BYTES_MAX = 64 * 1_048_576;
 const WAITING_APPENDS_MAX = 4_096;
 const REOPEN_DELAY_MS = 200;
 const RETRY_AFTER_SECONDS = 2;
+/** A shard that is copied elsewhere takes no writes for about so long. */
+const AWAY_SECONDS = 1;
 /** How often `close` looks whether all is written: at every turn of the loop it would take the CPU from what it waits for. */
 const CLOSE_LOOK_MS = 5;
 
@@ -294,10 +299,22 @@ export interface AcceptLogEvents {
 export interface AcceptLogGround {
   readonly openSession: OpenLogWriterSession;
   readonly time: Time;
+  /** Other servers that have buckets. */
+  readonly servers?: ServersOfGround | undefined;
 }
 
-function unavailable(cause: unknown): ServiceError {
-  return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds: RETRY_AFTER_SECONDS });
+/** Servers other than the first: which have which buckets, and how sessions are opened there. */
+export interface ServersOfGround {
+  readonly known: BucketServers;
+  readonly openAt: (server: BucketServer) => OpenLogWriterSession;
+}
+
+function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
+  return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds });
+}
+
+function bucketsOf({ entries }: PendingAppend): number[] {
+  return entries.map(({ bucket }) => bucket);
 }
 
 /** One writer: a log writer and what it is doing. While it flushes, what arrives waits and shares the next flush. */
@@ -306,55 +323,46 @@ class Writer {
   busy = false;
 }
 
-/**
- * The durable log. `append` resolves once the batch is in PostgreSQL's fsynced write-ahead log, and rejects with
- * `bellhop.accept.Unavailable` when it is not or when that cannot be known. Group commit without a timer.
- */
-export class AcceptLog {
-  readonly #openSession: OpenLogWriterSession;
-  readonly #time: Time;
-  readonly #events: AcceptLogEvents;
+interface WriterGroupParts {
+  readonly openSession: OpenLogWriterSession;
+  readonly time: Time;
+  readonly events: AcceptLogEvents;
+  readonly stamp: RequestIdStamp;
+  readonly writers: number;
+  /** Whether there is still something to write there; by default always. */
+  readonly isNeeded?: () => boolean;
+}
+
+/** The log writers of one server, and what waits for them. Group commit without a timer. */
+class WriterGroup {
+  readonly #parts: WriterGroupParts;
   readonly #writers: Writer[];
-  readonly #stamp: RequestIdStamp;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
+  #isOpening = true;
   #closed = false;
 
-  private constructor(
-    { openSession, time }: AcceptLogGround,
-    writers: number,
-    events: AcceptLogEvents,
-    stamp: RequestIdStamp,
-  ) {
-    this.#openSession = openSession;
-    this.#time = time;
-    this.#events = events;
-    this.#stamp = stamp;
-    this.#writers = Array.from({ length: writers }, () => new Writer());
+  constructor(parts: WriterGroupParts) {
+    this.#parts = parts;
+    this.#writers = Array.from({ length: parts.writers }, () => new Writer());
   }
 
-  /** Opens `writers` log writers, whose ids come from `stamp`; throws when the first cannot be opened. */
-  static open(
-    clientConfig: pg.ClientConfig,
-    writers: number,
-    events: AcceptLogEvents,
-    stamp = new RequestIdStamp(),
-    settings: LogWriterSettings = {},
-  ): Promise<AcceptLog> {
-    const ground = { openSession: logWriterSessions(clientConfig, settings), time: machineTime };
-    return AcceptLog.openOn(ground, writers, events, stamp);
+  /** Throws when a log writer cannot be opened. */
+  async open(): Promise<void> {
+    try {
+      for (const writer of this.#writers) await this.#openLogWriter(writer);
+    } finally {
+      this.#isOpening = false;
+    }
   }
 
-  /** The same on any ground. */
-  static async openOn(
-    ground: AcceptLogGround,
-    writers: number,
-    events: AcceptLogEvents,
-    stamp: RequestIdStamp,
-  ): Promise<AcceptLog> {
-    const log = new AcceptLog(ground, writers, events, stamp);
-    for (const writer of log.#writers) await log.#openLogWriter(writer);
-    return log;
+  /** Opens what can be opened, and tries the rest again and again. */
+  async openInTime(): Promise<void> {
+    await this.open().catch((error) => {
+      this.#parts.events.failed?.(error);
+      if (!this.ready) this.#refuseWaiting(error);
+      for (const writer of this.#writers) void this.#reopen(writer);
+    });
   }
 
   /** True while at least one log writer is open. */
@@ -362,47 +370,26 @@ export class AcceptLog {
     return !this.#closed && this.#writers.some((writer) => writer.logWriter !== undefined);
   }
 
-  /** Throws ServiceError: Unavailable (nothing is promised), or IdempotencyKeyReused. */
-  async append(submission: Submission): Promise<Acceptance> {
-    if (!this.#roomFor(submission.body.length))
-      throw unavailable(new Error("The accept queue is full or no log writer is open."));
-    const append = entriesOf(submission);
-    // A record that is stored as it came may be a view of the body.
-    if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
-      submission.packed?.(append.bytes);
-    const { result, flushedAt } = await this.#enqueue(append);
-    if (result.kind === "written") return { requestId: result.requestId, repeated: false, flushedAt };
-    if (result.fingerprint !== submission.idempotency?.fingerprint) {
-      throw new ServiceError("bellhop.accept.IdempotencyKeyReused");
-    }
-    return { requestId: result.requestId, repeated: true, flushedAt };
-  }
-
-  /** Writes an operator's release or discard; answers its own id. */
-  async appendResolution(resolution: Resolution): Promise<string> {
-    if (!this.#roomFor(0)) throw unavailable(new Error("The accept queue is full or no log writer is open."));
-    return (await this.#enqueue(entryOfResolution(resolution))).result.requestId;
+  /** Whether one more append may wait for a flush. */
+  hasRoom(bytes: number): boolean {
+    return (
+      (this.ready || this.#isOpening) &&
+      this.#waiting.length < WAITING_APPENDS_MAX &&
+      this.#waitingBytes + bytes < WAITING_BYTES_MAX
+    );
   }
 
   /** Lets what waits be written, then closes the log writers. */
   async close(): Promise<void> {
     while (this.ready && (this.#waiting.length > 0 || this.#writers.some((writer) => writer.busy))) {
-      await new Promise<void>((resolve) => this.#time.after(CLOSE_LOOK_MS, resolve));
+      await new Promise<void>((resolve) => this.#parts.time.after(CLOSE_LOOK_MS, resolve));
     }
     this.#closed = true;
     this.#refuseWaiting(new Error("The service is stopping."));
     await Promise.all(this.#writers.map((writer) => writer.logWriter?.close().catch(() => undefined)));
   }
 
-  #roomFor(bytes: number): boolean {
-    return (
-      this.ready &&
-      this.#waiting.length < WAITING_APPENDS_MAX &&
-      this.#waitingBytes + bytes / 8 < WAITING_BYTES_MAX
-    );
-  }
-
-  #enqueue(append: PendingAppend): Promise<Flushed> {
+  enqueue(append: PendingAppend): Promise<Flushed> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ append, resolve, reject });
       this.#waitingBytes += append.bytes;
@@ -418,7 +405,7 @@ export class AcceptLog {
   async #drain(writer: Writer): Promise<void> {
     writer.busy = true;
     // One turn of the loop, so that requests whose bodies arrived together share a flush.
-    await new Promise<void>((resolve) => this.#time.nextTurn(resolve));
+    await new Promise<void>((resolve) => this.#parts.time.nextTurn(resolve));
     while (this.#waiting.length > 0 && writer.logWriter !== undefined) {
       await this.#flush(writer.logWriter, this.#takeFlush());
     }
@@ -440,24 +427,25 @@ export class AcceptLog {
   }
 
   async #flush(logWriter: LogWriter, flush: readonly Waiting[]): Promise<void> {
-    const startedAt = this.#time.now();
+    const startedAt = this.#parts.time.now();
     try {
       const results = await logWriter.flush(flush.map((waiting) => waiting.append));
       const bytes = flush.reduce((sum, waiting) => sum + waiting.append.bytes, 0);
-      this.#events.flushed?.(flush.length, bytes, this.#time.now() - startedAt);
-      this.#events.appended?.(
+      this.#parts.events.flushed?.(flush.length, bytes, this.#parts.time.now() - startedAt);
+      this.#parts.events.appended?.(
         new Set(flush.flatMap(({ append }) => append.entries.map((entry) => entry.bucket))),
       );
       flush.forEach((waiting, at) => {
         waiting.resolve({ result: results[at] as FlushResult, flushedAt: startedAt });
       });
     } catch (error) {
+      if (error instanceof BucketsAway) return this.#flushOthers(logWriter, flush, error);
       if (isDataError(error) && flush.length > 1) {
         // One append made the flush fail and nothing was written, so retry each alone.
         for (const waiting of flush) await this.#flush(logWriter, [waiting]);
         return;
       }
-      this.#events.failed?.(error);
+      this.#parts.events.failed?.(error);
       if (isDataError(error)) {
         for (const waiting of flush) waiting.reject(error);
         return;
@@ -469,6 +457,14 @@ export class AcceptLog {
     }
   }
 
+  /** Nothing was written: what belongs to buckets that are on their way elsewhere is refused for the moment, the rest written. */
+  async #flushOthers(logWriter: LogWriter, flush: readonly Waiting[], away: BucketsAway): Promise<void> {
+    const isAway = ({ append }: Waiting) => bucketsOf(append).some((bucket) => away.buckets.has(bucket));
+    for (const waiting of flush) if (isAway(waiting)) waiting.reject(unavailable(away, AWAY_SECONDS));
+    const others = flush.filter((waiting) => !isAway(waiting));
+    if (others.length > 0) await this.#flush(logWriter, others);
+  }
+
   async #openLogWriter(writer: Writer): Promise<void> {
     let opened: LogWriter | undefined;
     let lostBefore = false;
@@ -476,7 +472,8 @@ export class AcceptLog {
       if (opened === undefined) lostBefore = true;
       else this.#logWriterLost(opened, error);
     };
-    opened = await LogWriter.open(this.#openSession, this.#stamp, lost);
+    opened = await LogWriter.open(this.#parts.openSession, this.#parts.stamp, lost);
+    if (this.#closed) return opened.close();
     if (lostBefore) throw new Error("The log writer's connection was lost while it opened.");
     writer.logWriter = opened;
     this.#startIdleWriter();
@@ -486,22 +483,140 @@ export class AcceptLog {
     const writer = this.#writers.find((candidate) => candidate.logWriter === logWriter);
     if (writer === undefined || this.#closed) return;
     writer.logWriter = undefined;
-    this.#events.failed?.(error);
+    this.#parts.events.failed?.(error);
     if (!this.ready) this.#refuseWaiting(error);
     void this.#reopen(writer);
   }
 
   async #reopen(writer: Writer): Promise<void> {
     while (!this.#closed && writer.logWriter === undefined) {
-      await new Promise<void>((resolve) => this.#time.after(REOPEN_DELAY_MS, resolve));
-      if (this.#closed) return;
-      await this.#openLogWriter(writer).catch((error) => this.#events.failed?.(error));
+      await new Promise<void>((resolve) => this.#parts.time.after(REOPEN_DELAY_MS, resolve));
+      if (this.#closed || this.#parts.isNeeded?.() === false) return;
+      await this.#openLogWriter(writer).catch((error) => this.#parts.events.failed?.(error));
     }
-    if (this.#closed) await writer.logWriter?.close().catch(() => undefined);
   }
 
   #refuseWaiting(cause: unknown): void {
     for (const waiting of this.#waiting.splice(0)) waiting.reject(unavailable(cause));
     this.#waitingBytes = 0;
+  }
+}
+
+/**
+ * The durable log. `append` resolves once the batch is in PostgreSQL's fsynced write-ahead log, and rejects with
+ * `bellhop.accept.Unavailable` when it is not or when that cannot be known. A batch is written by the server that has its
+ * buckets, so that one that is down or hangs delays no other.
+ */
+export class AcceptLog {
+  readonly #first: WriterGroup;
+  readonly #atServers = new Map<string, WriterGroup>();
+  readonly #servers: ServersOfGround | undefined;
+  readonly #parts: Omit<WriterGroupParts, "openSession">;
+
+  private constructor(ground: AcceptLogGround, parts: Omit<WriterGroupParts, "openSession">) {
+    this.#parts = parts;
+    this.#servers = ground.servers;
+    this.#first = new WriterGroup({ ...parts, openSession: ground.openSession });
+  }
+
+  /** Opens `writers` log writers, whose ids come from `stamp`; throws when the first cannot be opened. */
+  static async open(
+    clientConfig: pg.ClientConfig,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp = new RequestIdStamp(),
+    settings: LogWriterSettings = {},
+  ): Promise<AcceptLog> {
+    const known = await BucketServers.find(clientConfig);
+    const openAt = (server: BucketServer) => logWriterSessions(clientConfig, settings, server);
+    const ground = {
+      openSession: logWriterSessions(clientConfig, settings),
+      time: machineTime,
+      servers: known && { known, openAt },
+    };
+    return AcceptLog.openOn(ground, writers, events, stamp);
+  }
+
+  /** The same on any ground. */
+  static async openOn(
+    ground: AcceptLogGround,
+    writers: number,
+    events: AcceptLogEvents,
+    stamp: RequestIdStamp,
+  ): Promise<AcceptLog> {
+    const log = new AcceptLog(ground, { time: ground.time, events, stamp, writers });
+    await log.#first.open();
+    for (const server of ground.servers?.known.all ?? []) log.#groupAt(server);
+    return log;
+  }
+
+  /** True while at least one log writer of the first server is open. */
+  get ready(): boolean {
+    return this.#first.ready;
+  }
+
+  /** Throws ServiceError: Unavailable (nothing is promised), or IdempotencyKeyReused. */
+  async append(submission: Submission): Promise<Acceptance> {
+    // Packed it takes about an eighth. Where it goes on Citus is known only then.
+    if (this.#servers === undefined && !this.#first.hasRoom(submission.body.length / 8))
+      throw unavailable(new Error("The accept queue is full or no log writer is open."));
+    const append = entriesOf(submission);
+    // A record that is stored as it came may be a view of the body.
+    if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
+      submission.packed?.(append.bytes);
+    const { result, flushedAt } = await this.#enqueue(append);
+    if (result.kind === "written") return { requestId: result.requestId, repeated: false, flushedAt };
+    if (result.fingerprint !== submission.idempotency?.fingerprint) {
+      throw new ServiceError("bellhop.accept.IdempotencyKeyReused");
+    }
+    return { requestId: result.requestId, repeated: true, flushedAt };
+  }
+
+  /** Writes an operator's release or discard; answers its own id. */
+  async appendResolution(resolution: Resolution): Promise<string> {
+    return (await this.#enqueue(entryOfResolution(resolution))).result.requestId;
+  }
+
+  /** Lets what waits be written, then closes the log writers. */
+  async close(): Promise<void> {
+    await Promise.all([this.#first, ...this.#atServers.values()].map((group) => group.close()));
+  }
+
+  async #enqueue(append: PendingAppend): Promise<Flushed> {
+    const group = this.#groupOf(append);
+    if (!group.hasRoom(append.bytes))
+      throw unavailable(new Error("The accept queue is full or no log writer is open."));
+    return group.enqueue(append);
+  }
+
+  #groupOf(append: PendingAppend): WriterGroup {
+    if (this.#servers === undefined) return this.#first;
+    const { known } = this.#servers;
+    const buckets = bucketsOf(append);
+    if (known.isAway(buckets)) throw unavailable(new Error("Its shard is being moved."), AWAY_SECONDS);
+    const server = known.having(buckets, append.idempotency !== null);
+    return server === undefined ? this.#first : this.#groupAt(server);
+  }
+
+  #groupAt(server: BucketServer): WriterGroup {
+    const known = this.#atServers.get(server.key);
+    if (known !== undefined) return known;
+    const group = new WriterGroup({
+      ...this.#parts,
+      openSession: (this.#servers as ServersOfGround).openAt(server),
+      isNeeded: () => this.#isNeeded(server.key),
+    });
+    this.#atServers.set(server.key, group);
+    void group.openInTime();
+    return group;
+  }
+
+  /** Asked where a log writer could not be opened: perhaps the server has no buckets any more. */
+  #isNeeded(key: string): boolean {
+    const known = this.#servers?.known;
+    known?.lookAgain();
+    const isNeeded = known?.all.some((server) => server.key === key) === true;
+    if (!isNeeded) this.#atServers.delete(key);
+    return isNeeded;
   }
 }

@@ -1,12 +1,21 @@
 import pg from "pg";
-import { endWithClient, type StatementWatch, watchStatements } from "../../platform/db/connection.ts";
 import {
+  endWithClient,
+  openSession,
+  type StatementWatch,
+  watchStatements,
+  withSession,
+} from "../../platform/db/connection.ts";
+import {
+  type BucketServer,
   type FlushAnswer,
+  LOG_WRITER_SESSION,
   type LogWriterBirth,
   type LogWriterStatements,
   logWriterStatements,
+  placesKeys,
 } from "../../platform/db/dialect.ts";
-import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { composeText, namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { ErrorDetail } from "../../platform/errors/registry.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import { ensurePartitions } from "./partitions.ts";
@@ -186,12 +195,13 @@ function storedOf(
 
 /**
  * The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. `key`: what
- * their records are encrypted with.
+ * their records are encrypted with; `keyBucketOf`: where an Idempotency-Key lies.
  */
 function flushParameters(
   logWriterId: string,
   stamped: readonly { readonly append: PendingAppend; readonly requestId: string }[],
   key: PayloadKey | undefined,
+  keyBucketOf: (append: PendingAppend) => number,
 ): [string, Buffer] {
   const rows: Record<string, unknown>[] = [];
   const pieces: Buffer[] = [];
@@ -220,8 +230,11 @@ function flushParameters(
         layout_bytes: layout.bytes,
         body_from: body.from,
         body_bytes: body.bytes,
-        idempotency_key: append.idempotency?.key,
-        fingerprint: append.idempotency?.fingerprint,
+        ...(append.idempotency !== null && {
+          key: append.idempotency.key,
+          key_bucket: keyBucketOf(append),
+          fingerprint: append.idempotency.fingerprint,
+        }),
       });
     }
   }
@@ -261,8 +274,13 @@ export interface LogWriterSession {
   append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<FlushAnswer>;
   /** The closed timestamp: an append with an id at or below it fails with PROMISED. */
   readPromise(): Promise<string | undefined>;
+  /** `bucket`: the first one of the batch that wants the key. */
   readHeldKeys(
-    wanted: readonly { readonly client_id: string; readonly key: string | undefined }[],
+    wanted: readonly {
+      readonly client_id: string;
+      readonly key: string | undefined;
+      readonly bucket: number;
+    }[],
   ): Promise<{ readonly rows: readonly HeldKey[] }>;
   close(): Promise<void>;
 }
@@ -284,7 +302,20 @@ const registerLogWriter = namedStatement(
     (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms
   from born`,
 );
-const appendEntries = readStatement(new URL("./sql/append-entries.sql", import.meta.url));
+const APPEND = new URL("./sql/append-entries.sql", import.meta.url);
+const appendEntries = readStatement(APPEND, {
+  promised: "select promised from bellhop.closed_timestamp",
+  "may-write": "true",
+});
+/** At a server that has some of the buckets: $3 is the shard that the flush holds there. */
+const appendEntriesAtServer = {
+  ...appendEntries,
+  text: composeText(APPEND, {
+    promised:
+      "select promise.promised from bellhop.bucket_closed_timestamp as promise where promise.bucket = e.bucket",
+    "may-write": "(select bellhop.hold_shard($3::bigint))",
+  }),
+};
 /** At or below it no id is taken any more. */
 const readPromise = namedStatement(
   "read-promise",
@@ -294,8 +325,9 @@ const readPromise = namedStatement(
 const readIdempotencyKeys = namedStatement(
   "read-idempotency-keys",
   `select held.client_id, held.key, held.request_id, encode(held.fingerprint, 'hex') as fingerprint
-  from json_to_recordset($1::json) as wanted (client_id text, key text)
-  join bellhop.idempotency_key held on held.client_id = wanted.client_id and held.key = wanted.key`,
+  from json_to_recordset($1::json) as wanted (client_id text, key text, bucket smallint)
+  join bellhop.idempotency_key as held
+    on held.client_id = wanted.client_id and held.key = wanted.key and held.bucket = wanted.bucket`,
 );
 
 /** Advisory lock held while a log writer is born, so that floors are taken one after another. */
@@ -320,17 +352,22 @@ const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => 
   register: async (isBackfill) =>
     (await client.query<LogWriterBirth>({ ...registerLogWriter, values: [isBackfill] })).rows[0],
   append: (stamped, parametersOf) => client.query({ ...appendEntries, values: [...parametersOf(stamped)] }),
+  readKeys: (statement, wanted) => client.query({ ...statement, values: [JSON.stringify(wanted)] }),
 });
 
-/** Sessions of log writers on PostgreSQL. */
+/**
+ * Sessions of log writers on PostgreSQL: at the first server, or at another `server` of it that has the entries' buckets. Log
+ * writers are registered at the first one all the same, where whatever belongs to no bucket is.
+ */
 export function logWriterSessions(
   clientConfig: pg.ClientConfig,
   { isBackfill = false, currentKey = () => undefined, watch }: LogWriterSettings = {},
+  server?: BucketServer,
 ): OpenLogWriterSession {
   return async (lost) => {
     const client = new pg.Client({
-      ...clientConfig,
-      application_name: "bellhop accept",
+      ...(server?.clientConfig ?? clientConfig),
+      application_name: LOG_WRITER_SESSION,
       query_timeout: FLUSH_TIMEOUT_MS,
       statement_timeout: FLUSH_TIMEOUT_MS - 5_000,
     });
@@ -338,25 +375,51 @@ export function logWriterSessions(
     client.on("end", () => lost(new Error("The log writer's connection ended.")));
     if (watch !== undefined) watchStatements(client, watch);
     await client.connect();
+    const atFirst = <Result>(work: (first: pg.Client) => Promise<Result>) =>
+      server === undefined ? work(client) : withSession(clientConfig, "log writer", work);
+    let birth = client;
+    const endBirth = async () => {
+      if (birth !== client) await birth.end();
+    };
     try {
       await endWithClient(client);
-      const statements = await logWriterStatements(client, statementsOf(client));
+      const statements = await logWriterStatements(
+        client,
+        statementsOf(client),
+        server && {
+          ...server,
+          appendEntries: appendEntriesAtServer,
+        },
+      );
+      // One place for all, so that a key is good for one batch; where batches lie on several servers, beside its batch.
+      const areKeysPlaced = await placesKeys(client, server);
+      const keyBucketOf = ({ entries }: PendingAppend) => (areKeysPlaced ? (entries[0]?.bucket ?? 0) : 0);
       return {
         beginBirth: async () => {
-          await client.query("begin");
-          await client.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
+          if (server !== undefined) birth = await openSession(clientConfig, "log writer");
+          await birth.query("begin");
+          await birth.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
         },
-        register: () => statements.register(isBackfill),
-        commit: () => client.query("commit"),
-        makePartitions: (atMs) => ensurePartitions(client, atMs),
+        register: () => statements.register(isBackfill, birth),
+        commit: async () => {
+          await birth.query("commit");
+          await endBirth();
+        },
+        makePartitions: (atMs) => atFirst((first) => ensurePartitions(first, atMs)),
         append: (logWriterId, stamped) =>
           statements.append(stamped, (items, keysOnly) =>
-            flushParameters(logWriterId, items, keysOnly === true ? undefined : currentKey()),
+            flushParameters(logWriterId, items, keysOnly === true ? undefined : currentKey(), keyBucketOf),
           ),
-        readPromise: async () => (await client.query<{ promised: string }>(readPromise)).rows[0]?.promised,
+        readPromise: async () =>
+          (await atFirst((first) => first.query<{ promised: string }>(readPromise))).rows[0]?.promised,
         readHeldKeys: (wanted) =>
-          client.query<HeldKey>({ ...readIdempotencyKeys, values: [JSON.stringify(wanted)] }),
-        close: () => client.end(),
+          statements.readKeys<HeldKey>(
+            readIdempotencyKeys,
+            areKeysPlaced ? wanted : wanted.map((key) => ({ ...key, bucket: 0 })),
+          ),
+        close: async () => {
+          await Promise.all([client.end(), endBirth()]);
+        },
       };
     } catch (error) {
       await client.end().catch(() => undefined);

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { query } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ensureWindows, type WindowedTable } from "../../platform/db/time-windows.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
@@ -70,8 +71,8 @@ export async function ensurePartitions(
 const deleteExpiredKeys = namedStatement(
   "delete-expired-keys",
   `delete from bellhop.idempotency_key
-  where (client_id, key) in (
-    select client_id, key from bellhop.idempotency_key
+  where (client_id, key, bucket) in (
+    select client_id, key, bucket from bellhop.idempotency_key
     where created_at < clock_timestamp() - interval '25 hours'
     order by created_at
     limit 1000
@@ -90,9 +91,7 @@ export async function upkeepAcceptLog(pool: pg.Pool, others: readonly WindowedTa
       "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
     );
     await ensurePartitions(client, rows[0]?.now_ms ?? Date.now(), others);
-    let deleted: number | null;
-    do deleted = (await client.query(deleteExpiredKeys)).rowCount;
-    while (deleted !== null && deleted > 0);
+    while ((await query(client, deleteExpiredKeys)).rowCount > 0);
     client.release();
   } catch (error) {
     client.release(true);

@@ -188,6 +188,20 @@ function withOptions(connectionString: string, options: string): string {
   return connectionString.replace(own[0], `${own[0].slice(0, 1)}options=${encodeURIComponent(joined)}`);
 }
 
+/** The same sessions on another server of the database, with these options more. */
+export function atServer(
+  { connectionString, ...config }: pg.ClientConfig,
+  { host, port, options }: { readonly host: string; readonly port: number; readonly options: string },
+): pg.ClientConfig {
+  if (connectionString === undefined)
+    return { ...config, host, port, options: `${config.options ?? ""} ${options}` };
+  const address = new URL(connectionString);
+  address.hostname = host;
+  address.port = String(port);
+  for (const overriding of ["host", "port"]) address.searchParams.delete(overriding);
+  return { ...config, connectionString: withOptions(address.href, options) };
+}
+
 /** Hears of statements that took long. */
 export interface StatementWatch {
   /** From so many milliseconds on. */

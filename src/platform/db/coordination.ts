@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import { Repeat } from "../runtime/repeat.ts";
-import { lockEverywhere } from "./dialect.ts";
+import { lockEverywhere, query } from "./dialect.ts";
 import { namedStatement, readStatement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
@@ -67,33 +67,23 @@ export function startPulse(client: pg.ClientBase): { stop(): void } {
   return new Repeat(() => client.query(""), PULSE_MS, failed);
 }
 
-/** The sessions that the buckets were leased by. */
-const readLeases = namedStatement(
-  "read-leasing-sessions",
-  `select backend_pid, backend_start::text as backend_start from bellhop.bucket_lease`,
-);
 /**
- * Of the leases $1 how many nobody holds: never held, given up, or held by a backend that is gone. One whose start is hidden
- * (another role's) counts as the holder, as in src/apply/sql/read-cluster-view.sql.
+ * The leases that nobody holds: never held, given up, or held by a backend that is gone. One whose start is hidden (another
+ * role's) counts as the holder, as in src/apply/sql/read-cluster-view.sql.
  */
 const countUnowned = namedStatement(
   "count-unowned-buckets",
   `select count(*)::integer as unowned
-  from json_to_recordset($1::json) as lease (backend_pid integer, backend_start timestamptz)
+  from bellhop.bucket_lease as lease
   where not exists (
     select from pg_stat_activity as backend
     where backend.pid = lease.backend_pid and coalesce(backend.backend_start, lease.backend_start) = lease.backend_start
   )`,
 );
 
-/**
- * How many buckets have no applier. Leases are read first and separately: on Citus they lie on the workers, where one
- * statement for both would read a worker's sessions. A session that takes a lease in between is seen.
- */
+/** How many buckets have no applier. */
 export async function countUnownedBuckets(on: Queryable): Promise<number> {
-  const { rows: leases } = await on.query(readLeases);
-  const { rows } = await on.query<{ unowned: number }>({ ...countUnowned, values: [JSON.stringify(leases)] });
-  return rows[0]?.unowned ?? 0;
+  return (await query<{ unowned: number }>(on, countUnowned)).rows[0]?.unowned ?? 0;
 }
 
 /**
@@ -109,10 +99,13 @@ const CLOSING_SOON = 7_302_007;
 /** Begins a transaction that goes through the gate; one statement, as it is asked for by every apply transaction. */
 const BEGIN_BEHIND_GATE = `begin; select pg_advisory_xact_lock_shared(${APPLY_GATE}), pg_try_advisory_xact_lock_shared(${CLOSING_SOON}) as has_time`;
 
-/** Begins an apply transaction. True: the gate is about to be closed, so it should be short. */
-export async function beginBehindGate(client: pg.ClientBase, bounds: object): Promise<boolean> {
-  // Two statements have two answers, of which the types know nothing.
-  const answers = (await client.query({ text: BEGIN_BEHIND_GATE, ...bounds })) as unknown as pg.QueryResult<{
+/** Begins an apply transaction, with `also` as its next statement. True: the gate is about to be closed, so it should be short. */
+export async function beginBehindGate(client: pg.ClientBase, bounds: object, also = ""): Promise<boolean> {
+  // Several statements have several answers, of which the types know nothing.
+  const answers = (await client.query({
+    text: `${BEGIN_BEHIND_GATE}; ${also}`,
+    ...bounds,
+  })) as unknown as pg.QueryResult<{
     has_time: boolean;
   }>[];
   return answers[1]?.rows[0]?.has_time === false;

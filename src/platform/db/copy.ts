@@ -58,13 +58,13 @@ class Copy {
   readonly name: string;
   /** Settles with the number of rows once the server is ready for another statement. */
   readonly ended: Promise<number>;
-  readonly #text: string;
+  text: string;
   #rows = 0;
 
   constructor(text: string) {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     this.name = text.split(" ", 2).join(" ");
-    this.#text = text;
+    this.text = text;
     this.ended = promise;
     this.callback = (error) => (error === undefined ? resolve(this.#rows) : reject(error));
     // It may fail before anybody waits for it.
@@ -72,7 +72,7 @@ class Copy {
   }
 
   submit(connection: unknown): void {
-    (connection as CopyConnection).query(this.#text);
+    (connection as CopyConnection).query(this.text);
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { type ApplyConnection, WorkersOfThread } from "./citus/apply.ts";
 import { BucketClosedTimestamp } from "./citus/bucket-closed-timestamp.ts";
 import {
   CitusLogWriter,
@@ -7,9 +6,10 @@ import {
   type LogWriterStatements,
   retireLogWritersOnCitus,
 } from "./citus/log-writers.ts";
-import { type OutcomeRow, writeOutcomesOfBucket } from "./citus/outcomes.ts";
 import { OVERRIDES } from "./citus/overrides.ts";
 import { placeTable } from "./citus/place.ts";
+import { atWorker, ShardMap, type WorkerShards } from "./citus/shard-groups.ts";
+import { ShardSession, shardSessionOf } from "./citus/shard-session.ts";
 import { createRestorePointOfAll, inSnapshotOfAll } from "./citus/snapshot.ts";
 import {
   createTriggersOnShards,
@@ -17,6 +17,7 @@ import {
   lockAtWorkers,
   readPlacement,
 } from "./citus/windows.ts";
+import { WorkerLogWriter } from "./citus/worker-log-writer.ts";
 import {
   askWorkers,
   describeWorkers,
@@ -49,8 +50,13 @@ export interface Answer<Row> {
   readonly rowCount: number;
 }
 
-export type { ApplyConnection } from "./citus/apply.ts";
-export type { FlushAnswer, LogWriterBirth, LogWriterStatements } from "./citus/log-writers.ts";
+export {
+  type FlushAnswer,
+  LOG_WRITER_SESSION,
+  type LogWriterBirth,
+  type LogWriterStatements,
+} from "./citus/log-writers.ts";
+export { BucketsAway } from "./citus/worker-log-writer.ts";
 export type { WorkerDescription } from "./citus/workers.ts";
 
 /** Runs a statement that may be about any buckets. */
@@ -78,16 +84,29 @@ export async function queryOfBucket<Row>(
   return ask(on, onCitus(asked, values.length + 1), [...values, oneBucketOf(of)]);
 }
 
-/** Runs a statement about all of the items; on Citus, as `queryOfBucket`, once for the items of each bucket. */
+/** Runs a statement about all of the items; on Citus, as `queryOfBucket`, once for the items of each bucket, at a worker of each shard group. */
 export async function queryEachBucket<Row, Item extends Placed>(
   on: Queryable,
   asked: Asked,
   items: readonly Item[],
   values: (items: readonly Item[]) => readonly unknown[],
 ): Promise<Answer<Row>> {
-  if (!(await isDistributed(on))) return ask(on, [asked], values(items));
   const rows: Row[] = [];
   let rowCount = 0;
+  const shards = shardSessionOf(on);
+  if (shards !== undefined) {
+    await shards.eachGroup(
+      items,
+      (item) => oneBucketOf([item]),
+      async (some) => {
+        const answer = await ask<Row>(on, [asked], values(some));
+        rows.push(...answer.rows);
+        rowCount += answer.rowCount;
+      },
+    );
+    return { rows, rowCount };
+  }
+  if (!(await isDistributed(on))) return ask(on, [asked], values(items));
   for (const ofBucket of Map.groupBy(items, (item) => oneBucketOf([item])).values()) {
     const answer = await queryOfBucket<Row>(on, asked, values(ofBucket), ofBucket);
     rows.push(...answer.rows);
@@ -158,16 +177,47 @@ async function ask<Row>(
   return answer;
 }
 
-/** Writes the outcomes of parts; on plain PostgreSQL by one statement for rows, arrivals and details. */
+/** A statement and what it is where something of the first server's is given to it as further parameters. */
+export interface AskedWith {
+  readonly own: Asked;
+  readonly given: Asked;
+}
+
+/** Writes the outcomes of parts by one statement; `given`: with the clients that want to hear of applied requests. */
 export async function writeOutcomeRows(
   on: Queryable,
-  statement: Statement,
-  rows: readonly OutcomeRow[],
-  arrivals: readonly { readonly bucket: number }[],
-  details: Buffer,
+  { own, given }: AskedWith,
+  clientIds: readonly (string | undefined)[],
+  values: readonly unknown[],
 ): Promise<void> {
-  if (await isDistributed(on)) return writeOutcomesOfBucket(on, rows, arrivals, details);
-  await ask(on, [statement], [JSON.stringify(rows), JSON.stringify(arrivals), details]);
+  const shards = shardSessionOf(on);
+  if (shards === undefined) await ask(on, [own], values);
+  else await ask(on, [given], [...values, await shards.findListeners(clientIds)]);
+}
+
+/** Runs a statement about all buckets, or about those of the server that the session is at: `part` of it, once for each shard group. */
+export async function queryAllBuckets<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  { own, given }: AskedWith,
+  part: string,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const shards = shardSessionOf(on);
+  return shards === undefined
+    ? (await ask<Row>(on, [own], values)).rows
+    : await shards.queryAllGroups<Row>(given, part, values);
+}
+
+/** Reads what is next of some buckets; `given`: with the log writers, and what it answers is of one shard group. */
+export async function readBacklogRows<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  { own, given }: AskedWith,
+  values: readonly [readonly number[], ...unknown[]],
+): Promise<readonly Row[]> {
+  const shards = shardSessionOf(on);
+  return shards === undefined
+    ? (await ask<Row>(on, [own], values)).rows
+    : await shards.readBacklog<Row>(given, values);
 }
 
 /** Places new tables, each with a column `bucket`, where the buckets lie. */
@@ -254,60 +304,113 @@ export async function stopNoting(on: Queryable, table: string, trigger: string):
   else await on.query(`drop trigger if exists ${trigger} on ${table}`);
 }
 
-/** How the log writer of this session registers and appends: by its own statements, or as Citus needs it. */
+/** A server that has some of the buckets, beside the first one: a worker of Citus. */
+export interface BucketServer {
+  readonly key: string;
+  readonly clientConfig: pg.ClientConfig;
+  readonly worker: WorkerShards;
+  readonly map: ShardMap;
+}
+
+/** Which servers have which buckets; on plain PostgreSQL the first one has all. */
+export class BucketServers {
+  readonly #clientConfig: pg.ClientConfig;
+  readonly #map: ShardMap;
+
+  private constructor(clientConfig: pg.ClientConfig, map: ShardMap) {
+    this.#clientConfig = clientConfig;
+    this.#map = map;
+  }
+
+  /** Undefined where the first server has all. */
+  static async find(clientConfig: pg.ClientConfig): Promise<BucketServers | undefined> {
+    if (!(await withSession(clientConfig, "shards", isDistributed))) return undefined;
+    return new BucketServers(clientConfig, await ShardMap.draw(clientConfig));
+  }
+
+  get all(): readonly BucketServer[] {
+    return this.#map.workers.map((worker) => this.#serverOf(worker));
+  }
+
+  /**
+   * The server that has all of these buckets, in one shard group where one statement is to write to all of them; undefined where none
+   * has: then the first one writes to them together.
+   */
+  having(buckets: readonly number[], inOneGroup: boolean): BucketServer | undefined {
+    const places = buckets.map((bucket) => this.#map.placeOf(bucket));
+    const [first] = places;
+    const isTogether = places.every(
+      (place) => place?.worker === first?.worker && (!inOneGroup || place?.group === first?.group),
+    );
+    return first === undefined || !isTogether ? undefined : this.#serverOf(first.worker);
+  }
+
+  /** Whether one of these buckets has just been found to be on its way to another server. */
+  isAway(buckets: readonly number[]): boolean {
+    return buckets.some((bucket) => this.#map.isAway(bucket));
+  }
+
+  /** A server is not to be reached: perhaps it has nothing any more. */
+  lookAgain(): void {
+    this.#map.lookAgain();
+  }
+
+  /** Asks the first server, on a session of the caller's there, which servers have which buckets now. */
+  async look(client: pg.ClientBase): Promise<void> {
+    await this.#map.look(client);
+  }
+
+  #serverOf(worker: WorkerShards): BucketServer {
+    return {
+      key: `${worker.host}:${worker.port}`,
+      clientConfig: atWorker(this.#clientConfig, worker),
+      worker,
+      map: this.#map,
+    };
+  }
+}
+
+/** Has the statements of a session at a server be about one shard group after another. `first`: where that is asked which belongs to no bucket. */
+export function nameShards(client: pg.ClientBase, { map, worker }: BucketServer, first: Queryable): void {
+  new ShardSession(client, first, map, worker.node);
+}
+
+/** What a transaction about these buckets begins with, beside its own statements; nothing on plain PostgreSQL. */
+export function holdBuckets(client: pg.ClientBase, buckets: readonly number[]): string {
+  return shardSessionOf(client)?.holding(buckets) ?? "";
+}
+
+/** What a session asks where that is which belongs to no bucket: itself on plain PostgreSQL. */
+export function firstServerOf(on: Queryable): Queryable {
+  return shardSessionOf(on)?.first ?? on;
+}
+
+/** A transaction about buckets failed with this: perhaps as their shard is on its way elsewhere, which is then looked for. */
+export function noteFailure(client: pg.ClientBase, error: unknown): void {
+  shardSessionOf(client)?.noteAway(error);
+}
+
+/** How the log writer of this session registers and appends: by its own statements, or as Citus needs it at the first server or a worker. */
 export async function logWriterStatements<Item extends FlushItem>(
   client: pg.Client,
   own: LogWriterStatements<Item>,
+  server?: BucketServer & { readonly appendEntries: Statement },
 ): Promise<LogWriterStatements<Item>> {
+  if (server !== undefined) return new WorkerLogWriter(client, server);
   return (await isDistributed(client)) ? new CitusLogWriter(client) : own;
 }
 
 /** Closes log writers in which nothing can appear any more, and retires those of them of which all is applied. */
 export async function retireLogWriters(on: Queryable, asked: Asked): Promise<void> {
-  if (await isDistributed(on)) await retireLogWritersOnCitus(on, asked);
+  const shards = shardSessionOf(on);
+  if (shards !== undefined) await shards.closeLogWriters();
+  else if (await isDistributed(on)) await retireLogWritersOnCitus(on, asked);
   else await ask(on, [asked], []);
 }
 
-/** What the sessions of one thread that applies ask of all buckets; on Citus they know together which workers answer. */
-export class ApplyStatements {
-  readonly #workers = new WorkersOfThread();
-
-  /**
-   * On Citus the leases are read first, from the workers, and then compared with the sessions of the coordinator. A lease that has
-   * changed in between has another epoch, at which nobody takes it.
-   */
-  async readClusterView<Row>(
-    session: ApplyConnection,
-    asked: Asked,
-    values: readonly unknown[],
-  ): Promise<Row | undefined> {
-    const leases = (await isDistributed(session.client))
-      ? [JSON.stringify(await this.#workers.readLeases(session))]
-      : [];
-    return (await query<Row>(session.client, asked, [...values, ...leases])).rows[0];
-  }
-
-  /** On Citus only while every worker is taken to answer. */
-  async retireLogWriters(session: ApplyConnection, asked: Asked): Promise<void> {
-    const retire = () => retireLogWriters(session.client, asked);
-    if (await isDistributed(session.client)) await this.#workers.whenComplete(session, retire);
-    else await retire();
-  }
-
-  /** On Citus what is next of one of the buckets, as a transaction has one there. */
-  async readBacklog<Row extends pg.QueryResultRow>(
-    client: pg.ClientBase,
-    asked: Asked,
-    values: readonly [readonly number[], ...unknown[]],
-  ): Promise<readonly Row[]> {
-    if (await isDistributed(client)) return this.#workers.readBacklog(client, asked, values);
-    return (await ask<Row>(client, [asked], values)).rows;
-  }
-
-  /** A session that had taken these leases was closed. */
-  leave(leases: Iterable<{ readonly bucket: number; readonly epoch: string }>): void {
-    this.#workers.leave(leases);
-  }
+/** Whether an Idempotency-Key lies in a bucket of its batch. */
+export async function placesKeys(client: pg.ClientBase, server?: BucketServer): Promise<boolean> {
+  return server !== undefined || (await isDistributed(client));
 }
 
 /** What a statement of numbers answers at every worker beside the server of the session; nothing where there is none. */
@@ -324,9 +427,9 @@ export async function readWorkersOf(on: Queryable): Promise<readonly WorkerDescr
   return (await isDistributed(on)) ? (await on.query<WorkerDescription>(describeWorkers)).rows : undefined;
 }
 
-/** Settings of workers that let them acknowledge a commit that is not on their disks. */
-export async function findDurabilityGaps(on: Queryable): Promise<string[]> {
-  return (await isDistributed(on)) ? (await readWorkers(on)).flatMap(durabilityGapsOf) : [];
+/** Settings of workers that let them acknowledge a commit that is not on their disks; `skipsAway`: of those that answer. */
+export async function findDurabilityGaps(on: Queryable, skipsAway = false): Promise<string[]> {
+  return (await isDistributed(on)) ? (await readWorkers(on, skipsAway)).flatMap(durabilityGapsOf) : [];
 }
 
 /** What is promised of a bucket where it lies; undefined where what is promised of all holds for it. */

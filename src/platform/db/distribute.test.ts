@@ -18,7 +18,6 @@ const COORDINATOR_TABLES = [
   "bellhop.denied_token",
   "bellhop.erasure",
   "bellhop.erasure_subject",
-  "bellhop.idempotency_key",
   "bellhop.instance",
   "bellhop.log_writer",
   "bellhop.operator",

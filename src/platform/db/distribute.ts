@@ -43,6 +43,50 @@ async function adaptFunctions(client: pg.ClientBase): Promise<void> {
   for (const { statement } of rows) await client.query(statement);
 }
 
+/** SQLSTATE of a transaction that names a shard which lies elsewhere. */
+export const SHARD_MOVED = "BH001";
+
+/**
+ * What every transaction that names a shard begins with (docs/decisions/0011). It shares the lock that Citus takes alone while it
+ * copies the last of a shard, and then sees that the shard is still there: each statement of a volatile function has a snapshot of
+ * its own, so that the second sees what the first has waited for.
+ */
+const HOLD_SHARD = `
+  create or replace function bellhop.hold_shard(shard bigint) returns boolean
+  language plpgsql volatile set lock_timeout = '10ms' as $body$
+  begin
+    perform lock_shard_metadata(5, array[shard]);
+    if not exists (
+      select from pg_dist_placement join pg_dist_local_group using (groupid) where shardid = shard
+    ) then
+      raise exception 'Shard % lies elsewhere.', shard using errcode = '${SHARD_MOVED}';
+    end if;
+    return true;
+  end
+  $body$`;
+
+/** Keys lie with the first bucket of their batch. On tables that are distributed it changes nothing. */
+const PLACE_KEYS = `
+  update bellhop.idempotency_key as held set bucket = log.bucket
+  from (select request_id, min(bucket) as bucket from bellhop.accept_log group by request_id) as log
+  where log.request_id = held.request_id and held.bucket = 0`;
+
+/** Whether a server has a session; asked of each worker about the leases that lie there. */
+const IS_SESSION = `
+  create or replace function bellhop.is_session(backend integer, start timestamptz) returns boolean
+  language plpgsql stable as $body$
+  begin
+    return exists (select from pg_stat_activity where pid = backend and coalesce(backend_start, start) = start);
+  end
+  $body$`;
+
+async function createFunctions(client: pg.ClientBase): Promise<void> {
+  await client.query(HOLD_SHARD);
+  await client.query(IS_SESSION);
+  for (const made of ["hold_shard(bigint)", "is_session(integer, timestamptz)"])
+    await client.query("select create_distributed_function($1::text::regprocedure)", [`bellhop.${made}`]);
+}
+
 /** The database cannot be distributed as it is; the message says why and what to do, in one line. */
 class DistributionError extends OperatorError {}
 
@@ -55,6 +99,7 @@ export const DISTRIBUTED_TABLES = [
   "bellhop.bucket_closed_timestamp",
   "bellhop.change_counter",
   "bellhop.accept_log",
+  "bellhop.idempotency_key",
   "bellhop.request_outcome",
   "bellhop.quarantine",
   "bellhop.feed_arrival",
@@ -112,12 +157,16 @@ export async function distributeByBucket(
     if (!dryRun && missing.length > 0) {
       await refuseWhileUsed(client);
       await prepareWorkers(client);
+      await client.query(PLACE_KEYS);
       for (const { table } of missing) await distributeTable(client, table, shards);
     }
     return { workers, shards, steps, distributed: !dryRun && missing.length > 0 };
   });
-  // Also of a database that is distributed: a later version may have made one of them anew.
-  if (!dryRun) await withTransaction(pool, adaptFunctions);
+  // Also of a database that is distributed: a later version may have made one of these anew.
+  if (!dryRun) {
+    await withTransaction(pool, createFunctions);
+    await withTransaction(pool, adaptFunctions);
+  }
   return report;
 }
 

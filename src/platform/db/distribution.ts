@@ -17,6 +17,11 @@ export function isDistributed(on: Queryable): Promise<boolean> {
   return answer;
 }
 
+/** The connection names shards, which are tables like any others. */
+export function namesShards(on: Queryable): void {
+  known.set(on, Promise.resolve(false));
+}
+
 async function askWhetherDistributed(on: Queryable): Promise<boolean> {
   const extension = await on.query("select 1 from pg_extension where extname = 'citus'");
   if (extension.rowCount === 0) return false;

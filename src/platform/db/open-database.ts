@@ -266,10 +266,13 @@ async function openServer(
   };
 }
 
-/** Where the tables are distributed, a batch is on the disks of workers: what holds for the coordinator has to hold there. */
+/**
+ * Where the tables are distributed, a batch is on the disks of workers: what holds for the coordinator has to hold there. A node starts
+ * without a worker that is away.
+ */
 async function checkWorkers(pool: pg.Pool, allowUnsafeDurability: boolean): Promise<void> {
   if (allowUnsafeDurability) return;
-  const gaps = await findDurabilityGaps(pool);
+  const gaps = await findDurabilityGaps(pool, true);
   if (gaps.length > 0) {
     throw new UnusableDatabaseError(
       `An accepted batch could be lost on ${gaps.join(", ")}: switch it on there, or set ALLOW_UNSAFE_DURABILITY=yes if its storage is durable without it.`,

@@ -4,27 +4,28 @@
 -- Keys are claimed in order, so two flushes cannot deadlock; an entry whose key another request holds is not written
 -- and its id not returned. Ids at or below what was promised (src/insight/watermark.ts) would change answers that were given:
 -- then all of it fails with a division by zero, which nothing else here does, and the log writer takes new ones.
+-- What is promised, and whether the entries may be written here, is asked where they lie (log-writer-session.ts).
 with entry as materialized (
   select *
   from json_to_recordset($1::json) as e (
     bucket smallint, {entry-fields},
-    idempotency_key text, fingerprint text
+    key text, key_bucket smallint, fingerprint text
   )
-  where 1 / (case when e.request_id > coalesce((select promised from bellhop.closed_timestamp), '00000000-0000-0000-0000-000000000000')
+  where {may-write} and 1 / (case when e.request_id > coalesce(({promised}), '00000000-0000-0000-0000-000000000000')
     then 1 else 0 end) = 1
 ), claimed as (
-  insert into bellhop.idempotency_key as held (client_id, key, request_id, fingerprint, created_at)
-  select distinct on (client_id, idempotency_key)
-    client_id, idempotency_key, request_id, decode(fingerprint, 'hex'), received_at
+  insert into bellhop.idempotency_key as held (client_id, key, bucket, request_id, fingerprint, created_at)
+  select distinct on (client_id, key, key_bucket)
+    client_id, key, key_bucket, request_id, decode(fingerprint, 'hex'), received_at
   from entry
-  where idempotency_key is not null
-  order by client_id, idempotency_key, request_id
-  on conflict (client_id, key) do update
+  where key is not null
+  order by client_id, key, key_bucket, request_id
+  on conflict (client_id, key, bucket) do update
     set request_id = excluded.request_id, fingerprint = excluded.fingerprint, created_at = excluded.created_at
-    where held.created_at < excluded.created_at - interval '24 hours'
+    where excluded.created_at - held.created_at > interval '24 hours'
   returning held.request_id
 )
 {insert-entries of bucket}
 from entry
-where idempotency_key is null or request_id in (select request_id from claimed)
+where key is null or request_id in (select request_id from claimed)
 returning request_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms

@@ -1,8 +1,8 @@
--- The log writers that appliers still read, and those of them whose session is gone and that nobody has closed.
+-- The log writers that appliers still read, and those of this server's sessions that are gone and that nobody has closed.
 select
   count(*)::integer as read,
   count(*) filter (
-    where log_writer.closed_at is null
+    where log_writer.closed_at is null and log_writer.node = 0
       and not exists (
         select from pg_stat_activity as writer
         where writer.pid = log_writer.backend_pid

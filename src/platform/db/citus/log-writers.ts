@@ -1,9 +1,12 @@
 import type pg from "pg";
 import { monotonicNow } from "../../runtime/shared-memory.ts";
 import { sqlState } from "../database-errors.ts";
-import { namedStatement, readStatement } from "../statement.ts";
+import { namedStatement, readStatement, type Statement } from "../statement.ts";
 import type { Queryable } from "../transaction.ts";
 import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
+
+/** The name that sessions of log writers show under. */
+export const LOG_WRITER_SESSION = "bellhop accept";
 
 /** What the database says of a log writer that it has registered. `floor`: the newest id of the log, if it has any. */
 export interface LogWriterBirth {
@@ -30,10 +33,15 @@ export interface FlushAnswer {
 /** The parameters of append-entries.sql for these items; `keysOnly`: only their entries are used, not their bytes. */
 export type FlushParameters<Item> = (items: readonly Item[], keysOnly?: boolean) => readonly [string, Buffer];
 
-/** How a log writer registers and appends. */
+/** How a log writer registers and appends. `first`: the session at the first server whose transaction holds the lock of births. */
 export interface LogWriterStatements<Item> {
-  register(isBackfill: boolean): Promise<LogWriterBirth | undefined>;
+  register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterBirth | undefined>;
   append(items: readonly Item[], parametersOf: FlushParameters<Item>): Promise<FlushAnswer>;
+  /** Runs a statement about keys, each with the bucket that it lies in. */
+  readKeys<Row extends object>(
+    statement: Statement,
+    wanted: readonly { readonly bucket: number }[],
+  ): Promise<{ readonly rows: readonly Row[] }>;
 }
 
 /** As register-log-writer; the newest id, which lies on the workers, is asked for before, in the same transaction. */
@@ -132,6 +140,13 @@ export class CitusLogWriter<Item extends FlushItem> implements LogWriterStatemen
     }
   }
 
+  readKeys<Row extends object>(
+    statement: Statement,
+    wanted: readonly object[],
+  ): Promise<{ readonly rows: readonly Row[] }> {
+    return this.#client.query<Row>({ ...statement, values: [JSON.stringify(wanted)] });
+  }
+
   async #write(
     items: readonly Item[],
     parametersOf: FlushParameters<Item>,
@@ -196,7 +211,10 @@ async function answered<Result>(ask: () => Promise<Result>, client: pg.ClientBas
   return answer;
 }
 
-/** The log writers whose backend is gone, as in retire-log-writers, and whose end nobody has noted. */
+/**
+ * The log writers whose end nobody has noted: of the coordinator's sessions those that are gone, as in retire-log-writers, and those of
+ * workers that have left. Of a worker that is there its appliers close them (shard-session.ts).
+ */
 const findDeadLogWriters = namedStatement(
   "find-dead-log-writers",
   `select log_writer.log_writer_id::text as log_writer_id, log_writer.backend_pid
@@ -204,11 +222,12 @@ const findDeadLogWriters = namedStatement(
   where log_writer.closed_at is null
     and not exists (
       select from pg_stat_activity writer
-      where writer.pid = log_writer.backend_pid
+      where log_writer.node = 0 and writer.pid = log_writer.backend_pid
         and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
-    )`,
+    )
+    and (log_writer.node = 0 or log_writer.node not in (select groupid from pg_dist_node))`,
 );
-const closeLogWriters = namedStatement(
+export const closeLogWriters = namedStatement(
   "close-log-writers",
   `update bellhop.log_writer set closed_at = clock_timestamp()
   where log_writer_id = any ($1::bigint[]) and closed_at is null`,

@@ -31,40 +31,25 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
     where bucket = any ($1::smallint[])
     group by bucket`,
   ],
-  // An INSERT is not nested: the cursors that there are, and then the others, made from the bucket's own row.
-  "write-cursors": [
-    `update apply_cursor as cursor set request_id = position.request_id
-    from json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
-    where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id`,
-    `insert into apply_cursor (bucket, log_writer_id, request_id)
-    select home.bucket, position.log_writer_id, position.request_id
-    from bellhop.bucket_lease as home
-    cross join json_to_recordset($1::json) as position (log_writer_id bigint, request_id uuid)
-    where home.bucket = $2 and not exists (
-      select from apply_cursor as cursor where cursor.bucket = $2 and cursor.log_writer_id = position.log_writer_id
-    )`,
-  ],
-  // The one counter of a bucket.
-  "read-change-counters": [
-    `select bucket, next_change::text as next_change from bellhop.change_counter
-    where bucket = any ($1::smallint[]) and bucket = $2
-    order by change_counter.next_change desc limit 1`,
-  ],
-  // A counter is moved on the worker that has it, by a statement of one bucket.
-  "write-change-counters": [
-    `update bellhop.change_counter as counter set next_change = moved.next_change
-    from json_to_recordset($1::json) as moved (bucket smallint, former bigint, next_change bigint)
-    where counter.bucket = $2 and moved.bucket = counter.bucket and counter.next_change = moved.former`,
-  ],
-  // What a session began may go on at a worker when the session is gone, until its log writer is closed.
+  // What a session began may go on at a worker when the session is gone, until its log writer is closed. Of a worker's own sessions
+  // that worker is asked (bucket-closed-timestamp.ts).
   "find-appending": [
     `select log_writer.log_writer_id::text as log_writer_id,
       case when writer.pid is null then null else coalesce(writer.xact_start::text, 'unknown') end as transaction
     from bellhop.log_writer as log_writer
     left join pg_stat_activity as writer
       on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
-    where log_writer.closed_at is null
+    where log_writer.closed_at is null and log_writer.node = 0
       and (writer.pid is null or writer.xact_start is not null or writer.backend_start is null)`,
+  ],
+  // Rows of several buckets are not locked by one statement.
+  "delete-expired-keys": [
+    "delete from bellhop.idempotency_key where created_at < statement_timestamp() - interval '25 hours'",
+  ],
+  // A bucket's holder is a session of its worker.
+  "count-unowned-buckets": [
+    `select count(*)::integer as unowned from bellhop.bucket_lease as lease
+    where not bellhop.is_session(lease.backend_pid, lease.backend_start)`,
   ],
   // A row of a worker is not looked up for each row of the coordinator.
   "survey-feeds": file("survey-feeds"),

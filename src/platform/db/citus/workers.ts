@@ -21,8 +21,6 @@ export const findHomes = namedStatement(
  * one that hangs. A busy machine may take seconds anyway.
  */
 export const WORKERS_ANSWER_MS_MAX = 5_000;
-/** Statements that have little to do: one that is not answered by then was asked on a connection that leads nowhere. */
-export const SHORT = { query_timeout: 10_000 } as const;
 
 /** A worker (`host:port`) and the buckets that lie there. */
 export interface Home {
@@ -109,11 +107,12 @@ export interface WorkerDescription {
   readonly shards: number;
 }
 
-/** Asks every worker. Throws the answer of one that could not be asked. */
-export async function readWorkers(on: Queryable): Promise<Worker[]> {
+/** Asks every worker. One that could not be asked is left out where `skipsAway`; else throws its answer. */
+export async function readWorkers(on: Queryable, skipsAway = false): Promise<Worker[]> {
   const { rows } = await on.query<WorkerAnswer>(ASK_WORKERS, [SETTINGS]);
-  return rows.map(({ nodename, nodeport, success, result }) => {
+  return rows.flatMap(({ nodename, nodeport, success, result }) => {
     const name = `${nodename}:${nodeport}`;
+    if (!success && skipsAway) return [];
     if (!success) throw new Error(`The worker ${name} cannot be asked: ${result}`);
     return { name, settings: JSON.parse(result) as WorkerSettings };
   });

@@ -1,0 +1,175 @@
+import type pg from "pg";
+import { monotonicNow } from "../../runtime/shared-memory.ts";
+import { atServer, withSession } from "../connection.ts";
+import { DISTRIBUTED_TABLES, SHARD_MOVED } from "../distribute.ts";
+import { namedStatement } from "../statement.ts";
+import type { Queryable } from "../transaction.ts";
+
+/** The shards of all tables that have the same buckets: they lie on one worker, and move together. */
+export interface ShardGroup {
+  /** The shard of bucket_lease, which stands for all. */
+  readonly id: string;
+  readonly buckets: readonly number[];
+  /** By table, with its schema: the number of its shard. */
+  readonly shards: Readonly<Record<string, string>>;
+}
+
+/** A worker of Citus and what lies there. */
+export interface WorkerShards {
+  /** As Citus counts its nodes; the coordinator is 0. */
+  readonly node: number;
+  readonly host: string;
+  readonly port: number;
+  readonly groups: readonly ShardGroup[];
+}
+
+/** Answers the shard groups by worker, as the coordinator knows them: no worker is asked. */
+const findShardGroups = namedStatement(
+  "find-shard-groups",
+  `with home as materialized (
+    select get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint) as shardid, json_agg(bucket) as buckets
+    from generate_series(0, 63) as bucket group by 1
+  ), shard as (
+    select first.shardid, json_object_agg(space.nspname || '.' || relation.relname, other.shardid::text) as shards
+    from pg_dist_shard as first
+    join pg_dist_shard as other on other.shardminvalue = first.shardminvalue
+    join pg_class as relation on relation.oid = other.logicalrelid
+    join pg_namespace as space on space.oid = relation.relnamespace
+    where first.logicalrelid = 'bellhop.bucket_lease'::regclass and other.logicalrelid = any ($1::regclass[])
+    group by first.shardid
+  )
+  select node.groupid as node, node.nodename as host, node.nodeport as port,
+    json_agg(json_build_object('id', home.shardid::text, 'buckets', home.buckets, 'shards', shard.shards) order by home.shardid) as groups
+  from home
+  join shard using (shardid)
+  join pg_dist_placement as placement using (shardid)
+  join pg_dist_node as node on node.groupid = placement.groupid and node.noderole = 'primary' and node.metadatasynced
+  group by node.groupid, node.nodename, node.nodeport
+  order by node.groupid`,
+);
+
+/** Asks the coordinator where the buckets lie. */
+async function readShardGroups(client: Queryable): Promise<WorkerShards[]> {
+  return (await client.query<WorkerShards>({ ...findShardGroups, values: [DISTRIBUTED_TABLES] })).rows;
+}
+
+const NAMES = new RegExp(
+  `(?<![\\w.])(?:(bellhop|bellhop_state)\\.)?(${DISTRIBUTED_TABLES.map((table) => table.split(".")[1]).join("|")})(?!\\w)`,
+  "g",
+);
+const SCHEMA_OF = new Map(DISTRIBUTED_TABLES.map((table) => table.split(".").reverse() as [string, string]));
+
+/**
+ * A statement about the buckets of one group, as it names the group's shards. Everything that is called as a table is one: a statement
+ * calls nothing else so.
+ */
+export function inShards(text: string, { shards }: ShardGroup): string {
+  return text.replace(NAMES, (_, schema: string | undefined, table: string) => {
+    const shard = shards[`${SCHEMA_OF.get(table)}.${table}`];
+    return `${schema === undefined ? "" : `${schema}.`}${table}_${shard}`;
+  });
+}
+
+/** Citus lets a session write to a shard by its name only where it asks for that. */
+const BY_SHARD = "-c citus.enable_manual_changes_to_shards=on";
+const LOCK_NOT_AVAILABLE = "55P03";
+
+/** The service's sessions at a worker: with the user, password and database of the coordinator's. */
+export function atWorker(config: pg.ClientConfig, { host, port }: WorkerShards): pg.ClientConfig {
+  return atServer(config, { host, port, options: BY_SHARD });
+}
+
+/** The shard had been dropped behind a move, or with a table that another has replaced, before the statement could hold it. */
+const UNDEFINED_TABLE = "42P01";
+
+/** The statement ran into a shard that lies elsewhere, or is just being moved there. */
+export function isShardAway(state: string | undefined): boolean {
+  return state === SHARD_MOVED || state === LOCK_NOT_AVAILABLE || state === UNDEFINED_TABLE;
+}
+
+/** Where a bucket lies. */
+export interface Place {
+  readonly worker: WorkerShards;
+  readonly group: ShardGroup;
+}
+
+/** A map is not drawn anew more often; within this time a shard that is away is not asked for again either. */
+const LOOK_MS_MIN = 1_000;
+
+/** Where the buckets lie, until a transaction finds that one of them is elsewhere. */
+export class ShardMap {
+  readonly #config: pg.ClientConfig;
+  #places = new Map<number, Place>();
+  #known = "";
+  #workers: readonly WorkerShards[] = [];
+  readonly #awayUntil = new Map<string, number>();
+  #looking: Promise<void> | undefined;
+  #lookAt = 0;
+
+  private constructor(config: pg.ClientConfig) {
+    this.#config = config;
+  }
+
+  /** Throws where the coordinator cannot be asked. */
+  static async draw(config: pg.ClientConfig): Promise<ShardMap> {
+    const map = new ShardMap(config);
+    await map.look();
+    return map;
+  }
+
+  get workers(): readonly WorkerShards[] {
+    return this.#workers;
+  }
+
+  /** What lies at a worker now. */
+  groupsAt(node: number): readonly ShardGroup[] {
+    return this.#workers.find((worker) => worker.node === node)?.groups ?? [];
+  }
+
+  /** Undefined where the bucket is not to be reached directly. */
+  placeOf(bucket: number): Place | undefined {
+    return this.#places.get(bucket);
+  }
+
+  /** Whether a bucket has just been found to be on its way. */
+  isAway(bucket: number): boolean {
+    const group = this.#places.get(bucket)?.group;
+    return group !== undefined && monotonicNow() < (this.#awayUntil.get(group.id) ?? 0);
+  }
+
+  /** A transaction found the group away: the coordinator is asked where it is. */
+  foundAway({ id }: ShardGroup): void {
+    this.#awayUntil.set(id, monotonicNow() + LOOK_MS_MIN);
+    this.lookAgain();
+  }
+
+  /** A failure leaves the map as it is; the next that finds it wrong asks again. */
+  lookAgain(): void {
+    if (this.#looking !== undefined || monotonicNow() < this.#lookAt) return;
+    this.#lookAt = monotonicNow() + LOOK_MS_MIN / 2;
+    this.#looking = this.look()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#looking = undefined;
+      });
+  }
+
+  /** Asks the coordinator, by a session that the caller has there or one of its own. */
+  async look(client?: Queryable): Promise<void> {
+    const workers =
+      client === undefined
+        ? await withSession(this.#config, "shards", readShardGroups)
+        : await readShardGroups(client);
+    // Statements are kept by group, so one that stays is to stay the same.
+    const known = JSON.stringify(workers);
+    if (known === this.#known) return;
+    this.#known = known;
+    this.#workers = workers;
+    this.#awayUntil.clear();
+    this.#places = new Map(
+      this.#workers.flatMap((worker) =>
+        worker.groups.flatMap((group) => group.buckets.map((bucket) => [bucket, { worker, group }] as const)),
+      ),
+    );
+  }
+}

@@ -1,0 +1,306 @@
+import type pg from "pg";
+import { monotonicNow } from "../../runtime/shared-memory.ts";
+import { sqlState } from "../database-errors.ts";
+import { namesShards } from "../distribution.ts";
+import { namedStatement, readStatement } from "../statement.ts";
+import type { Queryable } from "../transaction.ts";
+import { closeLogWriters, LOG_WRITER_SESSION } from "./log-writers.ts";
+import { inShards, isShardAway, type ShardGroup, type ShardMap } from "./shard-groups.ts";
+
+const findBacklog = readStatement(new URL("./find-backlog.sql", import.meta.url));
+const FIND_ALL = {
+  name: findBacklog.name,
+  text: `select * from (${findBacklog.text}) as found order by yields, first`,
+};
+const readLogWriters = namedStatement(
+  "read-log-writers",
+  `select log_writer_id::text as log_writer_id, is_backfill,
+    (select max(log_writer_id)::text from bellhop.log_writer) as newest
+  from bellhop.log_writer where retired_at is null`,
+);
+/** Whether the buckets $1 have something of a log writer that was born after $2: births follow each other in the order of ids. */
+const findNewer = namedStatement(
+  "find-newer-log-writers",
+  "select from bellhop.accept_log as log where log.bucket = any ($1::smallint[]) and log.log_writer_id > $2::bigint limit 1",
+);
+/** Which of the clients $1 want to hear of applied requests (as write-outcomes). */
+const findListeners = namedStatement(
+  "find-listeners",
+  `select client.client_id
+  from bellhop.client as client
+  where client.client_id = any ($1::text[]) and (
+    client.reply_to_origins <> '{}'
+    or exists (
+      select from bellhop.webhook_endpoint as endpoint
+      where endpoint.client_id = client.client_id and 'request.applied' = any (endpoint.events)
+    )
+  )`,
+);
+const findUnclosed = namedStatement(
+  "find-unclosed-log-writers-of-node",
+  `select log_writer_id::text as log_writer_id, backend_pid || ' ' || backend_start as backend
+  from bellhop.log_writer where node = $1 and closed_at is null`,
+);
+/** A session whose start is hidden (another role's) counts as any of its number. */
+const LOG_WRITER_BACKENDS = `select pid || ' ' || coalesce(backend_start::text, '') as backend from pg_stat_activity
+  where datname = current_database() and application_name = '${LOG_WRITER_SESSION}'`;
+
+/** The log writers that there are, as they were so long ago at most: what a new one alone has written is found that much later. */
+const LOG_WRITERS_MS_MAX = 500;
+/** So few buckets are read one after another; of more it is asked first which of them have something. */
+const BUCKETS_TRIED_MAX = 2;
+
+/** The unretired log writers, as columns of a statement, and the newest of all. */
+interface KnownLogWriters {
+  readonly until: number;
+  readonly newest: string;
+  readonly columns: readonly unknown[];
+}
+
+interface WaitingBucket {
+  readonly bucket: number;
+}
+
+/** What is asked of a session whose statements name the shards of one group after another. */
+interface NamedStatement {
+  readonly text: string;
+  readonly name?: string;
+}
+
+/** A session at a worker. Its statements are those of plain PostgreSQL; each is about the buckets of one shard group and names its shards. */
+export class ShardSession {
+  /** For what belongs to no bucket. */
+  readonly first: Queryable;
+  readonly #client: pg.ClientBase;
+  readonly #map: ShardMap;
+  readonly #node: number;
+  readonly #texts = new WeakMap<ShardGroup, Map<string, string>>();
+  /** Statements about all groups, by their names, as long as the groups are these. */
+  readonly #ofAll = new WeakMap<
+    readonly ShardGroup[],
+    Map<string, { readonly name: string; readonly text: string }>
+  >();
+  #namesGiven = 0;
+  #current: ShardGroup | undefined;
+  #logWriters: KnownLogWriters | undefined;
+  /** Which buckets were found to have something, the longest waiting first. */
+  #found: number[] = [];
+
+  constructor(client: pg.ClientBase, first: Queryable, map: ShardMap, node: number) {
+    this.#client = client;
+    this.first = first;
+    this.#map = map;
+    this.#node = node;
+    namesShards(client);
+    sessions.set(client, this);
+    const wrapped = client as unknown as { query(...parameters: unknown[]): unknown };
+    const query = wrapped.query.bind(client);
+    wrapped.query = (statement, ...parameters) => query(this.#named(statement), ...parameters);
+  }
+
+  get groups(): readonly ShardGroup[] {
+    return this.#map.groupsAt(this.#node);
+  }
+
+  /** Runs `work` with the items of each group, as a transaction of that group; what is on its way elsewhere is left out. */
+  async eachGroup<Item>(
+    items: readonly Item[],
+    bucketOf: (item: Item) => number,
+    work: (items: readonly Item[]) => Promise<void>,
+  ): Promise<void> {
+    const isHere = (item: Item) => this.#map.placeOf(bucketOf(item))?.worker.node === this.#node;
+    const here = items.filter(isHere);
+    for (const some of Map.groupBy(here, (item) => this.#groupOf(bucketOf(item))).values()) {
+      try {
+        await this.#client.query(`begin; ${this.holding(some.map(bucketOf))}`);
+        await work(some);
+        await this.#client.query("commit");
+      } catch (error) {
+        await this.#client.query("rollback");
+        if (!this.noteAway(error)) throw error;
+      }
+    }
+  }
+
+  /** The statement by which a transaction holds the shards of these buckets where they are; those that follow name them. */
+  holding(buckets: readonly number[]): string {
+    const [group, ...others] = new Set(buckets.map((bucket) => this.#groupOf(bucket)));
+    if (group === undefined || others.length > 0) throw new Error("A transaction has one shard group.");
+    this.#current = group;
+    return `select bellhop.hold_shard(${group.id})`;
+  }
+
+  /** Notes of an error that the shards held last are elsewhere; answers whether it says so. */
+  noteAway(error: unknown): boolean {
+    if (!isShardAway(sqlState(error))) return false;
+    if (this.#current !== undefined) this.#map.foundAway(this.#current);
+    return true;
+  }
+
+  /** The rows of a statement of which `part` is asked of each group of this worker. */
+  async queryAllGroups<Row extends pg.QueryResultRow>(
+    { name = "", text, ...statement }: NamedStatement & { readonly query_timeout?: number },
+    part: string,
+    values: readonly unknown[],
+  ): Promise<Row[]> {
+    const { groups } = this;
+    if (groups.length === 0) return [];
+    const ofAll =
+      this.#ofAll.get(groups) ?? new Map<string, { readonly name: string; readonly text: string }>();
+    this.#ofAll.set(groups, ofAll);
+    let named = ofAll.get(name);
+    if (named === undefined) {
+      this.#namesGiven += 1;
+      const parts = groups.map((group) => `(${inShards(part, group)})`).join(" union all ");
+      named = { name: `${name}-${this.#namesGiven}`, text: text.replace(part, () => parts) };
+      ofAll.set(name, named);
+    }
+    return (await this.#client.query<Row>({ ...statement, ...named, values: [...values] })).rows;
+  }
+
+  /**
+   * As read-backlog, of the buckets of one group: what is applied in one transaction lies in one. `asked` takes log writers behind
+   * its other parameters. What was found for the others is remembered for the next times.
+   */
+  async readBacklog<Row extends pg.QueryResultRow>(
+    asked: { readonly name?: string; readonly text: string; readonly query_timeout?: number },
+    values: readonly [readonly number[], ...unknown[]],
+  ): Promise<Row[]> {
+    const [buckets, ...bounds] = values;
+    const yieldsMs = values[4];
+    const readFirstOf = async (wanted: number[]): Promise<Row[]> => {
+      this.#found = wanted;
+      for (let bucket = wanted.shift(); bucket !== undefined; bucket = wanted.shift()) {
+        const group = this.#map.placeOf(bucket)?.group;
+        if (group === undefined || !buckets.includes(bucket)) continue;
+        const together = group.buckets.filter((other) => buckets.includes(other));
+        const rows = await this.#readOfAll<Row>(group, asked, [together, ...bounds]);
+        if (rows.length > 0) return rows;
+      }
+      return [];
+    };
+    try {
+      const remembered = await readFirstOf(this.#found);
+      if (remembered.length > 0) return remembered;
+      if (buckets.length <= BUCKETS_TRIED_MAX) return await readFirstOf([...buckets]);
+      return await readFirstOf(await this.#findBacklog(buckets, yieldsMs));
+    } catch (error) {
+      if (!isShardAway(sqlState(error))) throw error;
+      // A replay or a move put other tables in the place of these: they are read the next time.
+      await this.#map.look(this.first);
+      return [];
+    }
+  }
+
+  /**
+   * Reads of a group in the order of receipt. Of a log writer that is not known yet something may be before what was found, which
+   * is then read again.
+   */
+  async #readOfAll<Row extends pg.QueryResultRow>(
+    group: ShardGroup,
+    asked: NamedStatement & { readonly query_timeout?: number },
+    values: readonly [readonly number[], ...unknown[]],
+  ): Promise<Row[]> {
+    for (;;) {
+      const { columns, newest } = await this.#readLogWriters();
+      const { rows } = await this.#client.query<Row>({
+        ...asked,
+        name: `${asked.name}-${group.id}`,
+        text: inShards(asked.text, group),
+        values: [...values, ...columns],
+      });
+      if (rows.length === 0) return rows;
+      const { rowCount } = await this.#client.query({
+        name: `${findNewer.name}-${group.id}`,
+        text: inShards(findNewer.text, group),
+        values: [values[0], newest],
+      });
+      if (rowCount === 0) return rows;
+      this.#logWriters = undefined;
+    }
+  }
+
+  async #findBacklog(buckets: readonly number[], yieldsMs: unknown): Promise<number[]> {
+    const { columns } = await this.#readLogWriters();
+    const found = await this.queryAllGroups<WaitingBucket>(FIND_ALL, findBacklog.text, [
+      buckets,
+      ...columns,
+      yieldsMs,
+    ]);
+    return found.map(({ bucket }) => bucket);
+  }
+
+  /** Which of these clients want to hear of applied requests. */
+  async findListeners(clientIds: readonly (string | undefined)[]): Promise<string[]> {
+    const wanted = [...new Set(clientIds)].filter((id) => id !== undefined);
+    if (wanted.length === 0) return [];
+    const { rows } = await this.first.query<{ client_id: string }>({ ...findListeners, values: [wanted] });
+    return rows.map(({ client_id }) => client_id);
+  }
+
+  /** Closes the log writers whose session was at this worker and is gone. They are read first: one that comes meanwhile is not among them. */
+  async closeLogWriters(): Promise<void> {
+    const { rows: unclosed } = await this.first.query<{ log_writer_id: string; backend: string }>({
+      ...findUnclosed,
+      values: [this.#node],
+    });
+    if (unclosed.length === 0) return;
+    const { rows } = await this.#client.query<{ backend: string }>(LOG_WRITER_BACKENDS);
+    const open = new Set(rows.map(({ backend }) => backend));
+    const gone = unclosed.filter(
+      ({ backend }) => !open.has(backend) && !open.has(`${backend.slice(0, backend.indexOf(" "))} `),
+    );
+    if (gone.length === 0) return;
+    await this.first.query({ ...closeLogWriters, values: [gone.map(({ log_writer_id }) => log_writer_id)] });
+  }
+
+  async #readLogWriters(): Promise<KnownLogWriters> {
+    if (this.#logWriters === undefined || monotonicNow() > this.#logWriters.until) {
+      const { rows } = await this.first.query<{
+        log_writer_id: string;
+        is_backfill: boolean;
+        newest: string;
+      }>(readLogWriters);
+      this.#logWriters = {
+        until: monotonicNow() + LOG_WRITERS_MS_MAX,
+        newest: rows[0]?.newest ?? "0",
+        columns: [rows.map(({ log_writer_id }) => log_writer_id), rows.map(({ is_backfill }) => is_backfill)],
+      };
+    }
+    return this.#logWriters;
+  }
+
+  #groupOf(bucket: number): ShardGroup {
+    const place = this.#map.placeOf(bucket);
+    if (place === undefined || place.worker.node !== this.#node)
+      throw new Error(`Bucket ${bucket} lies at another server now.`);
+    return place.group;
+  }
+
+  #named(statement: unknown): unknown {
+    const group = this.#current;
+    if (group === undefined) return statement;
+    if (typeof statement === "string") return this.#textOf(statement, group);
+    const asked = statement as NamedStatement;
+    const text = this.#textOf(asked.text, group);
+    if (text === asked.text) return statement;
+    // A COPY drives the connection itself.
+    if ("submit" in asked) return Object.assign(asked, { text });
+    return { ...asked, text, ...(asked.name === undefined ? {} : { name: `${asked.name}-${group.id}` }) };
+  }
+
+  #textOf(text: string, group: ShardGroup): string {
+    const texts = this.#texts.get(group) ?? new Map<string, string>();
+    this.#texts.set(group, texts);
+    const named = texts.get(text) ?? inShards(text, group);
+    texts.set(text, named);
+    return named;
+  }
+}
+
+const sessions = new WeakMap<object, ShardSession>();
+
+/** The session of a connection that names shards; undefined for any other. */
+export function shardSessionOf(client: object): ShardSession | undefined {
+  return sessions.get(client);
+}

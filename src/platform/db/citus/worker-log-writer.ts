@@ -1,0 +1,153 @@
+import type pg from "pg";
+import { sqlState } from "../database-errors.ts";
+import { namedStatement, type Statement } from "../statement.ts";
+import type {
+  FlushAnswer,
+  FlushItem,
+  FlushParameters,
+  LogWriterBirth,
+  LogWriterStatements,
+} from "./log-writers.ts";
+import { inShards, isShardAway, type ShardGroup, type ShardMap, type WorkerShards } from "./shard-groups.ts";
+
+/** As register-log-writer, of the session that is the backend $2 of the node $1 since $3. */
+const registerAtNode = namedStatement(
+  "register-log-writer-at-node",
+  `insert into bellhop.log_writer (node, backend_pid, backend_start, is_backfill)
+  values ($1, $2, $3, $4)
+  returning log_writer_id::text as log_writer_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms`,
+);
+
+/** Buckets whose shards a flush found to be on their way elsewhere: nothing of it was written. */
+export class BucketsAway extends Error {
+  readonly buckets: ReadonlySet<number>;
+
+  constructor(buckets: Iterable<number>, cause: unknown) {
+    super("The shards of a flush are being moved.", { cause });
+    this.buckets = new Set(buckets);
+  }
+}
+
+/** A log writer whose session is at the worker that its entries lie on. */
+export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStatements<Item> {
+  readonly #client: pg.Client;
+  readonly #worker: WorkerShards;
+  readonly #map: ShardMap;
+  readonly #appendEntries: Statement;
+
+  constructor(
+    client: pg.Client,
+    {
+      worker,
+      map,
+      appendEntries,
+    }: { readonly worker: WorkerShards; readonly map: ShardMap; readonly appendEntries: Statement },
+  ) {
+    this.#client = client;
+    this.#worker = worker;
+    this.#map = map;
+    this.#appendEntries = appendEntries;
+  }
+
+  /** On the coordinator's session `first`, whose transaction holds the lock of births. */
+  async register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterBirth | undefined> {
+    const floor = await this.#newestId();
+    const { rows: backends } = await this.#client.query<{ pid: number; start: string }>(
+      "select pid, backend_start::text as start from pg_stat_activity where pid = pg_backend_pid()",
+    );
+    const [backend] = backends;
+    if (backend === undefined) return undefined;
+    const { rows } = await first.query<Omit<LogWriterBirth, "floor">>({
+      ...registerAtNode,
+      values: [this.#worker.node, backend.pid, backend.start, isBackfill],
+    });
+    return rows[0] && { ...rows[0], floor };
+  }
+
+  /** One statement a shard group; of several, one transaction. */
+  async append(items: readonly Item[], parametersOf: FlushParameters<Item>): Promise<FlushAnswer> {
+    const groups = this.#byGroup(items);
+    if (groups.size === 1) {
+      for (const [group, of] of groups) return { rows: await this.#appendTo(group, of, parametersOf) };
+    }
+    const rows: FlushAnswer["rows"][number][] = [];
+    await this.#client.query("begin");
+    try {
+      for (const [group, of] of groups) rows.push(...(await this.#appendTo(group, of, parametersOf)));
+      const { command } = await this.#client.query("commit");
+      if (command !== "COMMIT") throw new Error("The flush had failed and was rolled back at commit.");
+      return { rows };
+    } catch (error) {
+      await this.#client.query("rollback");
+      throw error;
+    }
+  }
+
+  async #appendTo(
+    group: ShardGroup,
+    items: readonly Item[],
+    parametersOf: FlushParameters<Item>,
+  ): Promise<FlushAnswer["rows"]> {
+    try {
+      const { rows } = await this.#client.query<FlushAnswer["rows"][number]>({
+        name: `${this.#appendEntries.name}-${group.id}`,
+        text: inShards(this.#appendEntries.text, group),
+        values: [...parametersOf(items), group.id],
+      });
+      return rows;
+    } catch (error) {
+      if (!isShardAway(sqlState(error))) throw error;
+      this.#map.foundAway(group);
+      throw new BucketsAway(group.buckets, error);
+    }
+  }
+
+  /** What holds the keys was there a moment ago; whatever fails here leaves the flush written, so the log writer ends with it. */
+  async readKeys<Row extends object>(
+    statement: Statement,
+    wanted: readonly { readonly bucket: number }[],
+  ): Promise<{ readonly rows: readonly Row[] }> {
+    const rows: Row[] = [];
+    for (const [group, some] of Map.groupBy(wanted, ({ bucket }) => this.#map.placeOf(bucket)?.group)) {
+      if (group === undefined) throw new Error("The shard of a key is gone.");
+      const answer = await this.#client.query<Row>({
+        name: `${statement.name}-${group.id}`,
+        text: inShards(statement.text, group),
+        values: [JSON.stringify(some)],
+      });
+      rows.push(...answer.rows);
+    }
+    return { rows };
+  }
+
+  /** The items of each group, with those of their entries that lie there; groups in the order of their numbers. */
+  #byGroup(items: readonly Item[]): Map<ShardGroup, Item[]> {
+    const groups = new Map<ShardGroup, Item[]>();
+    for (const item of items) {
+      const byGroup = Map.groupBy(item.append.entries, ({ bucket }) => this.#groupOf(bucket));
+      for (const [group, entries] of byGroup) {
+        const of = groups.get(group) ?? [];
+        of.push(byGroup.size === 1 ? item : { ...item, append: { ...item.append, entries } });
+        groups.set(group, of);
+      }
+    }
+    return new Map([...groups].sort(([left], [right]) => Number(left.id) - Number(right.id)));
+  }
+
+  /** The map may have been drawn anew since the item was sent here. */
+  #groupOf(bucket: number): ShardGroup {
+    const place = this.#map.placeOf(bucket);
+    if (place === undefined || place.worker.node !== this.#worker.node)
+      throw new BucketsAway([bucket], new Error(`Bucket ${bucket} lies elsewhere.`));
+    return place.group;
+  }
+
+  async #newestId(): Promise<string | null> {
+    const ofGroup = (group: ShardGroup) =>
+      `(${inShards("select request_id from bellhop.accept_log order by request_id desc limit 1", group)})`;
+    const { rows } = await this.#client.query<{ request_id: string }>(
+      `${this.#worker.groups.map(ofGroup).join(" union all ")} order by request_id desc limit 1`,
+    );
+    return rows[0]?.request_id ?? null;
+  }
+}
