@@ -126,8 +126,10 @@ test("in a log of which few buckets have all, the next of the others is found wi
     const logWriters = [logWriter.rows[0]?.id];
     // As named statements are planned once they have run some times: for whichever bucket.
     await client.query("set plan_cache_mode = force_generic_plan");
-    const passedOver = async (file: string, values: readonly (number | string | readonly unknown[])[]) => {
-      const { name, text } = readStatement(new URL(`../../src/${file}`, import.meta.url));
+    const passedOver = async (
+      { name, text }: Statement,
+      values: readonly (number | string | readonly unknown[])[],
+    ) => {
       await client.query(`prepare "${name}" as ${text}`);
       const literals = values.map((value) =>
         typeof value === "number" ? value : typeof value === "string" ? `'${value}'` : `'{${value.join()}}'`,
@@ -141,14 +143,16 @@ test("in a log of which few buckets have all, the next of the others is found wi
           : 0) + (plan.Plans ?? []).reduce((sum, below) => sum + count(below), 0);
       return rows.reduce((sum, row) => sum + count(row["QUERY PLAN"][0].Plan), 0);
     };
+    assert.equal(await passedOver(readBacklogStatement, [buckets, 64, 2_000, 8_388_608, 10_000, 500]), 0);
     for (const [file, values] of [
-      ["apply/sql/read-backlog.sql", [buckets, 64, 2_000, 8_388_608, 10_000, 500]],
       ["insight/sql/read-oldest-unapplied.sql", [40, logWriters]],
       ["insight/sql/read-waiting-parts.sql", [40, logWriters, 100, "ACME", "LIS01"]],
       ["insight/console/sql/read-lag.sql", [100, logWriters, buckets]],
       ["apply/sql/retire-log-writers.sql", []],
-    ] as const)
-      assert.equal(await passedOver(file, values), 0, file);
+    ] as const) {
+      const statement = readStatement(new URL(`../../src/${file}`, import.meta.url));
+      assert.equal(await passedOver(statement, values), 0, file);
+    }
   } finally {
     await client.end();
     await database.drop();
