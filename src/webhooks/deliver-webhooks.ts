@@ -177,8 +177,8 @@ export class WebhookDeliverer {
   }
 }
 
-/** Each statement takes some milliseconds. */
-const POOL_SIZE = 4;
+/** Connections of a node's pool for deliveries; each statement takes some milliseconds. */
+export const WEBHOOK_CONNECTIONS = 4;
 const HOUR_SECONDS = 3_600;
 
 export interface DelivererParts {
@@ -201,7 +201,7 @@ export function startDeliverer(parts: DelivererParts): RunningDeliverer {
   const { config, log, tracer, clientConfig, cipher, cursorKey } = parts;
   const metrics = createMetrics();
   const watch = logSlowStatements(config.slowQueryMs, log, metrics);
-  const pool = createPool(clientConfig, log, POOL_SIZE, POOL_ANSWER_MS_MAX, watch);
+  const pool = createPool(clientConfig, log, WEBHOOK_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
   const deliverer = new WebhookDeliverer({
     clientConfig,
     pool,

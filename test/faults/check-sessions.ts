@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { KNOWLEDGE_LOCKS } from "../../src/identity/key-admin.ts";
+import { WEBHOOK_CONNECTIONS } from "../../src/webhooks/deliver-webhooks.ts";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
@@ -24,7 +25,7 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
   "sessions that should not be": `
     select application_name, count(*)::integer from pg_stat_activity
     where usename = 'bellhop' and application_name <> '${LOOKER}' and datname = current_database() group by application_name
-    having count(*) > ${nodes} * case application_name when 'bellhop' then ${2 + applyWriters * 2 + Math.max(10, httpThreads * 5)}
+    having count(*) > ${nodes} * case application_name when 'bellhop' then ${2 + applyWriters * 2 + Math.max(10, httpThreads * 5) + WEBHOOK_CONNECTIONS}
       when 'bellhop accept' then ${httpThreads} when 'bellhop apply' then ${applyWriters} else 1 end`,
   "sessions in a transaction": `
     select pid, application_name, state from pg_stat_activity

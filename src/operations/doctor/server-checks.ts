@@ -6,6 +6,7 @@ import { findRecords, readMigrations, readUnfinished } from "../../platform/db/m
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
+import { WEBHOOK_CONNECTIONS } from "../../webhooks/deliver-webhooks.ts";
 import {
   type Check,
   error,
@@ -213,12 +214,13 @@ const FREE_CONNECTIONS_MIN = 3;
 
 /** Connections that one node of this configuration holds at most, as docs/operations.md counts them. */
 export function connectionsOfNode(config: Config): number {
-  const questions = config.roles.includes("read") ? QUESTION_CONNECTIONS * config.httpThreads : 0;
-  const pools = 13 + 3 * Math.max(0, config.httpThreads - 3) + questions;
-  // Twice: a thread that has accepted a batch of a backfill has log writers for those, too.
-  const logWriters = config.roles.includes("accept") ? config.httpThreads * (config.acceptWriters + 1) : 0;
-  const appliers = config.roles.includes("apply") ? 4 * config.applyWriters : 0;
-  return pools + logWriters + appliers + 1;
+  const { roles, httpThreads: threads, acceptWriters, applyWriters } = config;
+  const questions = roles.includes("read") ? QUESTION_CONNECTIONS * threads : 0;
+  const pools = Math.max(12, 2 + threads * Math.max(3, Math.ceil(10 / threads))) + questions;
+  // One more: a thread that has accepted a batch of a backfill has a log writer for those, too.
+  const logWriters = roles.includes("accept") ? threads * (acceptWriters + 1) : 0;
+  const applying = roles.includes("apply") ? 4 * applyWriters + WEBHOOK_CONNECTIONS : 0;
+  return pools + logWriters + applying + 1;
 }
 
 const CONNECTIONS_ADVICE =
