@@ -1,15 +1,23 @@
 /** `npm run simulate-protocol -- --seeds N --from S [--plant NAME] [--trace]`: see README.md. */
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import { PLANTS, type PlantName } from "./plants.ts";
 import { runSeed, type Verdict } from "./world.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "10000" },
-    from: { type: "string", default: "1" },
-    plant: { type: "string" },
-    trace: { type: "boolean", default: false },
-  },
+const NAMES = Object.entries(PLANTS).map(([name, what]) => `    ${name.padEnd(25)} ${what}`);
+const USAGE = `npm run simulate-protocol [-- --seeds 10000] [--from 1] [--plant NAME] [--trace]
+
+The protocol of acceptance and apply under simulated faults, one world a seed. Exit code 1 at the first that fails.
+
+  --seeds N     seeds to run; --from N is the first one
+  --trace       print the events of each
+  --plant NAME  a fault that must be found, one of:
+${NAMES.join("\n")}`;
+
+const values = readOptions(USAGE, {
+  seeds: { type: "string", default: "10000" },
+  from: { type: "string", default: "1" },
+  plant: { type: "string" },
+  trace: { type: "boolean", default: false },
 });
 const from = Number(values.from);
 const seeds = Number(values.seeds);
@@ -19,8 +27,7 @@ if (
   !Number.isSafeInteger(seeds) ||
   (plant !== undefined && !(plant in PLANTS))
 ) {
-  console.error(`--seeds and --from are whole numbers, --plant is one of:`);
-  for (const [name, what] of Object.entries(PLANTS)) console.error(`  ${name.padEnd(22)} ${what}`);
+  console.error(USAGE);
   process.exit(2);
 }
 const plants = new Set(plant === undefined ? [] : [plant]);
