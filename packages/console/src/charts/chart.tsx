@@ -1,9 +1,15 @@
 import { lazy, Suspense, useState } from "react";
-import type { ChartProps, PlotProps, Series } from "./plot.tsx";
+import type { ChartProps, PlotProps, Series, StackKind } from "./plot.tsx";
 
 /** Bars on top of each other, the last for all the rest. */
-export const STACK_KINDS = ["stack-0", "stack-1", "stack-2", "stack-3", "stack-4", "stack-rest"] as const;
-export type StackKind = (typeof STACK_KINDS)[number];
+export const STACK_KINDS: readonly StackKind[] = [
+  "stack-0",
+  "stack-1",
+  "stack-2",
+  "stack-3",
+  "stack-4",
+  "stack-rest",
+];
 
 /** The drawing library is loaded with the first chart. */
 const Plot = lazy(() => import("./plot.tsx").then(({ Plot }) => ({ default: Plot })));

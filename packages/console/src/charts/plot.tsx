@@ -2,8 +2,8 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { writeMarks } from "../field/format.ts";
-import type { StackKind } from "./chart.tsx";
 
+export type StackKind = `stack-${0 | 1 | 2 | 3 | 4 | "rest"}`;
 type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars" | StackKind;
 
 export interface Series {
