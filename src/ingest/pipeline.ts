@@ -1,6 +1,5 @@
 import { createHash, hash, randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { newSuggestionBudget } from "#contract/field-kinds.ts";
 import { didYouMean } from "#contract/nearest.ts";
 import {
   type BatchRecord,
@@ -391,7 +390,7 @@ export class BatchValidator {
   readonly #rejected: RejectedRecord[] = [];
   readonly #listed: Violation[] = [];
   readonly #latest = latestSourceTime(Date.now());
-  readonly #suggestions = newSuggestionBudget();
+  readonly #suggestions = { given: 0 };
   /** All records of the batch. */
   readonly seen = { records: 0, values: 0 };
   /** Those that are invalid, or of a time so far ahead that they will be quarantined. */

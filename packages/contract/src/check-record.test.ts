@@ -9,7 +9,7 @@ import {
   recordOf,
   recordsOf,
 } from "../../../test/contract/records.ts";
-import { findViolations, newSuggestionBudget, ViolationList } from "./field-kinds.ts";
+import { findViolations, ViolationList } from "./field-kinds.ts";
 import { checkRecord, readBatch } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
@@ -412,7 +412,7 @@ test("a misspelt field name or word is suggested, by the violations of a batch o
 });
 
 test("the records of a batch have twenty suggestions together", () => {
-  const suggestions = newSuggestionBudget();
+  const suggestions = { given: 0 };
   const blocks = Array(15).fill({ occupancyDate: "2026-07-14", roomTypeCod: "DLX", blocks: 1 });
   const record = recordOf(changed(fullRecord("groups"), "/groupBlocks", blocks));
   const suggested = () =>

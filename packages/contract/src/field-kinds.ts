@@ -60,14 +60,12 @@ export const WALK = {
 
 type WalkKind = keyof typeof WALK;
 
-/** How many more violations of a batch may look for the word that was meant: a hostile batch has a hundred thousand. */
-export interface SuggestionBudget {
-  left: number;
+/** How many violations of a batch were given the word that was meant, `SUGGESTIONS_MAX` at most: a hostile batch has a hundred thousand. */
+export interface SuggestionCount {
+  given: number;
 }
 
 const SUGGESTIONS_MAX = 20;
-
-export const newSuggestionBudget = (): SuggestionBudget => ({ left: SUGGESTIONS_MAX });
 
 /** Collects violations: keeps at most `keptMax`, counts all, and writes a message only for what it keeps. */
 export class ViolationList {
@@ -75,14 +73,14 @@ export class ViolationList {
   total: number;
   readonly path: (string | number)[];
   readonly #keptMax: number;
-  readonly #suggestions: SuggestionBudget;
+  readonly #suggestions: SuggestionCount;
 
   constructor(
     index: number,
     keptMax: number,
     found: readonly Violation[],
     foundTotal: number,
-    suggestions: SuggestionBudget = newSuggestionBudget(),
+    suggestions: SuggestionCount = { given: 0 },
   ) {
     this.kept = found.slice(0, keptMax);
     this.total = foundTotal;
@@ -93,8 +91,8 @@ export class ViolationList {
 
   /** The end of a message, with the word that was meant; nothing once the batch has had its suggestions. */
   suggest(suggestion: () => string): string {
-    if (this.#suggestions.left === 0) return "";
-    this.#suggestions.left -= 1;
+    if (this.#suggestions.given === SUGGESTIONS_MAX) return "";
+    this.#suggestions.given += 1;
     return suggestion();
   }
 

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { findViolations, type SuggestionBudget, ViolationList } from "./field-kinds.ts";
+import { findViolations, type SuggestionCount, ViolationList } from "./field-kinds.ts";
 import {
   ALL_NAMES,
   CloseLook,
@@ -756,7 +756,7 @@ export function checkRecord(
   resource: Resource,
   record: BatchRecord,
   violationsMax: number,
-  suggestions?: SuggestionBudget,
+  suggestions?: SuggestionCount,
 ): RecordCheck {
   if (record.validAs === resource) return VALID;
   const { index, lexical, lexicalTotal } = record;
