@@ -2,9 +2,11 @@
  * `npm test`: the whole suite, or the files that are named, on one PostgreSQL that is started for the run (or on the
  * one of TEST_DATABASE_URL). Ends with the runner's own summary and exit code.
  */
-import { spawn } from "node:child_process";
 import { glob, rename } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { describeServer, findCitus, NOT_ON_CITUS } from "../test/support/citus.ts";
 import { startTestServer } from "../test/support/test-server.ts";
@@ -18,26 +20,44 @@ const SUITES = [
 ];
 /** Files at once. Each has its own process and database. On two cores others work while some wait: for the disk, time-outs, starts, takeovers. */
 const CONCURRENCY = 6;
+/** Started first, so that none of them is left alone at the end: the files that take longest, as a whole run prints them. */
+const LONGEST = [
+  "test/console/browser-operators.test.ts",
+  "test/console/browser-figures.test.ts",
+  "test/console/browser-pages.test.ts",
+  "test/console/browser-frame.test.ts",
+  "test/service/nodes.test.ts",
+  "test/service/starts-again.test.ts",
+  "test/service/failing-disk.test.ts",
+  "test/service/node-hangs.test.ts",
+  "test/simulated-hotels/distributions.test.ts",
+];
+const LONGEST_PRINTED = 10;
 /** Each of some 250 processes would strip and compile the same sources for itself. */
 const COMPILED = join(root, "node_modules", ".cache", "bellhop-tests");
-/** No test or suite takes as long even on a busy machine (all that is looked at in a browser: 76 s); one that hangs fails by name instead of stopping the run. */
+/** No test takes as long even on a busy machine; one that hangs fails by name instead of stopping the run. */
 const TEST_TIMEOUT_MS = 240_000;
 /** Each test database is distributed first, and each statement passes two servers: any-order and replay take several times as long. */
 const TEST_TIMEOUT_ON_CITUS_MS = 900_000;
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("-"));
-const all = named.length > 0 ? named : (await Array.fromAsync(glob(SUITES, { cwd: root }))).sort();
+const all = named.length > 0 ? named : longestFirst(await Array.fromAsync(glob(SUITES, { cwd: root })));
 
 const given = process.env["TEST_DATABASE_URL"];
 const server = given ? undefined : await startTestServer();
 if (given) console.error(await describeServer(given));
 const isOnCitus = given ? (await findCitus(given)) !== undefined : false;
 const files = isOnCitus ? runnableOnCitus() : all;
-// Without files the runner would look for its own.
-const status = files.length === 0 ? 0 : await run(server?.url ?? given ?? "");
-if (server !== undefined) await (status === 0 ? server.stop() : keep());
-process.exitCode = status;
+const hasPassed = await runFiles(server?.url ?? given ?? "");
+if (server !== undefined) await (hasPassed ? server.stop() : keep());
+process.exitCode = hasPassed ? 0 : 1;
+
+function longestFirst(found: readonly string[]): string[] {
+  const absent = LONGEST.filter((file) => !found.includes(file));
+  if (absent.length > 0) throw new Error(`LONGEST names what is no test file: ${absent.join(", ")}`);
+  return [...LONGEST, ...found.filter((file) => !LONGEST.includes(file)).sort()];
+}
 
 /** Without the files that are about what is not done there; each is named, with the reason. */
 function runnableOnCitus(): string[] {
@@ -48,33 +68,40 @@ function runnableOnCitus(): string[] {
   });
 }
 
-function run(databaseUrl: string): Promise<number> {
-  const runner = spawn(
-    process.execPath,
-    [
-      "--test",
-      `--test-concurrency=${CONCURRENCY}`,
-      `--test-timeout=${isOnCitus ? TEST_TIMEOUT_ON_CITUS_MS : TEST_TIMEOUT_MS}`,
-      ...options,
-      ...files,
-    ],
-    {
-      cwd: root,
-      stdio: "inherit",
-      env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, TEST_DATABASE_URL: databaseUrl },
-    },
-  );
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-    process.on(signal, () => runner.kill(signal));
-  // The launcher was killed outright: the run has nobody left to report to.
-  process.once("disconnect", () => runner.kill("SIGTERM"));
-  return new Promise((resolve, reject) => {
-    runner.once("error", reject);
-    runner.once("exit", (code) => {
-      process.channel?.unref();
-      resolve(code ?? 1);
-    });
+/** In the order of the files, which `node --test` would sort. Whether all tests passed. */
+async function runFiles(databaseUrl: string): Promise<boolean> {
+  Object.assign(process.env, {
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? COMPILED,
+    TEST_DATABASE_URL: databaseUrl,
   });
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
+  // The launcher was killed outright: the run has nobody left to report to.
+  process.once("disconnect", () => stop.abort());
+  const tests = run({
+    files,
+    cwd: root,
+    concurrency: CONCURRENCY,
+    timeout: isOnCitus ? TEST_TIMEOUT_ON_CITUS_MS : TEST_TIMEOUT_MS,
+    execArgv: options,
+    signal: stop.signal,
+  });
+  let hasPassed = false;
+  const durations = new Map<string, number>();
+  tests.on("test:summary", ({ file, success, duration_ms }) => {
+    if (file === undefined) hasPassed = success;
+    else durations.set(relative(root, resolve(root, file)), duration_ms);
+  });
+  await pipeline(tests.compose(spec), process.stdout, { end: false });
+  if (named.length === 0) printLongest(durations);
+  process.channel?.unref();
+  return hasPassed;
+}
+
+function printLongest(durations: ReadonlyMap<string, number>): void {
+  const longest = [...durations].toSorted(([, one], [, other]) => other - one).slice(0, LONGEST_PRINTED);
+  console.error("The files that took longest, in seconds:");
+  for (const [file, ms] of longest) console.error(`${(ms / 1000).toFixed(0).padStart(5)} ${file}`);
 }
 
 /** The databases of failed test files were not dropped; the next run leaves them alone under another name. */

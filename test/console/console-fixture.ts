@@ -35,7 +35,7 @@ export interface ConsoleFixture {
   visit(page: Page, path: string): Promise<void>;
 }
 
-/** Starts it all before the tests of a file, which are skipped where this machine has no Chromium. */
+/** Starts it all before the tests of a file, which are skipped where this machine has no Chromium. The files, about equally long, run beside one another. */
 export function consoleFixture(): ConsoleFixture {
   let provider: OpenIdProvider;
   let service: TestService;

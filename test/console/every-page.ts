@@ -53,18 +53,45 @@ async function pixelsBeyond(page: Page): Promise<number> {
   return await beyond();
 }
 
+/** A page below the first level says where it is. */
+async function misplaced(page: Page, path: string): Promise<string[]> {
+  const crumbs = page.getByRole("navigation", { name: "Breadcrumb" });
+  const [address = ""] = path.slice(1).split("?");
+  const isBelow = address.includes("/") || ["property", "history"].includes(address);
+  const count = await crumbs.count();
+  if (count !== (isBelow ? 1 : 0)) return [`${count} breadcrumbs`];
+  if (isBelow && (await crumbs.locator("[aria-current=page]").innerText()) === "")
+    return ["the last breadcrumb is empty"];
+  return [];
+}
+
+/** Its help is a part of the documentation that there is. */
+async function withoutHelp(page: Page, origin: string): Promise<string[]> {
+  const href = await page.getByRole("link", { name: "Help about this page" }).getAttribute("href");
+  const [address, part] = (href ?? "").split("#");
+  const answer = await page.request.get(`${origin}${address}`);
+  if (answer.status() !== 200) return [`${href}: ${answer.status()}`];
+  const hasPart = part === undefined || (await answer.text()).includes(` id="${part}"`);
+  return hasPart ? [] : [`${href} has no such part`];
+}
+
 export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
   describe("every page of the console", () => {
     const everyPage = () => pagesOf(hotel(), service().client.clientId);
     for (const name of PAGE_NAMES)
       inWindow(
-        `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits; keys reach everything`,
+        `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits; keys reach everything; it says where it is, and has help`,
         async (page) => {
           const path = everyPage().find(([each]) => each === name)?.[1] ?? "/no-such-page";
           await page.setViewportSize({ width: 1280, height: 860 });
           await page.emulateMedia({ colorScheme: "light" });
           await visit(page, path);
-          const found = [...(await violationsOf(page)), ...(await missedByKeys(page))];
+          const found = [
+            ...(await misplaced(page, path)),
+            ...(await withoutHelp(page, service().address)),
+            ...(await violationsOf(page)),
+            ...(await missedByKeys(page)),
+          ];
           await page.emulateMedia({ colorScheme: "dark" });
           found.push(...(await violationsOf(page, "colours")));
           await page.setViewportSize({ width: 390, height: 844 });

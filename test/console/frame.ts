@@ -8,7 +8,7 @@ import type { TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
-import { logInByHand, pagesOf, settled } from "./pages.ts";
+import { logInByHand, settled } from "./pages.ts";
 
 const PARIS = { clientCode: "ACME", propertyCode: "PARIS01" };
 const CODES = new URLSearchParams(PARIS).toString();
@@ -88,7 +88,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
       await page.getByRole("heading", { level: 1, name: `Reservation ${hotel().changedKey}` }).waitFor();
       await page.getByRole("button", { name: "Search" }).click();
       await page.keyboard.type(hotel().lenientRequestId.slice(0, 30));
-      await options(found).getByText("2 records of reservations").waitFor();
+      await options(found).getByText("2 records of reservations").first().waitFor();
       await page.keyboard.press("Escape");
       await found.waitFor({ state: "detached" });
       assert.equal(await page.evaluate("document.activeElement?.className"), "search-field");
@@ -185,35 +185,18 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
       },
     );
 
-    inWindow("each page below the first level says where it is", async (page) => {
+    inWindow("a night says where it is, and leads back up", async (page) => {
       await nameIt();
-      for (const [name, path] of pagesOf(hotel(), service().client.clientId)) {
-        await visit(page, path);
-        const crumbs = page.getByRole("navigation", { name: "Breadcrumb" });
-        const [address = ""] = path.slice(1).split("?");
-        const isBelow = address.includes("/") || ["property", "history"].includes(address);
-        assert.equal(await crumbs.count(), isBelow ? 1 : 0, name);
-        if (isBelow) assert.notEqual(await crumbs.locator("[aria-current=page]").innerText(), "", name);
-      }
       await visit(page, `/property/on-the-books?${CODES}&night=2026-03-14`);
-      assert.deepEqual(
-        await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("listitem").allInnerTexts(),
-        ["Portfolio", "Hôtel du Louvre", "On the books", "Sat 14 Mar 2026"],
-      );
-      await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("On the books").click();
+      const crumbs = page.getByRole("navigation", { name: "Breadcrumb" });
+      assert.deepEqual(await crumbs.getByRole("listitem").allInnerTexts(), [
+        "Portfolio",
+        "Hôtel du Louvre",
+        "On the books",
+        "Sat 14 Mar 2026",
+      ]);
+      await crumbs.getByText("On the books").click();
       await page.waitForURL((url) => !url.search.includes("night"));
-    });
-
-    inWindow("each page leads to its part of the documentation", async (page) => {
-      for (const [name, path] of pagesOf(hotel(), service().client.clientId)) {
-        await visit(page, path);
-        const href = await page.getByRole("link", { name: "Help about this page" }).getAttribute("href");
-        const [address, part] = (href ?? "").split("#");
-        const answer = await page.request.get(`${service().address}${address}`);
-        assert.equal(answer.status(), 200, `${name}: ${href}`);
-        if (part !== undefined)
-          assert.ok((await answer.text()).includes(` id="${part}"`), `${name}: ${href}`);
-      }
     });
 
     inWindow(
