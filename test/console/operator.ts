@@ -358,6 +358,14 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         ],
         [`/webhooks/${hotel().endpointId}`, /^attemptedAt,.*\r\n(.*\r\n){3}$/],
         ["/operators", /^name,role,grants,.*\r\nanna,admin,\*\/\*,/],
+        [
+          "/settings?clientCode=ACME",
+          /^status,resource,records,canonical,by,deducts\r\n(.*\r\n)*[^,]+,reservations,\d+,[^,]+,default,yes\r\n/,
+        ],
+        [
+          `/certifications/${hotel().certificationId}`,
+          /^step,title,result,reason,requestIds,instruction,docs\r\n(.+,(pass|fail|not-yet),.*\r\n)+$/,
+        ],
         ["/intake", /^begin,inventories,reservations,groups\r\n(.*\r\n){60}$/],
       ] as const) {
         await visit(page, path);

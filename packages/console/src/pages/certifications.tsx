@@ -11,7 +11,7 @@ import { readInstant, writeCount, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, typed } from "../parts/dialog.tsx";
 import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
-import { type Column, ListPage, Table, useList } from "../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Figures, Notice } from "../parts/page.tsx";
 import { Badge, ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -144,7 +144,15 @@ export function CertificationPage({ params }: { params: { certificationId: strin
       title={asked.data === undefined ? "Certification" : `Certification of ${asked.data.clientName}`}
       crumbs={[{ to: "/certifications", text: "Certification" }]}
       asked={asked}
-      actions={(certification) => <Actions certification={certification} since={since} />}
+      actions={(certification) => (
+        <>
+          <ExportButtons
+            name={`checks-${certification.clientName}`}
+            rows={() => csvRows(STEPS_CSV, certification.steps)}
+          />
+          <Actions certification={certification} since={since} />
+        </>
+      )}
     >
       {(certification) => <Certification certification={certification} />}
     </DetailPage>
@@ -193,6 +201,8 @@ const STEPS: readonly Column<CertificationStep>[] = [
   { head: "Result", cell: ({ result }) => RESULTS[result] },
   { head: "What came", prose: true, cell: ({ reason }) => <span className="break">{reason}</span> },
 ];
+
+const STEPS_CSV = "step title result reason requestIds instruction docs";
 
 function Certification({ certification }: { certification: CertificationAnswer }) {
   const { steps, observed, evidence, isOpen } = certification;
