@@ -1,5 +1,5 @@
 /**
- * `npm test`: the whole suite, or the files that are named, on one PostgreSQL that is started for the run (or on the
+ * `npm test`: the whole suite, or the files and folders that are named, on one PostgreSQL that is started for the run (or on the
  * one of TEST_DATABASE_URL). Ends with the runner's own summary and exit code.
  */
 import { glob, rename } from "node:fs/promises";
@@ -42,7 +42,10 @@ const TEST_TIMEOUT_ON_CITUS_MS = 900_000;
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("-"));
-const all = named.length > 0 ? named : longestFirst(await Array.fromAsync(glob(SUITES, { cwd: root })));
+const all =
+  named.length > 0
+    ? (await Promise.all(named.map(testsAt))).flat()
+    : longestFirst(await Array.fromAsync(glob(SUITES, { cwd: root })));
 
 const given = process.env["TEST_DATABASE_URL"];
 const server = given ? undefined : await startTestServer();
@@ -52,6 +55,15 @@ const files = isOnCitus ? runnableOnCitus() : all;
 const hasPassed = await runFiles(server?.url ?? given ?? "");
 if (server !== undefined) await (hasPassed ? server.stop() : keep());
 process.exitCode = hasPassed ? 0 : 1;
+
+/** The test file of this name, or those of the folder. */
+async function testsAt(name: string): Promise<string[]> {
+  const pattern = name.endsWith(".test.ts") ? name : `${name}/**/*.test.ts`;
+  const found = await Array.fromAsync(glob(pattern, { cwd: root }));
+  if (found.length > 0) return found;
+  console.error(`${name} is neither a test file nor a folder with any.`);
+  process.exit(2);
+}
 
 function longestFirst(found: readonly string[]): string[] {
   const absent = LONGEST.filter((file) => !found.includes(file));
