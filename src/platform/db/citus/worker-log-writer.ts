@@ -146,7 +146,8 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     const ofGroup = (group: ShardGroup) =>
       `(${inShards("select request_id from bellhop.accept_log order by request_id desc limit 1", group)})`;
     const { rows } = await this.#client.query<{ request_id: string }>(
-      `${this.#worker.groups.map(ofGroup).join(" union all ")} order by request_id desc limit 1`,
+      `select request_id from (${this.#worker.groups.map(ofGroup).join(" union all ")}) as newest
+      order by request_id desc limit 1`,
     );
     return rows[0]?.request_id ?? null;
   }
