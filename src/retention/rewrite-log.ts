@@ -131,7 +131,7 @@ export async function rewriteFound<Found, Result>(
   const positions = new Map<string, string>();
   const before = await searchLog(client, search, positions);
   return withTransaction(client, async () => {
-    await new LeaseStatements(client).lockBuckets([search.bucket]);
+    await new LeaseStatements(client).holdLeases([search.bucket]);
     await client.query({ ...endLease, values: [search.bucket] });
     return rewrite([...before, ...(await searchLog(client, search, positions))]);
   });
