@@ -10,11 +10,11 @@ const WAIT_MS = 60_000;
 
 const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
 
-/** A batch of reservations of many keys and few properties, some of them older than what is current. */
+/** A batch of reservations of many keys and few properties, or every other time of one, some of them older than what is current. */
 function batchOf(round: number): object[] {
   return Array.from({ length: 20 }, (_, index) =>
     reservationRecord({
-      propertyCode: `P${(round + index) % 6}`,
+      propertyCode: `P${(round + (round % 2) * index) % 6}`,
       reservationId: `R${(round * 7 + index) % 90}`,
       lastModifiedDateTime: secondsAgo(5_000 - ((round * 13 + index * 31) % 4_000)),
       channel: `round ${round % 5}`,

@@ -110,6 +110,13 @@ async function sameClient(node: TestService): Promise<TestService["client"]> {
   return { clientId, clientSecret, token: async () => token };
 }
 
+/** The parts that are reported as applied, and when. */
+const REPORTED =
+  "select bucket, request_id::text, applied_at::text from bellhop.request_outcome order by request_id, bucket";
+/** A request that is reported as applied as a whole. */
+const FINISHED = `select request_id::text as id from bellhop.accept_log as log join bellhop.request_outcome using (bucket, request_id)
+  where log.kind = 'b' group by request_id having count(*) = min(log.batch_part_count) order by request_id desc limit 1`;
+
 const SCHEMAS = "select nspname from pg_namespace where nspname like 'bellhop%' or nspname = 'analytics'";
 
 describe("which tables are taken along", () => {
@@ -142,6 +149,8 @@ describe("a backup that is taken under load", () => {
   let path: string;
   let restored: TestDatabase;
   let load: Load;
+  let reported: object[];
+  let finished: string;
   before(async () => {
     const { send, client } = service;
     const webhook = { url: "https://partner.example/hooks", events: ["changes.available"] };
@@ -154,6 +163,8 @@ describe("a backup that is taken under load", () => {
       );
       return (applied?.count ?? 0) > 100;
     }, WAIT_MS);
+    [{ id: finished } = assert.fail()] = await rowsOf<{ id: string }>(service.database, FINISHED);
+    reported = await rowsOf<object>(service.database, REPORTED);
     path = await backUp();
     await load.stop();
     restored = await createEmptyTestDatabase();
@@ -178,14 +189,29 @@ describe("a backup that is taken under load", () => {
     assert.equal((await rowsOf(restored, SCHEMAS)).length, 4, "what the restore used is gone");
   });
 
+  test("is of one instant: what was reported before it is there, and of what was accepted the beginning", async () => {
+    const kept = new Set((await rowsOf<object>(restored, REPORTED)).map((row) => JSON.stringify(row)));
+    assert.deepEqual(
+      reported.filter((row) => !kept.has(JSON.stringify(row))),
+      [],
+    );
+    const log = await rowsOf<{ id: string }>(
+      restored,
+      "select distinct request_id::text as id from bellhop.accept_log",
+    );
+    const logged = new Set(log.map(({ id }) => id));
+    const before = load.accepted.filter((id) => logged.has(id));
+    assert.deepEqual(before, load.accepted.slice(0, before.length));
+  });
+
   test("is gone on with by a service: what waited is applied, and what was reported is found", async () => {
     const node = await startTestService({}, { database: restored });
     try {
       await until(async () => (await unappliedParts(restored)) === 0, WAIT_MS);
-      const first = `/api/public/v1/requests/${load.accepted[0]}`;
+      const request = `/api/public/v1/requests/${finished}`;
       assert.deepEqual(
-        (await node.get(first, { as: await sameClient(node) })).json(),
-        (await service.get(first)).json(),
+        (await node.get(request, { as: await sameClient(node) })).json(),
+        (await service.get(request)).json(),
       );
       const posted = await node.post("reservations", [reservationRecord({ propertyCode: "NEW" })]);
       assert.equal(posted.status, 202, posted.text);

@@ -13,6 +13,7 @@ import {
   type LogWriterBirth,
   type LogWriterStatements,
   logWriterStatements,
+  MAY_FLUSH,
   placesKeys,
 } from "../../platform/db/dialect.ts";
 import { composeText, namedStatement, readStatement } from "../../platform/db/statement.ts";
@@ -313,7 +314,7 @@ const appendEntriesAtServer = {
   text: composeText(APPEND, {
     promised:
       "select promise.promised from bellhop.bucket_closed_timestamp as promise where promise.bucket = e.bucket",
-    "may-write": "(select bellhop.hold_shard($3::bigint))",
+    "may-write": MAY_FLUSH,
   }),
 };
 /** At or below it no id is taken any more. */

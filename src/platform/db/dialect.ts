@@ -56,6 +56,7 @@ export {
   type LogWriterBirth,
   type LogWriterStatements,
 } from "./citus/log-writers.ts";
+export { MAY_FLUSH } from "./citus/snapshot.ts";
 export { BucketsAway } from "./citus/worker-log-writer.ts";
 export type { WorkerDescription } from "./citus/workers.ts";
 

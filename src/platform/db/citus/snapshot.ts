@@ -3,9 +3,13 @@ import type pg from "pg";
 import { OperatorError } from "../../errors/operator-error.ts";
 import { sqlState } from "../database-errors.ts";
 import type { Queryable } from "../transaction.ts";
-import { readPlacement } from "./windows.ts";
+import { lockAtWorkers, readPlacement } from "./windows.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
+/** Shared by every flush of a log writer at a worker, beside `hold_shard`, which would have it refused instead of waiting. */
+const FLUSH_LOCK = 7_302_008;
+/** What a flush at the worker that has the shard $3 is subject to. */
+export const MAY_FLUSH = `(select bellhop.hold_shard($3::bigint)) and (select pg_advisory_xact_lock_shared(${FLUSH_LOCK})) is not null`;
 /** Flushes queue behind a lock that is waited for. */
 const WAIT_MS_MAX = 100;
 const TRIES_MAX = 60;
@@ -13,8 +17,7 @@ const PAUSE_MS = 250;
 
 /**
  * One connection to each worker, where the limit of waiting holds, too. Then the tables of workers that transactions write to
- * which write to another server as well (batches of several buckets, and messages); and, as Citus takes it to move a shard, the lock that
- * log writers at the workers share, whose rows name others of the coordinator.
+ * which write to another server as well (batches of several buckets, and messages).
  */
 const HOLD_OFF_WRITERS = [
   "begin",
@@ -22,10 +25,6 @@ const HOLD_OFF_WRITERS = [
   "set local citus.propagate_set_commands = 'local'",
   `set local lock_timeout = ${WAIT_MS_MAX}`,
   "lock table bellhop.accept_log, bellhop.applied_part in share mode",
-  `select count(*) from (
-    select lock_shard_metadata(7, shard.ids) from bellhop.bucket_lease
-    cross join (select array_agg(shardid) as ids from pg_dist_shard where logicalrelid = 'bellhop.bucket_lease'::regclass) as shard
-  ) as held`,
 ];
 /** What was committed on the coordinator and is not to be seen at a worker yet. */
 const FIND_PREPARED = `
@@ -45,9 +44,10 @@ export async function inSnapshotOfAll<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const placement = await whileWritersWait(holder, async () => {
+    const places = await readPlacement(holder);
     await begin();
     await client.query("select count(*) from bellhop.bucket_lease");
-    return readPlacement(holder);
+    return places;
   });
   const result = await work();
   if ((await readPlacement(holder)) === placement) return result;
@@ -61,6 +61,8 @@ async function whileWritersWait<Result>(holder: pg.ClientBase, work: () => Promi
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     try {
       for (const statement of HOLD_OFF_WRITERS) await holder.query(statement);
+      // Rows of log writers at workers name others of the coordinator. An applier's are of its own bucket alone.
+      await lockAtWorkers(holder, FLUSH_LOCK);
       if ((await holder.query(FIND_PREPARED)).rowCount === 0) return await work();
     } catch (error) {
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
