@@ -358,7 +358,7 @@ export class BucketServers {
 
   /** Asks the first server, on a session of the caller's there, which servers have which buckets now. */
   async look(client: pg.ClientBase): Promise<void> {
-    await this.#map.look(client);
+    await this.#map.follow(client);
   }
 
   #serverOf(worker: WorkerShards): BucketServer {

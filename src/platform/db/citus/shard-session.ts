@@ -47,8 +47,11 @@ const LOG_WRITER_BACKENDS = `select pid || ' ' || coalesce(backend_start::text, 
 
 /** The log writers that there are, as they were so long ago at most: what a new one alone has written is found that much later. */
 const LOG_WRITERS_MS_MAX = 500;
-/** So few buckets are read one after another; of more it is asked first which of them have something. */
-const BUCKETS_TRIED_MAX = 2;
+/**
+ * So few buckets are read one after another; of more it is asked first which of them have something, which costs as much as reading
+ * some ten groups that have nothing.
+ */
+const BUCKETS_TRIED_MAX = 12;
 
 /** The unretired log writers, as columns of a statement, and the newest of all. */
 interface KnownLogWriters {
@@ -170,9 +173,11 @@ export class ShardSession {
     const yieldsMs = values[4];
     const readFirstOf = async (wanted: number[]): Promise<Row[]> => {
       this.#found = wanted;
+      const empty = new Set<ShardGroup>();
       for (let bucket = wanted.shift(); bucket !== undefined; bucket = wanted.shift()) {
         const group = this.#map.placeOf(bucket)?.group;
-        if (group === undefined || !buckets.includes(bucket)) continue;
+        if (group === undefined || empty.has(group) || !buckets.includes(bucket)) continue;
+        empty.add(group);
         const together = group.buckets.filter((other) => buckets.includes(other));
         const rows = await this.#readOfAll<Row>(group, asked, [together, ...bounds]);
         if (rows.length > 0) return rows;
