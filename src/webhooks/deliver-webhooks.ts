@@ -18,7 +18,7 @@ import {
   type Tried,
 } from "./deliver-once.ts";
 import { resolveByDns } from "./endpoint-address.ts";
-import { noticeApplied } from "./notice-applied.ts";
+import { hasListeners, noticeApplied } from "./notice-applied.ts";
 import { ChangeNoticer } from "./notice-changes.ts";
 import { ShardLeases } from "./queue.ts";
 
@@ -128,7 +128,9 @@ export class WebhookDeliverer {
   }
 
   async #notice(shards: readonly number[]): Promise<void> {
-    const { found, queued } = await noticeApplied(this.#options.pool, this.#options.cipher, shards);
+    const { pool, cipher } = this.#options;
+    if (!(await hasListeners(pool))) return;
+    const { found, queued } = await noticeApplied(pool, cipher, shards);
     if (found) this.#loops?.notice.wake();
     if (queued) this.#loops?.deliver.wake();
   }
@@ -172,6 +174,8 @@ export class WebhookDeliverer {
   }
 
   async #tidy(shards: readonly number[]): Promise<void> {
+    // Also what was noted for an endpoint that has gone since.
+    await noticeApplied(this.#options.pool, this.#options.cipher, shards);
     const values = [shards, TRIES_KEPT, DEAD_LETTERS_KEPT, DEAD_LETTER_DAYS];
     await this.#options.pool.query({ ...TIDY, values });
   }

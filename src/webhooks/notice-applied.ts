@@ -37,6 +37,12 @@ const FIND_LISTENERS = namedStatement(
   from bellhop.client as client
   where client.client_id = any ($1::text[]) and client.revoked_at is null`,
 );
+/** Whether any client wants to hear of applied requests. */
+const HAS_LISTENERS = namedStatement(
+  "has-applied-listeners",
+  `select exists (select from bellhop.client where reply_to_origins <> '{}')
+    or exists (select from bellhop.webhook_endpoint where 'request.applied' = any (events)) as has`,
+);
 /** The endpoint that stands for the origin $3 in ReplyTo headers of client $2: the existing one, or a new one with the id $1. */
 const ADD_REPLY_TO = namedStatement(
   "add-reply-to-endpoint",
@@ -72,6 +78,11 @@ interface Listener {
 export interface Noticed {
   readonly found: boolean;
   readonly queued: boolean;
+}
+
+/** Without listeners no part is noted. Asking for them first avoids a look into all buckets, on Citus a statement for every shard. */
+export async function hasListeners(pool: pg.Pool): Promise<boolean> {
+  return (await pool.query<{ has: boolean }>(HAS_LISTENERS)).rows[0]?.has === true;
 }
 
 /**
