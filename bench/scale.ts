@@ -1,5 +1,5 @@
 /**
- * `node bench/scale.ts --database URL … [--case NAME …] [--rounds N] [--settings NAME=VALUE …]`: what the real service
+ * `node bench/scale.ts --database URL … [--case NAME …] [--rounds N] [--times N] [--settings NAME=VALUE …]`: what the real service
  * takes in and applies on databases that exist, in turn, be they one server or a coordinator of Citus with its workers.
  */
 import { readOptions } from "../scripts/read-options.ts";
@@ -11,7 +11,7 @@ import { ScaleDatabase } from "./scale-database.ts";
 import { startServiceProcess } from "./service-process.ts";
 import { spreadOf } from "./statistics.ts";
 
-const USAGE = `node bench/scale.ts --database URL … [--case NAME …] [--rounds N] [--settings NAME=VALUE …]
+const USAGE = `node bench/scale.ts --database URL … [--case NAME …] [--rounds N] [--times N] [--settings NAME=VALUE …]
 
 What the service takes in and applies on databases that are given, each empty, or distributed and empty
 (bellhop citus distribute). One round of a case is sent to each database in turn; round 0 warms up.
@@ -19,12 +19,15 @@ What the service takes in and applies on databases that are given, each empty, o
   --database URL    once for each database
   --case NAME       of those of the bench; by default reservations-100-new and inventories-730-unchanged90
   --rounds N        rounds that count; by default 3
+  --times N         records of a round, in rounds of the bench; by default 1. The service starts anew for each round: the longer
+                    it is, the less of it is that start, which on Citus prepares statements for each shard
   --settings N=V    of the service, such as APPLY_WRITERS=4`;
 
 const values = readOptions(USAGE, {
   database: { type: "string", multiple: true, default: [] },
   case: { type: "string", multiple: true, default: ["reservations-100-new", "inventories-730-unchanged90"] },
   rounds: { type: "string", default: "3" },
+  times: { type: "string", default: "1" },
   settings: { type: "string", multiple: true, default: [] },
 });
 
@@ -98,7 +101,10 @@ async function measure(
 }
 
 if (values.database.length === 0) throw new Error(USAGE);
-const cases = chooseCases(values.case, false);
+const cases = chooseCases(values.case, false).map((benchCase) => ({
+  ...benchCase,
+  recordsPerRound: benchCase.recordsPerRound * Number(values.times),
+}));
 const rounds = Number(values.rounds);
 const found = new Map<string, (RoundFigures & { readonly workers: number })[]>();
 for (let round = 0; round <= rounds; round += 1) {
