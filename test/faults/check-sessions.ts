@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { KNOWLEDGE_LOCKS } from "../../src/identity/key-admin.ts";
+import { isDistributed } from "../../src/platform/db/distribution.ts";
 import { WEBHOOK_CONNECTIONS } from "../../src/webhooks/deliver-webhooks.ts";
 import { until } from "../support/until.ts";
 import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
@@ -74,6 +75,16 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     select owner, count(*)::integer from bellhop.bucket_lease group by owner
     having count(*) not between ${Math.floor(64 / (nodes * applyWriters))} and ${Math.ceil(64 / (nodes * applyWriters))}`,
 });
+
+/** Of sessions that are at workers on Citus, which the coordinator does not see, and of keys, which lie elsewhere than their entries. */
+const OF_ONE_SERVER: readonly string[] = [
+  "sessions that should not be",
+  "log writers that are neither the open one nor retired",
+  "another number of open log writers than threads that serve",
+  "buckets that no living backend holds",
+  "idempotency keys of nothing",
+  "appliers that do not have their fair share of the buckets",
+];
 
 /** Whether a log writer's backend lives; false also while PostgreSQL takes no connections. */
 export async function hasOpenLogWriter(dataDir: string): Promise<boolean> {
@@ -156,7 +167,9 @@ export async function longestLagMs(pool: pg.Pool): Promise<number> {
 /** What crashes have left behind in the database, as sentences, once it had the time to be tidied up. */
 export async function checkSessions(pool: pg.Pool, atRest: AtRest = ONE_NODE): Promise<string[]> {
   const problems: string[] = [];
+  const isOnCitus = await isDistributed(pool);
   for (const [what, query] of Object.entries(tidyQueries(atRest))) {
+    if (isOnCitus && OF_ONE_SERVER.includes(what)) continue;
     let left: unknown[] = [];
     await until(async () => {
       left = (await pool.query<Record<string, unknown>>(query)).rows;

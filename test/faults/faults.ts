@@ -12,6 +12,7 @@ import { nodesCommand } from "./nodes.ts";
 import { rotationsCommand } from "./rotations.ts";
 import { upgradeCommand } from "./upgrade.ts";
 import { webhooksCommand } from "./webhooks.ts";
+import { workersCommand } from "./workers.ts";
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
   kill: killCommand,
@@ -25,6 +26,7 @@ const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<num
   fsync: commandOf(fsyncCampaign),
   upgrade: upgradeCommand,
   webhooks: webhooksCommand,
+  workers: workersCommand,
 };
 
 const [name = "", ...args] = process.argv.slice(2);

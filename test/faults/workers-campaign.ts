@@ -1,0 +1,230 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
+import { countUnownedBuckets } from "../../src/platform/db/coordination.ts";
+import { isDistributed } from "../../src/platform/db/distribution.ts";
+import { endSurvivors, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
+import { createTestDatabase } from "../support/database.ts";
+import { until } from "../support/until.ts";
+import { SeededRandom } from "../workload/seeded-random.ts";
+import { Balancer } from "./balancer.ts";
+import { type Batch, BatchSource, CLIENT_CODE } from "./batch-source.ts";
+import { seconds } from "./figures.ts";
+import { Ledger, type SentBatch } from "./ledger.ts";
+import {
+  breakAtIntervals,
+  type ManyNodesOptions,
+  type ManyNodesReport,
+  READY_MS_MAX,
+  reportAtRest,
+  startNodes,
+} from "./many-nodes.ts";
+import { newToken } from "./new-token.ts";
+import { Senders } from "./senders.ts";
+import type { ServiceProcess } from "./service-process.ts";
+
+export const WORKER_FAULTS = ["kill", "stop"] as const;
+/** Every process of a worker killed at once, and started again later; or stopped (SIGSTOP) for a while. */
+export type WorkerFault = (typeof WORKER_FAULTS)[number];
+
+/** How batches of one bucket were answered that were first sent in some time: milliseconds, and how many were refused once or more. */
+export interface Answers {
+  readonly ms: readonly number[];
+  readonly refused: number;
+}
+
+export interface WorkersReport extends ManyNodesReport {
+  readonly faults: Readonly<Record<WorkerFault, number>>;
+  /** While all workers are well. */
+  readonly calm: Answers;
+  /** Of buckets of the other workers while one is away. */
+  readonly others: Answers;
+}
+
+const AWAY_MS = { least: 5_000, most: 10_000 } as const;
+/** What a fault has set off goes on for a while: connections come back, and what was refused is sent again. */
+const AFTERMATH_MS = 5_000;
+
+interface Worker extends Home {
+  readonly dataDirectory: string;
+  readonly binaries: string;
+}
+
+/** A time in which a worker was away. */
+interface Away {
+  readonly worker: Worker;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+async function findWorkers(pool: pg.Pool): Promise<readonly Worker[]> {
+  if (!(await isDistributed(pool)))
+    throw new Error("TEST_DATABASE_URL names no coordinator of Citus, or it has no workers.");
+  const { rows: homes } = await pool.query<Home>(findHomes);
+  const { rows: places } = await pool.query<{ worker: string; data: string; bin: string }>(
+    `select nodename || ':' || nodeport as worker, result::json ->> 'data' as data, result::json ->> 'bin' as bin
+    from run_command_on_workers('select json_build_object(''data'', current_setting(''data_directory''),
+      ''bin'', (select setting from pg_config where name = ''BINDIR''))')`,
+  );
+  return homes.map((home) => {
+    const place = places.find(({ worker }) => worker === home.worker);
+    if (place === undefined) throw new Error(`The worker ${home.worker} does not answer.`);
+    return { ...home, dataDirectory: place.data, binaries: place.bin };
+  });
+}
+
+async function startWorker({ dataDirectory, binaries }: Worker): Promise<void> {
+  const { uid, gid } = await stat(dataDirectory);
+  const options = ["-D", dataDirectory, "-l", `${dataDirectory}.log`, "-s", "-w", "start"];
+  const [code] = await once(spawn(join(binaries, "pg_ctl"), options, { uid, gid, stdio: "ignore" }), "exit");
+  if (code !== 0) throw new Error(`pg_ctl start in ${dataDirectory}: exit code ${code}`);
+}
+
+async function signalWorker({ dataDirectory }: Worker, signal: "SIGSTOP" | "SIGCONT"): Promise<void> {
+  for (const pid of await serverProcesses(dataDirectory)) process.kill(pid, signal);
+}
+
+function bucketsOfBatch({ records }: Batch): readonly number[] {
+  const codes = records.map((json) => (JSON.parse(json) as { propertyCode: string }).propertyCode);
+  return [...new Set(codes.map((code) => bucketOf(CLIENT_CODE, code)))];
+}
+
+/** Batches of the source that are wanted; the others are never sent. */
+function only(
+  source: BatchSource,
+  isWanted: (buckets: readonly number[]) => boolean,
+): Pick<BatchSource, "next"> {
+  return {
+    next: () => {
+      for (;;) {
+        const batch = source.next();
+        if (isWanted(bucketsOfBatch(batch))) return batch;
+      }
+    },
+  };
+}
+
+class Faults {
+  readonly counts: Record<WorkerFault, number> = { kill: 0, stop: 0 };
+  readonly away: Away[] = [];
+  readonly #workers: readonly Worker[];
+  readonly #pool: pg.Pool;
+  readonly #options: ManyNodesOptions<WorkerFault>;
+  readonly #random: SeededRandom;
+
+  constructor(workers: readonly Worker[], pool: pg.Pool, options: ManyNodesOptions<WorkerFault>) {
+    this.#workers = workers;
+    this.#pool = pool;
+    this.#options = options;
+    this.#random = SeededRandom.stream(options.seed, 2);
+  }
+
+  /** One fault from its beginning until every bucket is applied again. */
+  async one(): Promise<void> {
+    const worker = this.#random.pick(this.#workers);
+    const drawn = this.#random.pick(WORKER_FAULTS);
+    const awayMs = this.#random.between(AWAY_MS.least, AWAY_MS.most);
+    const fault = this.#options.only ?? drawn;
+    this.counts[fault] += 1;
+    const fromMs = performance.now();
+    if (fault === "kill") await endSurvivors(worker.dataDirectory);
+    else await signalWorker(worker, "SIGSTOP");
+    await delay(awayMs);
+    const toMs = performance.now();
+    this.away.push({ worker, fromMs, toMs });
+    if (fault === "kill") await startWorker(worker);
+    else await signalWorker(worker, "SIGCONT");
+    await until(async () => (await countUnownedBuckets(this.#pool).catch(() => 64)) === 0, READY_MS_MAX);
+    // As Citus does each minute: what was prepared there when it was hit is to be seen only then.
+    await this.#pool.query("select recover_prepared_transactions()");
+    this.#options.progress?.(
+      `${fault} ${worker.worker} for ${seconds(awayMs)}: all buckets are applied again after ${seconds(performance.now() - toMs)}`,
+    );
+  }
+
+  /** Those of buckets of other workers while one is away, or those while all are well and have been for a while. */
+  answers(ledger: Ledger, isCalm: boolean): Answers {
+    const answeredAt = new Map(ledger.answers.map(({ requestId, answeredAt: at }) => [requestId, at]));
+    const [begin = Number.POSITIVE_INFINITY] = this.away.map(({ fromMs }) => fromMs);
+    const isMeant = ({ batch, firstSentAt }: SentBatch) => {
+      const [bucket, ...more] = bucketsOfBatch(batch);
+      if (bucket === undefined || more.length > 0) return false;
+      const during = this.away.find(
+        ({ fromMs, toMs }) => firstSentAt >= fromMs && firstSentAt < (isCalm ? toMs + AFTERMATH_MS : toMs),
+      );
+      if (isCalm) return during === undefined && firstSentAt < Math.max(begin, performance.now());
+      return during !== undefined && !during.worker.buckets.includes(bucket);
+    };
+    const meant = [...ledger.batches.values()].filter(isMeant);
+    const ms = meant.flatMap(({ requestId, firstSentAt }) => {
+      const at = requestId === undefined ? undefined : answeredAt.get(requestId);
+      return at === undefined ? [] : [at - firstSentAt];
+    });
+    return { ms, refused: meant.filter(({ unanswered }) => unanswered > 0).length };
+  }
+}
+
+/** Runs nodes on Citus under load, has one worker after another go away for a while, then checks everything that was answered. */
+export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promise<WorkersReport> {
+  const startedAt = performance.now();
+  const database = await createTestDatabase();
+  const nodes: ServiceProcess[] = [];
+  const senders: Senders[] = [];
+  let balancer: Balancer | undefined;
+  try {
+    const workers = await findWorkers(database.pool);
+    nodes.push(...(await startNodes(options.nodes, database.url, {}, options.plant)));
+    for (const node of nodes) await node.untilReady(READY_MS_MAX);
+    const [first] = nodes as [ServiceProcess];
+    const token = await newToken(first);
+    const ledger = new Ledger();
+    const routing = new Balancer(nodes.map(({ address }) => address));
+    balancer = routing;
+    const source = new BatchSource(options.seed);
+    // Whoever waits for a worker that is away sends nothing to the others: so each worker has its own senders.
+    const ofOne = workers.map(({ buckets }) =>
+      only(source, ([bucket = -1, ...more]) => more.length === 0 && buckets.includes(bucket)),
+    );
+    for (const [at, from] of [...ofOne, only(source, ({ length }) => length > 1)].entries())
+      senders.push(
+        new Senders({
+          route: () => routing.route(),
+          token,
+          source: from,
+          ledger,
+          seed: options.seed + at,
+          senders: options.senders,
+        }),
+      );
+    await until(async () => (await countUnownedBuckets(database.pool)) === 0, READY_MS_MAX);
+    const faults = new Faults(workers, database.pool, options);
+    await delay(options.everyMs);
+    const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => faults.one());
+    const [calm, others] = [faults.answers(ledger, true), faults.answers(ledger, false)];
+    await Promise.all(senders.map((each) => each.stop()));
+    const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
+    return {
+      ...report,
+      faults: faults.counts,
+      calm,
+      others,
+      problems: [
+        ...report.problems,
+        ...(others.refused > 0 ? [`${others.refused} batches of other workers were refused`] : []),
+      ],
+    };
+  } catch (error) {
+    options.progress?.(String(error));
+    throw error;
+  } finally {
+    for (const each of senders) each.abandon();
+    await balancer?.stop();
+    for (const node of nodes) await node.remove();
+    await database.drop();
+  }
+}
