@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { errorObject } from "../support/error-object.ts";
+import { holdAppends } from "../support/held-appends.ts";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -329,24 +330,16 @@ describe("requests of older and rarer forms", () => {
 });
 
 test("a push whose client is gone before the answer is logged like any other", async () => {
-  const held = await service.pool.connect();
-  await held.query("begin");
-  await held.query("lock table bellhop.accept_log in exclusive mode");
+  const held = await holdAppends(service.database.clientConfig);
   const connection = await RawConnection.open(service.address);
   connection.write(
     `${await head(service, ["X-Correlation-Id: gone-1", `Content-Length: ${body.length}`])}${body}`,
   );
-  await until(async () => {
-    const { rows } = await service.pool.query(
-      "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
-    );
-    return rows.length > 0;
-  }, 10_000);
+  await until(() => held.isWaiting(), 10_000);
   connection.socket.destroy();
   // The end of the one connection comes before the answer on another.
   assert.equal((await fetch(`${service.address}/healthz`)).status, 200);
-  await held.query("commit");
-  held.release();
+  await held.release();
   const lineOf = () => service.logLines().find((text) => text.includes("gone-1"));
   await until(async () => lineOf() !== undefined, 10_000);
   const { status, requestId, clientGone } = JSON.parse(lineOf() ?? "{}");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestDatabase, isOnCitus, type TestDatabase } from "../support/database.ts";
 import { openRoad } from "../support/database-road.ts";
 import { errorObject } from "../support/error-object.ts";
 import { inventoryRecord } from "../support/records.ts";
@@ -33,6 +33,8 @@ test("while the database is away a bearer token is answered 503, never 500 or 40
     await until(async () => {
       const answer = await ask();
       if (name === "forged" && answer.status === 403) return false;
+      // The worker of Citus that has the hotel is there.
+      if (name === "push" && answer.status === 202 && (await isOnCitus())) return false;
       const { message } = errorObject(answer, 503, "bellhop.accept.Unavailable");
       assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d*$/, name);
       return message.startsWith("The database cannot be reached now");

@@ -298,7 +298,7 @@ if (joined !== undefined)
           .slice(lines)
           .some((line) => line.includes("apply failed"));
 
-      test("as it is down: what lies at the other is applied, and the rest once it is back", async () => {
+      test("as it is down: what lies at the other is applied, also by a node that starts, and the rest once it is back", async () => {
         const name = new URL(joined.url).pathname.slice(1);
         const serverUrl = new URL(farUrl);
         serverUrl.pathname = "/postgres";
@@ -320,6 +320,14 @@ if (joined !== undefined)
           const refused = await posted(far, "refused");
           assert.equal(refused.status, 503);
           assert.equal((await posted(near, "after-refused")).status, 202);
+          const late = await startTestService({}, { database });
+          try {
+            assert.equal((await late.post("reservations", recordsOf(far, "late"))).status, 503);
+            const requestId = await accept(late, "reservations", recordsOf(near, "late"));
+            await until(() => isApplied(near, requestId), 30_000);
+          } finally {
+            await late.stop();
+          }
         } finally {
           await server.query(`alter database ${name} with allow_connections true`);
           await server.end();
