@@ -319,6 +319,10 @@ if (joined !== undefined)
           // What cannot be written there is refused, and nothing else.
           const refused = await posted(far, "refused");
           assert.equal(refused.status, 503);
+          const both = [...recordsOf(near, "both"), ...recordsOf(far, "both")];
+          assert.equal((await service.post("reservations", both)).status, 503);
+          // The coordinator's log writer, which that has cost, opens again: nobody else waits for it.
+          assert.equal((await service.get("/readyz", { as: null })).status, 200);
           assert.equal((await posted(near, "after-refused")).status, 202);
           const late = await startTestService({}, { database });
           try {

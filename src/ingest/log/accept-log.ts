@@ -550,9 +550,9 @@ export class AcceptLog {
     return log;
   }
 
-  /** True while at least one log writer of the first server is open. */
+  /** True while at least one log writer is open: where those of one server are not, batches for the others are written. */
   get ready(): boolean {
-    return this.#first.ready;
+    return [this.#first, ...this.#atServers.values()].some((group) => group.ready);
   }
 
   /** Throws ServiceError: Unavailable (nothing is promised), or IdempotencyKeyReused. */
