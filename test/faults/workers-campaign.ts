@@ -47,19 +47,20 @@ export interface WorkersReport extends ManyNodesReport {
 }
 
 const AWAY_MS = { least: 5_000, most: 10_000 } as const;
-/** What a fault has set off goes on for a while: connections come back, and what was refused is sent again. */
-const AFTERMATH_MS = 5_000;
+/** When all buckets are applied again, what was refused is still being sent again. */
+const AFTERMATH_MS = 2_000;
 
 interface Worker extends Home {
   readonly dataDirectory: string;
   readonly binaries: string;
 }
 
-/** A time in which a worker was away. */
+/** A time in which a worker was away, and when all buckets were applied again. */
 interface Away {
   readonly worker: Worker;
   readonly fromMs: number;
   readonly toMs: number;
+  readonly wellMs: number;
 }
 
 async function findWorkers(pool: pg.Pool): Promise<readonly Worker[]> {
@@ -136,12 +137,12 @@ class Faults {
     else await signalWorker(worker, "SIGSTOP");
     await delay(awayMs);
     const toMs = performance.now();
-    this.away.push({ worker, fromMs, toMs });
     if (fault === "kill") await startWorker(worker);
     else await signalWorker(worker, "SIGCONT");
     await until(async () => (await countUnownedBuckets(this.#pool).catch(() => 64)) === 0, READY_MS_MAX);
     // As Citus does each minute: what was prepared there when it was hit is to be seen only then.
     await this.#pool.query("select recover_prepared_transactions()");
+    this.away.push({ worker, fromMs, toMs, wellMs: performance.now() });
     this.#options.progress?.(
       `${fault} ${worker.worker} for ${seconds(awayMs)}: all buckets are applied again after ${seconds(performance.now() - toMs)}`,
     );
@@ -150,14 +151,14 @@ class Faults {
   /** Those of buckets of other workers while one is away, or those while all are well and have been for a while. */
   answers(ledger: Ledger, isCalm: boolean): Answers {
     const answeredAt = new Map(ledger.answers.map(({ requestId, answeredAt: at }) => [requestId, at]));
-    const [begin = Number.POSITIVE_INFINITY] = this.away.map(({ fromMs }) => fromMs);
     const isMeant = ({ batch, firstSentAt }: SentBatch) => {
       const [bucket, ...more] = bucketsOfBatch(batch);
       if (bucket === undefined || more.length > 0) return false;
       const during = this.away.find(
-        ({ fromMs, toMs }) => firstSentAt >= fromMs && firstSentAt < (isCalm ? toMs + AFTERMATH_MS : toMs),
+        ({ fromMs, toMs, wellMs }) =>
+          firstSentAt >= fromMs && firstSentAt < (isCalm ? wellMs + AFTERMATH_MS : toMs),
       );
-      if (isCalm) return during === undefined && firstSentAt < Math.max(begin, performance.now());
+      if (isCalm) return during === undefined;
       return during !== undefined && !during.worker.buckets.includes(bucket);
     };
     const meant = [...ledger.batches.values()].filter(isMeant);
