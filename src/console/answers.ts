@@ -229,6 +229,8 @@ export type PortfolioSort =
   | "variance";
 
 export interface PortfolioAnswer extends Page<PortfolioItem> {
+  /** So many from today on are what the figures are of. */
+  readonly nights: number;
   /** Of all properties that match, not of this page alone. */
   readonly totals: readonly PortfolioTotal[];
   readonly properties: number;

@@ -1,5 +1,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
-import { type AroundNavHandler, Route, Router, Switch } from "wouter";
+import { createContext, type ReactNode, useContext } from "react";
+import { type AroundNavHandler, type BaseLocationHook, Route, Router, Switch } from "wouter";
+import { navigate, usePathname } from "wouter/use-browser-location";
 import { queries, useSession } from "./data/queries.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AuditPage } from "./pages/audit.tsx";
@@ -35,14 +37,25 @@ const onlyElsewhere: AroundNavHandler = (navigate, to, options) => {
   if (options?.replace === true || to !== location.pathname + location.search) navigate(to, options);
 };
 
+const PathContext = createContext("");
+
+/** One look at the address for all links: by default each of a thousand has its own at every change. */
+const usePath: BaseLocationHook = () => [useContext(PathContext), navigate];
+
+function PathProvider({ children }: { children: ReactNode }) {
+  return <PathContext value={usePathname()}>{children}</PathContext>;
+}
+
 export function App() {
   return (
     <QueryClientProvider client={queries}>
       <ToastProvider>
         <WorkProvider>
-          <Router base="/console" aroundNav={onlyElsewhere}>
-            <Content />
-          </Router>
+          <PathProvider>
+            <Router base="/console" hook={usePath} aroundNav={onlyElsewhere}>
+              <Content />
+            </Router>
+          </PathProvider>
         </WorkProvider>
       </ToastProvider>
     </QueryClientProvider>

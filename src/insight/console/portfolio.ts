@@ -262,6 +262,7 @@ export async function answerPortfolio(
   const page = sorted(found, question).slice(start, start + limit);
   const end = start + page.length;
   return {
+    nights,
     items: page.map(({ item }) => item),
     nextCursor: null,
     next: end < found.length ? end : null,

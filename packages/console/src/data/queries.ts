@@ -141,9 +141,20 @@ export interface Renewal<Answer> {
   readonly meanwhile?: (before: Answer | undefined) => Answer | undefined;
 }
 
+const HIDDEN_MS = 100;
+
+/** After the next frame; a window that is hidden draws none. */
+function nextFrame(): Promise<void> {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, HIDDEN_MS);
+  });
+}
+
 const queryOf = <Answer>(address: string, read: typeof ask<Answer> = ask) => ({
   queryKey: read === ask ? keyOf(address) : [...keyOf(address), "whole"],
-  queryFn: ({ signal }: { readonly signal: AbortSignal }) => read(address, signal),
+  // An input is painted before what it asks for is sent.
+  queryFn: ({ signal }: { readonly signal: AbortSignal }) => nextFrame().then(() => read(address, signal)),
 });
 
 export function useAnswer<Answer>(

@@ -342,7 +342,7 @@ export function PortfolioPage() {
           answer.items.length === 0 ? (
             <NoProperties isFiltered={filters.size > 0} />
           ) : (
-            <Portfolio answer={answer} nights={Number(nights)} />
+            <Portfolio answer={answer} />
           )
         }
       </Answered>
@@ -361,18 +361,13 @@ function NoProperties({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-interface PortfolioProps {
-  readonly answer: PortfolioAnswer;
-  readonly nights: number;
-}
-
 /** A click is painted before the rows that it changes. */
-function Portfolio({ answer, nights }: PortfolioProps) {
-  return <Rows answer={useDeferredValue(answer)} nights={useDeferredValue(nights)} />;
+function Portfolio({ answer }: { answer: PortfolioAnswer }) {
+  return <Rows answer={useDeferredValue(answer)} />;
 }
 
-const Rows = memo(function Rows({ answer, nights }: PortfolioProps) {
-  const { items, totals, properties, isCut, nextCursor } = answer;
+const Rows = memo(function Rows({ answer }: { answer: PortfolioAnswer }) {
+  const { items, totals, nights, properties, isCut, nextCursor } = answer;
   const oldest = items.flatMap(({ asOf }) => asOf ?? []).sort()[0];
   const isMixed = totals.length > 1 || items.some(({ now }) => (now?.amounts.length ?? 0) > 1);
   return (

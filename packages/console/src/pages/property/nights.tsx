@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useMemo } from "react";
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
 import {
@@ -134,17 +134,22 @@ function baseByNight(nights: ReadonlyMap<string, readonly OnTheBooksItem[]>): Re
   return bases;
 }
 
+const NONE: readonly OnTheBooksItem[] = [];
+
 /** Null: nothing is known of last year; undefined: not known yet. */
 function useCompared(codes: PropertyCodes, range: Range) {
   const asked = useBooks(codes, range);
   const before = useLastYear(codes, range);
-  const items = asked.data?.items ?? [];
+  const items = asked.data?.items ?? NONE;
   const { measure, currencies } = useMeasure(items);
   const currency = measure.of === "revenue" ? measure.currency : currencies[0];
   const isWhole = asked.data?.nextCursor === null && (before === undefined || before.nextCursor === null);
-  const lastYear =
-    before === undefined ? undefined : before.items.every(isNothing) ? null : addUp(before.items, currency);
-  return { now: isWhole ? addUp(items, currency) : undefined, lastYear, currency };
+  const lastYear = useMemo(() => {
+    if (before === undefined) return undefined;
+    return before.items.every(isNothing) ? null : addUp(before.items, currency);
+  }, [before, currency]);
+  const now = useMemo(() => (isWhole ? addUp(items, currency) : undefined), [isWhole, items, currency]);
+  return { now, lastYear, currency };
 }
 
 /** The nights added up, against the same weekdays last year. */

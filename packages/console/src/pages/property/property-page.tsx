@@ -1,5 +1,6 @@
 import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
+import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
 import type { PropertyCodes } from "../../contract.ts";
 import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
@@ -326,9 +327,8 @@ export function measuredSeries(
 /** Opens a night of the open page. */
 export function NightLink({ night, children }: { night: string; children: string }) {
   const [path] = useLocation();
-  const { filters } = useFilters();
   return (
-    <Link className="nowrap" to={withChanges(path, filters.toString(), { night })}>
+    <Link className="nowrap" to={withChanges(path, useSearch(), { night })}>
       {children}
     </Link>
   );
