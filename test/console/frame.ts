@@ -125,6 +125,8 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await page.getByRole("button", { name: "Log out" }).click();
         await logInByHand(page, "narrow", PASSWORD);
         await page.getByText("There is no such property").first().waitFor();
+        // Away from it: the search does not list the page that is open.
+        await visit(page, "/requests");
         await page.keyboard.press("Control+k");
         await chosen(search(page)).waitFor();
         assert.doesNotMatch(await search(page).innerText(), /Louvre|Clients|Webhooks|Operators|Audit/);
@@ -156,6 +158,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await options(dialog).getByText("Hôtel du Louvre").waitFor();
         assert.deepEqual(await violationsInEachLook(page), []);
         await page.keyboard.type("seaside01");
+        await options(dialog).getByText("Hôtel du Louvre").waitFor({ state: "detached" });
         await chosen(dialog).getByText("ACME / SEASIDE01").waitFor();
         await page.keyboard.press("Enter");
         await page.waitForURL(/SEASIDE01/);
@@ -178,7 +181,10 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await visit(page, "/audit");
         const navigation = page.getByRole("navigation", { name: "Console" });
         await navigation.getByRole("link", { name: `${quarantined} quarantined record` }).waitFor();
-        await navigation.getByRole("link", { name: /with a silent feed/ }).click();
+        const properties = silent === 1 ? "1 property" : `${silent} properties`;
+        const link = navigation.getByRole("link", { name: `${properties} with a silent feed` });
+        await link.getByText(String(silent), { exact: true }).waitFor();
+        await link.click();
         await page.getByText("groups silent").waitFor();
         assert.equal(await page.getByLabel("Attention").inputValue(), "silent");
         assert.equal(await page.getByRole("row", { name: /silent/ }).count(), silent);
@@ -282,14 +288,21 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
       await working.waitFor({ state: "detached" });
     });
 
-    inWindow("an export is stopped, and saves nothing", async (page) => {
+    inWindow("an export is stopped, saves nothing, and can be started again", async (page) => {
+      const saved: string[] = [];
+      page.on("download", (download) => saved.push(download.suggestedFilename()));
       await visit(page, "/requests");
-      await holdBack(page, /api\/requests\?limit=1000/);
+      const letGo = await holdBack(page, /api\/requests\?limit=1000/);
       await page.getByRole("button", { name: "Download CSV" }).click();
       await page.getByRole("button", { name: "Stop" }).click();
       await page.getByRole("region", { name: "In progress" }).waitFor({ state: "detached" });
       await page.getByRole("button", { name: "Download CSV", disabled: false }).waitFor();
       assert.equal(await page.locator(".toast").innerText(), "");
+      letGo();
+      const again = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download CSV" }).click();
+      await again;
+      assert.deepEqual(saved, ["requests.csv"]);
     });
 
     inWindow(
