@@ -21,8 +21,8 @@ import {
   type OutcomeLetter,
   type QuarantineCode,
   type QuarantinedRecord,
+  type RecordDetails,
   type RecordKey,
-  type RecordOutcome,
   UNREADABLE,
 } from "./state/record.ts";
 
@@ -172,42 +172,36 @@ const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.met
 /** How many records of a transaction had each outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
 
-export function countOutcomes(letters: Iterable<OutcomeLetter>): OutcomeCounts {
+export function countOutcomes(letters: string): OutcomeCounts {
   const counts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
-  for (const letter of letters) counts[letter] += 1;
+  for (const letter of letters) counts[letter as OutcomeLetter] += 1;
   return counts;
 }
 
-/** Details of records that are not plainly applied, by index, as JSON; undefined if there are none. */
-function detailsOf(outcomes: readonly RecordOutcome[]): Buffer | undefined {
-  const details: Record<string, unknown> = {};
-  let isEmpty = true;
-  for (const { index, code, message, warnings } of outcomes) {
-    if (code === null && warnings.length === 0) continue;
-    isEmpty = false;
-    details[index] = {
-      ...(code === null ? {} : { code, message }),
-      ...(warnings.length > 0 ? { warnings } : {}),
-    };
-  }
-  return isEmpty ? undefined : Buffer.from(JSON.stringify(details));
+/** The outcomes of the records of a part. */
+interface PartOutcomes {
+  readonly part: LogPart;
+  /** A letter a record, in the order of the part. */
+  readonly letters: string;
+  /** By index, what is reported of records that are not plainly applied. */
+  readonly details?: Readonly<Record<number, RecordDetails>>;
 }
 
 /** Writes an outcome row per part, details of records not plainly applied, feed arrivals and webhook notices. */
 export async function recordOutcomes(
   client: pg.ClientBase,
-  parts: readonly { readonly part: LogPart; readonly outcomes: readonly RecordOutcome[] }[],
+  parts: readonly PartOutcomes[],
   arrivals: readonly FeedArrival[],
 ): Promise<void> {
   const reported: Buffer[] = [];
   let at = 1;
-  const rows = parts.map(({ part, outcomes }) => {
-    const details = detailsOf(outcomes);
+  const rows = parts.map(({ part, letters, details: ofPart = {} }) => {
+    const details = Object.keys(ofPart).length === 0 ? undefined : Buffer.from(JSON.stringify(ofPart));
     const row = {
       bucket: part.bucket,
       request_id: part.requestId,
       client_id: part.kind === "b" ? part.clientId : undefined,
-      outcomes: outcomes.map(({ outcome }) => outcome).join(""),
+      outcomes: letters,
       details_from: details && at,
       details_bytes: details?.length,
     };
@@ -268,24 +262,29 @@ export async function applyParts(
   const quarantined: QuarantinedRecord[] = [];
   const arrivals = new FeedArrivals();
   let next = 0;
-  const outcomes: { part: LogPart; outcomes: RecordOutcome[] }[] = [];
+  const outcomes: PartOutcomes[] = [];
   for (const { part, records } of parts) {
-    const ofPart = records.map((record): RecordOutcome => {
+    let letters = "";
+    const details: Record<number, RecordDetails> = {};
+    for (const record of records) {
       const { index } = record;
       const { of } = record.record;
       const became = record.kind === "quarantined" ? record.record : applied[next++];
       if (became === undefined) throw new Error("A record was neither applied nor refused.");
       if ("warnings" in became) {
         const { outcome, warnings } = became;
+        letters += outcome;
+        if (warnings.length > 0) details[index] = { warnings };
         arrivals.add(part, of, outcome, warnings.length > 0);
-        return { index, outcome, code: null, message: null, warnings };
+        continue;
       }
       const { code, message } = became;
+      letters += "q";
+      details[index] = { code, message };
       quarantined.push({ of, requestId: part.requestId, index, code, message });
       arrivals.add(part, of, "q", false);
-      return { index, outcome: "q", code, message, warnings: [] };
-    });
-    outcomes.push({ part, outcomes: ofPart });
+    }
+    outcomes.push({ part, letters, details });
     const [first] = records;
     arrivals.addRejected(part, first?.record.of);
   }
@@ -293,7 +292,7 @@ export async function applyParts(
   await writeItems(client, "bellhop.quarantine", QUARANTINE, quarantined);
   await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
-  return countOutcomes(outcomes.flatMap((part) => part.outcomes.map(({ outcome }) => outcome)));
+  return countOutcomes(outcomes.map(({ letters }) => letters).join(""));
 }
 
 /** Reads one record of a batch out of the log. */
@@ -383,8 +382,7 @@ export async function applyResolution(
       );
     }
   }
-  const outcomes = [{ index: 0, outcome, code: null, message: null, warnings: [] }];
-  await recordOutcomes(client, [{ part: resolution, outcomes }], []);
+  await recordOutcomes(client, [{ part: resolution, letters: outcome }], []);
   await advanceCursors(client, [resolution]);
   await counters.write(client);
   return outcome;

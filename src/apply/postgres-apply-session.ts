@@ -224,7 +224,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     const letter = await this.#orWithoutWindow([resolution], () =>
       applyResolution(this.#client, resolution, counters, this.#properties, this.#memory),
     );
-    return countOutcomes([letter]);
+    return countOutcomes(letter);
   }
 
   /** Has the windows of outcomes be made before the next try where one of these parts has none. */

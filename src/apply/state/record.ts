@@ -247,11 +247,7 @@ export type QuarantineCode =
 /** a applied, u unchanged, s stale, d duplicate, q quarantined, x discarded. */
 export type OutcomeLetter = "a" | "u" | "s" | "d" | "q" | "x";
 
-/** The outcome of one record. */
-export interface RecordOutcome {
-  readonly index: number;
-  readonly outcome: OutcomeLetter;
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly warnings: readonly Warning[];
-}
+/** What is reported of a record that is not plainly applied: why it is quarantined, or its warnings. */
+export type RecordDetails =
+  | { readonly code: QuarantineCode; readonly message: string }
+  | { readonly warnings: readonly Warning[] };
