@@ -263,7 +263,8 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
         [false, false, true],
       );
       await page.getByRole("link", { name: "Next page" }).click();
-      await page.getByText("Page 2").waitFor();
+      await page.getByText(/^Page 2:/).waitFor();
+      await page.locator(".renewing").waitFor({ state: "detached" });
       assert.match((await rowsOf(table))[0]?.head ?? "", /, in part$/);
     });
 

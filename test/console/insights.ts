@@ -138,6 +138,29 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       await page.getByText("There is no property ACME / NOPE").waitFor();
     });
 
+    inWindow("keeps the range from tab to tab, and an answer until the next one comes", async (page) => {
+      const { wrongNight } = hotel();
+      await visit(page, "/property/pickup?clientCode=ACME&propertyCode=PARIS01&days=7");
+      const next = Promise.withResolvers<void>();
+      await page.route(/insight\/pickup\?/, async (route) => {
+        await next.promise;
+        await route.continue();
+      });
+      await page.getByLabel(/^To night/).fill(wrongNight);
+      await page.locator(".renewing").waitFor({ state: "attached" });
+      const nights = page.locator(".heat thead th");
+      assert.ok((await nights.count()) > 20, "the nights before are there");
+      next.resolve();
+      await page.locator(".renewing").waitFor({ state: "detached" });
+      assert.equal(await nights.count(), 10 + 1, "ten nights and their sum");
+      await page.getByRole("link", { name: "Reconciliation", exact: true }).click();
+      await page.getByRole("heading", { name: "Causes" }).waitFor();
+      assert.equal(await page.getByLabel(/^To night/).inputValue(), wrongNight);
+      await page.getByRole("link", { name: "Overview", exact: true }).click();
+      await page.getByRole("link", { name: "Pickup", exact: true }).click();
+      await page.waitForURL(new RegExp(`/pickup\\?.*days=7.*to=${wrongNight}`));
+    });
+
     inWindow("keeps the filters of a page under a name", async (page) => {
       for (const [path, view] of [
         ["/property/on-the-books?clientCode=ACME&propertyCode=PARIS01", "by=channel&show=revenue"],
@@ -279,7 +302,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
         (await rows.locator("th").allInnerTexts()).map((text) => text.trim().split(/\s/).at(-1)),
         ["LATE26", "CARDIO26"],
       );
-      assert.match(await rows.first().innerText(), /[0-9]+ d past/);
+      assert.match(await rows.first().innerText(), /[0-9]+ days? past/);
     });
 
     inWindow("sees no last year's figure where nothing is known of it", async (page) => {

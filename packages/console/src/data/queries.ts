@@ -1,4 +1,5 @@
 import { QueryClient, useQueries, useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
 import {
   CONSOLE_API,
   CSRF_HEADER,
@@ -160,14 +161,18 @@ const queryOf = <Answer>(address: string, read: typeof ask<Answer> = ask) => ({
 export function useAnswer<Answer>(
   address: string,
   { againMs, meanwhile }: Renewal<Answer> = {},
+  read: typeof ask<Answer> = ask,
 ): Asked<Answer> {
   const { data, error, dataUpdatedAt, refetch, isPlaceholderData } = useQuery<Answer, CallError>({
-    ...queryOf<Answer>(address),
+    ...queryOf<Answer>(address, read),
     refetchInterval: ({ state }) => againMs?.(state.data) ?? false,
     ...(meanwhile === undefined ? {} : { placeholderData: meanwhile as never }),
   });
   return { data, error, dataUpdatedAt, refetch, isOld: isPlaceholderData };
 }
+
+/** Other filters or another page are no reason to take an answer away. */
+export const keepAnswer = <Answer>(before: Answer | undefined): Answer | undefined => before;
 
 /** The pages of an answer, one after another, at most so many. */
 export async function* askPages<Answer extends { readonly nextCursor?: string | null }>(
@@ -206,15 +211,17 @@ export async function askWhole<Answer extends Joined>(
   return { ...(last as Answer), items };
 }
 
-export function useWhole<Answer extends Joined>(address: string): Asked<Answer> {
-  return useQuery<Answer, CallError>(queryOf<Answer>(address, askWhole));
+export function useWhole<Answer extends Joined>(address: string, renewal?: Renewal<Answer>): Asked<Answer> {
+  return useAnswer<Answer>(address, renewal, askWhole);
 }
 
+/** All of them, or none yet; meanwhile the answers to the addresses before. */
 export function useAnswers<Answer>(
   addresses: readonly string[],
   read?: typeof ask<Answer>,
 ): Asked<readonly Answer[]> {
-  return useQueries({
+  const before = useRef<readonly Answer[]>(undefined);
+  const { data, error, ...asked } = useQueries({
     queries: addresses.map((address) => queryOf<Answer>(address, read)),
     combine: (results) => ({
       data: results.every(({ data }) => data !== undefined)
@@ -225,6 +232,8 @@ export function useAnswers<Answer>(
       refetch: () => results.map((result) => result.refetch()),
     }),
   });
+  if (data !== undefined || error !== null) before.current = data;
+  return { ...asked, error, data: data ?? before.current, isOld: data === undefined && error === null };
 }
 
 export function useSession(): Asked<SessionAnswer> {

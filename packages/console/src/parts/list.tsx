@@ -5,6 +5,7 @@ import {
   addressOf,
   askPages,
   CallError,
+  keepAnswer,
   type Parameters,
   type Renewal,
   useAnswer,
@@ -88,7 +89,9 @@ export function Table<Row>(props: TableProps<Row>) {
   return narrow === "scroll" ? (
     <Scroll label={caption}>{table}</Scroll>
   ) : (
-    <div className="table-frame">{table}</div>
+    <div ref={watchScroll} className="table-frame">
+      {table}
+    </div>
   );
 }
 
@@ -178,11 +181,12 @@ function TableCell<Row>({ column, content }: { column: Column<Row>; content: Rea
   );
 }
 
-/** Says whether there is more beyond its end, so that the end fades. */
+/** Says whether it fits, so that its head can stay in sight, or else whether there is more beyond its end, which fades. */
 function watchScroll(frame: HTMLElement | null): (() => void) | undefined {
   if (frame === null) return undefined;
   const look = () => {
     const beyond = frame.scrollWidth - frame.clientWidth;
+    frame.toggleAttribute("data-fits", beyond <= 0);
     frame.toggleAttribute("data-more-after", beyond - frame.scrollLeft > 1);
   };
   const sizes = new ResizeObserver(look);
@@ -203,9 +207,6 @@ export function Scroll({ label, children }: { label: string; children: ReactNode
     </section>
   );
 }
-
-/** Other filters or another page are no reason to take a list away. */
-const keepAnswer = <Answer,>(before: Answer | undefined) => before;
 
 interface Listed<Item> {
   readonly items: readonly Item[];

@@ -72,7 +72,9 @@ export function Page(props: PageProps) {
           {actions}
           <a className="button help" data-kind="quiet" href={helpFor(path)} title="Help about this page">
             <Icon name="help" size={16} />
-            Help<span className="unseen"> about this page</span>
+            <span>
+              Help<span className="unseen"> about this page</span>
+            </span>
           </a>
         </div>
       </header>
@@ -230,11 +232,14 @@ interface AnswerProps<Answer> {
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** The answer, or its loading or error state. A failed refetch keeps the answer before it. */
+/** The answer, or its loading or error state. A failed refetch keeps the answer before it, as does another question. */
 export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Answer>) {
   const { data, error, dataUpdatedAt, isOld = false } = asked;
+  // As it was drawn: of the filters that it answers, not of those chosen meanwhile.
+  const drawn = useRef<ReactNode>(undefined);
   if (data === undefined)
     return error === null ? <Waiting lines={lines} /> : <Failure error={error} onRetry={asked.refetch} />;
+  if (!isOld || drawn.current === undefined) drawn.current = children(data);
   return (
     <>
       {error !== null && (
@@ -247,7 +252,7 @@ export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Ans
         </Notice>
       )}
       {isOld && <span className="renewing" />}
-      {children(data)}
+      {drawn.current}
     </>
   );
 }

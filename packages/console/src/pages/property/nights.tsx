@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
-import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
+import { type Asked, addressOf, keepAnswer, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -11,7 +11,7 @@ import {
   writePoints,
   writeShare,
 } from "../../field/format.ts";
-import { Figures } from "../../parts/page.tsx";
+import { Answered, Figures } from "../../parts/page.tsx";
 import { orDash } from "../../parts/values.tsx";
 import { currenciesOf, type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
 
@@ -25,7 +25,12 @@ export function useBooks(
   by?: string,
   limit = ROWS_MAX,
 ): Asked<OnTheBooksAnswer> {
-  return useAnswer(addressOf("insight/on-the-books", { ...codes, ...range, ...usePointInTime(), limit, by }));
+  return useAnswer(
+    addressOf("insight/on-the-books", { ...codes, ...range, ...usePointInTime(), limit, by }),
+    {
+      meanwhile: keepAnswer,
+    },
+  );
 }
 
 /** The same weekdays a year before, as known at the same time. */
@@ -149,13 +154,20 @@ function useCompared(codes: PropertyCodes, range: Range) {
     return before.items.every(isNothing) ? null : addUp(before.items, currency);
   }, [before, currency]);
   const now = useMemo(() => (isWhole ? addUp(items, currency) : undefined), [isWhole, items, currency]);
-  return { now, lastYear, currency };
+  return { asked, now, lastYear, currency };
 }
 
 /** The nights added up, against the same weekdays last year. */
 export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Range }) {
-  const { now, lastYear, currency } = useCompared(codes, range);
-  if (now === undefined) return null;
+  const { asked, now, lastYear, currency } = useCompared(codes, range);
+  return (
+    <Answered asked={asked} lines={3}>
+      {() => now !== undefined && <Figures figures={figuresOf(now, lastYear, currency)} />}
+    </Answered>
+  );
+}
+
+function figuresOf(now: Totals, lastYear: Totals | null | undefined, currency: string | undefined) {
   const noteOf = (name: keyof Totals, write: (then: string) => string): ReactNode => {
     if (lastYear === undefined) return "…";
     const [value, then] = [now[name], lastYear?.[name] ?? null];
@@ -168,29 +180,25 @@ export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Rang
     return `${change} on ${write(String(then))} last year`;
   };
   const money = (text: string) => writeMoney(text);
-  return (
-    <Figures
-      figures={[
-        {
-          name: "Occupancy",
-          value: orDash(now.occupancy, writeShare),
-          note: noteOf("occupancy", writeShare),
-        },
-        {
-          name: "Rooms",
-          value: writeCount(now.rooms),
-          note: noteOf("rooms", (then) => writeCount(Number(then))),
-        },
-        {
-          name: currency === undefined ? "Room revenue" : `Room revenue, ${currency}`,
-          value: orDash(now.revenue, money),
-          note: noteOf("revenue", money),
-        },
-        { name: "ADR", value: orDash(now.adr, money), note: noteOf("adr", money) },
-        { name: "RevPAR", value: orDash(now.revpar, money), note: noteOf("revpar", money) },
-      ]}
-    />
-  );
+  return [
+    {
+      name: "Occupancy",
+      value: orDash(now.occupancy, writeShare),
+      note: noteOf("occupancy", writeShare),
+    },
+    {
+      name: "Rooms",
+      value: writeCount(now.rooms),
+      note: noteOf("rooms", (then) => writeCount(Number(then))),
+    },
+    {
+      name: currency === undefined ? "Room revenue" : `Room revenue, ${currency}`,
+      value: orDash(now.revenue, money),
+      note: noteOf("revenue", money),
+    },
+    { name: "ADR", value: orDash(now.adr, money), note: noteOf("adr", money) },
+    { name: "RevPAR", value: orDash(now.revpar, money), note: noteOf("revpar", money) },
+  ];
 }
 
 export const GROUPINGS = {

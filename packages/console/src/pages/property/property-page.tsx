@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
 import type { PropertyCodes } from "../../contract.ts";
-import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
+import { type Asked, addressOf, keepAnswer, type Renewal, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -66,10 +66,16 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
   const written = `${codes.clientCode} / ${codes.propertyCode}`;
   const tab = PROPERTY_TABS.find(([to]) => to === path)?.[1] ?? "";
   const night = filters.get("night");
+  // What is chosen holds on every tab; a night is opened on one of them, and the overview is of now.
+  const tabPath = (to: string) =>
+    withChanges(to, filters.toString(), {
+      night: undefined,
+      ...(to === "/property" ? { asOf: undefined, clock: undefined } : {}),
+    });
   const crumbs = [
     { to: "/", text: "Portfolio" },
-    { to: propertyPath("/property", codes), text: name ?? written },
-    { to: propertyPath(path, codes), text: tab },
+    { to: tabPath("/property"), text: name ?? written },
+    { to: tabPath(path), text: tab },
     ...(night !== null && isStayDate(night) ? [{ to: "", text: writeDate(night) }] : []),
   ];
   return (
@@ -103,7 +109,7 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
     >
       <nav className="tabs" aria-label={written} ref={showCurrent}>
         {PROPERTY_TABS.map(([to, text]) => (
-          <Link key={to} to={propertyPath(to, codes)} aria-current={to === path ? "page" : undefined}>
+          <Link key={to} to={tabPath(to)} aria-current={to === path ? "page" : undefined}>
             {text}
           </Link>
         ))}
@@ -113,11 +119,11 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
   );
 }
 
-/** On a phone the tabs scroll. */
+/** On a phone the tabs scroll, and the end of the one before says so. */
 function showCurrent(tabs: HTMLElement | null): void {
   const current = tabs?.querySelector<HTMLElement>("[aria-current]");
   if (tabs === null || current === null || current === undefined) return;
-  tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 16;
+  tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 56;
 }
 
 const NIGHTS_MAX = 800;
@@ -167,12 +173,12 @@ export function useInsight<Answer>(
   codes: PropertyCodes,
   nights: Range,
   more: Readonly<Record<string, string | undefined>> = {},
-  useAsked: (address: string) => Asked<Answer> = useAnswer,
+  useAsked: (address: string, renewal: Renewal<Answer>) => Asked<Answer> = useAnswer,
 ): Insight<Answer> {
   const range = useRange(nights);
   const cursor = useFilters().filters.get("cursor") ?? undefined;
   const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, ...more };
-  const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }));
+  const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }), { meanwhile: keepAnswer });
   return { range, address: addressOf(`insight/${name}`, parameters), asked };
 }
 
