@@ -171,7 +171,8 @@ function plotOptions(
   const margin = hasBars ? 0.6 : 0;
   return {
     ...size,
-    padding: [10, 12, 0, 0],
+    // To the right half of the widest mark.
+    padding: [10, 20, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 8, width: 2 } },
     scales: {
@@ -266,11 +267,11 @@ function readInk(element: HTMLElement): Ink {
     line: colour("--line"),
     lineStrong: colour("--line-control"),
     surface: colour("--surface"),
-    "stack-0": colour("--came-5"),
-    "stack-1": colour("--came-4"),
-    "stack-2": colour("--came-3"),
-    "stack-3": colour("--came-2"),
-    "stack-4": colour("--warn"),
+    "stack-0": colour("--part-1"),
+    "stack-1": colour("--part-2"),
+    "stack-2": colour("--part-3"),
+    "stack-3": colour("--part-4"),
+    "stack-4": colour("--part-5"),
     "stack-rest": colour("--line-strong"),
     font: `12px ${getComputedStyle(probe).fontFamily}`,
   };

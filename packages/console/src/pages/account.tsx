@@ -27,7 +27,7 @@ export function AccountPage() {
       lead={`You are logged in as ${account?.name ?? ""}: ${account?.role ?? ""} of ${scope ?? ""}.`}
     >
       {account?.hasPassword === true ? (
-        <Section title="Password" aside={<p>A new password ends your other sessions.</p>}>
+        <Section title="Password">
           <Failure error={deed.error} />
           <form className="form narrow" onSubmit={submit}>
             <InputField
@@ -40,6 +40,7 @@ export function AccountPage() {
             />
             <InputField
               label="New password"
+              hint="It ends your other sessions."
               type="password"
               autoComplete="new-password"
               required

@@ -10,7 +10,7 @@ import {
   sentenceOf,
 } from "../field/audit-sentences.ts";
 import { failureInWords, readInstant, writeCount } from "../field/format.ts";
-import { AddressSelect, InstantFilter } from "../parts/field.tsx";
+import { AddressSelect, InstantRange } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, useList } from "../parts/list.tsx";
 import { Empty, Page } from "../parts/page.tsx";
@@ -53,8 +53,7 @@ export function AuditPage() {
         <WhoFilter />
         <AddressSelect name="what" label="What" options={AUDIT_KINDS} />
         <ClientFilter />
-        <InstantFilter name="from" label="From" />
-        <InstantFilter name="to" label="To" end="end" />
+        <InstantRange from="From" to="To" />
       </Filters>
       <SavedViews />
       <List

@@ -8,7 +8,7 @@ import type {
   PageOf,
 } from "../contract.ts";
 import { post, useAnswer, useMay } from "../data/queries.ts";
-import { writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
+import { addDays, daysBetween, writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
 import { type Column, List, ListExport, ListPage, Table, useList } from "../parts/list.tsx";
@@ -241,8 +241,28 @@ function Signed({ by: { signedBy, signedAt }, clientName }: SignedProps) {
 }
 
 const GAPS_RENEWED_MS = 10_000;
+/** Dates of more than a year, which are a row where all are missing. */
+const GAPS_SHOWN = 500;
 
-const GAP_COLUMNS: readonly Column<BackfillGap>[] = [
+/** A gap; `to` is the last of the missing dates that follow each other. */
+type Gap = BackfillGap & { readonly to?: string };
+
+function joined(gaps: readonly BackfillGap[]): readonly Gap[] {
+  const rows: Gap[] = [];
+  for (const gap of gaps) {
+    const before = rows.at(-1);
+    const isNext =
+      gap.kind === "date-missing" &&
+      before?.kind === "date-missing" &&
+      before.resource === gap.resource &&
+      addDays(before.to ?? before.date, 1) === gap.date;
+    if (isNext) rows[rows.length - 1] = { ...before, to: gap.date };
+    else rows.push(gap);
+  }
+  return rows;
+}
+
+const GAP_COLUMNS: readonly Column<Gap>[] = [
   { head: "What", lead: true, cell: (gap) => whatOf(gap) },
   { head: "Resource", cell: ({ resource }) => resource },
   { head: "Record", cell: (gap) => (gap.kind === "record-failed" ? <FailedLink gap={gap} /> : "") },
@@ -253,10 +273,13 @@ const GAP_COLUMNS: readonly Column<BackfillGap>[] = [
   },
 ];
 
-function whatOf(gap: BackfillGap): string {
+function whatOf(gap: Gap): string {
   if (gap.kind === "records-short")
     return `${writeCount(gap.missing)} of ${writeCount(gap.expected)} expected records`;
-  if (gap.kind === "date-missing") return writeDate(gap.date);
+  if (gap.kind === "date-missing")
+    return gap.to === undefined
+      ? writeDate(gap.date)
+      : `${writeDate(gap.date)} – ${writeDate(gap.to)}, ${writeMany(daysBetween(gap.date, gap.to) + 1, "date")}`;
   return gap.mended ? `${gap.outcome}, fixed since` : gap.outcome;
 }
 
@@ -273,9 +296,10 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
   const asked = useList<PageOf<BackfillGap>>(
     `backfills/${backfillId}/gaps`,
     {},
-    { againMs: () => (isOpen ? GAPS_RENEWED_MS : undefined) },
+    { limit: GAPS_SHOWN, againMs: () => (isOpen ? GAPS_RENEWED_MS : undefined) },
   );
-  const hasFailed = asked.data?.items.some(({ kind }) => kind === "record-failed") === true;
+  const { data } = asked;
+  const hasFailed = data?.items.some(({ kind }) => kind === "record-failed") === true;
   const toRows = (gaps: readonly BackfillGap[]) => [
     ["resource", "gap", "what", "key"],
     ...gaps.map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
@@ -293,7 +317,7 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
       }
     >
       <List
-        asked={asked}
+        asked={{ ...asked, data: data && { ...data, items: joined(data.items) } }}
         caption="Missing dates and records of this backfill"
         columns={hasFailed ? GAP_COLUMNS : GAP_COLUMNS.slice(0, 2)}
         keyOf={keyOf}

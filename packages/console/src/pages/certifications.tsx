@@ -143,6 +143,7 @@ export function CertificationPage({ params }: { params: { certificationId: strin
     <DetailPage
       title={asked.data === undefined ? "Certification" : `Certification of ${asked.data.clientName}`}
       crumbs={[{ to: "/certifications", text: "Certification" }]}
+      {...(asked.data === undefined ? {} : { here: asked.data.clientName })}
       asked={asked}
       actions={(certification) => (
         <>

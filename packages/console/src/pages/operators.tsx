@@ -70,7 +70,7 @@ export function OperatorsPage() {
       head: "Properties",
       cell: ({ grants }) => <Properties grants={grants} />,
     },
-    { head: "Logs in by", cell: (of) => <LogsInBy of={of} /> },
+    { head: "Logs in by", prose: true, cell: (of) => <LogsInBy of={of} /> },
     {
       head: "State",
       cell: ({ disabledAt }) => (disabledAt === null ? "active" : <Badge icon="off">disabled</Badge>),

@@ -12,7 +12,7 @@ import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts"
 import { Button } from "../parts/button.tsx";
 import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
-import { Filters } from "../parts/filters.tsx";
+import { ClearFilters, Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
@@ -109,7 +109,7 @@ export function QuarantinePage() {
 
 function NothingHeld() {
   return useFilters().filters.size > 0 ? (
-    <Empty title="No record that matches is quarantined">Clear the filters to see all.</Empty>
+    <Empty title="No record that matches is quarantined" actions={<ClearFilters />} />
   ) : (
     <Empty title="No record is quarantined">
       Records are quarantined when their source time is in the future, a count is below zero where that is not
@@ -369,8 +369,11 @@ function QuarantinedRecord({ answer }: { answer: QuarantineAnswer }) {
           Decided: answer.resolvedAt && <Instant at={answer.resolvedAt} />,
           Resource: answer.resource,
           Property: <PropertyLink of={answer} />,
-          Request: <RequestLink requestId={answer.requestId} />,
-          "Place in the batch": answer.index,
+          Request: (
+            <>
+              <RequestLink requestId={answer.requestId} />, record {answer.index}
+            </>
+          ),
         }}
       />
       {answer.release !== null && <Release of={answer} release={answer.release} />}

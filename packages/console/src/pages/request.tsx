@@ -63,7 +63,7 @@ function Request({ answer, asked }: { answer: RequestAnswer; asked: Asked<Reques
           Resource: answer.resource,
           Handling: answer.handling,
           Outcome: <RequestOutcome request={answer} />,
-          "Correlation id": answer.correlationId ?? "none",
+          "Correlation id": answer.correlationId ?? "–",
           "Reply to": answer.replyTo ?? "–",
         }}
       />

@@ -2,9 +2,8 @@ import { Link } from "wouter";
 import type { ClientCodesAnswer, Outcome, PageOf, RequestCounts, RequestItem } from "../contract.ts";
 import { useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeDuration } from "../field/format.ts";
-import { Button } from "../parts/button.tsx";
-import { AddressFilter, AddressSelect, InstantFilter, SelectField } from "../parts/field.tsx";
-import { useChip } from "../parts/filters.tsx";
+import { AddressFilter, AddressSelect, InstantRange, SelectField } from "../parts/field.tsx";
+import { ClearFilters, useChip } from "../parts/filters.tsx";
 import { type Column, ListPage, ParquetNote, useList } from "../parts/list.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
@@ -88,8 +87,7 @@ function RequestFilters() {
       {filters.has("clientCode") && (
         <AddressFilter name="propertyCode" label="Property code" placeholder="any" />
       )}
-      <InstantFilter name="from" label="Received from" />
-      <InstantFilter name="to" label="Received to" end="end" />
+      <InstantRange from="Received from" to="Received to" />
       <ClearFilters />
     </>
   );
@@ -111,17 +109,6 @@ function ClientCodeFilter() {
       options={[["", "Any"], ...codes.map((code) => [code, code] as const)]}
       onChange={choose}
     />
-  );
-}
-
-function ClearFilters() {
-  const { filters, change } = useFilters();
-  if (filters.size === 0) return null;
-  const none = Object.fromEntries([...filters.keys()].map((name) => [name, undefined]));
-  return (
-    <Button kind="quiet" onClick={() => change(none)}>
-      Clear
-    </Button>
   );
 }
 
@@ -185,19 +172,16 @@ export function RequestOutcome({ request }: { request: Pick<RequestItem, "counts
       {counts.warned > 0 && <Badge tone="warn">{writeCount(counts.warned)} with warnings</Badge>}
       {status === "applied" &&
         counts.quarantined + counts.discarded + counts.rejected + counts.warned === 0 && (
-          <span>{plainWord(counts)}</span>
+          <span>{plainWords(counts)}</span>
         )}
     </span>
   );
 }
 
-function plainWord({ records, applied, unchanged, stale, duplicate }: RequestCounts): string {
-  for (const [count, word] of [
-    [applied, "applied"],
-    [unchanged, "unchanged"],
-    [stale, "stale"],
-    [duplicate, "duplicate"],
-  ] as const)
-    if (count === records) return `all ${word}`;
-  return "applied";
+/** `applied`, or where they differ `612 applied, 49 unchanged`. */
+function plainWords(counts: RequestCounts): string {
+  const words = (["applied", "unchanged", "stale", "duplicate"] as const).filter((word) => counts[word] > 0);
+  return words.length === 1
+    ? words.join()
+    : words.map((word) => `${writeCount(counts[word])} ${word}`).join(", ");
 }

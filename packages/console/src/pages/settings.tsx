@@ -55,6 +55,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
       <search className="filters">
         <SelectField
           label="Client code"
+          wide
           value={clientCode}
           options={known ? options : [[clientCode, clientCode], ...options]}
           onChange={(next) => change({ clientCode: next, propertyCode: undefined })}
@@ -84,12 +85,8 @@ function SettingsTable({ clientCode, propertyCode }: { clientCode: string; prope
   const covers = useCovers();
   const mayChange = useMay()("change-settings") && covers(clientCode, propertyCode || "*");
   const of = propertyCode === "" ? clientCode : `${clientCode} / ${propertyCode}`;
-  const version = asked.data?.settingsVersion;
   return (
-    <Section
-      title={`Settings of ${of}`}
-      aside={version === undefined ? undefined : <p>settings version {version}</p>}
-    >
+    <Section title={`Settings of ${of}`}>
       <Answered asked={asked} lines={7}>
         {({ settings }) => (
           <Table

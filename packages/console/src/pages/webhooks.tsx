@@ -40,7 +40,11 @@ const COLUMNS: readonly Column<WebhookItem>[] = [
     head: "Client",
     cell: ({ clientId, clientName }) => <Link to={`/clients/${clientId}`}>{clientName}</Link>,
   },
-  { head: "Events", cell: ({ kind, events }) => (kind === "reply-to" ? "ReplyTo" : events.join(", ")) },
+  {
+    head: "Events",
+    prose: true,
+    cell: ({ kind, events }) => (kind === "reply-to" ? "ReplyTo" : events.join(", ")),
+  },
   { head: "State", cell: ({ state }) => <WebhookState state={state} /> },
   { head: "Waiting", end: true, cell: ({ waiting }) => writeCount(waiting) },
   { head: "Dead letters", end: true, cell: ({ deadLetters }) => writeCount(deadLetters) },

@@ -101,7 +101,7 @@ function pairsOf<Value extends string>(options: Options<Value>): readonly (reado
   return Array.isArray(options) ? options : (Object.entries(options) as [Value, string][]);
 }
 
-interface SelectFieldProps<Value extends string> {
+interface SelectFieldProps<Value extends string> extends Pick<Labelled, "wide"> {
   readonly label: string;
   readonly name?: string;
   readonly value?: Value;
@@ -113,9 +113,9 @@ interface SelectFieldProps<Value extends string> {
 }
 
 export function SelectField<Value extends string>(props: SelectFieldProps<Value>) {
-  const { label, options, onChange, ...rest } = props;
+  const { label, wide = false, options, onChange, ...rest } = props;
   return (
-    <Field label={label}>
+    <Field label={label} wide={wide}>
       {(tied) => (
         <select {...rest} {...tied} onChange={(event) => onChange?.(event.target.value as Value)}>
           {pairsOf(options).map(([each, text]) => (
@@ -284,6 +284,16 @@ export function InstantFilter({ name, label, end, placeholder, first = false }: 
         change({ [name]: local === "" ? "" : pickedInstant(instantOf(local, timeZone)) }, "replace")
       }
     />
+  );
+}
+
+/** From one instant to another; beside each other in a line of their own. */
+export function InstantRange({ from, to }: { from: string; to: string }) {
+  return (
+    <div className="pair">
+      <InstantFilter name="from" label={from} />
+      <InstantFilter name="to" label={to} end="end" />
+    </div>
   );
 }
 

@@ -9,7 +9,8 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { Icon } from "./button.tsx";
+import { useFilters } from "../routing/filters.ts";
+import { Button, Icon } from "./button.tsx";
 
 /** A filter that is not as it is by default. */
 interface Chip {
@@ -100,5 +101,17 @@ export function Filters({ children }: { children: ReactNode }) {
         <ChipsContext value={put}>{children}</ChipsContext>
       </div>
     </search>
+  );
+}
+
+/** For a list whose address has nothing but filters. */
+export function ClearFilters() {
+  const { filters, change } = useFilters();
+  if (filters.size === 0) return null;
+  const none = Object.fromEntries([...filters.keys()].map((name) => [name, undefined]));
+  return (
+    <Button kind="quiet" onClick={() => change(none)}>
+      Clear
+    </Button>
   );
 }

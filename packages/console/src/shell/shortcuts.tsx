@@ -71,10 +71,10 @@ const keysFor = (places: readonly Place[]): readonly (readonly [keys: readonly s
   [["k"], "Previous row"],
   [["n"], "Next page of a list"],
   [["p"], "Previous page of a list"],
-  [["Enter"], "open the row"],
+  [["Enter"], "Open the row"],
   ...places.map(({ key, text }) => [["g", key], text] as const),
-  [["←", "→"], "along a chart, once it has the focus"],
-  [["Esc"], "close a dialog"],
+  [["←", "→"], "Move along a chart that has the focus"],
+  [["Esc"], "Close a dialog"],
 ];
 
 function listen(

@@ -224,7 +224,7 @@ function Cutoff({ group }: { group: Group }) {
   if (isPastCutoff(group))
     return (
       <span className="nowrap">
-        <Badge tone="bad">{-daysToCutoff} d past</Badge> {day}
+        <Badge tone="bad">{writeMany(-daysToCutoff, "day")} past</Badge> {day}
       </span>
     );
   const days =

@@ -431,7 +431,7 @@ const COLUMNS: readonly LineColumn[] = [
     head: "Capacity",
     end: true,
     isShown: ifAny(({ capacity }) => capacity),
-    cell: ({ capacity }) => (capacity === null ? "" : writeCount(capacity)),
+    cell: ({ capacity, night }) => (night === undefined ? "" : orDash(capacity, writeCount)),
   },
   {
     head: "Occupancy",

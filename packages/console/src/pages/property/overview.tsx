@@ -264,33 +264,35 @@ interface OccupancyProps {
 function Occupancy({ night, items, to }: OccupancyProps) {
   const isKnown = items.some(({ occupancy }) => occupancy !== null);
   const share = items.reduce((sum, { occupancy }) => sum + Number(occupancy ?? 0), 0);
+  const percent = Math.round(share * 100);
   const rooms = writeMany(roomsOf(items), "room");
   const said = `${writeDate(night)}: ${isKnown ? `${writeShare(share)}, ` : ""}${rooms}`;
   return (
-    <Link className="night filled" data-heat={isKnown ? heatOf(share) : 0} to={to} title={said}>
+    <Link className="night filled" data-heat={isKnown ? heatOf(percent) : 0} to={to} title={said}>
       <span className="unseen">{said}</span>
       <span aria-hidden="true">{Number(night.slice(8))}</span>
-      <b aria-hidden="true">{isKnown ? Math.round(share * 100) : "–"}</b>
+      <b aria-hidden="true">{isKnown ? percent : "–"}</b>
     </Link>
   );
 }
 
 const STEPS = [
-  [1, "below 40 %"],
-  [2, "40"],
-  [3, "60"],
-  [4, "75"],
+  [1, "below 40"],
+  [2, "40 to 59"],
+  [3, "60 to 74"],
+  [4, "75 to 89"],
   [5, "90 and more"],
 ] as const;
 
-function heatOf(share: number): number {
-  return 1 + [0.4, 0.6, 0.75, 0.9].filter((from) => share >= from).length;
+/** Of the percent that the night shows. */
+function heatOf(percent: number): number {
+  return 1 + [40, 60, 75, 90].filter((from) => percent >= from).length;
 }
 
 function Legend() {
   return (
     <p className="legend">
-      <span>Occupancy in %</span>
+      <span>Occupancy, %</span>
       {STEPS.map(([step, text]) => (
         <span key={step}>
           <i data-heat={step} /> <Word>{text}</Word>
