@@ -86,6 +86,9 @@ async function takeLook(
     await settled(page);
     await keep(name);
   }
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog").waitFor();
+  await keep("search");
   await page.goto(`${address}/console/account`);
   await page.getByLabel("Your password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set up an app" }).click();
