@@ -49,14 +49,15 @@ const LOG_WRITER_BACKENDS = `select pid || ' ' || coalesce(backend_start::text, 
 const LOG_WRITERS_MS_MAX = 500;
 /**
  * So few buckets are read one after another; of more it is asked first which of them have something, which costs as much as reading
- * some ten groups that have nothing.
+ * some ten groups that have nothing. With backfills it is asked of nearly any, as they come after what else there is.
  */
-const BUCKETS_TRIED_MAX = 12;
+const BUCKETS_TRIED_MAX = { live: 12, beside: 2 };
 
 /** The unretired log writers, as columns of a statement, and the newest of all. */
 interface KnownLogWriters {
   readonly until: number;
   readonly newest: string;
+  readonly hasBackfills: boolean;
   readonly columns: readonly unknown[];
 }
 
@@ -187,7 +188,9 @@ export class ShardSession {
     try {
       const remembered = await readFirstOf(this.#found);
       if (remembered.length > 0) return remembered;
-      if (buckets.length <= BUCKETS_TRIED_MAX) return await readFirstOf([...buckets]);
+      const { hasBackfills } = await this.#readLogWriters();
+      const triedMax = hasBackfills ? BUCKETS_TRIED_MAX.beside : BUCKETS_TRIED_MAX.live;
+      if (buckets.length <= triedMax) return await readFirstOf([...buckets]);
       return await readFirstOf(await this.#findBacklog(buckets, yieldsMs));
     } catch (error) {
       if (!isShardAway(sqlState(error))) throw error;
@@ -269,6 +272,7 @@ export class ShardSession {
       this.#logWriters = {
         until: monotonicNow() + LOG_WRITERS_MS_MAX,
         newest: rows[0]?.newest ?? "0",
+        hasBackfills: rows.some(({ is_backfill }) => is_backfill),
         columns: [rows.map(({ log_writer_id }) => log_writer_id), rows.map(({ is_backfill }) => is_backfill)],
       };
     }
