@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { isOnCitus } from "../support/database.ts";
+import { holdAppends } from "../support/held-appends.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until, untilFound } from "../support/until.ts";
 
 const SLOW_MS = 100;
 const WAIT_MS_MAX = 60_000;
-/** A flush of one bucket has a statement of its own on Citus. */
-const APPENDS = (await isOnCitus()) ? "append-entries-of-bucket" : "append-entries";
+const APPENDS = "append-entries";
 
 interface SlowLine {
   readonly msg: string;
@@ -69,9 +68,11 @@ describe("what was slow is reported with what it waited for", () => {
   }
 
   test("a batch that waits for its commit: the flush, and the statement that appends", async () => {
-    const { headers, status } = await holdUp("bellhop.accept_log", "One flush of one log writer", () =>
-      service.post("inventories", [inventoryRecord()]),
-    );
+    const held = await holdAppends(service.database.clientConfig);
+    const posting = service.post("inventories", [inventoryRecord()]);
+    await until(() => held.isWaiting(2 * SLOW_MS), WAIT_MS_MAX);
+    await held.release();
+    const { headers, status } = await posting;
     assert.equal(status, 202);
     const { waits, route } = await slowRequest(headers);
     assert.equal(route, "/api/public/v1/inventories");

@@ -224,13 +224,13 @@ interface Driven {
 
 const WORDS_SHOWN = 2;
 
-/** What a statement may be called in a log. */
+/** What a statement may be called in a log: by its name, without what says for which shards it was prepared. */
 function nameOf(statement: unknown): string {
   const { name, text } = (typeof statement === "string" ? { text: statement } : statement) as {
     readonly name?: string;
     readonly text?: string;
   };
-  return name ?? (text ?? "").trim().split(/\s+/, WORDS_SHOWN).join(" ").toLowerCase();
+  return name?.split("@", 1)[0] ?? (text ?? "").trim().split(/\s+/, WORDS_SHOWN).join(" ").toLowerCase();
 }
 
 function isDriven(statement: unknown): statement is Driven {
