@@ -82,7 +82,10 @@ async function findWorkers(pool: pg.Pool): Promise<readonly Worker[]> {
 async function startWorker({ dataDirectory, binaries }: Worker): Promise<void> {
   const { uid, gid } = await stat(dataDirectory);
   const options = ["-D", dataDirectory, "-l", `${dataDirectory}.log`, "-s", "-w", "start"];
-  const [code] = await once(spawn(join(binaries, "pg_ctl"), options, { uid, gid, stdio: "ignore" }), "exit");
+  // Without this user's home, where it would look for certificates.
+  const env = { PATH: process.env["PATH"] ?? "", LC_ALL: "C.UTF-8" };
+  const starting = spawn(join(binaries, "pg_ctl"), options, { uid, gid, env, stdio: "ignore" });
+  const [code] = await once(starting, "exit");
   if (code !== 0) throw new Error(`pg_ctl start in ${dataDirectory}: exit code ${code}`);
 }
 
