@@ -7,6 +7,7 @@ import { ensurePartitions } from "../../src/ingest/log/partitions.ts";
 import { createSurveyMetrics, type Survey, startSurvey } from "../../src/operations/metrics/survey.ts";
 import { createMetrics, createProcessMetrics, renderMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { Evaluator, namesIn, readScrape, type Scrape } from "../support/promql.ts";
+import { endLogWriters } from "../support/held-appends.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -243,9 +244,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     const failUntil = async (refusedMin: number, lostMin: number) => {
       let refused = 0;
       await until(async () => {
-        await service.pool.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'bellhop accept'",
-        );
+        await endLogWriters(service.database.clientConfig);
         if ((await service.post("inventories", [inventoryRecord()])).status === 503) refused += 1;
         const lost = /^bellhop_log_writer_failures_total (\d+)$/m.exec(
           (await service.get("/metrics")).text,

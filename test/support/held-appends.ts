@@ -21,6 +21,13 @@ export function holdAppends(config: pg.ClientConfig): Promise<HeldAppends> {
   });
 }
 
+/** Ends the sessions of all log writers. */
+export async function endLogWriters(config: pg.ClientConfig): Promise<void> {
+  const held = await hold(config, async () => undefined);
+  await held.endSessions();
+  await held.release();
+}
+
 /** Holds up the append of a client's batch about one property that claims this key. */
 export function holdKey(
   config: pg.ClientConfig,
