@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
+import { countUnownedBuckets } from "../../src/platform/db/coordination.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { accept, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -21,12 +22,7 @@ after(async () => {
 /** Keeps every applier from its next transaction until `commit`. */
 async function holdApply(): Promise<void> {
   // An applier that takes a bucket passes over locked rows, and would not wait for this lock.
-  await until(async () => {
-    const { rows } = await held.query(
-      "select from bellhop.bucket_lease where backend_pid is null or backend_pid not in (select pid from pg_stat_activity)",
-    );
-    return rows.length === 0;
-  }, 30_000);
+  await until(async () => (await countUnownedBuckets(service.pool)) === 0, 30_000);
   await held.query("begin");
   await held.query("set local idle_in_transaction_session_timeout = 0");
   // An update of every row, as Citus locks the rows of one bucket at a time.

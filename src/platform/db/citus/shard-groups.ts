@@ -9,6 +9,8 @@ import type { Queryable } from "../transaction.ts";
 export interface ShardGroup {
   /** The shard of bucket_lease, which stands for all. */
   readonly id: string;
+  /** The newest of its shards: another one where a table was replaced, as statements are then. */
+  readonly newest: string;
   readonly buckets: readonly number[];
   /** By table, with its schema: the number of its shard. */
   readonly shards: Readonly<Record<string, string>>;
@@ -30,7 +32,7 @@ const findShardGroups = namedStatement(
     select get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint) as shardid, json_agg(bucket) as buckets
     from generate_series(0, 63) as bucket group by 1
   ), shard as (
-    select first.shardid, json_object_agg(space.nspname || '.' || relation.relname, other.shardid::text) as shards
+    select first.shardid, max(other.shardid) as newest, json_object_agg(space.nspname || '.' || relation.relname, other.shardid::text) as shards
     from pg_dist_shard as first
     join pg_dist_shard as other on other.shardminvalue = first.shardminvalue
     join pg_class as relation on relation.oid = other.logicalrelid
@@ -39,7 +41,9 @@ const findShardGroups = namedStatement(
     group by first.shardid
   )
   select node.groupid as node, node.nodename as host, node.nodeport as port,
-    json_agg(json_build_object('id', home.shardid::text, 'buckets', home.buckets, 'shards', shard.shards) order by home.shardid) as groups
+    json_agg(json_build_object(
+      'id', home.shardid::text, 'newest', shard.newest::text, 'buckets', home.buckets, 'shards', shard.shards
+    ) order by home.shardid) as groups
   from home
   join shard using (shardid)
   join pg_dist_placement as placement using (shardid)

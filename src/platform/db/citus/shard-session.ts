@@ -213,13 +213,13 @@ export class ShardSession {
       const { columns, newest } = await this.#readLogWriters();
       const { rows } = await this.#client.query<Row>({
         ...asked,
-        name: `${asked.name}@${group.id}`,
+        name: `${asked.name}@${group.newest}`,
         text: inShards(asked.text, group),
         values: [...values, ...columns],
       });
       if (rows.length === 0) return rows;
       const { rowCount } = await this.#client.query({
-        name: `${findNewer.name}@${group.id}`,
+        name: `${findNewer.name}@${group.newest}`,
         text: inShards(findNewer.text, group),
         values: [values[0], newest],
       });
@@ -295,7 +295,7 @@ export class ShardSession {
     if (text === asked.text) return statement;
     // A COPY drives the connection itself.
     if ("submit" in asked) return Object.assign(asked, { text });
-    return { ...asked, text, ...(asked.name === undefined ? {} : { name: `${asked.name}@${group.id}` }) };
+    return { ...asked, text, ...(asked.name === undefined ? {} : { name: `${asked.name}@${group.newest}` }) };
   }
 
   #textOf(text: string, group: ShardGroup): string {

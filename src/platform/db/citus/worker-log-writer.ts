@@ -90,7 +90,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
   ): Promise<FlushAnswer["rows"]> {
     try {
       const { rows } = await this.#client.query<FlushAnswer["rows"][number]>({
-        name: `${this.#appendEntries.name}@${group.id}`,
+        name: `${this.#appendEntries.name}@${group.newest}`,
         text: inShards(this.#appendEntries.text, group),
         values: [...parametersOf(items), group.id],
       });
@@ -111,7 +111,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     for (const [group, some] of Map.groupBy(wanted, ({ bucket }) => this.#map.placeOf(bucket)?.group)) {
       if (group === undefined) throw new Error("The shard of a key is gone.");
       const answer = await this.#client.query<Row>({
-        name: `${statement.name}@${group.id}`,
+        name: `${statement.name}@${group.newest}`,
         text: inShards(statement.text, group),
         values: [JSON.stringify(some)],
       });
