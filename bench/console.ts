@@ -1,5 +1,5 @@
 /**
- * `node bench/console.ts [--properties 1000 | --url URL --operator NAME]`: how long the portfolio of so many properties takes to answer, and
+ * `npm run console:bench [-- --properties 1000 | --url URL --operator NAME]`: how long the portfolio of so many properties takes to answer, and
  * in Chromium how long it is from an operator's input until the page is painted (Event Timing).
  */
 import pg from "pg";
@@ -16,8 +16,8 @@ import { startService } from "./started-service.ts";
 import { median, percentile } from "./statistics.ts";
 import { untilDrained } from "./until-drained.ts";
 
-const USAGE = `node bench/console.ts [--properties 1000]
-node bench/console.ts --url http://127.0.0.1:8080 --operator NAME
+const USAGE = `npm run console:bench [-- --properties 1000]
+npm run console:bench -- --url http://127.0.0.1:8080 --operator NAME
 
   --properties N   properties of a service that is made for the run (default: 1000)
   --url URL        a service that runs; the operator's password is in CONSOLE_PASSWORD

@@ -49,7 +49,13 @@ run(nodeOr(() => findNode(root)));
  * service does not wait for the documentation: /docs answers 503 until it is built.
  */
 async function buildPages() {
-  const looksAtPages = ["scripts/test.ts", "scripts/check.ts", "scripts/hostile-schemathesis.ts"];
+  const looksAtPages = [
+    "scripts/test.ts",
+    "scripts/check.ts",
+    "scripts/hostile-schemathesis.ts",
+    "test/console/take-screenshots.ts",
+    "bench/console.ts",
+  ];
   if (looksAtPages.includes(entry)) await ensureBuilt(root);
   if (entry !== "src/main.ts" || entryArguments[0] !== "serve") return;
   await ensureBuilt(root, ["console"]);

@@ -1,4 +1,5 @@
 import { openCertification } from "../../src/certification/certification.ts";
+import { setSetting } from "../../src/settings/change-setting.ts";
 import { apply } from "../support/read-fixture.ts";
 import type { TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
@@ -50,14 +51,43 @@ interface Booking {
   readonly rate: string;
 }
 
+const NEIGHBOURS = [
+  ["LYON01", "Hôtel du Fleuve", "Lyon"],
+  ["NICE01", "Villa Azur", "Nice"],
+  ["LILLE01", "Le Beffroi", "Lille"],
+  ["BREST01", "Port du Large", "Brest"],
+] as const;
+
+function calendarAround(today: string) {
+  const zero = Date.parse(`${today}T00:00:00Z`) / DAY_MS;
+  const dateOf = (day: number) => new Date((zero + day) * DAY_MS).toISOString().slice(0, 10);
+  const at = (day: number, minute = 600) => new Date((zero + day) * DAY_MS + minute * 60_000).toISOString();
+  return { dateOf, at };
+}
+
+/** Four more hotels with bookings of their own, and a name and a city for each: a portfolio to take a picture of. */
+export async function fillNeighbours(service: TestService, { today, ...first }: Hotel): Promise<void> {
+  const { dateOf, at } = calendarAround(today);
+  for (const [place, [propertyCode]] of NEIGHBOURS.entries()) {
+    const bookings = inventBookings(place + 1);
+    const ofHotel = (rows: readonly Row[]) => rows.map((row) => ({ ...row, propertyCode }));
+    const versions = bookings.flatMap((booking, number) => versionsOf(booking, number, dateOf, at));
+    await sendInBatches(service, "reservations", ofHotel(versions.toSorted(byModified)), 400);
+    await apply(service, "inventories", ofHotel(inventories(bookings, [], NIGHTS_AHEAD, dateOf, at)));
+  }
+  const named = [...NEIGHBOURS, [first.propertyCode, "Grand Hôtel de la Gare", "Paris"]] as const;
+  for (const [propertyCode, name, city] of named) {
+    await setSetting(service.pool, { clientCode: "ACME", propertyCode, name: "name" }, name);
+    await setSetting(service.pool, { clientCode: "ACME", propertyCode, name: "city" }, city);
+  }
+}
+
 /** Fills a service with it through the API. Takes some seconds. */
 export async function fillHotel(
   service: TestService,
   today = new Date().toISOString().slice(0, 10),
 ): Promise<Hotel> {
-  const zero = Date.parse(`${today}T00:00:00Z`) / DAY_MS;
-  const dateOf = (day: number) => new Date((zero + day) * DAY_MS).toISOString().slice(0, 10);
-  const at = (day: number, minute = 600) => new Date((zero + day) * DAY_MS + minute * 60_000).toISOString();
+  const { dateOf, at } = calendarAround(today);
   const certificationId = await certify(service, dateOf, at);
   const bookings = inventBookings();
   const versions = bookings.flatMap((booking, place) => versionsOf(booking, place, dateOf, at));
@@ -161,8 +191,8 @@ const byModified = (one: Row, other: Row) =>
   String(one["lastModifiedDateTime"]) < String(other["lastModifiedDateTime"]) ? -1 : 1;
 
 /** Bookings for arrivals from a year and a month ago to four months ahead; last year's a little fewer. */
-function inventBookings(): Booking[] {
-  const seeded = new SeededRandom(20_261_122);
+function inventBookings(place = 0): Booking[] {
+  const seeded = new SeededRandom(20_261_122 + place);
   const random = () => seeded.next() / 2 ** 32;
   const below = (end: number) => Math.floor(random() * end);
   const bookings: Booking[] = [];

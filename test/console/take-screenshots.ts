@@ -1,16 +1,17 @@
 /**
- * `npm run console:screenshots`: every page of the console as it is for the hotel of the tests, in light, dark and at phone width,
- * into docs/console. Takes a minute; needs the Chromium of the machine.
+ * `npm run console:screenshots`: every page of the console as it is for the hotel of the tests and four neighbours, in light, dark and at phone width,
+ * into docs/console. Takes minutes; needs the Chromium of the machine.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { createOperator } from "../../src/identity/operators.ts";
+import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { openBrowser, openWindow } from "./chromium.ts";
-import { fillHotel, type Hotel } from "./hotel.ts";
+import { fillHotel, fillNeighbours, type Hotel } from "./hotel.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const OUT = fileURLToPath(new URL("../../docs/console/", import.meta.url));
@@ -30,6 +31,8 @@ try {
   service = await startTestService({ singleSignOn: provider.settings });
   await createOperators(service);
   const hotel = await fillHotel(service);
+  await fillNeighbours(service, hotel);
+  await refreshFigures(service.pool);
   await mkdir(OUT, { recursive: true });
   const encoder = await browser.newPage();
   for (const [look, options] of LOOKS) await takeLook(look, options, service, hotel, encoder);
@@ -86,6 +89,8 @@ async function takeLook(
     await settled(page);
     await keep(name);
   }
+  await page.goto(`${address}/console/`);
+  await settled(page);
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog").waitFor();
   await keep("search");
