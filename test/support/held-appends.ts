@@ -66,6 +66,8 @@ async function hold(
   const atEach = (sql: string) => Promise.all(holders.map((holder) => holder.query(sql)));
   return {
     isWaiting: async (ms = 0) => {
+      // A transaction sees since when statements run as it first saw it, but who waits as it is.
+      await atEach("select pg_stat_clear_snapshot()");
       const waiting = `select ${OF_LOG_WRITERS} and wait_event_type = 'Lock' and query_start <= clock_timestamp() - ${ms} * interval '1 ms'`;
       return (await atEach(waiting)).some(({ rowCount }) => rowCount !== 0);
     },
