@@ -87,6 +87,14 @@ export function inShards(text: string, { shards }: ShardGroup): string {
   });
 }
 
+/** The same of a named statement, which is prepared anew where a table was replaced. */
+export function namedInShards(
+  { name, text }: { readonly name?: string | undefined; readonly text: string },
+  group: ShardGroup,
+) {
+  return { name: `${name}@${group.newest}`, text: inShards(text, group) };
+}
+
 /**
  * Citus lets a session write to a shard by its name only where it asks for that. Each shard group has statements of its own, so a session
  * has as many as all groups together: planned for its parameters, as the first five times by default, each would be planned six times.

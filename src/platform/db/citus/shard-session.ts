@@ -5,7 +5,7 @@ import { namesShards } from "../distribution.ts";
 import { namedStatement, readStatement } from "../statement.ts";
 import type { Queryable } from "../transaction.ts";
 import { closeLogWriters, LOG_WRITER_SESSION } from "./log-writers.ts";
-import { inShards, isShardAway, type ShardGroup, type ShardMap } from "./shard-groups.ts";
+import { inShards, isShardAway, namedInShards, type ShardGroup, type ShardMap } from "./shard-groups.ts";
 
 const findBacklog = readStatement(new URL("./find-backlog.sql", import.meta.url));
 const FIND_ALL = {
@@ -213,14 +213,12 @@ export class ShardSession {
       const { columns, newest } = await this.#readLogWriters();
       const { rows } = await this.#client.query<Row>({
         ...asked,
-        name: `${asked.name}@${group.newest}`,
-        text: inShards(asked.text, group),
+        ...namedInShards(asked, group),
         values: [...values, ...columns],
       });
       if (rows.length === 0) return rows;
       const { rowCount } = await this.#client.query({
-        name: `${findNewer.name}@${group.newest}`,
-        text: inShards(findNewer.text, group),
+        ...namedInShards(findNewer, group),
         values: [values[0], newest],
       });
       if (rowCount === 0) return rows;

@@ -8,7 +8,14 @@ import type {
   LogWriterBirth,
   LogWriterStatements,
 } from "./log-writers.ts";
-import { inShards, isShardAway, type ShardGroup, type ShardMap, type WorkerShards } from "./shard-groups.ts";
+import {
+  inShards,
+  isShardAway,
+  namedInShards,
+  type ShardGroup,
+  type ShardMap,
+  type WorkerShards,
+} from "./shard-groups.ts";
 
 /** As register-log-writer, of the session that is the backend $2 of the node $1 since $3. */
 const registerAtNode = namedStatement(
@@ -90,8 +97,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
   ): Promise<FlushAnswer["rows"]> {
     try {
       const { rows } = await this.#client.query<FlushAnswer["rows"][number]>({
-        name: `${this.#appendEntries.name}@${group.newest}`,
-        text: inShards(this.#appendEntries.text, group),
+        ...namedInShards(this.#appendEntries, group),
         values: [...parametersOf(items), group.id],
       });
       return rows;
@@ -111,8 +117,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     for (const [group, some] of Map.groupBy(wanted, ({ bucket }) => this.#map.placeOf(bucket)?.group)) {
       if (group === undefined) throw new Error("The shard of a key is gone.");
       const answer = await this.#client.query<Row>({
-        name: `${statement.name}@${group.newest}`,
-        text: inShards(statement.text, group),
+        ...namedInShards(statement, group),
         values: [JSON.stringify(some)],
       });
       rows.push(...answer.rows);
