@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { after, afterEach, test } from "node:test";
-import { findServer, serverProcesses, stopServer } from "../../src/platform/db/embedded/postmaster.ts";
+import {
+  findServer,
+  processActivities,
+  serverProcesses,
+  stopServer,
+} from "../../src/platform/db/embedded/postmaster.ts";
 import { HeldDatabase } from "../support/held-database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
-import { until } from "../support/until.ts";
+import { until, untilFound } from "../support/until.ts";
 
 const dataDir = await temporaryDirectory("embedded");
 const cluster = `${dataDir}/postgres`;
@@ -39,6 +44,15 @@ async function keepBackendBusy(holder: HeldDatabase): Promise<void> {
     5_000,
   );
   await observer.kill("SIGTERM");
+}
+
+/** The process that replays the log, as soon as there is one. */
+async function startupProcess(): Promise<number> {
+  return await untilFound(async () => {
+    const activities = await processActivities(cluster);
+    const found = activities.find((line) => / postgres: .*: startup\b/.test(line));
+    return found === undefined ? undefined : Number.parseInt(found, 10);
+  });
 }
 
 const isBack = (said: { rows?: unknown[] }) => said.rows?.length === 1;
@@ -114,6 +128,19 @@ test("a service one of whose backends is killed has the database back within 10 
   const { rows } = await service.query("select pg_backend_pid() as pid");
   process.kill(Number(rows?.[0]?.["pid"]), "SIGKILL");
   await service.queryUntil("select 1 as one", isBack, 10_000);
+  await service.kill("SIGTERM");
+});
+
+test("a service whose PostgreSQL stands still in its recovery starts it again, and nothing committed is lost", async () => {
+  const service = await heldAndReady();
+  const before = await postmaster();
+  await service.query("create table public.replayed as select n from generate_series(1, 2e6) as n");
+  const { rows } = await service.query("select pg_backend_pid() as pid");
+  process.kill(Number(rows?.[0]?.["pid"]), "SIGKILL");
+  process.kill(await startupProcess(), "SIGSTOP");
+  await service.queryUntil("select 1 as one", isBack, 90_000);
+  assert.notEqual(await postmaster(), before);
+  assert.deepEqual((await service.query("select count(*)::int from public.replayed")).rows, [{ count: 2e6 }]);
   await service.kill("SIGTERM");
 });
 

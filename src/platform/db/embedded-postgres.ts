@@ -17,6 +17,7 @@ import {
   spawnPostmaster,
   stopServer,
 } from "./embedded/postmaster.ts";
+import { RecoveryWatch } from "./embedded/recovery-watch.ts";
 
 /**
  * Who uses the server. One `service` at most runs on a data directory; a `command` (the CLI) may work beside it, or
@@ -34,7 +35,7 @@ export interface EmbeddedPostgres {
 
 /** Of the 10 s from the end of a full disk to ready, recovery needs most, and so does a try that is just failing. */
 const RESTART_WAIT_MS_MAX = 2_000;
-/** Recovery of the largest write-ahead log takes seconds; a minute more is for a slow or busy disk. */
+/** Of a start without a recovery at work: that of the largest write-ahead log takes seconds, and minutes on a slow disk. */
 const START_TIMEOUT_MS = 120_000;
 
 /**
@@ -190,15 +191,27 @@ interface ServerParts {
 /** Takes over the server that runs, or starts one; returns where it listens once it takes connections. */
 async function bringUp(context: ServerParts, before: ListenAddress | undefined): Promise<ListenAddress> {
   const { home, log, signal } = context;
-  const deadline = performance.now() + START_TIMEOUT_MS;
+  const recovery = new RecoveryWatch(home.dataDirectory);
+  let deadline = performance.now() + START_TIMEOUT_MS;
   let announceAt = performance.now() + 3_000;
   let child: StartedServer | undefined;
   for (;;) {
     signal.throwIfAborted();
     const running = await findServer(home.dataDirectory);
-    if (running?.ready && (await takesConnections(home, running.listen))) return running.listen;
+    const answer = running?.ready ? await askForSession(home, running.listen) : "not up";
+    if (running !== undefined && answer === "opened") return running.listen;
     // This process holds the start lock, so the process that asked the server to stop is gone.
     if (running?.stopping) await stopServer(home.dataDirectory);
+    else if (running !== undefined && answer === "not up") {
+      const progress = await recovery.look();
+      if (progress === "works") deadline = performance.now() + START_TIMEOUT_MS;
+      if (progress === "stalled") {
+        log.warn("PostgreSQL refuses sessions and its recovery stands still; starting it again");
+        await stopServer(home.dataDirectory, true);
+        child = undefined;
+        continue;
+      }
+    }
     if (child?.exited !== undefined) {
       throw new EmbeddedPostgresError(
         `PostgreSQL did not start on ${home.dataDirectory}: ${await lastWords(home)} (${child.exited}).`,
@@ -250,10 +263,13 @@ async function startServer(
   return started;
 }
 
-async function takesConnections(home: ServerHome, listen: ListenAddress): Promise<boolean> {
+async function askForSession(
+  home: ServerHome,
+  listen: ListenAddress,
+): Promise<"opened" | "not up" | "no answer"> {
   try {
     await ensureServiceRole(home, listen);
-    return true;
+    return "opened";
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === "28P01") {
@@ -262,8 +278,9 @@ async function takesConnections(home: ServerHome, listen: ListenAddress): Promis
         { cause: error },
       );
     }
-    // Starting, stopping, or out of connections: temporary, or the server ends.
-    if (code === undefined || /^(57P0|53300|ECONN|ENOENT|EPIPE)/.test(code)) return false;
+    if (code === "57P03") return "not up";
+    // Stopping, or out of connections: temporary, or the server ends.
+    if (code === undefined || /^(57P0|53300|ECONN|ENOENT|EPIPE)/.test(code)) return "no answer";
     throw error;
   }
 }

@@ -166,6 +166,27 @@ async function processesTitled(cluster: string, directory: string): Promise<numb
     .filter((pid) => pid !== process.pid);
 }
 
+/** Each of these processes as a line: its number, its state, the CPU time it has used, its title. */
+export async function processActivities(dataDirectory: string): Promise<string[]> {
+  return await Promise.all((await serverProcesses(dataDirectory)).map(activity));
+}
+
+async function activity(pid: number): Promise<string> {
+  if (process.platform !== "linux") {
+    const listed = promisify(execFile)("ps", ["-ww", "-o", "pid=,state=,time=,command=", "-p", String(pid)]);
+    return await listed.then(
+      ({ stdout }) => stdout.trim(),
+      () => "",
+    );
+  }
+  const [stat, title] = await Promise.all(
+    ["stat", "cmdline"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")),
+  );
+  // After the name, which may hold anything: the state, and at 11 and 12 the ticks in user and kernel mode.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
+  return `${pid} ${fields[0]} ${fields[11]} ${fields[12]} ${title}`;
+}
+
 function clusterName(directory: string): string {
   // At most 63 characters; the end of the path distinguishes them.
   return `bellhop-${directory.replace(/[^A-Za-z0-9]+/g, "-").slice(-50)}`;
@@ -249,18 +270,18 @@ export async function lastWords(home: ServerHome): Promise<string> {
 const FAST_STOP_MS_MAX = 4_000;
 const IMMEDIATE_STOP_MS_MAX = 1_500;
 
+const FAST_STOP = ["SIGINT", FAST_STOP_MS_MAX] as const;
+const IMMEDIATE_STOP = ["SIGQUIT", IMMEDIATE_STOP_MS_MAX] as const;
+
 /**
  * Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). One
- * that does not get there (a slow disk; asked to stop as its recovery began, it was seen to hang) is ended without its
- * checkpoint, then outright: nothing committed is lost either way.
+ * that does not get there (a slow disk; asked to stop as its recovery began, it was seen to hang), and one whose recovery
+ * hangs, is ended without its checkpoint, then outright: nothing committed is lost either way.
  */
-export async function stopServer(dataDirectory: string): Promise<void> {
+export async function stopServer(dataDirectory: string, hangs = false): Promise<void> {
   const running = await findServer(dataDirectory);
   if (running === undefined) return;
-  for (const [signal, waitMs] of [
-    ["SIGINT", FAST_STOP_MS_MAX],
-    ["SIGQUIT", IMMEDIATE_STOP_MS_MAX],
-  ] as const) {
+  for (const [signal, waitMs] of hangs ? [IMMEDIATE_STOP] : [FAST_STOP, IMMEDIATE_STOP]) {
     killQuietly(running.pid, signal);
     const deadline = performance.now() + waitMs;
     while (performance.now() < deadline) {
