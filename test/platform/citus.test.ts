@@ -7,7 +7,6 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { retireLogWritersStatement } from "../../src/apply/postgres-apply-session.ts";
-import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { settledReceipts } from "../../src/insight/watermark.ts";
 import { BucketClosedTimestamp } from "../../src/platform/db/citus/bucket-closed-timestamp.ts";
 import { clientConfig, createPool, POOL_ANSWER_MS_MAX } from "../../src/platform/db/connection.ts";
@@ -15,7 +14,7 @@ import { retireLogWriters } from "../../src/platform/db/dialect.ts";
 import type { DistributionReport } from "../../src/platform/db/distribute.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { createEmptyDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
-import { accept, apply, LISBON, reservation } from "../support/read-fixture.ts";
+import { apply, LISBON, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -244,131 +243,6 @@ if (joined !== undefined)
         await holder.end();
         await pool.end();
       }
-    });
-
-    describe("of which one takes no part", () => {
-      /** A property code and its bucket at the first worker, and at the second, and the address of that. */
-      let near: { propertyCode: string; bucket: number };
-      let far: { propertyCode: string; bucket: number };
-      let farUrl: string;
-      before(async () => {
-        const { rows } = await database.pool.query<{ bucket: number; port: number }>(
-          `select bucket, home.nodeport as port from generate_series(0, 63) as bucket
-          join pg_dist_shard_placement as home
-            on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint)`,
-        );
-        const portOf = new Map(rows.map(({ bucket, port }) => [bucket, port]));
-        const ports = [...new Set(portOf.values())].sort();
-        const propertyAt = (port: number | undefined) => {
-          for (let number = 0; ; number += 1) {
-            const propertyCode = `HOTEL${number}`;
-            const bucket = bucketOf("ACME", propertyCode);
-            if (portOf.get(bucket) === port) return { propertyCode, bucket };
-          }
-        };
-        near = propertyAt(ports[0]);
-        far = propertyAt(ports[1]);
-        const address = new URL(joined.url);
-        address.port = String(ports[1]);
-        farUrl = address.href;
-        service = await startTestService({}, { database });
-        // The log writers write to both, and every bucket has an owner.
-        for (const { propertyCode } of [near, far])
-          await apply(service, "reservations", [
-            reservation("first", "2026-01-01T00:00:00Z", { propertyCode }),
-          ]);
-      });
-      after(() => service.stop());
-
-      /** By the bucket's own worker alone, as a question by id asks both. */
-      const isApplied = async ({ bucket }: { bucket: number }, requestId: string) => {
-        const found = "select from bellhop.request_outcome where bucket = $1 and request_id = $2";
-        return (await database.pool.query(found, [bucket, requestId])).rowCount === 1;
-      };
-      const recordsOf = ({ propertyCode }: { propertyCode: string }, id: string) => [
-        reservation(id, "2026-01-01T00:00:00Z", { propertyCode }),
-      ];
-      const posted = (at: { propertyCode: string }, id: string) =>
-        service.post("reservations", recordsOf(at, id));
-      const accepted = (at: { propertyCode: string }, id: string) =>
-        accept(service, "reservations", recordsOf(at, id));
-      const hasFailedSince = (lines: number) =>
-        service
-          .logLines()
-          .slice(lines)
-          .some((line) => line.includes("apply failed"));
-
-      test("as it is down: what lies at the other is applied, also by a node that starts, and the rest once it is back", async () => {
-        const name = new URL(joined.url).pathname.slice(1);
-        const serverUrl = new URL(farUrl);
-        serverUrl.pathname = "/postgres";
-        const server = new pg.Client(clientConfig({ connectionString: serverUrl.href }));
-        await server.connect();
-        const lines = service.logLines().length;
-        try {
-          await server.query(`alter database ${name} with allow_connections false`);
-          await until(async () => {
-            const ended = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1";
-            return (await server.query(ended, [name])).rowCount === 0;
-          }, 20_000);
-          await until(() => hasFailedSince(lines), 30_000);
-          for (const id of ["while-down-1", "while-down-2"]) {
-            const requestId = await accepted(near, id);
-            await until(() => isApplied(near, requestId), 30_000);
-          }
-          // What cannot be written there is refused, and nothing else.
-          const refused = await posted(far, "refused");
-          assert.equal(refused.status, 503);
-          const both = [...recordsOf(near, "both"), ...recordsOf(far, "both")];
-          assert.equal((await service.post("reservations", both)).status, 503);
-          // The coordinator's log writer, which that has cost, opens again: nobody else waits for it.
-          assert.equal((await service.get("/readyz", { as: null })).status, 200);
-          assert.equal((await posted(near, "after-refused")).status, 202);
-          const late = await startTestService({}, { database });
-          try {
-            assert.equal((await late.post("reservations", recordsOf(far, "late"))).status, 503);
-            const requestId = await accept(late, "reservations", recordsOf(near, "late"));
-            await until(() => isApplied(near, requestId), 30_000);
-          } finally {
-            await late.stop();
-          }
-        } finally {
-          await server.query(`alter database ${name} with allow_connections true`);
-          await server.end();
-        }
-        // Its log writers are open again within a moment, in which it is refused as before.
-        let back = await posted(far, "back");
-        await until(async () => {
-          if (back.status !== 202) back = await posted(far, "back");
-          return back.status === 202;
-        }, 30_000);
-        const { requestId } = back.json() as { requestId: string };
-        await until(() => isApplied(far, requestId), 30_000);
-      });
-
-      test("as it hangs: what lies at the other is applied", async () => {
-        const { rows } = await database.pool.query<{ shard: string }>(
-          `select distinct 'bellhop.bucket_lease_' || home.shardid as shard from pg_dist_shard_placement as home
-          join pg_dist_shard using (shardid)
-          where logicalrelid = 'bellhop.bucket_lease'::regclass and home.nodeport = $1`,
-          [Number(new URL(farUrl).port)],
-        );
-        const holder = new pg.Client(clientConfig({ connectionString: farUrl }));
-        await holder.connect();
-        const lines = service.logLines().length;
-        try {
-          await holder.query("begin; set local idle_in_transaction_session_timeout = 0");
-          await holder.query("set local citus.enable_manual_changes_to_shards = on");
-          for (const { shard } of rows) await holder.query(`lock table ${shard} in access exclusive mode`);
-          await until(() => hasFailedSince(lines), 60_000);
-          const requestId = await accepted(near, "while-hanging");
-          await until(() => isApplied(near, requestId), 60_000);
-        } finally {
-          await holder.end();
-        }
-        const requestId = await accepted(far, "back-again");
-        await until(() => isApplied(far, requestId), 120_000);
-      });
     });
 
     test("is migrated further: a column that is added reaches every shard", async () => {

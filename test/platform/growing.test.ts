@@ -15,7 +15,7 @@ const HOTELS = Array.from({ length: 12 }, (_, n) => `HOTEL${n}`);
 /** Hotels that the batches of each sender are of: of one, of all, and of a few under a key. */
 const SENDERS = [HOTELS.slice(0, 1), HOTELS, HOTELS.slice(3, 6)];
 
-const joined = await createJoinedDatabase(1);
+const joined = await createJoinedDatabase({ workersMax: 1 });
 
 /** Sends one batch after another until it is stopped, as fast as they are applied, and again what was refused for now. */
 class Sender {

@@ -15,6 +15,7 @@ import {
   joinTestDatabase,
   prepareClone,
 } from "./citus.ts";
+import { type DatabaseRoad, openRoad } from "./database-road.ts";
 import { startTestServer } from "./test-server.ts";
 import { until } from "./until.ts";
 
@@ -83,9 +84,9 @@ export async function createEmptyTestDatabase(): Promise<TestDatabase> {
 function openedDatabase(name: string, url: string, remove: () => Promise<void>): TestDatabase {
   const session = { address: { connectionString: url }, synchronousCommit: "on" } as const;
   const config = clientConfig(session.address, session.synchronousCommit);
-  // A test keeps its locks for as long as it needs them, however busy the machine is.
-  const options = `${config.options} -c idle_in_transaction_session_timeout=0`;
-  const pool = createPool({ ...config, options }, silentLog, 10);
+  const pool = createPool(config, silentLog, 10);
+  // A test keeps its locks for as long as it needs them, however busy the machine is. (The options of an address win over others.)
+  pool.on("connect", (client) => void client.query("set idle_in_transaction_session_timeout = 0"));
   const drop = async () => {
     await pool.end();
     if (testFailed) return console.error(`kept for a look: ${url}`);
@@ -107,6 +108,8 @@ function openedDatabase(name: string, url: string, remove: () => Promise<void>):
 /** A database that has the extension and workers of Citus, and is not migrated. */
 export interface JoinedDatabase {
   readonly url: string;
+  /** The ways by which the workers are joined, in their order; none where they are joined by their own addresses. */
+  readonly roads: readonly DatabaseRoad[];
   /** Workers that have the database and the extension, and are not joined. */
   readonly spare: readonly CitusNode[];
   open(): TestDatabase;
@@ -115,8 +118,15 @@ export interface JoinedDatabase {
 
 /**
  * A database as an operator leaves it before it is distributed, with all workers or so many; undefined where the tests are not on Citus.
+ * `byRoad`: nodes reach the workers by roads, so that one can go away or hang for this database alone.
  */
-export async function createJoinedDatabase(workersMax?: number): Promise<JoinedDatabase | undefined> {
+export async function createJoinedDatabase({
+  workersMax,
+  byRoad = false,
+}: {
+  readonly workersMax?: number;
+  readonly byRoad?: boolean;
+} = {}): Promise<JoinedDatabase | undefined> {
   const serverUrl = await testServerUrl();
   const citus = await citusOf(serverUrl);
   if (citus === undefined) return undefined;
@@ -124,13 +134,19 @@ export async function createJoinedDatabase(workersMax?: number): Promise<JoinedD
   const servers = [serverUrl, ...citus.workerUrls];
   for (const url of servers)
     await withClient(url, (client) => client.query(`create database ${name} template template0`));
-  const spare = citus.workers.slice(workersMax ?? citus.workers.length);
-  await joinTestDatabase(citus, (url) => withDatabase(url, name), serverUrl, spare);
+  const roads = byRoad ? await Promise.all(citus.workerUrls.map(openRoad)) : [];
+  const workers = citus.workers.map((worker, at) => ({
+    ...worker,
+    nodeport: roads[at]?.port ?? worker.nodeport,
+  }));
+  const spare = workers.slice(workersMax ?? workers.length);
+  await joinTestDatabase({ ...citus, workers }, (url) => withDatabase(url, name), serverUrl, spare);
   const drop = async () => {
+    for (const road of roads) await road.close();
     for (const url of servers) await dropDatabase(url, name);
   };
   const url = withDatabase(serverUrl, name);
-  return { url, spare, open: () => openedDatabase(name, url, drop), drop };
+  return { url, roads, spare, open: () => openedDatabase(name, url, drop), drop };
 }
 
 /** Whether the databases of tests are distributed. What is not done there is passed over with the reason (`t.skip`). */

@@ -66,6 +66,8 @@ const SESSION_SETTINGS = [
   "tcp_keepalives_interval=5",
   "tcp_keepalives_count=4",
   "tcp_user_timeout=30000",
+  // A worker of Citus that hangs lets connections in and says nothing: a coordinator would wait 30 s for it. Elsewhere it has no effect.
+  "citus.node_connection_timeout=5000",
 ] as const;
 
 function sessionOptions(synchronousCommit: DurableCommit | undefined): string {

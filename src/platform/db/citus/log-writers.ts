@@ -3,7 +3,7 @@ import { monotonicNow } from "../../runtime/shared-memory.ts";
 import { sqlState } from "../database-errors.ts";
 import { namedStatement, readStatement, type Statement } from "../statement.ts";
 import type { Queryable } from "../transaction.ts";
-import { findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
+import { CONNECT_MS_MAX, findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
 
 /** The name that sessions of log writers show under. */
 export const LOG_WRITER_SESSION = "bellhop accept";
@@ -202,7 +202,9 @@ function newestOf(rows: readonly NewestRow[]): string | null {
 /** What was asked of workers, or the error that it was answered with; the transaction goes on. Throws where the session is lost. */
 async function answered<Result>(ask: () => Promise<Result>, client: pg.ClientBase): Promise<Result | Error> {
   await client.query("savepoint asked");
-  await client.query(`set local statement_timeout = ${WORKERS_ANSWER_MS_MAX}`);
+  await client.query(
+    `set local statement_timeout = ${WORKERS_ANSWER_MS_MAX}; set local citus.node_connection_timeout = ${CONNECT_MS_MAX}`,
+  );
   const answer = await ask().catch((error: unknown) => {
     if (error instanceof Error && sqlState(error) !== undefined) return error;
     throw error;

@@ -22,6 +22,9 @@ export const findHomes = namedStatement(
  */
 export const WORKERS_ANSWER_MS_MAX = 5_000;
 
+/** When the coordinator gives up connecting to a worker where others wait for that: it goes on without it. */
+export const CONNECT_MS_MAX = 1_000;
+
 /** A worker (`host:port`) and the buckets that lie there. */
 export interface Home {
   readonly worker: string;
