@@ -32,12 +32,12 @@ const listProperties = namedStatement(
 /** The current reservations and groups with one of the ids $3, of each property $2 in its bucket $1. Two rows of the primary key for each. */
 const findRecords = namedStatement(
   "find-records-by-id",
-  `select record.property_id as "propertyId", record.resource, record.key
+  `select t.property_id as "propertyId", t.resource, t.key
   from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
   cross join unnest('{r,g}'::"char"[]) as kind (letter)
-  join bellhop_state.current_record as record
-    on record.bucket = wanted.bucket and record.property_id = wanted.property_id and record.resource = kind.letter
-      and record.key = any ($3::text[]) /* and its bucket */
+  join bellhop_state.current_record as t
+    on t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = kind.letter
+      and t.key = any ($3::text[]) /* and its bucket */
   limit $4`,
 );
 
