@@ -32,8 +32,9 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     select pid, application_name, state from pg_stat_activity
     where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,
   "locks waited for": `select pid, locktype, mode from pg_locks where not granted`,
-  // Less those by which a node reports what it knows, as long as it lives.
-  "advisory locks held": `select pid, mode from pg_locks where locktype = 'advisory' and classid <> ${KNOWLEDGE_LOCKS}`,
+  // Less those by which a node reports what it knows, as long as it lives, and those that Citus takes for itself (from objsubid 4 on).
+  "advisory locks held": `
+    select pid, mode from pg_locks where locktype = 'advisory' and classid <> ${KNOWLEDGE_LOCKS} and objsubid < 4`,
   "prepared transactions": `select gid from pg_prepared_xacts`,
   "log writers that are neither the open one nor retired": `
     select log_writer_id from bellhop.log_writer where retired_at is null

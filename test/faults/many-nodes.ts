@@ -9,6 +9,7 @@ import { checkApplied, checkSessions, longestLagMs } from "./check-sessions.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PlantedFault } from "./plant.ts";
 import { ServiceProcess, type ServiceProcessOptions } from "./service-process.ts";
+import { leaseIsHeld } from "./takeover.ts";
 
 /** What is asked of a campaign of several nodes on one database. */
 export interface ManyNodesOptions<Fault extends string> {
@@ -73,11 +74,10 @@ export async function startNodes(
 /** Until each applier has its share: a fault is to hit a node that has something to lose. */
 export async function untilShared(pool: pg.Pool, nodes: number): Promise<void> {
   const least = Math.floor(64 / (nodes * THREADS.applyWriters));
+  const held = await leaseIsHeld(pool);
   await until(async () => {
     const { rows } = await pool.query<{ held: number }>(
-      `select count(*)::integer as held from bellhop.bucket_lease lease
-      join pg_stat_activity holder on holder.pid = lease.backend_pid and holder.backend_start = lease.backend_start
-      group by lease.owner`,
+      `select count(*)::integer as held from bellhop.bucket_lease lease where ${held} group by lease.owner`,
     );
     return rows.length === nodes * THREADS.applyWriters && rows.every(({ held }) => held >= least);
   }, READY_MS_MAX);

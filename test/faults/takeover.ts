@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isDistributed } from "../../src/platform/db/distribution.ts";
 import { until } from "../support/until.ts";
 
 /** How one takeover went, in milliseconds from the moment of the fault. */
@@ -15,12 +16,18 @@ const QUIET_MS_MAX = 10_000;
 /** A statement that was on its way when the node was hit is still carried out. */
 const IN_FLIGHT_MS = 100;
 
+/** That the backend of a lease lives: on Citus it is one of the worker that has the bucket. */
+export async function leaseIsHeld(pool: pg.Pool): Promise<string> {
+  return (await isDistributed(pool))
+    ? "bellhop.is_session(lease.backend_pid, lease.backend_start)"
+    : "(lease.backend_pid, lease.backend_start) in (select pid, backend_start from pg_stat_activity)";
+}
+
 /** The buckets whose leases name the process, as of now. */
 export async function bucketsOf(pool: pg.Pool, pid: number): Promise<readonly number[]> {
   const { rows } = await pool.query<{ bucket: number }>(
     `select lease.bucket from bellhop.bucket_lease lease
-    join pg_stat_activity holder on holder.pid = lease.backend_pid and holder.backend_start = lease.backend_start
-    where lease.owner like '%/' || $1::integer || '/%'`,
+    where ${await leaseIsHeld(pool)} and lease.owner like '%/' || $1::integer || '/%'`,
     [pid],
   );
   return rows.map(({ bucket }) => bucket);
@@ -29,14 +36,14 @@ export async function bucketsOf(pool: pg.Pool, pid: number): Promise<readonly nu
 /** Hits the node of this process and waits until others have what it had. Traffic has to go on meanwhile. */
 export async function watchTakeover(pool: pg.Pool, pid: number, hit: () => unknown): Promise<Takeover> {
   const buckets = await bucketsOf(pool, pid);
+  const held = await leaseIsHeld(pool);
   const clock = await pool.query<{ at: string }>("select clock_timestamp()::text as at");
   const hitAt = performance.now();
   await hit();
   await until(async () => {
     const { rows } = await pool.query<{ taken: number }>(
       `select count(*)::integer as taken from bellhop.bucket_lease lease
-      join pg_stat_activity holder on holder.pid = lease.backend_pid and holder.backend_start = lease.backend_start
-      where lease.bucket = any ($1::smallint[]) and lease.owner not like '%/' || $2::integer || '/%'`,
+      where ${held} and lease.bucket = any ($1::smallint[]) and lease.owner not like '%/' || $2::integer || '/%'`,
       [buckets, pid],
     );
     return rows[0]?.taken === buckets.length;

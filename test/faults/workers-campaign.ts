@@ -20,6 +20,7 @@ import {
   breakAtIntervals,
   type ManyNodesOptions,
   type ManyNodesReport,
+  prepareNodes,
   READY_MS_MAX,
   reportAtRest,
   startNodes,
@@ -28,8 +29,11 @@ import { newToken } from "./new-token.ts";
 import { Senders } from "./senders.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
-export const WORKER_FAULTS = ["kill", "stop"] as const;
-/** Every process of a worker killed at once, and started again later; or stopped (SIGSTOP) for a while. */
+export const WORKER_FAULTS = ["kill", "stop", "start"] as const;
+/**
+ * Every process of a worker killed at once, and started again later; or stopped (SIGSTOP) for a while; or stopped until a further
+ * node, which starts meanwhile, is ready.
+ */
 export type WorkerFault = (typeof WORKER_FAULTS)[number];
 
 /** How batches of one bucket were answered that were first sent in some time: milliseconds, and how many were refused once or more. */
@@ -44,6 +48,8 @@ export interface WorkersReport extends ManyNodesReport {
   readonly calm: Answers;
   /** Of buckets of the other workers while one is away. */
   readonly others: Answers;
+  /** How long nodes took to be ready that started while a worker was stopped. */
+  readonly readyMs: readonly number[];
 }
 
 const AWAY_MS = { least: 5_000, most: 10_000 } as const;
@@ -114,15 +120,25 @@ function only(
 }
 
 class Faults {
-  readonly counts: Record<WorkerFault, number> = { kill: 0, stop: 0 };
+  readonly counts: Record<WorkerFault, number> = { kill: 0, stop: 0, start: 0 };
   readonly away: Away[] = [];
+  readonly readyMs: number[] = [];
+  readonly problems: string[] = [];
   readonly #workers: readonly Worker[];
   readonly #pool: pg.Pool;
   readonly #options: ManyNodesOptions<WorkerFault>;
   readonly #random: SeededRandom;
+  /** A node that starts while a worker is stopped, and ends when all is well. */
+  readonly #late: ServiceProcess;
 
-  constructor(workers: readonly Worker[], pool: pg.Pool, options: ManyNodesOptions<WorkerFault>) {
+  constructor(
+    workers: readonly Worker[],
+    late: ServiceProcess,
+    pool: pg.Pool,
+    options: ManyNodesOptions<WorkerFault>,
+  ) {
     this.#workers = workers;
+    this.#late = late;
     this.#pool = pool;
     this.#options = options;
     this.#random = SeededRandom.stream(options.seed, 2);
@@ -138,7 +154,7 @@ class Faults {
     const fromMs = performance.now();
     if (fault === "kill") await endSurvivors(worker.dataDirectory);
     else await signalWorker(worker, "SIGSTOP");
-    await delay(awayMs);
+    await Promise.all([delay(awayMs), ...(fault === "start" ? [this.#startNode()] : [])]);
     const toMs = performance.now();
     if (fault === "kill") await startWorker(worker);
     else await signalWorker(worker, "SIGCONT");
@@ -146,9 +162,22 @@ class Faults {
     // As Citus does each minute: what was prepared there when it was hit is to be seen only then.
     await this.#pool.query("select recover_prepared_transactions()");
     this.away.push({ worker, fromMs, toMs, wellMs: performance.now() });
+    if (fault === "start" && (await this.#late.end("SIGTERM")) !== 0)
+      this.problems.push("The node that had started while a worker was stopped did not end in order.");
     this.#options.progress?.(
-      `${fault} ${worker.worker} for ${seconds(awayMs)}: all buckets are applied again after ${seconds(performance.now() - toMs)}`,
+      `${fault} ${worker.worker} for ${seconds(toMs - fromMs)}: all buckets are applied again after ${seconds(performance.now() - toMs)}`,
     );
+  }
+
+  async #startNode(): Promise<void> {
+    const startedAt = performance.now();
+    this.#late.start();
+    try {
+      await this.#late.untilReady(READY_MS_MAX);
+      this.readyMs.push(performance.now() - startedAt);
+    } catch (error) {
+      this.problems.push(`A node that started while a worker was stopped: ${String(error)}`);
+    }
   }
 
   /** Those of buckets of other workers while one is away, or those while all are well and have been for a while. */
@@ -178,6 +207,7 @@ export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promis
   const startedAt = performance.now();
   const database = await createTestDatabase();
   const nodes: ServiceProcess[] = [];
+  const [late] = (await prepareNodes(1, database.url)) as [ServiceProcess];
   const senders: Senders[] = [];
   let balancer: Balancer | undefined;
   try {
@@ -206,7 +236,7 @@ export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promis
         }),
       );
     await until(async () => (await countUnownedBuckets(database.pool)) === 0, READY_MS_MAX);
-    const faults = new Faults(workers, database.pool, options);
+    const faults = new Faults(workers, late, database.pool, options);
     await delay(options.everyMs);
     const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => faults.one());
     const [calm, others] = [faults.answers(ledger, true), faults.answers(ledger, false)];
@@ -217,8 +247,10 @@ export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promis
       faults: faults.counts,
       calm,
       others,
+      readyMs: faults.readyMs,
       problems: [
         ...report.problems,
+        ...faults.problems,
         ...(others.refused > 0 ? [`${others.refused} batches of other workers were refused`] : []),
       ],
     };
@@ -228,7 +260,7 @@ export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promis
   } finally {
     for (const each of senders) each.abandon();
     await balancer?.stop();
-    for (const node of nodes) await node.remove();
+    for (const node of [...nodes, late]) await node.remove();
     await database.drop();
   }
 }

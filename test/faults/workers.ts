@@ -1,4 +1,4 @@
-import { counted, figure, seconds } from "./figures.ts";
+import { counted, figure, quantiles, seconds } from "./figures.ts";
 import { manyNodesCommand } from "./many-nodes-command.ts";
 import { type Answers, runWorkers, WORKER_FAULTS } from "./workers-campaign.ts";
 
@@ -12,15 +12,17 @@ function answersLine(what: string, { ms, refused }: Answers): string {
 export const workersCommand = manyNodesCommand({
   name: "workers",
   about: `Runs several nodes on Citus (TEST_DATABASE_URL names a coordinator whose workers run on this machine), and at every interval kills
-every process of a worker and starts it again some seconds later, or stops it for a while (SIGSTOP), under load; then checks what became
-of every 202. Exit code 0 when nothing was lost or doubled, and no batch of a hotel of another worker was refused.`,
+every process of a worker and starts it again some seconds later, or stops it for a while (SIGSTOP), or stops it until a further node is ready
+that starts meanwhile, under load; then checks what became of every 202. Exit code 0 when nothing was lost or doubled, no batch of a hotel of
+another worker was refused, and each such node was ready.`,
   faults: WORKER_FAULTS,
   interval: "every",
   defaults: { every: "30s", senders: "2" },
   run: runWorkers,
   faultLine: ({ faults, durationMs }) => figure("faults", `${counted(faults)} in ${seconds(durationMs)}`),
-  bornLines: ({ calm, others }) => [
+  bornLines: ({ calm, others, readyMs }) => [
     answersLine("one hotel's, all workers well", calm),
     answersLine("one hotel's of other workers", others),
+    ...(readyMs.length === 0 ? [] : [figure("nodes that started meanwhile ready", quantiles(readyMs))]),
   ],
 });
