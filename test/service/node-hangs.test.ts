@@ -3,6 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { BucketServers } from "../../src/platform/db/dialect.ts";
 import { ServiceProcess } from "../faults/service-process.ts";
 import { bucketsOf } from "../faults/takeover.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -14,9 +15,13 @@ import { until } from "../support/until.ts";
 
 describe("a node beside one that hangs and keeps its connections", () => {
   let database: TestDatabase;
+  let servers = 1;
   before(async () => {
     database = await createTestDatabase();
+    servers = (await BucketServers.find(database.clientConfig))?.all.length ?? 1;
   });
+  /** Of all buckets: those of each server are shared by themselves, and may be odd in number. */
+  const isHalf = (buckets: number) => Math.abs(buckets - 32) <= servers / 2;
   after(() => database.drop());
   const stops: (() => unknown)[] = [];
   afterEach(async () => {
@@ -50,13 +55,13 @@ describe("a node beside one that hangs and keeps its connections", () => {
       const { text } = await service.get("/metrics", { as: null });
       return Number(/^bellhop_buckets_owned (\d+)/m.exec(text)?.[1]);
     };
-    await until(async () => (await owned(far)) === 32 && (await owned(near)) === 32, 20_000);
+    await until(async () => isHalf(await owned(far)) && isHalf(await owned(near)), 20_000);
     road.swallow();
     await until(async () => (await owned(near)) === 64, 20_000);
     assert.ok((await ended(near)) >= 1);
     for (const bucket of [0, 31, 32, 63]) await appliesFor(near, bucket);
     road.release();
-    await until(async () => (await owned(far)) === 32 && (await owned(near)) === 32, 30_000);
+    await until(async () => isHalf(await owned(far)) && isHalf(await owned(near)), 30_000);
     for (const bucket of [0, 31, 32, 63]) await appliesFor(far, bucket);
   });
 
@@ -72,7 +77,7 @@ describe("a node beside one that hangs and keeps its connections", () => {
     await until(async () => (await bucketsOf(database.pool, stuck.pid)).length === 64, 20_000);
     const service = await startTestService({}, { database });
     stops.push(() => service.stop());
-    await until(async () => (await bucketsOf(database.pool, stuck.pid)).length === 32, 20_000);
+    await until(async () => isHalf((await bucketsOf(database.pool, stuck.pid)).length), 20_000);
     const [bucket = 0] = await bucketsOf(database.pool, stuck.pid);
     await writeFile(file, "");
     await until(async () => (await bucketsOf(database.pool, process.pid)).length === 64, 20_000);
@@ -80,7 +85,7 @@ describe("a node beside one that hangs and keeps its connections", () => {
     await appliesFor(service, bucket);
     assert.ok(await stuck.isReady());
     await rm(file);
-    await until(async () => (await bucketsOf(database.pool, stuck.pid)).length === 32, 30_000);
+    await until(async () => isHalf((await bucketsOf(database.pool, stuck.pid)).length), 30_000);
     assert.equal(await stuck.end("SIGTERM"), 0);
   });
 });

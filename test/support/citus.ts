@@ -1,5 +1,7 @@
 import pg from "pg";
 import { distributeByBucket } from "../../src/platform/db/distribute.ts";
+import { isDistributed } from "../../src/platform/db/distribution.ts";
+import type { Queryable } from "../../src/platform/db/transaction.ts";
 
 /** Few, as most tests write a handful of rows, and each shard of a table is one more table to be made. */
 const SHARDS = 4;
@@ -73,6 +75,20 @@ export async function joinTestDatabase(
     for (const { nodename, nodeport } of workers.filter((worker) => !spare.includes(worker)))
       await pool.query("select citus_add_node($1, $2)", [nodename, nodeport]);
   });
+}
+
+/** The buckets that an apply transaction may have beside this one: on Citus those of its shard group, elsewhere all. */
+export async function bucketsBeside(on: Queryable, bucket: number): Promise<readonly number[]> {
+  if (!(await isDistributed(on))) return Array.from({ length: 64 }, (_, other) => other);
+  const { rows } = await on.query<{ bucket: number }>(
+    `with shard as materialized (
+      select bucket, get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint) as id
+      from generate_series(0, 63) as bucket
+    )
+    select other.bucket from shard join shard as other using (id) where shard.bucket = $1`,
+    [bucket],
+  );
+  return rows.map(({ bucket: other }) => other);
 }
 
 /** What test runs are on, in words. */
