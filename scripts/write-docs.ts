@@ -15,5 +15,5 @@ for (const name of ["records.md", "contract.md", "errors.md"]) {
   const written = withSections(writeGenerated(document), sections);
   if (written === document) continue;
   await writeFile(url, written);
-  console.log(`docs/${name} is written anew: look at the difference`);
+  console.log(`wrote docs/${name}`);
 }

@@ -50,16 +50,16 @@ if (breaks.length > 0) {
 }
 
 async function writeOrCompare(name: string, fresh: string): Promise<void> {
+  if (fresh === (await committed(name))) return;
   if (!checking) {
     await writeFile(pathOf(name), fresh);
     console.log(`wrote ${name}`);
     return;
   }
-  if (fresh === (await committed(name))) return;
   spawnSync("diff", ["-u", "--label", name, pathOf(name), "--label", "what the code says", "-"], {
     input: fresh,
     stdio: ["pipe", "inherit", "inherit"],
   });
-  console.error(`\n${name} is not what the code says: npm run openapi:write, and look at the difference.`);
+  console.error(`\n${name} differs from the code: run npm run openapi:write and review the difference.`);
   process.exitCode = 1;
 }

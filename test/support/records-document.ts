@@ -273,19 +273,11 @@ function addRows(schema: FieldSchema, prefix: string, rows: string[]): void {
     const path = prefix + name;
     const required = schema.required?.includes(name) ? "yes" : "";
     rows.push(
-      `| \`${path}\` | ${typeText(field)} | ${required} | ${field.nullable ? "yes" : ""} | ${field.description} |`,
+      `| \`${path}\` | ${FIELD_KINDS[field.fieldKind].reference(field)} | ${required} | ${field.nullable ? "yes" : ""} | ${field.description} |`,
     );
     if (field.fieldKind === "object") addRows(field, `${path}.`, rows);
     if (field.items?.fieldKind === "object") addRows(field.items, `${path}[].`, rows);
   }
-}
-
-function typeText(field: FieldSchema): string {
-  if (field.fieldKind === "word") return `one of ${(field.enum ?? []).join(", ")}`;
-  if (field.fieldKind !== "array") return FIELD_KINDS[field.fieldKind].reference;
-  const least = field.minItems ? `${field.minItems} to ` : "at most ";
-  const item = field.items?.fieldKind ?? "object";
-  return `array of ${item === "object" ? "objects" : FIELD_KINDS[item].reference}, ${least}${ITEMS_MAX}`;
 }
 
 function gapTable(resource: Resource): string {

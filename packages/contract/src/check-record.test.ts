@@ -12,7 +12,7 @@ import {
 import { findViolations, ViolationList } from "./field-kinds.ts";
 import { checkRecord, readBatch } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
-import type { FieldSchema } from "./schema/field.ts";
+import { type FieldSchema, text } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { VIOLATION_CODES } from "./violation.ts";
 
@@ -256,8 +256,8 @@ test("a period may end on the day it starts and not before", () => {
 
 test("texts have their greatest length in characters, and identities are not empty", () => {
   for (const { resource, pointer, field } of everyField) {
-    const max = { text: 4096, code: 128, identity: 128 }[field.fieldKind as string];
-    if (max === undefined) continue;
+    if (!["text", "code", "identity"].includes(field.fieldKind)) continue;
+    const max = field.maxLength ?? assert.fail(`${resource}${pointer} has no limit`);
     for (const text of ["x".repeat(max), "😀".repeat(max)])
       assert.deepEqual(found(resource, changed(fullRecord(resource), pointer, text)), [], pointer);
     for (const text of ["x".repeat(max + 1), "😀".repeat(max + 1)])
@@ -269,6 +269,15 @@ test("texts have their greatest length in characters, and identities are not emp
       field.fieldKind === "identity" ? [`/0${pointer} length`] : [],
     );
   }
+});
+
+test("a text may have a limit of its own", () => {
+  const violations = new ViolationList(0, 10, [], 0);
+  findViolations(text("Requests", "High floor", 500), "x".repeat(501), violations);
+  assert.deepEqual(
+    violations.kept.map(({ message }) => message),
+    ["the record must have at most 500 characters; got 501"],
+  );
 });
 
 test("a message counts the characters of a text as its bound does", () => {

@@ -17,7 +17,6 @@ import {
   ITEMS_MAX,
   inOrder,
   isObject,
-  TEXT_CHARACTERS_MAX,
 } from "./schema/field.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
 import { isCalendarDate, isUtcTimestamp } from "./walk-value.ts";
@@ -27,7 +26,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** All that depends on the kind of a field. */
 interface KindRules {
   /** Its type in the field reference. */
-  readonly reference: string;
+  readonly reference: (schema: FieldSchema) => string;
   readonly openApi: (schema: FieldSchema) => JsonSchema;
   /** Reports what is wrong with a value that is not null. */
   readonly check: (value: unknown, found: ViolationList, schema: FieldSchema) => void;
@@ -243,25 +242,28 @@ function typeName(value: unknown): string {
 }
 
 /** A string of any characters but NUL. */
-const textSchema = (charactersMax: number): JsonSchema => ({
+const textSchema = ({ minLength, maxLength }: Pick<FieldSchema, "minLength" | "maxLength">): JsonSchema => ({
   type: "string",
-  maxLength: charactersMax,
+  ...(minLength === undefined ? {} : { minLength }),
+  maxLength,
   pattern: "^[^\\u0000]*$",
 });
-const CODE_SCHEMA = textSchema(CODE_CHARACTERS_MAX);
-
-const textFact = (value: unknown) => (typeof value === "string" ? value : undefined);
+const CODE_SCHEMA = textSchema({ maxLength: CODE_CHARACTERS_MAX });
 
 const TEXT: KindRules = {
-  reference: `string, at most ${TEXT_CHARACTERS_MAX} characters`,
-  openApi: () => textSchema(TEXT_CHARACTERS_MAX),
-  check: (value, found) => checkText(value, found, TEXT_CHARACTERS_MAX),
-  fact: textFact,
+  reference: ({ minLength, maxLength }) =>
+    `string, ${minLength === undefined ? "at most" : `${minLength} to`} ${maxLength} characters`,
+  openApi: textSchema,
+  check: (value, found, { minLength, maxLength }) => {
+    if (value === "" && minLength !== undefined) found.add("length", () => "must not be empty");
+    else checkText(value, found, maxLength as number);
+  },
+  fact: (value) => (typeof value === "string" ? value : undefined),
   walk: ["boundedText", "text"],
 };
 
 const WHOLE: KindRules = {
-  reference: "integer",
+  reference: () => "integer",
   openApi: () => ({
     anyOf: [
       { type: "integer", format: "int32", minimum: -2_147_483_648, maximum: 2_147_483_647 },
@@ -281,23 +283,10 @@ const WHOLE: KindRules = {
 /** The one table by kind: check, facts, OpenAPI, field reference and the walk over a record's bytes. */
 export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   text: TEXT,
-  code: {
-    ...TEXT,
-    reference: `string, at most ${CODE_CHARACTERS_MAX} characters`,
-    openApi: () => CODE_SCHEMA,
-    check: (value, found) => checkText(value, found, CODE_CHARACTERS_MAX),
-  },
-  identity: {
-    ...TEXT,
-    reference: `string, 1 to ${CODE_CHARACTERS_MAX} characters`,
-    openApi: () => ({ type: "string", minLength: 1, ...CODE_SCHEMA }),
-    check: (value, found) => {
-      if (value === "") found.add("length", () => "must not be empty");
-      else checkText(value, found, CODE_CHARACTERS_MAX);
-    },
-  },
+  code: TEXT,
+  identity: TEXT,
   date: {
-    reference: "date",
+    reference: () => "date",
     openApi: () => ({ type: "string", format: "date", minLength: 10, maxLength: 10 }),
     check: (value, found) => {
       if (typeof value !== "string") wrongType("a string with a date as YYYY-MM-DD", value, found);
@@ -308,7 +297,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["date", "date"],
   },
   timestamp: {
-    reference: "timestamp",
+    reference: () => "timestamp",
     // Of a date-time generated clients make a type that cuts microseconds (JavaScript) or is written with +00:00 (Python).
     openApi: () => ({
       type: "string",
@@ -331,7 +320,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   count: WHOLE,
   integer: WHOLE,
   decimal: {
-    reference: "decimal",
+    reference: () => "decimal",
     openApi: () => ({
       anyOf: [
         { type: "number" },
@@ -356,7 +345,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["decimal", "decimal"],
   },
   boolean: {
-    reference: "boolean",
+    reference: () => "boolean",
     openApi: () => ({ type: "boolean" }),
     check: (value, found) => {
       if (typeof value !== "boolean") wrongType("a boolean", value, found);
@@ -364,7 +353,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["boolean", "skip"],
   },
   word: {
-    reference: "string, one of a list",
+    reference: ({ enum: words = [] }) => `one of ${words.join(", ")}`,
     openApi: (schema) => ({ type: "string", enum: [...(schema.enum ?? [])] }),
     check: (value, found, schema) => {
       const words = schema.enum ?? [];
@@ -378,7 +367,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["word", "skip"],
   },
   "flag-or-code": {
-    reference: `boolean, or string of at most ${CODE_CHARACTERS_MAX} characters`,
+    reference: () => `boolean, or string of at most ${CODE_CHARACTERS_MAX} characters`,
     openApi: () => ({ anyOf: [{ type: "boolean" }, CODE_SCHEMA] }),
     check: (value, found) => {
       if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
@@ -387,7 +376,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["flagOrCode", "skip"],
   },
   "code-or-object": {
-    reference: `string of at most ${CODE_CHARACTERS_MAX} characters, or object`,
+    reference: () => `string of at most ${CODE_CHARACTERS_MAX} characters, or object`,
     openApi: () => ({ anyOf: [CODE_SCHEMA, { type: "object" }] }),
     check: (value, found) => {
       if (typeof value === "string") checkText(value, found, CODE_CHARACTERS_MAX);
@@ -396,7 +385,11 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["codeOrObject", "skip"],
   },
   array: {
-    reference: "array",
+    reference: ({ minItems, items }) => {
+      const item = items as FieldSchema;
+      const listed = item.fieldKind === "object" ? "objects" : FIELD_KINDS[item.fieldKind].reference(item);
+      return `array of ${listed}, ${minItems ? `${minItems} to` : "at most"} ${ITEMS_MAX}`;
+    },
     openApi: (schema) => ({
       type: "array",
       ...(schema.minItems ? { minItems: schema.minItems } : {}),
@@ -407,7 +400,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     walk: ["array", "array"],
   },
   object: {
-    reference: "object",
+    reference: () => "object",
     openApi: (schema) => ({
       type: "object",
       ...((schema.required ?? []).length > 0 ? { required: [...(schema.required ?? [])] } : {}),

@@ -1,6 +1,6 @@
 import { FIELD_KINDS, WALK } from "./field-kinds.ts";
 import type { Resource } from "./resource.ts";
-import { CODE_CHARACTERS_MAX, type FieldSchema, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
+import { CODE_CHARACTERS_MAX, type FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 
 /**
@@ -385,8 +385,8 @@ function memberOf(
     ...place,
     kind: kinds[mode],
     nullable: schema.nullable === true,
-    lengthMin: fieldKind === "identity" ? 1 : 0,
-    lengthMax: fieldKind === "text" ? TEXT_CHARACTERS_MAX : CODE_CHARACTERS_MAX,
+    lengthMin: schema.minLength ?? 0,
+    lengthMax: schema.maxLength ?? CODE_CHARACTERS_MAX,
     words: (schema.enum ?? []).map((word) => Buffer.from(`${word}"`)),
     itemsMin: schema.minItems ?? 0,
     isContent: noted.notContent?.includes(name) !== true,

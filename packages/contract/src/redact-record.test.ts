@@ -42,7 +42,8 @@ describe("redacting a record", () => {
       const fields = pathsOf(RECORD_SCHEMAS[resource]);
       const personal = new Set(PERSONAL_FIELDS[resource].map(({ path }) => path));
       for (const [path, { fieldKind }] of fields)
-        if (fieldKind === "text") assert.ok(personal.has(path), `${resource} ${path} is a free text`);
+        if (fieldKind === "text")
+          assert.ok(personal.has(path), `add ${resource} ${path} to PERSONAL_FIELDS: it is free text`);
       const named = fields.map(([path]) => path.replace(/\/\*$/, ""));
       for (const path of personal) assert.ok(named.includes(path), `${resource} ${path}`);
     }

@@ -63,6 +63,9 @@ export interface FieldSchema {
   readonly period?: readonly [string, string];
   readonly items?: FieldSchema;
   readonly minItems?: number;
+  /** Of a text, code or identity, in characters. */
+  readonly minLength?: number;
+  readonly maxLength?: number;
 }
 
 declare const VALUE: unique symbol;
@@ -93,17 +96,23 @@ function field<Value>(schema: FieldSchema): Field<Value> {
   return schema as Field<Value>;
 }
 
-/** A free text of at most 4,096 characters. */
-export const text = (description: string, example: string) =>
-  field<string>({ fieldKind: "text", description, example });
+/** A free text, of at most 4,096 characters unless the field has another limit. */
+export const text = (description: string, example: string, maxLength = TEXT_CHARACTERS_MAX) =>
+  field<string>({ fieldKind: "text", description, example, maxLength });
 
 /** A code, id or status of at most 128 characters. */
 export const code = (description: string, example: string) =>
-  field<string>({ fieldKind: "code", description, example });
+  field<string>({ fieldKind: "code", description, example, maxLength: CODE_CHARACTERS_MAX });
 
 /** A code, id or status that must not be empty, because the record cannot be understood without it. */
 export const identity = (description: string, example: string) =>
-  field<string>({ fieldKind: "identity", description, example });
+  field<string>({
+    fieldKind: "identity",
+    description,
+    example,
+    minLength: 1,
+    maxLength: CODE_CHARACTERS_MAX,
+  });
 
 /** A calendar date `YYYY-MM-DD`. */
 export const date = (description: string, example: string) =>
