@@ -2,22 +2,23 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { EventLoopDelays, fairShare, UnresponsiveSessions, type WaitingSession } from "./rebalance.ts";
 
-test("all buckets are shared out, evenly to within one, however many appliers there are", () => {
-  for (let count = 1; count <= 100; count += 1) {
-    const present = Array.from({ length: count }, (_, at) => `applier ${at}`);
-    const shares = present.map((me) => fairShare(present, me));
-    assert.equal(
-      shares.reduce((sum, share) => sum + share, 0),
-      64,
-    );
-    assert.ok(Math.max(...shares) - Math.min(...shares) <= 1);
-  }
+test("all buckets are shared out, evenly to within one, however many appliers and buckets there are", () => {
+  for (const buckets of [64, 33, 1])
+    for (let count = 1; count <= 100; count += 1) {
+      const present = Array.from({ length: count }, (_, at) => `applier ${at}`);
+      const shares = present.map((me) => fairShare(buckets, present, me));
+      assert.equal(
+        shares.reduce((sum, share) => sum + share, 0),
+        buckets,
+      );
+      assert.ok(Math.max(...shares) - Math.min(...shares) <= 1);
+    }
 });
 
 test("an applier that is not listed counts as one more", () => {
-  assert.equal(fairShare([], "me"), 64);
-  assert.equal(fairShare(["a"], "me"), 32);
-  assert.equal(fairShare(["a", "b"], "me"), 21);
+  assert.equal(fairShare(64, [], "me"), 64);
+  assert.equal(fairShare(64, ["a"], "me"), 32);
+  assert.equal(fairShare(64, ["a", "b"], "me"), 21);
 });
 
 const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({

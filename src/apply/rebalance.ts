@@ -1,16 +1,15 @@
-import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { SILENCE_SECONDS_MAX } from "../platform/db/coordination.ts";
 import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";
 
 /**
- * An applier's share of the buckets; the first ones present have one more where it does not come out even.
+ * An applier's share of so many buckets; the first ones present have one more where it does not come out even.
  */
-export function fairShare(present: readonly string[], me: string): number {
+export function fairShare(buckets: number, present: readonly string[], me: string): number {
   const appliers = present.includes(me) ? present : [...present, me];
-  const least = Math.floor(BUCKET_COUNT / appliers.length);
-  return least + (appliers.indexOf(me) < BUCKET_COUNT % appliers.length ? 1 : 0);
+  const least = Math.floor(buckets / appliers.length);
+  return least + (appliers.indexOf(me) < buckets % appliers.length ? 1 : 0);
 }
 
 /**
@@ -25,6 +24,8 @@ const SURPLUS_KEPT_MS = 10_000;
 export interface ClusterView {
   /** Ids of the appliers present, in the order in which they came. */
   readonly appliers: readonly string[];
+  /** How many they share: all of the server. */
+  readonly buckets: number;
   readonly free: readonly Lease[];
   /** What this session holds. */
   readonly held: readonly Lease[];
@@ -85,10 +86,10 @@ export class FairShare implements Rebalancer {
     for (const session of this.#unresponsive.among(view.waiting, patienceMs, now))
       if (await this.#session.endUnresponsive(session)) ended.push(session);
     if (ended.length > 0) view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
-    const { free, appliers } = view;
+    const { free, appliers, buckets } = view;
     this.#leases.keep(view.held);
     const overdue = this.#overdueOf(free, now);
-    const share = fairShare(appliers, this.#me);
+    const share = fairShare(buckets, appliers, this.#me);
     const held = this.#leases.buckets;
     if (held.length > share && now >= this.#keepsSurplusUntil) {
       const givenUp = held.slice(share);

@@ -3,9 +3,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
-import { BucketServers } from "../../src/platform/db/dialect.ts";
 import { ServiceProcess } from "../faults/service-process.ts";
 import { bucketsOf } from "../faults/takeover.ts";
+import { bucketServers } from "../support/citus.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { openRoad } from "../support/database-road.ts";
 import { inventoryRecord } from "../support/records.ts";
@@ -15,10 +15,10 @@ import { until } from "../support/until.ts";
 
 describe("a node beside one that hangs and keeps its connections", () => {
   let database: TestDatabase;
-  let servers = 1;
+  let servers: number;
   before(async () => {
     database = await createTestDatabase();
-    servers = (await BucketServers.find(database.clientConfig))?.all.length ?? 1;
+    servers = await bucketServers(database.pool);
   });
   /** Of all buckets: those of each server are shared by themselves, and may be odd in number. */
   const isHalf = (buckets: number) => Math.abs(buckets - 32) <= servers / 2;

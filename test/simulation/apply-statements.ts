@@ -115,7 +115,7 @@ export function readClusterView(database: SimulatedDatabase, silenceSecondsMax: 
       const silent_seconds = (database.clockMs - spokeAt) / 1_000;
       waiting.push({ pid, spoke: String(spokeAt), owner: holder.name, idle: true, silent_seconds });
     }
-    const around: ClusterView = { appliers, free, held, waiting };
+    const around: ClusterView = { appliers, buckets: store.leases.size, free, held, waiting };
     return around;
   };
 }

@@ -77,6 +77,15 @@ export async function joinTestDatabase(
   });
 }
 
+/** How many servers share the buckets out among their appliers, each its own. */
+export async function bucketServers(on: Queryable): Promise<number> {
+  if (!(await isDistributed(on))) return 1;
+  const { rows } = await on.query<{ servers: number }>(
+    "select count(distinct groupid)::integer as servers from pg_dist_placement where groupid <> 0",
+  );
+  return rows[0]?.servers ?? 0;
+}
+
 /** The buckets that an apply transaction may have beside this one: on Citus those of its shard group, elsewhere all. */
 export async function bucketsBeside(on: Queryable, bucket: number): Promise<readonly number[]> {
   if (!(await isDistributed(on))) return Array.from({ length: 64 }, (_, other) => other);

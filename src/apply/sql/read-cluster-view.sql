@@ -1,6 +1,7 @@
 -- What an applier sees of the others, in one look:
 -- appliers: those present, itself among them, whose session has said something within $1 seconds (as count-present of coordination.ts);
 --   one that waits for a long statement keeps its buckets, and takes no part in sharing meanwhile.
+-- buckets: how many there are, of all or, on a worker of Citus, of those that lie there.
 -- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
 -- held: the buckets that it holds itself.
@@ -38,6 +39,7 @@ select
     where backend.pid = pg_backend_pid()
       or coalesce(backend.state_change, clock_timestamp()) > clock_timestamp() - make_interval(secs => $1)
   ) as appliers,
+  (select count(*)::integer from lease) as buckets,
   (
     select coalesce(json_agg(json_build_object('bucket', lease.bucket, 'epoch', lease.epoch::text)), '[]')
     from lease
