@@ -21,6 +21,9 @@ export interface AtRest {
 
 const ONE_NODE: AtRest = { nodes: 1, httpThreads: HTTP_THREADS, applyWriters: APPLY_WRITERS };
 
+/** The server may have other databases, where others are at work. */
+const HERE = "select pid from pg_stat_activity where datname = current_database()";
+
 /** What must be so once the service has come to rest, as queries that answer rows only where it is not. */
 const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Record<string, string>> => ({
   "sessions that should not be": `
@@ -31,11 +34,11 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
   "sessions in a transaction": `
     select pid, application_name, state from pg_stat_activity
     where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,
-  "locks waited for": `select pid, locktype, mode from pg_locks where not granted`,
-  // Less those by which a node reports what it knows, as long as it lives, and those that Citus takes for itself (from objsubid 4 on).
+  "locks waited for": `select pid, locktype, mode from pg_locks where not granted and pid in (${HERE})`,
+  // Less those by which a node reports what it knows, as long as it lives.
   "advisory locks held": `
-    select pid, mode from pg_locks where locktype = 'advisory' and classid <> ${KNOWLEDGE_LOCKS} and objsubid < 4`,
-  "prepared transactions": `select gid from pg_prepared_xacts`,
+    select pid, mode from pg_locks where locktype = 'advisory' and classid <> ${KNOWLEDGE_LOCKS} and pid in (${HERE})`,
+  "prepared transactions": `select gid from pg_prepared_xacts where database = current_database()`,
   "log writers that are neither the open one nor retired": `
     select log_writer_id from bellhop.log_writer where retired_at is null
     and not exists (select from pg_stat_activity writer
