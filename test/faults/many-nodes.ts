@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { bucketServers } from "../support/citus.ts";
+import { bucketsOfServers } from "../support/citus.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { type CommonFigures, runFigures } from "./campaign-report.ts";
@@ -75,7 +75,7 @@ export async function startNodes(
 /** Until each applier has its share: a fault is to hit a node that has something to lose. */
 export async function untilShared(pool: pg.Pool, nodes: number): Promise<void> {
   // The share of each server may be odd.
-  const least = Math.floor(64 / (nodes * THREADS.applyWriters)) - (await bucketServers(pool)) + 1;
+  const least = Math.floor(64 / (nodes * THREADS.applyWriters)) - (await bucketsOfServers(pool)).length + 1;
   const held = await leaseIsHeld(pool);
   await until(async () => {
     const { rows } = await pool.query<{ held: number }>(

@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { ServiceProcess } from "../faults/service-process.ts";
 import { bucketsOf } from "../faults/takeover.ts";
-import { bucketServers } from "../support/citus.ts";
+import { bucketsOfServers } from "../support/citus.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { openRoad } from "../support/database-road.ts";
 import { inventoryRecord } from "../support/records.ts";
@@ -18,7 +18,7 @@ describe("a node beside one that hangs and keeps its connections", () => {
   let servers: number;
   before(async () => {
     database = await createTestDatabase();
-    servers = await bucketServers(database.pool);
+    servers = await (await bucketsOfServers(database.pool)).length;
   });
   /** Of all buckets: those of each server are shared by themselves, and may be odd in number. */
   const isHalf = (buckets: number) => Math.abs(buckets - 32) <= servers / 2;

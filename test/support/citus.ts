@@ -9,8 +9,6 @@ const SHARDS = 4;
 /** Test files that do not run on Citus, and why; `npm test` says so. */
 export const NOT_ON_CITUS: Readonly<Record<string, string>> = {
   "test/apply/held-snapshot.test.ts": "it looks into plans of statements that Citus has others for",
-  "test/apply/ownership.test.ts":
-    "it acts on sessions of appliers at the one server; citus.test.ts and moved-shards.test.ts do so at workers",
 };
 
 export interface CitusNode {
@@ -77,13 +75,17 @@ export async function joinTestDatabase(
   });
 }
 
-/** How many servers share the buckets out among their appliers, each its own. */
-export async function bucketServers(on: Queryable): Promise<number> {
-  if (!(await isDistributed(on))) return 1;
-  const { rows } = await on.query<{ servers: number }>(
-    "select count(distinct groupid)::integer as servers from pg_dist_placement where groupid <> 0",
+/** How many buckets each server has, whose appliers share them: on Citus a worker, elsewhere one has all. */
+export async function bucketsOfServers(on: Queryable): Promise<readonly number[]> {
+  if (!(await isDistributed(on))) return [64];
+  const { rows } = await on.query<{ buckets: number }>(
+    `with shard as materialized (
+      select get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint) as shardid
+      from generate_series(0, 63) as bucket
+    )
+    select count(*)::integer as buckets from shard join pg_dist_placement using (shardid) group by groupid`,
   );
-  return rows[0]?.servers ?? 0;
+  return rows.map(({ buckets }) => buckets);
 }
 
 /** The buckets that an apply transaction may have beside this one: on Citus those of its shard group, elsewhere all. */
