@@ -26,11 +26,15 @@ const LONGEST = [
   "test/console/browser-figures.test.ts",
   "test/console/browser-pages.test.ts",
   "test/console/browser-frame.test.ts",
-  "test/service/nodes.test.ts",
   "test/service/starts-again.test.ts",
+  "test/service/nodes.test.ts",
+  "test/platform/embedded-postgres.test.ts",
+  "test/service/disk-full.test.ts",
   "test/service/failing-disk.test.ts",
+  "test/operations/backup.test.ts",
+  "test/apply/replay.test.ts",
+  "test/service/kill.test.ts",
   "test/service/node-hangs.test.ts",
-  "test/simulated-hotels/distributions.test.ts",
 ];
 const LONGEST_PRINTED = 10;
 /** Each of some 250 processes would strip and compile the same sources for itself. */
