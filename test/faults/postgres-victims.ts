@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { findServer, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
+import { findServer, killQuietly, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import type { SeededRandom } from "../workload/seeded-random.ts";
 
 /** What of PostgreSQL is killed: the postmaster alone, one backend of the service, or every process at the same moment. */
@@ -38,19 +38,11 @@ export async function killPostgres(
   if (server === undefined) return undefined;
   if (victim === "backend") {
     if (backends.length === 0) return undefined;
-    killQuietly(random.pick(backends));
+    killQuietly(random.pick(backends), "SIGKILL");
   } else {
     // The postmaster first, or it would begin to tidy up after its children.
-    killQuietly(server.pid);
-    if (victim === "everything") for (const pid of all) killQuietly(pid);
+    killQuietly(server.pid, "SIGKILL");
+    if (victim === "everything") for (const pid of all) killQuietly(pid, "SIGKILL");
   }
   return backends;
-}
-
-function killQuietly(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }

@@ -8,7 +8,7 @@ import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
 import { countUnownedBuckets } from "../../src/platform/db/coordination.ts";
 import { isDistributed } from "../../src/platform/db/distribution.ts";
-import { endSurvivors, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
+import { endSurvivors, killQuietly, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
@@ -96,7 +96,7 @@ async function startWorker({ dataDirectory, binaries }: Worker): Promise<void> {
 }
 
 async function signalWorker({ dataDirectory }: Worker, signal: "SIGSTOP" | "SIGCONT"): Promise<void> {
-  for (const pid of await serverProcesses(dataDirectory)) process.kill(pid, signal);
+  for (const pid of await serverProcesses(dataDirectory)) killQuietly(pid, signal);
 }
 
 function bucketsOfBatch({ records }: Batch): readonly number[] {
@@ -152,12 +152,16 @@ class Faults {
     const fault = this.#options.only ?? drawn;
     this.counts[fault] += 1;
     const fromMs = performance.now();
-    if (fault === "kill") await endSurvivors(worker.dataDirectory);
-    else await signalWorker(worker, "SIGSTOP");
-    await Promise.all([delay(awayMs), ...(fault === "start" ? [this.#startNode()] : [])]);
-    const toMs = performance.now();
-    if (fault === "kill") await startWorker(worker);
-    else await signalWorker(worker, "SIGCONT");
+    let toMs: number;
+    try {
+      if (fault === "kill") await endSurvivors(worker.dataDirectory);
+      else await signalWorker(worker, "SIGSTOP");
+      await Promise.all([delay(awayMs), ...(fault === "start" ? [this.#startNode()] : [])]);
+    } finally {
+      toMs = performance.now();
+      if (fault === "kill") await startWorker(worker);
+      else await signalWorker(worker, "SIGCONT");
+    }
     await until(async () => (await countUnownedBuckets(this.#pool).catch(() => 64)) === 0, READY_MS_MAX);
     // As Citus does each minute: what was prepared there when it was hit is to be seen only then.
     await this.#pool.query("select recover_prepared_transactions()");

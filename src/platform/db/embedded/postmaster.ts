@@ -292,7 +292,8 @@ export async function stopServer(dataDirectory: string, hangs = false): Promise<
   await endSurvivors(dataDirectory);
 }
 
-function killQuietly(pid: number, signal: NodeJS.Signals): void {
+/** Signals a process, unless it is gone. */
+export function killQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
