@@ -2,22 +2,25 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
 import { clientConfig } from "../../src/platform/db/connection.ts";
+import { findCitus } from "../support/citus.ts";
 import { errorObject } from "../support/error-object.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 let service: TestService;
-let operator: pg.Client;
+/** At the one server, or on Citus at each of them. */
+let operators: readonly pg.Client[];
 before(async () => {
   service = await startTestService();
   const server = new URL(service.database.url);
   server.pathname = "/postgres";
-  operator = new pg.Client(clientConfig({ connectionString: server.href }));
-  await operator.connect();
+  const urls = [server.href, ...((await findCitus(server.href))?.workerUrls ?? [])];
+  operators = urls.map((connectionString) => new pg.Client(clientConfig({ connectionString })));
+  for (const operator of operators) await operator.connect();
 });
 after(async () => {
-  await operator.end();
+  for (const operator of operators) await operator.end();
   await service.stop();
 });
 
@@ -32,13 +35,18 @@ const send = (day: number, key?: string): Promise<Answer> =>
 
 /** Takes the database away as a crash would: no new connection, and the running ones cut. */
 async function takeAway(): Promise<void> {
-  await operator.query(`alter database ${service.database.name} with allow_connections false`);
-  await operator.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
-    service.database.name,
-  ]);
+  for (const operator of operators) {
+    await operator.query(`alter database ${service.database.name} with allow_connections false`);
+    await operator.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
+      service.database.name,
+    ]);
+  }
 }
 
-const giveBack = () => operator.query(`alter database ${service.database.name} with allow_connections true`);
+async function giveBack(): Promise<void> {
+  for (const operator of operators)
+    await operator.query(`alter database ${service.database.name} with allow_connections true`);
+}
 
 async function storedIds(): Promise<Set<string>> {
   const { rows } = await service.pool.query<{ request_id: string }>(
