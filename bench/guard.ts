@@ -4,20 +4,21 @@
  * CPU time a record may be at most 1.1, for accepting (ROLE=accept,read) and for accepting and applying. Never absolute times.
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
 import { checkOut } from "./checked-out.ts";
 import { Closers } from "./closers.ts";
 import { type Figures, measureContestant } from "./contestant.ts";
 import { LoadProcess } from "./load-process.ts";
-import { ACCEPT_ONLY, type StartedService, startService } from "./started-service.ts";
+import type { StartedService } from "./started-service.ts";
 import { spreadOf } from "./statistics.ts";
 
 const RATIO_MAX = 1.1;
 const ROUND_SHARE = 0.3;
 const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
 
-const USAGE = `npm run bench:guard [-- --rounds N] [--baseline REVISION]
+const USAGE = `npm run bench:guard [-- --rounds N] [--baseline REVISION] [--case NAME …]
 
 Whether a record costs more CPU than in the baseline revision; by default the one of bench/guard-baseline. Exit code 1
 when the median of the ratios is above 1.1.`;
@@ -25,6 +26,7 @@ when the median of the ratios is above 1.1.`;
 const values = readOptions(USAGE, {
   rounds: { type: "string", default: "9" },
   baseline: { type: "string" },
+  case: { type: "string", multiple: true, default: CASES },
 });
 const revision = values.baseline ?? readFileSync(new URL("./guard-baseline", import.meta.url), "utf8").trim();
 
@@ -34,10 +36,7 @@ function shortened(benchCase: BenchCase): BenchCase {
 }
 
 /** What is compared: all of a node's and its database's CPU time a record, accepting alone and to the end. */
-const MODES = [
-  { name: "accept", settings: ACCEPT_ONLY },
-  { name: "accept and apply", settings: {} },
-] as const;
+const MODES = ["accept", "accept and apply"] as const;
 
 interface Pair {
   readonly mode: string;
@@ -47,13 +46,17 @@ interface Pair {
 
 const closers = new Closers();
 
+/** Each revision is started by its own bench, which knows its settings and its tables. */
 async function startPairs(checkout: string): Promise<Pair[]> {
   const pairs: Pair[] = [];
-  for (const { name, settings } of MODES) {
-    const start = async (options: { checkout?: string }): Promise<StartedService> => {
-      return closers.kept(await startService("bellhop", { settings, ...options }));
+  for (const mode of MODES) {
+    const start = async (module: string): Promise<StartedService> => {
+      const bench = (await import(module)) as typeof import("./started-service.ts");
+      const settings = mode === "accept" ? bench.ACCEPT_ONLY : {};
+      return closers.kept(await bench.startService("bellhop", { settings }));
     };
-    pairs.push({ mode: name, baseline: await start({ checkout }), head: await start({}) });
+    const baseline = await start(join(checkout, "bench/started-service.ts"));
+    pairs.push({ mode, baseline, head: await start("./started-service.ts") });
   }
   return pairs;
 }
@@ -91,7 +94,7 @@ try {
   const load = closers.kept(new LoadProcess());
   const pairs = await startPairs(checkout);
   console.log(`CPU a record against ${revision} (at most ${RATIO_MAX})`);
-  for (const benchCase of chooseCases(CASES, false).map(shortened)) {
+  for (const benchCase of chooseCases(values.case, false).map(shortened)) {
     const ratios = await ratiosOf(pairs, load, benchCase);
     pairs.forEach(({ mode }, at) => {
       const { median, min, max } = spreadOf(ratios[at] ?? []);

@@ -18,8 +18,8 @@ export interface StartedService {
   stop(): Promise<void>;
 }
 
-/** A service that applies nothing. (Revisions of before roles know it by APPLY: the guard compares with one.) */
-export const ACCEPT_ONLY = { ROLE: "accept,read", APPLY: "off" } as const;
+/** A service that applies nothing. */
+export const ACCEPT_ONLY = { ROLE: "accept,read" } as const;
 
 /**
  * Starts a service as a contestant of this name. What it has applied counts as done; with ACCEPT_ONLY as its settings,
