@@ -284,9 +284,12 @@ describe("operators", () => {
     await locking.query("begin");
     await locking.query("select from bellhop.operator where name = any ($1) for update", [names]);
     const answers = sessions.map((session, at) => session.post(`operators/${names[1 - at]}/disable`));
-    await until(async () => (await waitingForLock(service.pool, "%bellhop.operator%")) === 2, 10_000);
-    await locking.query("rollback");
-    locking.release();
+    try {
+      await until(async () => (await waitingForLock(service.pool, "%bellhop.operator%")) === 2, 10_000);
+    } finally {
+      await locking.query("rollback");
+      locking.release();
+    }
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     assert.deepEqual(statuses.sort(), [200, 403]);
     const { rows } = await service.pool.query(
