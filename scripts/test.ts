@@ -19,7 +19,7 @@ const SUITES = [
   "packages/*/src/**/*.test.ts",
 ];
 /** Files at once. Each has its own process and database. On two cores others work while some wait: for the disk, time-outs, starts, takeovers. */
-const CONCURRENCY = 6;
+const CONCURRENCY = 4;
 /** Started first, so that none of them is left alone at the end: the files that take longest, as a whole run prints them. */
 const LONGEST = [
   "test/console/browser-operators.test.ts",
