@@ -25,7 +25,7 @@ function stays(propertyCode: string, from: number, count: number) {
 }
 
 test("a backfill's parts come after all others, in the order of their log writer, and after ten seconds in turn", async () => {
-  const together = await bucketsBeside(service.pool, bucketOf("ACME", "FIRST"));
+  const together = await bucketsBeside(service.database, bucketOf("ACME", "FIRST"));
   const second =
     Array.from({ length: 1_000 }, (_, n) => `SECOND${n}`).find((code) =>
       together.includes(bucketOf("ACME", code)),

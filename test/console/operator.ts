@@ -108,7 +108,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await page.getByRole("link", { name: "Source time in the future" }).click();
         await page.getByRole("link", { name: "ACME / BULK01" }).first().click();
         // The records before are shown until these come, and what is selected there is forgotten then.
-        await page.locator(".renewing").waitFor({ state: "detached" });
+        await settled(page);
         await page.getByText("Page 1: 50 records").waitFor();
         const boxes = page.getByRole("checkbox", { name: /^Select / });
         await boxes.first().check();

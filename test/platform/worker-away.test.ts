@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
 import { clientConfig } from "../../src/platform/db/connection.ts";
 import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 import { migrate } from "../../src/platform/db/migrate.ts";
@@ -32,17 +33,13 @@ if (joined !== undefined)
       database = joined.open();
       await migrate(database.clientConfig, createLogger({ level: "silent", pretty: false }));
       await distributeByBucket(database.pool, { shards: 4, dryRun: false });
-      const { rows } = await database.pool.query<{ bucket: number; port: number }>(
-        `select bucket, home.nodeport as port from generate_series(0, 63) as bucket
-        join pg_dist_shard_placement as home
-          on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint)`,
-      );
-      const portOf = new Map(rows.map(({ bucket, port }) => [bucket, port]));
+      const { rows: homes } = await database.pool.query<Home>(findHomes);
       const hotelAt = ({ port }: DatabaseRoad): Hotel => {
+        const home = homes.find(({ worker }) => worker.endsWith(`:${port}`)) ?? assert.fail();
         for (let number = 0; ; number += 1) {
           const propertyCode = `HOTEL${number}`;
           const bucket = bucketOf("ACME", propertyCode);
-          if (portOf.get(bucket) === port) return { propertyCode, bucket };
+          if (home.buckets.includes(bucket)) return { propertyCode, bucket };
         }
       };
       const [first = assert.fail(), second = assert.fail()] = joined.roads;

@@ -18,7 +18,7 @@ describe("a node beside one that hangs and keeps its connections", () => {
   let servers: number;
   before(async () => {
     database = await createTestDatabase();
-    servers = await (await bucketsOfServers(database.pool)).length;
+    servers = (await bucketsOfServers(database.pool)).length;
   });
   /** Of all buckets: those of each server are shared by themselves, and may be odd in number. */
   const isHalf = (buckets: number) => Math.abs(buckets - 32) <= servers / 2;

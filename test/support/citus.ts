@@ -1,4 +1,7 @@
 import pg from "pg";
+import { BUCKET_COUNT } from "../../src/ingest/log/part-name.ts";
+import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
+import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
 import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 import { isDistributed } from "../../src/platform/db/distribution.ts";
 import type { Queryable } from "../../src/platform/db/transaction.ts";
@@ -77,29 +80,18 @@ export async function joinTestDatabase(
 
 /** How many buckets each server has, whose appliers share them: on Citus a worker, elsewhere one has all. */
 export async function bucketsOfServers(on: Queryable): Promise<readonly number[]> {
-  if (!(await isDistributed(on))) return [64];
-  const { rows } = await on.query<{ buckets: number }>(
-    `with shard as materialized (
-      select get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint) as shardid
-      from generate_series(0, 63) as bucket
-    )
-    select count(*)::integer as buckets from shard join pg_dist_placement using (shardid) group by groupid`,
-  );
-  return rows.map(({ buckets }) => buckets);
+  if (!(await isDistributed(on))) return [BUCKET_COUNT];
+  const { rows } = await on.query<Home>(findHomes);
+  return rows.map(({ buckets }) => buckets.length);
 }
 
 /** The buckets that an apply transaction may have beside this one: on Citus those of its shard group, elsewhere all. */
-export async function bucketsBeside(on: Queryable, bucket: number): Promise<readonly number[]> {
-  if (!(await isDistributed(on))) return Array.from({ length: 64 }, (_, other) => other);
-  const { rows } = await on.query<{ bucket: number }>(
-    `with shard as materialized (
-      select bucket, get_shard_id_for_distribution_column('bellhop.bucket_lease', bucket::smallint) as id
-      from generate_series(0, 63) as bucket
-    )
-    select other.bucket from shard join shard as other using (id) where shard.bucket = $1`,
-    [bucket],
-  );
-  return rows.map(({ bucket: other }) => other);
+export async function bucketsBeside(
+  { pool, clientConfig }: { readonly pool: Queryable; readonly clientConfig: pg.ClientConfig },
+  bucket: number,
+): Promise<readonly number[]> {
+  if (!(await isDistributed(pool))) return Array.from({ length: BUCKET_COUNT }, (_, other) => other);
+  return (await ShardMap.draw(clientConfig)).placeOf(bucket)?.group.buckets ?? [];
 }
 
 /** What test runs are on, in words. */
