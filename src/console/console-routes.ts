@@ -68,14 +68,18 @@ export function addQuestion(
   });
 }
 
-/** Adds a change: POST, of an operator with the permission, from a page of ours. */
-export function addChange(
+/**
+ * Adds a change: POST, of an operator with the permission, from a page of ours. `afterwards` runs once it is made and no longer
+ * counts as one of the few at a time: it may wait.
+ */
+export function addChange<Changed>(
   scope: FastifyInstance,
   parts: ConsoleParts,
   permission: Permission,
   path: string,
   fields: readonly string[],
-  change: (form: Form) => Promise<unknown>,
+  change: (form: Form) => Promise<Changed>,
+  afterwards?: (form: Form, changed: Changed) => Promise<void>,
 ): void {
   const guard = async (request: FastifyRequest) => {
     requireOwnOrigin(parts, request);
@@ -90,7 +94,9 @@ export function addChange(
       const named = request.params as Record<string, string>;
       const operator = operatorOf(request);
       const { who } = adminOf(parts, operator);
-      const answer = await parts.questions.run(() => change({ body, operator, who, named, request, reply }));
+      const form = { body, operator, who, named, request, reply };
+      const answer = await parts.questions.run(() => change(form));
+      await afterwards?.(form, answer);
       return sendAnswer(reply, answer ?? { done: true });
     },
   );

@@ -4,7 +4,7 @@ import { type FastifyRequest, fastify } from "fastify";
 import { createWait } from "./wait-until-applied.ts";
 
 const asking = (prefer: string, destroyed = false) =>
-  ({ headers: { prefer }, raw: { destroyed } }) as unknown as FastifyRequest;
+  ({ headers: { prefer }, raw: { socket: { destroyed } } }) as unknown as FastifyRequest;
 
 test("a drain ends every wait at once, and lets none begin", async (context) => {
   // Time stands still: nothing but the drain can end a pause.

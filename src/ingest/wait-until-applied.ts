@@ -14,8 +14,8 @@ const PAUSE_MS_MAX = 250;
 export type WaitAsked = (request: FastifyRequest, isDone: () => Promise<boolean>) => Promise<string | null>;
 
 /**
- * `Prefer: wait=<seconds>` (RFC 7240 section 4.3) on a question about a request: the answer may come up to so many
- * seconds (10 at most) later if it is then final. Waiting ends at once when the service drains or the client is gone.
+ * `Prefer: wait=<seconds>` (RFC 7240 section 4.3) on a question about a request, or on a decision of an operator: the answer may
+ * come up to so many seconds (10 at most) later if it is then final. Waiting ends at once when the service drains or the client is gone.
  */
 export function createWait(app: FastifyInstance): WaitAsked {
   const waiting = new Set<() => void>();
@@ -41,7 +41,9 @@ export function createWait(app: FastifyInstance): WaitAsked {
 
   async function waitUntil(untilMs: number, request: FastifyRequest, isDone: () => Promise<boolean>) {
     let pauseMs = FIRST_PAUSE_MS;
-    while (!draining && !request.raw.destroyed && waiting.size < WAITING_MAX && !(await isDone())) {
+    // A request whose body was read is destroyed itself.
+    const { socket } = request.raw;
+    while (!draining && !socket.destroyed && waiting.size < WAITING_MAX && !(await isDone())) {
       const left = untilMs - performance.now();
       if (left <= 0) break;
       const pausedAt = performance.now();

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
+import type { QuarantinePageAnswer, ResolveAnswer } from "../../src/console/answers.ts";
 import { countUnownedBuckets } from "../../src/platform/db/coordination.ts";
+import { logInAsNew } from "../support/console-session.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
-import { accept, reservation } from "../support/read-fixture.ts";
+import { accept, apply, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -70,4 +72,42 @@ test("a wait for a request that is applied already says so too", async () => {
   await until(async () => (await ask(requestId, "")).json()["status"] === "applied", 10_000);
   assert.equal((await ask(requestId, "wait=5")).headers.get("preference-applied"), "wait=5");
   assert.equal((await ask(requestId, "")).headers.get("preference-applied"), null);
+});
+
+test("an operator's decisions on quarantined records are answered once they are applied, or after the wait", async () => {
+  const session = await logInAsNew(service, "anna");
+  const ahead = new Date(Date.now() + 86_400_000).toISOString();
+  const ids = ["w4", "w5", "w6"];
+  const requestId = await apply(
+    service,
+    "reservations",
+    ids.map((id) => reservation(id, ahead)),
+  );
+  const discard = (indexes: readonly number[], seconds: number) =>
+    session.post(
+      "quarantine/discard",
+      { records: indexes.map((index) => `${requestId}/${index}`), reason: "sent twice" },
+      { prefer: `wait=${seconds}` },
+    );
+  const listed = async () =>
+    (await session.read<QuarantinePageAnswer>("quarantine")).items.map(({ index }) => index);
+  await holdApply();
+  const over = await discard([0], 0);
+  assert.equal(over.headers.get("preference-applied"), "wait=0");
+  assert.deepEqual(await listed(), [0, 1, 2]);
+  let answered = false;
+  const waiting = discard([1, 2, 7], 10).finally(() => {
+    answered = true;
+  });
+  await until(async () => (await waitingForLock(service.pool, "%bucket_lease%")) > 0, 10_000);
+  assert.equal(answered, false);
+  await held.query("commit");
+  const answer = await waiting;
+  assert.equal(answer.headers.get("preference-applied"), "wait=10");
+  const { records } = answer.json() as unknown as ResolveAnswer;
+  assert.deepEqual(
+    records.map(({ failure }) => failure),
+    [null, null, "No such record is or was quarantined."],
+  );
+  assert.deepEqual(await listed(), []);
 });

@@ -15,6 +15,7 @@ import { addChange, addQuestion, type Form, pagingOf } from "../../console/conso
 import type { OperatorSession } from "../../identity/operators.ts";
 import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
+import { createWait } from "../../ingest/wait-until-applied.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -175,7 +176,21 @@ async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Pro
   return { records };
 }
 
-/** Lists, shows, releases and discards quarantined records. */
+/** How many of the entries $1 of the log are applied. Plan: for each an index scan of its partition, then request_outcome's primary key. */
+const countAppliedStatement = namedStatement(
+  "count-applied-resolutions",
+  `select count(*)::integer as applied
+  from bellhop.accept_log as log join bellhop.request_outcome using (bucket, request_id)
+  where log.request_id = any ($1::uuid[])`,
+);
+
+async function areApplied(pool: pg.Pool, records: readonly ResolvedRecord[]): Promise<boolean> {
+  const entryIds = records.flatMap(({ entryId }) => entryId ?? []);
+  const { rows } = await pool.query<{ applied: number }>({ ...countAppliedStatement, values: [entryIds] });
+  return rows[0]?.applied === entryIds.length;
+}
+
+/** Lists, shows, releases and discards quarantined records. With `Prefer: wait`, a decision is answered once it is applied. */
 export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["clientCode", "propertyCode", "resource", "code", "limit", "cursor"];
@@ -208,8 +223,18 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
     const clientId = request?.clientId ?? "";
     return { ...item, clientId, payload: payloadOf(record), release } satisfies QuarantineAnswer;
   });
+  const wait = createWait(scope);
   for (const kind of ["release", "discard"] as const)
-    addChange(scope, parts, "resolve-quarantine", `quarantine/${kind}`, ["records", "reason"], (form) =>
-      resolveEach(parts, kind, form),
+    addChange(
+      scope,
+      parts,
+      "resolve-quarantine",
+      `quarantine/${kind}`,
+      ["records", "reason"],
+      (form) => resolveEach(parts, kind, form),
+      async ({ request, reply }, { records }) => {
+        const waited = await wait(request, () => areApplied(pool, records));
+        if (waited !== null) reply.header("preference-applied", waited);
+      },
     );
 }

@@ -74,13 +74,15 @@ export async function ask<Answer>(address: string, signal?: AbortSignal): Promis
   return readAnswer<Answer>(response);
 }
 
-export async function post<Answer>(path: string, body: object): Promise<Answer> {
+/** `waitSeconds`: for what the change wrote to the log to be applied, where its answer can wait. */
+export async function post<Answer>(path: string, body: object, waitSeconds?: number): Promise<Answer> {
   const token = csrfToken();
   const response = await reach(path, {
     method: "POST",
     headers: {
       "content-type": "application/json",
       ...(token === null ? {} : { [CSRF_HEADER]: token }),
+      ...(waitSeconds === undefined ? {} : { prefer: `wait=${waitSeconds}` }),
     },
     body: JSON.stringify(body),
   });

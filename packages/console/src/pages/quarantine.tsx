@@ -43,8 +43,11 @@ const writeWhy = (message: string) =>
     .replace(/( \(limit: 10 minutes\))?: the record is quarantined until .*$/, "")
     .replace(/\.\d+Z/, "Z");
 
-/** A decision takes effect within moments. */
-const RENEWED_MS = 500;
+/** A decision takes effect within moments, unless the applier has a backlog. */
+const WAIT_SECONDS = 5;
+const DECIDED_RENEWED_MS = 500;
+/** What other operators decide on, or other windows. */
+const RENEWED_MS = 10_000;
 
 export function QuarantinePage() {
   const { filters } = useFilters();
@@ -53,7 +56,8 @@ export function QuarantinePage() {
   const [decided, setDecided] = useState<ReadonlySet<string>>(new Set());
   const [deciding, setDeciding] = useState<Deciding>();
   const asked = useList<QuarantinePageAnswer>("quarantine", question, {
-    againMs: (answer) => (answer?.items.some((item) => decided.has(nameOf(item))) ? RENEWED_MS : undefined),
+    againMs: (answer) =>
+      answer?.items.some((item) => decided.has(nameOf(item))) ? DECIDED_RENEWED_MS : RENEWED_MS,
   });
   const csv = "requestId index clientCode propertyCode resource key code message receivedAt";
   return (
@@ -314,7 +318,7 @@ export function QuarantinedRecordPage({ params }: { params: { requestId: string;
   const may = useMay();
   const name = `${requestId}/${index}`;
   const asked = useAnswer<QuarantineAnswer>(`quarantine/${name}`, {
-    againMs: (answer) => (isDecided && answer?.state === "quarantined" ? RENEWED_MS : undefined),
+    againMs: (answer) => (isDecided && answer?.state === "quarantined" ? DECIDED_RENEWED_MS : undefined),
   });
   return (
     <DetailPage
@@ -521,7 +525,7 @@ async function decideOn(
 ): Promise<Progress> {
   try {
     const body = { records: some, reason: typed(form, "reason") || undefined };
-    const { records } = await post<ResolveAnswer>(`quarantine/${decision}`, body);
+    const { records } = await post<ResolveAnswer>(`quarantine/${decision}`, body, WAIT_SECONDS);
     const done = records.flatMap(({ record, failure }) => (failure === null ? [record] : []));
     const failed = records.flatMap(({ record, failure }) => (failure === null ? [] : [{ record, failure }]));
     return { ...before, done: [...before.done, ...done], failed: [...before.failed, ...failed] };
