@@ -49,12 +49,14 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: findChromium(), args: [...ARGUMENTS, ...sandbox] });
 }
 
+export const DESK = { width: 1280, height: 860 };
+
 /** A window of its own, and everything that went wrong in it: errors of scripts, what the policy refused, failed loads. */
 export async function openWindow(
   browser: Browser,
   options: BrowserContextOptions,
 ): Promise<{ readonly context: BrowserContext; readonly page: Page; readonly complaints: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  const context = await browser.newContext({ viewport: DESK, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));

@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { createOperator } from "../../src/identity/operators.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
 import { startTestService, type TestService } from "../support/service.ts";
-import { NoChromium, openBrowser, openWindow } from "./chromium.ts";
+import { DESK, NoChromium, openBrowser, openWindow } from "./chromium.ts";
 import { fillHotel, type Hotel } from "./hotel.ts";
 import { logInByHand, settled } from "./pages.ts";
 
@@ -17,15 +17,23 @@ export const ACCOUNTS = { dora: { email: "dora@hotel.example", email_verified: t
 export interface WindowOptions {
   /** Nobody is logged in. */
   readonly loggedOut?: boolean;
-  /** The window of all tests that say so, as the one before left it: what it has loaded it need not load again. */
-  readonly shared?: boolean;
+  /** One that has loaded nothing yet. */
+  readonly fresh?: boolean;
 }
+
+type Window = Awaited<ReturnType<typeof openWindow>>;
+
+/** What a test listens to; `openWindow` listens to other events. */
+const OF_TESTS = ["request", "requestfinished", "download"];
 
 /** A service with the hotel of the tests, one operator, `anna`, and a Chromium. */
 export interface ConsoleFixture {
   readonly service: () => TestService;
   readonly hotel: () => Hotel;
-  /** A test in a window of its own; whatever goes wrong in it (scripts, policy, loads) fails the test, but for what is expected. */
+  /**
+   * A test in a window that has nothing of the tests before but what they have loaded; whatever goes wrong in it (scripts, policy,
+   * loads) fails the test, but for what is expected.
+   */
   inWindow(
     name: string,
     run: (page: Page, complaints: string[]) => Promise<void>,
@@ -41,9 +49,10 @@ export function consoleFixture(): ConsoleFixture {
   let service: TestService;
   let browser: Browser;
   let hotel: Hotel;
-  let cookies: Parameters<Awaited<ReturnType<typeof openWindow>>["context"]["addCookies"]>[0];
+  let cookies: Parameters<Window["context"]["addCookies"]>[0];
   let withoutBrowser: string | undefined;
-  let sharedWindow: ReturnType<typeof openWindow> | undefined;
+  /** A new window, its process and all that it loads anew, is 1 s of CPU. */
+  let used: Window | undefined;
 
   before(async () => {
     try {
@@ -71,19 +80,32 @@ export function consoleFixture(): ConsoleFixture {
     provider?.stop();
   });
 
-  const inWindow: ConsoleFixture["inWindow"] = (name, run, options = {}) => {
+  /** Leaves the page for one without scripts, and forgets what it has kept and what was done to it. */
+  const tidy = async ({ context, page }: Window) => {
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.goto(`${service.address}/console/icon.svg`);
+    for (const event of OF_TESTS) page.removeAllListeners(event);
+    await page.evaluate("localStorage.clear(), sessionStorage.clear()");
+    await context.clearCookies();
+    await page.setViewportSize(DESK);
+    await page.emulateMedia({ colorScheme: "light" });
+  };
+  const inWindow: ConsoleFixture["inWindow"] = (name, run, { loggedOut = false, fresh = false } = {}) => {
     test(name, async (t) => {
       if (withoutBrowser !== undefined) return t.skip(withoutBrowser);
-      const open = async () => {
-        const opened = await openWindow(browser, { colorScheme: "light" });
-        if (options.loggedOut !== true) await opened.context.addCookies(cookies);
-        return opened;
-      };
-      if (options.shared === true) sharedWindow ??= open();
-      const { context, page, complaints } = await ((options.shared === true && sharedWindow) || open());
-      await run(page, complaints);
-      if (options.shared !== true) await context.close();
-      assert.deepEqual(complaints.splice(0), []);
+      const window = (fresh ? undefined : used) ?? (await openWindow(browser, { colorScheme: "light" }));
+      const { context, page, complaints } = window;
+      // Until the test has passed: what a failed one has left is not known.
+      if (!fresh) used = undefined;
+      try {
+        if (!loggedOut) await context.addCookies(cookies);
+        await run(page, complaints);
+        await tidy(window);
+        assert.deepEqual(complaints, []);
+        if (!fresh) used = window;
+      } finally {
+        if (used !== window) await context.close();
+      }
     });
   };
   const visit: ConsoleFixture["visit"] = async (page, path) => {

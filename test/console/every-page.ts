@@ -83,8 +83,6 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
         `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits; keys reach everything; it says where it is, and has help`,
         async (page) => {
           const path = everyPage().find(([each]) => each === name)?.[1] ?? "/no-such-page";
-          await page.setViewportSize({ width: 1280, height: 860 });
-          await page.emulateMedia({ colorScheme: "light" });
           await visit(page, path);
           const found = [
             ...(await misplaced(page, path)),
@@ -100,7 +98,6 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
           found.push(...(await violationsOf(page, "layout")));
           assert.deepEqual(found, []);
         },
-        { shared: true },
       );
 
     inWindow("is looked at", async () => {
@@ -125,7 +122,7 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
         assert.deepEqual([...origins], [new URL(service().address).origin]);
         assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD_BYTES_MAX, `${bytes} bytes`);
       },
-      { loggedOut: true },
+      { loggedOut: true, fresh: true },
     );
 
     inWindow("has no style attribute in its page as it is served", async (page) => {

@@ -24,9 +24,10 @@ export const describeFiveTasks = ({ service, hotel, inWindow, visit }: ConsoleFi
     const inFewClicks = (name: string, answer: (page: Page) => Promise<void>) =>
       inWindow(name, async (page) => {
         await refreshFigures(service().pool);
-        await page.addInitScript(COUNT_CLICKS);
+        const counting = await page.addInitScript(COUNT_CLICKS);
         await visit(page, "/");
         await answer(page);
+        await counting.dispose();
         const clicks = await page.evaluate<number>('Number(sessionStorage.getItem("clicks"))');
         assert.ok(clicks <= CLICKS_MAX, `${clicks} clicks`);
       });

@@ -7,13 +7,13 @@ import { apply, reservation } from "../support/read-fixture.ts";
 import type { TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
+import { DESK } from "./chromium.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { logInByHand, settled } from "./pages.ts";
 
 const PARIS = { clientCode: "ACME", propertyCode: "PARIS01" };
 const CODES = new URLSearchParams(PARIS).toString();
 const PHONE = { width: 390, height: 844 };
-const DESK = { width: 1280, height: 860 };
 
 const search = (page: Page) => page.getByRole("dialog", { name: "Search" });
 const options = (of: Locator) => of.getByRole("option");
