@@ -12,7 +12,7 @@ export async function checkAnswers(address: string, token: string, ledger: Ledge
   const sent = [...ledger.batches.values()].filter(({ requestId }) => requestId !== undefined);
   const step = Math.max(1, Math.floor(sent.length / SAMPLE));
   const problems: string[] = [];
-  for (const { requestId, batch } of sent.filter((_, at) => at % step === 0)) {
+  for (const { requestId, records: sentRecords } of sent.filter((_, at) => at % step === 0)) {
     const response = await fetch(`${address}/api/public/v1/requests/${requestId}`, {
       headers: { authorization: `Bearer ${token}` },
     });
@@ -23,10 +23,10 @@ export async function checkAnswers(address: string, token: string, ledger: Ledge
     }
     const { status, counts } = JSON.parse(text) as Status;
     const { applied = 0, unchanged = 0, stale = 0, duplicate = 0, records } = counts;
-    const adds = applied + unchanged + stale + duplicate === batch.records.length;
-    if (status !== "applied" || !adds || records !== batch.records.length)
+    const adds = applied + unchanged + stale + duplicate === sentRecords.count;
+    if (status !== "applied" || !adds || records !== sentRecords.count)
       problems.push(
-        `${requestId} of ${batch.records.length} records is reported as ${status}, ${JSON.stringify(counts)}`,
+        `${requestId} of ${sentRecords.count} records is reported as ${status}, ${JSON.stringify(counts)}`,
       );
   }
   return problems;

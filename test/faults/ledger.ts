@@ -1,12 +1,13 @@
 import type { Batch } from "./batch-source.ts";
+import { RecordsDigest } from "./records-digest.ts";
 
-/** What is known of a batch from its sender's side. */
+/** What is known of a batch from its sender's side. Bodies are not kept: minutes of load are gigabytes. */
 export interface SentBatch {
-  readonly batch: Batch;
+  readonly number: number;
+  readonly records: RecordsDigest;
   /** When it was posted for the first time; any of its attempts may be the one that was stored. */
   readonly firstSentAt: number;
-  /** Times it was posted, and how many of them brought no 202 (no answer, or a 503: it may be stored or not). */
-  attempts: number;
+  /** Times it was posted and brought no 202 (no answer, or a 503: it may be stored or not). */
   unanswered: number;
   /** The id of the first 202; a later 202 with another one is a problem. */
   requestId: string | undefined;
@@ -39,16 +40,17 @@ export class Ledger {
   #unchecked: string[] = [];
 
   sending(batch: Batch): SentBatch {
-    const known = this.batches.get(batch.number) ?? {
-      batch,
+    const known = this.batches.get(batch.number);
+    if (known !== undefined) return known;
+    const sent: SentBatch = {
+      number: batch.number,
+      records: RecordsDigest.of(batch.records),
       firstSentAt: performance.now(),
-      attempts: 0,
       unanswered: 0,
       requestId: undefined,
     };
-    known.attempts += 1;
-    this.batches.set(batch.number, known);
-    return known;
+    this.batches.set(batch.number, sent);
+    return sent;
   }
 
   accepted(sent: SentBatch, answer: Answer): void {
@@ -58,16 +60,14 @@ export class Ledger {
       this.repeats += 1;
       if (sent.requestId !== answer.requestId) {
         this.problems.push(
-          `batch ${sent.batch.number} was answered ${sent.requestId} and, repeated with its key, ${answer.requestId}`,
+          `batch ${sent.number} was answered ${sent.requestId} and, repeated with its key, ${answer.requestId}`,
         );
       }
       return;
     }
     const other = this.#byRequest.get(answer.requestId);
     if (other !== undefined)
-      this.problems.push(
-        `${answer.requestId} answered batches ${other.batch.number} and ${sent.batch.number}`,
-      );
+      this.problems.push(`${answer.requestId} answered batches ${other.number} and ${sent.number}`);
     sent.requestId = answer.requestId;
     this.#byRequest.set(answer.requestId, sent);
     this.answers.push({ ...answer, sentAt: sent.firstSentAt });
@@ -92,6 +92,6 @@ export class Ledger {
   }
 
   get acceptedRecords(): number {
-    return [...this.#byRequest.values()].reduce((sum, { batch }) => sum + batch.records.length, 0);
+    return [...this.#byRequest.values()].reduce((sum, { records }) => sum + records.count, 0);
   }
 }

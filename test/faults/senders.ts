@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import type { Route } from "./balancer.ts";
-import type { BatchSource } from "./batch-source.ts";
-import type { Ledger, SentBatch } from "./ledger.ts";
+import type { Batch, BatchSource } from "./batch-source.ts";
+import type { Ledger } from "./ledger.ts";
 
 export interface SendersOptions {
   /** Where the next request goes; undefined while there is nowhere to send it. */
@@ -30,7 +30,7 @@ const REPEAT_KEPT_MAX = 200;
  */
 export class Senders {
   readonly #options: SendersOptions;
-  readonly #repeatable: SentBatch[] = [];
+  readonly #repeatable: Batch[] = [];
   readonly #finished: Promise<unknown>;
   #stopped = false;
   #abandoned = false;
@@ -58,20 +58,16 @@ export class Senders {
 
   async #send(random: SeededRandom): Promise<void> {
     while (!this.#stopped) {
-      const again =
-        this.#repeatable.length > 0 && random.chance(0.08) ? random.pick(this.#repeatable) : undefined;
-      await this.#sendUntilSettled(again);
+      const again = this.#repeatable.length > 0 && random.chance(0.08);
+      await this.#sendUntilSettled(again ? random.pick(this.#repeatable) : this.#options.source.next());
       await delay(random.between(0, PAUSE_MS_MAX));
     }
   }
 
-  async #sendUntilSettled(again: SentBatch | undefined): Promise<void> {
-    const { ledger, source } = this.#options;
-    const batch = again?.batch ?? source.next();
+  async #sendUntilSettled(batch: Batch): Promise<void> {
     for (;;) {
-      const sent = ledger.sending(batch);
-      if (await this.#post(sent)) {
-        if (batch.idempotencyKey !== undefined) this.#remember(sent);
+      if (await this.#post(batch)) {
+        if (batch.idempotencyKey !== undefined) this.#remember(batch);
         return;
       }
       await delay(BACK_OFF_MS);
@@ -79,15 +75,15 @@ export class Senders {
     }
   }
 
-  #remember(sent: SentBatch): void {
-    if (this.#repeatable.length < REPEAT_KEPT_MAX) this.#repeatable.push(sent);
-    else this.#repeatable[sent.batch.number % REPEAT_KEPT_MAX] = sent;
+  #remember(batch: Batch): void {
+    if (this.#repeatable.length < REPEAT_KEPT_MAX) this.#repeatable.push(batch);
+    else this.#repeatable[batch.number % REPEAT_KEPT_MAX] = batch;
   }
 
   /** Posts once; true when it was answered 202. */
-  async #post(sent: SentBatch): Promise<boolean> {
+  async #post(batch: Batch): Promise<boolean> {
     const { route, token, ledger } = this.#options;
-    const { batch } = sent;
+    const sent = ledger.sending(batch);
     const to = route();
     if (to === undefined) {
       // As a balancer without a node would: nothing was sent, but the ledger counts it as sent.

@@ -104,16 +104,21 @@ function bucketsOfBatch({ records }: Batch): readonly number[] {
   return [...new Set(codes.map((code) => bucketOf(CLIENT_CODE, code)))];
 }
 
-/** Batches of the source that are wanted; the others are never sent. */
+/** Batches of the source that are wanted; the others are never sent. Those of one bucket go into `bucketOfBatch`, by their number. */
 function only(
   source: BatchSource,
+  bucketOfBatch: Map<number, number>,
   isWanted: (buckets: readonly number[]) => boolean,
 ): Pick<BatchSource, "next"> {
   return {
     next: () => {
       for (;;) {
         const batch = source.next();
-        if (isWanted(bucketsOfBatch(batch))) return batch;
+        const buckets = bucketsOfBatch(batch);
+        if (!isWanted(buckets)) continue;
+        const [bucket, ...more] = buckets;
+        if (bucket !== undefined && more.length === 0) bucketOfBatch.set(batch.number, bucket);
+        return batch;
       }
     },
   };
@@ -185,11 +190,11 @@ class Faults {
   }
 
   /** Those of buckets of other workers while one is away, or those while all are well and have been for a while. */
-  answers(ledger: Ledger, isCalm: boolean): Answers {
+  answers(ledger: Ledger, bucketOfBatch: ReadonlyMap<number, number>, isCalm: boolean): Answers {
     const answeredAt = new Map(ledger.answers.map(({ requestId, answeredAt: at }) => [requestId, at]));
-    const isMeant = ({ batch, firstSentAt }: SentBatch) => {
-      const [bucket, ...more] = bucketsOfBatch(batch);
-      if (bucket === undefined || more.length > 0) return false;
+    const isMeant = ({ number, firstSentAt }: SentBatch) => {
+      const bucket = bucketOfBatch.get(number);
+      if (bucket === undefined) return false;
       const during = this.away.find(
         ({ fromMs, toMs, wellMs }) =>
           firstSentAt >= fromMs && firstSentAt < (isCalm ? wellMs + AFTERMATH_MS : toMs),
@@ -224,11 +229,13 @@ export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promis
     const routing = new Balancer(nodes.map(({ address }) => address));
     balancer = routing;
     const source = new BatchSource(options.seed);
+    const bucketOfBatch = new Map<number, number>();
     // Whoever waits for a worker that is away sends nothing to the others: so each worker has its own senders.
     const ofOne = workers.map(({ buckets }) =>
-      only(source, ([bucket = -1, ...more]) => more.length === 0 && buckets.includes(bucket)),
+      only(source, bucketOfBatch, ([bucket = -1, ...more]) => more.length === 0 && buckets.includes(bucket)),
     );
-    for (const [at, from] of [...ofOne, only(source, ({ length }) => length > 1)].entries())
+    const ofSeveral = only(source, bucketOfBatch, ({ length }) => length > 1);
+    for (const [at, from] of [...ofOne, ofSeveral].entries())
       senders.push(
         new Senders({
           route: () => routing.route(),
@@ -243,7 +250,8 @@ export async function runWorkers(options: ManyNodesOptions<WorkerFault>): Promis
     const faults = new Faults(workers, late, database.pool, options);
     await delay(options.everyMs);
     const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => faults.one());
-    const [calm, others] = [faults.answers(ledger, true), faults.answers(ledger, false)];
+    const calm = faults.answers(ledger, bucketOfBatch, true);
+    const others = faults.answers(ledger, bucketOfBatch, false);
     await Promise.all(senders.map((each) => each.stop()));
     const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
     return {

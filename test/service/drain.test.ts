@@ -46,8 +46,9 @@ describe("SIGTERM under load", () => {
     const { address } = service;
     const senders = new Senders({ route: () => ({ address }), token, source, ledger, seed: 1, senders: 4 });
     await until(() => ledger.acceptedRequests > 20, 30_000);
-    const sent = ledger.sending(source.next());
-    const { connection, finish } = await beginBatch(sent.batch);
+    const batch = source.next();
+    const sent = ledger.sending(batch);
+    const { connection, finish } = await beginBatch(batch);
     const sentAt = performance.now();
     const ended = service.end("SIGTERM");
     await until(async () => !(await takesConnections()), 10_000);

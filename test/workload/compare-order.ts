@@ -1,9 +1,11 @@
+import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { type JudgedRecord, linesOf, stateAfter } from "./expected-state.ts";
 import { digestLedgerBySource, ledgerProblems } from "./observed-ledger.ts";
 import {
   countChangesThatEndElsewhere,
   type LoggedRecord,
+  placeOf,
   readLog,
   readStateLines,
 } from "./observed-state.ts";
@@ -39,11 +41,17 @@ export async function compareOrder(
   sent: number,
 ): Promise<Comparison> {
   const problems: string[] = [];
-  const logged = await readLog(database.pool, (json) => wanted.sent.get(json));
+  const logged: (LoggedRecord & JudgedRecord)[] = [];
+  for await (const record of readLog(database.pool, ALL_BUCKETS)) {
+    const judged = wanted.sent.get(record.json);
+    if (judged === undefined)
+      throw new Error(`The log holds a record that was not sent: ${placeOf(record)}.`);
+    logged.push({ ...judged, ...record });
+  }
   if (logged.length !== sent)
     problems.push(`${sent} records were accepted and ${logged.length} are in the log`);
-  const places = new Map(logged.map((record) => [record.place, record]));
-  const observed = await readStateLines(database.pool, (place) => places.get(place));
+  const places = new Map(logged.map((record) => [placeOf(record), record]));
+  const observed = await readStateLines(database.pool, ALL_BUCKETS, (place) => places.get(place));
   problems.push(...difference("the workload's state", wanted.state, observed));
   // By its own receipts too: a difference only above would be one of the order of receipt, not of applying.
   problems.push(...difference("the state of the log as received", linesOf(stateAfter(logged)), observed));
@@ -85,7 +93,7 @@ function shown(what: string, missing: readonly string[], surplus: readonly strin
 /** Every record has one outcome, and as many are versions as there are versions. */
 function outcomeProblems(logged: readonly LoggedRecord[], versions: number): string[] {
   const counts = new Map<string, number>();
-  for (const { outcome = "none" } of logged) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (const { outcome } of logged) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   const count = (letter: string): number => counts.get(letter) ?? 0;
   const problems: string[] = [];
   if (count("a") + count("u") + count("s") + count("d") !== logged.length)

@@ -82,16 +82,18 @@ export function expectedState(received: readonly ReceivedRecord[]): ExpectedStat
 /** The same of records that were judged before. */
 export function stateAfter(received: readonly JudgedRecord[]): ExpectedState {
   const records = new Map<string, ExpectedRecord>();
+  const copies = new Set<string>();
   const outcomes = received.map(({ identity, sourceTime, content }): ExpectedOutcome => {
     const known = records.get(identity);
+    const copy = `${identity}\0${sourceTime}\0${content}`;
+    if (copies.has(copy)) return "d";
+    copies.add(copy);
     if (known === undefined) {
       const version: ExpectedVersion = { sourceTime, content, outcome: "a" };
       records.set(identity, { identity, current: version, versions: [version] });
       return "a";
     }
     const { current, versions } = known;
-    if (versions.some((version) => version.sourceTime === sourceTime && version.content === content))
-      return "d";
     // Equal times: the one received later wins, and this one is received later than all before it.
     const newest = sourceTime >= current.sourceTime;
     const outcome = !newest ? "s" : content === current.content ? "u" : "a";

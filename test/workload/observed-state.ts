@@ -1,60 +1,55 @@
 import type pg from "pg";
-import { RESOURCES, type ResourceLetter } from "#contract/resource.ts";
+import { RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../src/apply/state/record.ts";
-import { BodyLayout } from "../../src/ingest/log/stored-body.ts";
+import { openLayout } from "../../src/ingest/log/stored-body.ts";
 import { identityOf, type JudgedRecord, stateLine } from "./expected-state.ts";
 
-/** A record as it lies in the log, under the place by which the state points to it. */
-export interface LoggedRecord extends JudgedRecord {
-  readonly place: string;
-  /** Its letter in the outcomes of its part; undefined when the part has none or too few. */
-  readonly outcome: string | undefined;
+/** A record as it lies in the log. */
+export interface LoggedRecord {
+  readonly resource: Resource;
+  readonly requestId: string;
+  /** In the batch as sent. */
+  readonly index: number;
+  readonly json: string;
+  /** Its letter in the outcomes of its part; `none` when the part has none or too few. */
+  readonly outcome: string;
 }
 
 interface LogRow {
+  bucket: number;
   request_id: string;
+  resource: string;
   record_count: number;
   layout: Buffer;
   body: Buffer;
   outcomes: string | null;
 }
 
-/**
- * Every accepted record, in the order of receipt (request id, index), read out of the log's bytes. `judged` knows the
- * texts that were sent; bytes that it does not know are not what was sent, and throw.
- */
-export async function readLog(
-  pool: pg.Pool,
-  judged: (json: string) => JudgedRecord | undefined,
-): Promise<LoggedRecord[]> {
+/** By which the state points to a record of the log. */
+export function placeOf({ requestId, index }: Pick<LoggedRecord, "requestId" | "index">): string {
+  return `${requestId}/${index}`;
+}
+
+/** Every accepted record of some buckets, those of each bucket in the order of receipt (request id, index), read out of the log's bytes. */
+export async function* readLog(pool: pg.Pool, buckets: readonly number[]): AsyncGenerator<LoggedRecord> {
   const { rows } = await pool.query<LogRow>(
-    `select log.request_id, log.record_count, log.layout, log.body, outcome.outcomes
+    `select log.bucket, log.request_id, log.resource::text, log.record_count, log.layout, log.body, outcome.outcomes
     from bellhop.accept_log log left join bellhop.request_outcome outcome using (bucket, request_id)
-    where log.kind = 'b' order by log.request_id, log.bucket`,
+    where log.bucket = any ($1::smallint[]) order by log.request_id, log.bucket`,
+    [buckets],
   );
-  const records: { index: number; requestId: string; logged: LoggedRecord }[] = [];
-  for (const { request_id: requestId, record_count: count, layout, body, outcomes } of rows) {
-    let position = 0;
-    for (const { index, bytes } of new BodyLayout(layout).allRecords(body)) {
-      const record = judged(bytes.toString("utf8"));
-      if (record === undefined)
-        throw new Error(`The log holds a record that was not sent: ${requestId}/${index}.`);
-      const { identity, sourceTime, content } = record;
-      const place = `${requestId}/${index}`;
-      const outcome = outcomes?.length === count ? outcomes[position] : undefined;
-      records.push({ index, requestId, logged: { identity, sourceTime, content, place, outcome } });
-      position += 1;
-    }
+  for (const { bucket, request_id: requestId, record_count: count, layout, body, outcomes, ...row } of rows) {
+    const resource = RESOURCES.find((name) => name.startsWith(row.resource)) ?? "inventories";
+    const opened = await openLayout({ bucket, requestId }, layout);
+    const records = [...opened.allRecords(body)].map(({ index, bytes }, position) => ({
+      resource,
+      requestId,
+      index,
+      json: bytes.toString("utf8"),
+      outcome: (outcomes?.length === count ? outcomes[position] : undefined) ?? "none",
+    }));
+    yield* records.sort((left, right) => left.index - right.index);
   }
-  return records
-    .sort((left, right) =>
-      left.requestId === right.requestId
-        ? left.index - right.index
-        : left.requestId < right.requestId
-          ? -1
-          : 1,
-    )
-    .map(({ logged }) => logged);
 }
 
 interface VersionRow {
@@ -68,16 +63,17 @@ interface VersionRow {
 }
 
 /**
- * The state as lines like those of `expected-state.ts`: one a version with the content that its pointer leads to in the
+ * The state of some buckets as lines like those of `expected-state.ts`: one a version with the content that its pointer leads to in the
  * log. What is wrong in itself (a pointer into nothing, a version without its facts) is a line too, so it is noticed.
  */
 export async function readStateLines(
   pool: pg.Pool,
+  buckets: readonly number[],
   recordAt: (place: string) => JudgedRecord | undefined,
 ): Promise<string[]> {
   const lines: string[] = [];
   for (const resource of RESOURCES) {
-    for (const row of await readVersions(pool, resource)) {
+    for (const row of await readVersions(pool, buckets, resource)) {
       const identity = identityOf({
         resource,
         clientCode: row.client_code,
@@ -96,7 +92,11 @@ export async function readStateLines(
   return lines.sort();
 }
 
-async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number]): Promise<VersionRow[]> {
+async function readVersions(
+  pool: pg.Pool,
+  buckets: readonly number[],
+  resource: Resource,
+): Promise<VersionRow[]> {
   const letter = resource[0] as ResourceLetter;
   const table = VERSION_TABLES[letter];
   const { rows } = await pool.query<VersionRow>(
@@ -112,7 +112,9 @@ async function readVersions(pool: pg.Pool, resource: (typeof RESOURCES)[number])
       and current.request_id = version.request_id and current.record_index = version.record_index
     left join bellhop_state.${table} facts on facts.bucket = version.bucket
       and facts.property_id = version.property_id and facts.key = version.key
-      and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash`,
+      and facts.source_time = version.facts_source_time and facts.content_hash = version.content_hash
+    where version.bucket = any ($1::smallint[])`,
+    [buckets],
   );
   return rows;
 }
