@@ -127,7 +127,6 @@ function testConfig(databaseUrl: string, overrides: ConfigOverrides): Config {
     PORT: "0",
     HTTP_THREADS: "1",
     APPLY_WRITERS: "1",
-    APPLY_POLL_MS: "50",
   });
   return { ...config, ...overrides, limits: { ...config.limits, ...overrides.limits } };
 }
