@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { createOperator } from "../../src/identity/operators.ts";
+import { addOperator, PASSWORD } from "../support/console-session.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { DESK, NoChromium, openBrowser, openWindow } from "./chromium.ts";
 import { fillHotel, type Hotel } from "./hotel.ts";
 import { logInByHand, settled } from "./pages.ts";
-
-export const PASSWORD = "a long enough password";
 
 /** Whom the OpenID Connect provider knows. */
 export const ACCOUNTS = { dora: { email: "dora@hotel.example", email_verified: true } } as const;
@@ -65,7 +63,7 @@ export function consoleFixture(): ConsoleFixture {
     provider = await startOpenIdProvider(ACCOUNTS);
     service = await startTestService({ singleSignOn: provider.settings });
     provider.serve(service.address);
-    await createOperator({ pool: service.pool, who: "cli:test" }, "anna", PASSWORD, {});
+    await addOperator(service, "anna");
     hotel = await fillHotel(service);
     const { context, page } = await openWindow(browser, {});
     await page.goto(`${service.address}/console/`);

@@ -4,10 +4,10 @@ import { describe } from "node:test";
 import { parquetReadObjects } from "hyparquet";
 import type { QuarantineAnswer, RequestAnswer } from "../../src/console/answers.ts";
 import { addDays } from "../../src/insight/question.ts";
-import { logInAsNew } from "../support/console-session.ts";
+import { logInAsNew, PASSWORD } from "../support/console-session.ts";
 import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
-import { type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
+import type { ConsoleFixture } from "./console-fixture.ts";
 import { quarantineChange, quarantineMany } from "./hotel.ts";
 import { logInByHand, settled } from "./pages.ts";
 

@@ -4,8 +4,9 @@ import { Secret, TOTP } from "otpauth";
 import type { Page } from "playwright-core";
 import { createOperator } from "../../src/identity/operators.ts";
 import { ROLES, type Role } from "../../src/identity/roles.ts";
+import { addOperator, PASSWORD } from "../support/console-session.ts";
 import { violationsOf } from "./axe.ts";
-import { ACCOUNTS, type ConsoleFixture, PASSWORD } from "./console-fixture.ts";
+import { ACCOUNTS, type ConsoleFixture } from "./console-fixture.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const PLACES: Readonly<Record<Role, readonly string[]>> = {
@@ -57,13 +58,11 @@ async function logInAs(page: Page, address: string, name: string): Promise<void>
 
 export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
   describe("who may log in to the console", () => {
-    const admin = () => ({ pool: service().pool, who: "cli:test" });
-
     for (const role of ROLES)
       inWindow(
         `a ${role} sees the pages and the actions of the role, and no others`,
         async (page, complaints) => {
-          await createOperator(admin(), `only-${role}`, PASSWORD, { role, grants: ["*/*"] });
+          await addOperator(service(), `only-${role}`, { role, grants: ["*/*"] });
           await logInAs(page, service().address, `only-${role}`);
           const places = await page
             .getByRole("navigation", { name: "Console" })
@@ -88,7 +87,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     inWindow(
       "an admin creates an operator with a role and properties, who logs in with the password",
       async (page) => {
-        await createOperator(admin(), "boss", PASSWORD, { role: "admin", grants: ["*/*"] });
+        await addOperator(service(), "boss");
         await logInAs(page, service().address, "boss");
         await visit(page, "/operators");
         await page.getByRole("button", { name: "New operator" }).click();
@@ -121,7 +120,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
     inWindow(
       "an operator turns on codes of an app, and logs in with one",
       async (page, complaints) => {
-        await createOperator(admin(), "clara", PASSWORD, { role: "viewer", grants: ["ACME/*"] });
+        await addOperator(service(), "clara", { role: "viewer", grants: ["ACME/*"] });
         await logInAs(page, service().address, "clara");
         await visit(page, "/account");
         await page.getByLabel("Your password").fill(PASSWORD);
@@ -159,7 +158,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
       async (page) => {
         const { email } = ACCOUNTS.dora;
         const rights = { role: "viewer", grants: ["ACME/*"], email } as const;
-        await createOperator(admin(), "dora", undefined, rights);
+        await createOperator({ pool: service().pool, who: "cli:test" }, "dora", undefined, rights);
         // The provider's own pages ask for a font from elsewhere.
         await page.route(/^https:/, (route) => route.fulfill({ body: "" }));
         await page.goto(`${service().address}/console/`);
