@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+import { DESK, PHONE } from "./chromium.ts";
 
 const source = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -29,4 +30,16 @@ export async function violationsOf(page: Page, asked: keyof typeof ASKED = "all"
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ""}`),
   );
+}
+
+/** In light, in dark and on a phone; then the page is as before. */
+export async function violationsInEachLook(page: Page): Promise<string[]> {
+  const found = await violationsOf(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  found.push(...(await violationsOf(page, "colours")));
+  await page.setViewportSize(PHONE);
+  found.push(...(await violationsOf(page, "layout")));
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(DESK);
+  return found;
 }

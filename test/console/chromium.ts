@@ -50,6 +50,7 @@ export function openBrowser(): Promise<Browser> {
 }
 
 export const DESK = { width: 1280, height: 860 };
+export const PHONE = { width: 390, height: 844 };
 
 /** A window of its own, and everything that went wrong in it: errors of scripts, what the policy refused, failed loads. */
 export async function openWindow(

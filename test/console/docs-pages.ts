@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
 import { violationsOf } from "./axe.ts";
+import { PHONE } from "./chromium.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 
 /** Between them they have all that a page can have: programs as tabs, pictures, tables with and without heads, Scalar. */
 const PAGES = ["", "/guides/shares", "/console", "/records", "/api"];
 /** Those with what could be wider than a phone: tables of fields, pictures, long lines, the API reference. */
 const WIDE_PAGES = [...PAGES, "/errors", "/security"];
-const PHONE = { width: 390, height: 844 };
 
 export const describeDocumentation = ({ service, inWindow: inAnyWindow }: ConsoleFixture) =>
   describe("the documentation in a browser", () => {

@@ -3,6 +3,7 @@ import { describe } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
+import { PHONE } from "./chromium.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { missedByKeys } from "./keyboard.ts";
 import { pagesOf } from "./pages.ts";
@@ -92,7 +93,7 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
           ];
           await page.emulateMedia({ colorScheme: "dark" });
           found.push(...(await violationsOf(page, "colours")));
-          await page.setViewportSize({ width: 390, height: 844 });
+          await page.setViewportSize(PHONE);
           const beyond = await pixelsBeyond(page);
           if (beyond > 0) found.push(`${beyond} pixels wider than a phone`);
           found.push(...(await violationsOf(page, "layout")));

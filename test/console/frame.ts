@@ -6,30 +6,17 @@ import { type ConsoleSession, logInAsNew, PASSWORD } from "../support/console-se
 import { apply, reservation } from "../support/read-fixture.ts";
 import type { TestService } from "../support/service.ts";
 import { untilFound } from "../support/until.ts";
-import { violationsOf } from "./axe.ts";
-import { DESK } from "./chromium.ts";
+import { violationsInEachLook, violationsOf } from "./axe.ts";
+import { DESK, PHONE } from "./chromium.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { logInByHand, settled } from "./pages.ts";
 
 const PARIS = { clientCode: "ACME", propertyCode: "PARIS01" };
 const CODES = new URLSearchParams(PARIS).toString();
-const PHONE = { width: 390, height: 844 };
 
 const search = (page: Page) => page.getByRole("dialog", { name: "Search" });
 const options = (of: Locator) => of.getByRole("option");
 const chosen = (of: Locator) => of.getByRole("option", { selected: true });
-
-/** Axe in light, in dark and on a phone, without another look at the page. */
-async function violationsInEachLook(page: Page): Promise<string[]> {
-  const found = await violationsOf(page);
-  await page.emulateMedia({ colorScheme: "dark" });
-  found.push(...(await violationsOf(page, "colours")));
-  await page.setViewportSize(PHONE);
-  found.push(...(await violationsOf(page, "layout")));
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize(DESK);
-  return found;
-}
 
 /** Another property, with one reservation and two quarantined ones. */
 async function fillSeaside(service: TestService): Promise<void> {

@@ -10,7 +10,7 @@ import { createOperator } from "../../src/identity/operators.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { startOpenIdProvider } from "../support/openid-provider.ts";
 import { startTestService, type TestService } from "../support/service.ts";
-import { openBrowser, openWindow } from "./chromium.ts";
+import { openBrowser, openWindow, PHONE } from "./chromium.ts";
 import { fillHotel, fillNeighbours, type Hotel } from "./hotel.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
@@ -21,7 +21,7 @@ const QUALITY = 0.6;
 const LOOKS: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
   ["light", { colorScheme: "light", viewport: { width: 1280, height: 860 } }],
   ["dark", { colorScheme: "dark", viewport: { width: 1280, height: 860 } }],
-  ["phone", { colorScheme: "light", viewport: { width: 390, height: 844 } }],
+  ["phone", { colorScheme: "light", viewport: PHONE }],
 ];
 
 const browser = await openBrowser();
