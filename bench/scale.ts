@@ -152,8 +152,8 @@ console.log(`|---|---|${COLUMNS.map(() => "---").join("|")}|`);
 for (const benchCase of cases) {
   for (const one of started) {
     const measured = found.get(keyOf(benchCase, one.url)) ?? [];
-    const cells = COLUMNS.map(([, name]) =>
-      spreadOf(measured.map((figures) => figures[name])).median.toFixed(0),
+    const cells = COLUMNS.map(([heading, name]) =>
+      spreadOf(measured.map((figures) => figures[name])).median.toFixed(heading.endsWith("µs") ? 1 : 0),
     );
     console.log(`| ${benchCase.name} | ${workersOf(one)} | ${cells.join(" | ")} |`);
   }
