@@ -1,5 +1,5 @@
 import pg from "pg";
-import { BUCKET_COUNT } from "../../src/ingest/log/part-name.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
 import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
 import { distributeByBucket } from "../../src/platform/db/distribute.ts";
@@ -80,7 +80,7 @@ export async function joinTestDatabase(
 
 /** How many buckets each server has, whose appliers share them: on Citus a worker, elsewhere one has all. */
 export async function bucketsOfServers(on: Queryable): Promise<readonly number[]> {
-  if (!(await isDistributed(on))) return [BUCKET_COUNT];
+  if (!(await isDistributed(on))) return [ALL_BUCKETS.length];
   const { rows } = await on.query<Home>(findHomes);
   return rows.map(({ buckets }) => buckets.length);
 }
@@ -90,7 +90,7 @@ export async function bucketsBeside(
   { pool, clientConfig }: { readonly pool: Queryable; readonly clientConfig: pg.ClientConfig },
   bucket: number,
 ): Promise<readonly number[]> {
-  if (!(await isDistributed(pool))) return Array.from({ length: BUCKET_COUNT }, (_, other) => other);
+  if (!(await isDistributed(pool))) return ALL_BUCKETS;
   return (await ShardMap.draw(clientConfig)).placeOf(bucket)?.group.buckets ?? [];
 }
 
