@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServerAddress } from "../../src/platform/db/connection.ts";
@@ -17,10 +17,16 @@ export interface TestServer {
   stop(options?: { keep?: boolean }): Promise<void>;
 }
 
-/** Starts one under the system's temporary directory, after removing those that killed test runs left there. */
+/** A file system in memory. Hundreds of databases are created and dropped, which on a disk takes a tenth of the CPU of all tests. */
+const IN_MEMORY = "/dev/shm";
+/** A whole run takes less than a quarter of it. */
+const IN_MEMORY_BYTES_MIN = 2 ** 30;
+
+/** Starts one, in memory where there is enough, after removing those that killed test runs left. */
 export async function startTestServer(): Promise<TestServer> {
-  await removeAbandoned();
-  const directory = await temporaryDirectory(`test-${process.pid}`);
+  for (const parent of [tmpdir(), IN_MEMORY]) await removeAbandoned(parent);
+  const parent = (await freeBytes(IN_MEMORY)) >= IN_MEMORY_BYTES_MIN ? IN_MEMORY : tmpdir();
+  const directory = await temporaryDirectory(`test-${process.pid}`, parent);
   const server = await startEmbeddedPostgres(directory, "command", silentLog);
   const stop = async (options: { keep?: boolean } = {}) => {
     await server.close();
@@ -30,17 +36,27 @@ export async function startTestServer(): Promise<TestServer> {
 }
 
 /** A directory that other users may enter: as root, PostgreSQL runs as one of them. */
-export async function temporaryDirectory(name: string): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), `bellhop-${name}-`));
+export async function temporaryDirectory(name: string, parent = tmpdir()): Promise<string> {
+  const directory = await mkdtemp(join(parent, `bellhop-${name}-`));
   await chmod(directory, 0o755);
   return directory;
 }
 
-async function removeAbandoned(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+/** None where there is no such directory. */
+async function freeBytes(directory: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(directory);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+async function removeAbandoned(parent: string): Promise<void> {
+  for (const name of await readdir(parent).catch(() => [])) {
     const pid = Number(/^bellhop-test-(\d+)-/.exec(name)?.[1] ?? process.pid);
     if (pid === process.pid || isAlive(pid)) continue;
-    const directory = join(tmpdir(), name);
+    const directory = join(parent, name);
     await stopServer(join(directory, "postgres"));
     await rm(directory, { recursive: true, force: true });
   }
