@@ -6,12 +6,12 @@ import { type Lease, LeaseLost, LeaseStatements, Leases } from "../../src/apply/
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { EventLoopDelays, FairShare } from "../../src/apply/rebalance.ts";
 import type { Appliers } from "../../src/apply/server-appliers.ts";
-import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import { enterPresence } from "../../src/platform/db/coordination.ts";
+import { type BucketServer, BucketServers, holdBuckets, nameShards } from "../../src/platform/db/dialect.ts";
 import { leaseIsHeld } from "../faults/takeover.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bucketsOfServers } from "../support/citus.ts";
-import { isOnCitus } from "../support/database.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";
 
@@ -19,21 +19,24 @@ const byNumber = (left: number, right: number): number => left - right;
 
 const T1 = "2026-01-01T00:00:01Z";
 
-/** On Citus appliers hold leases by sessions at workers: worker-away.test.ts and node-hangs.test.ts have those hang. */
-const oneServer = {
-  skip:
-    (await isOnCitus()) &&
-    "pg_stat_activity shows the sessions of one server, which is not the one that has the leases",
-};
-
 describe("a bucket has one owner", () => {
   let bench: ApplyBench;
   let servers: readonly number[];
   let isHeld: string;
+  /** On Citus a worker: leases are held by sessions there. Elsewhere undefined, as the only one has all. */
+  let server: BucketServer | undefined;
+  /** The buckets of that server. */
+  let mine: readonly number[];
+  /** Those of them that one transaction may lock, at least two. */
+  let together: readonly number[];
   before(async () => {
     bench = await ApplyBench.open();
     servers = await bucketsOfServers(bench.database.pool);
     isHeld = await leaseIsHeld(bench.database.pool);
+    server = (await BucketServers.find(bench.database.clientConfig))?.all[0];
+    const groups = server?.worker.groups.map(({ buckets }) => buckets) ?? [ALL_BUCKETS];
+    mine = groups.flat();
+    together = groups.find(({ length }) => length > 1) ?? [];
   });
   after(() => bench.close());
   const opened: { stop(): unknown }[] = [];
@@ -62,22 +65,28 @@ describe("a bucket has one owner", () => {
         })
         .join(", "),
     );
-  const freeBuckets = () =>
-    bench.rows<Lease>("select bucket, epoch::text from bellhop.bucket_lease order by bucket");
+  const freeBuckets = (buckets = mine) =>
+    bench.rows<Lease>(
+      "select bucket, epoch::text from bellhop.bucket_lease where bucket = any ($1) order by bucket",
+      [buckets],
+    );
 
-  const connect = async (): Promise<pg.Client> => {
-    const client = new pg.Client(bench.database.clientConfig);
+  /** A session at that server. One of an applier's name counts as present there. */
+  const connect = async (name = "ownership test"): Promise<pg.Client> => {
+    const config = server?.clientConfig ?? bench.database.clientConfig;
+    const client = new pg.Client({ ...config, application_name: name });
     client.on("error", () => undefined);
     await client.connect();
+    if (server !== undefined) nameShards(client, server, bench.database.pool);
     opened.push({ stop: () => client.end().catch(() => undefined) });
     return client;
   };
   /** A session that is present, has taken the free buckets, and says nothing more, as that of a node that hangs. */
   const hang = async (): Promise<{ client: pg.Client; ownership: Leases }> => {
-    const client = await connect();
-    await enterPresence(client, ["apply"], "hung");
+    const client = await connect("bellhop apply");
+    if (server === undefined) await enterPresence(client, ["apply"], "hung");
     const ownership = new Leases(new LeaseStatements(client), "hung");
-    assert.equal((await ownership.take(await freeBuckets())).length, 64);
+    assert.equal((await ownership.take(await freeBuckets())).length, mine.length);
     return { client, ownership };
   };
   const started = (owner: string): Appliers => {
@@ -105,51 +114,53 @@ describe("a bucket has one owner", () => {
     assert.deepEqual(bench.failures.splice(0).map(String), []);
   });
 
-  test(
-    "an applier notices that others have what it held, though it had nothing to do there",
-    oneServer,
-    async () => {
-      const { clientConfig, pool } = bench.database;
-      const openSession = applySessions({ clientConfig, pool, properties: new PropertyDirectory(pool) });
-      const session = await openSession("robbed", () => undefined);
-      opened.push({ stop: () => session.close() });
-      const ownership = new Leases(session, "robbed");
-      const sharing = new FairShare(session, ownership, session.presenceId, new EventLoopDelays());
-      await sharing.rebalance(0);
-      assert.equal(ownership.buckets.length, 64);
-      // As a replay does, and another applier that looks sooner.
-      await bench.rows(
-        "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null where bucket < 2",
-      );
-      const other = new Leases(new LeaseStatements(await connect()), "other");
-      const [lost] = await bench.rows<Lease>(
-        "select bucket, epoch::text from bellhop.bucket_lease where bucket = 1",
-      );
-      assert.deepEqual(await other.take([lost as Lease]), [1]);
-      await sharing.rebalance(1_000);
-      assert.deepEqual(ownership.buckets.toSorted(byNumber).slice(0, 2), [0, 2]);
-    },
-  );
+  test("an applier notices that others have what it held, though it had nothing to do there", async () => {
+    const { clientConfig, pool } = bench.database;
+    const properties = new PropertyDirectory(pool);
+    const sessions = { clientConfig, pool, properties };
+    const openSession = applySessions(server === undefined ? sessions : { ...sessions, server });
+    const session = await openSession("robbed", () => undefined);
+    opened.push({ stop: () => session.close() });
+    const ownership = new Leases(session, "robbed");
+    const sharing = new FairShare(session, ownership, session.presenceId, new EventLoopDelays());
+    await sharing.rebalance(0);
+    assert.equal(ownership.buckets.length, mine.length);
+    // As a replay does, and another applier that looks sooner.
+    await bench.rows(
+      "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null where bucket = any ($1)",
+      [mine.slice(0, 2)],
+    );
+    const other = new Leases(new LeaseStatements(await connect()), "other");
+    assert.deepEqual(await other.take(await freeBuckets(mine.slice(1, 2))), mine.slice(1, 2));
+    await sharing.rebalance(1_000);
+    const left = mine.filter((bucket) => bucket !== mine[1]);
+    assert.deepEqual(ownership.buckets.toSorted(byNumber), left.toSorted(byNumber));
+  });
 
-  test("an applier whose backend is killed comes back and applies what is there", oneServer, async () => {
+  test("an applier whose backend is killed comes back and applies what is there", async () => {
     const applier = started("killed");
     await untilHeld("killed 64");
-    await bench.rows("select pg_terminate_backend(backend_pid) from bellhop.bucket_lease where bucket = 0");
+    const [lease] = await bench.rows<{ backend_pid: number }>(
+      "select backend_pid from bellhop.bucket_lease where bucket = $1",
+      [mine[0]],
+    );
+    const killer = await connect();
+    await killer.query("select pg_terminate_backend($1::integer)", [lease?.backend_pid]);
     const requestId = await bench.accept([reservation("B", T1, "x")]);
     assert.equal(await bench.outcomesOf(requestId), "a");
     await applier.stop();
   });
 
-  test("a former owner cannot go on: its epoch is past", oneServer, async () => {
+  test("a former owner cannot go on: its epoch is past", async () => {
     const [one, two] = [await connect(), await connect()];
     const former = new Leases(new LeaseStatements(one), "former");
     const seen = await freeBuckets();
-    assert.equal((await former.take(seen)).length, 64);
+    assert.equal((await former.take(seen)).length, mine.length);
     // Seen free by both, and taken by one of them.
     assert.deepEqual(await new Leases(new LeaseStatements(two), "other").take(seen), []);
-    const bucket = bucketOf("ACME", "LON01");
+    const [bucket = -1] = mine;
     await bench.rows("update bellhop.bucket_lease set epoch = epoch + 1 where bucket = $1", [bucket]);
-    await one.query("begin");
+    await one.query(`begin; ${holdBuckets(one, [bucket])}`);
     await assert.rejects(former.lock([bucket]), LeaseLost);
     await one.query("rollback");
     assert.ok(!former.buckets.includes(bucket));
@@ -157,33 +168,35 @@ describe("a bucket has one owner", () => {
     await two.end();
   });
 
-  test(
-    "who gives buckets up holds the others on, and none that another has taken meanwhile",
-    oneServer,
-    async () => {
-      const client = await connect();
-      const ownership = new Leases(new LeaseStatements(client), "generous");
-      await ownership.take(await freeBuckets());
-      await bench.rows("update bellhop.bucket_lease set owner = 'thief', backend_pid = 1 where bucket = 3");
-      await ownership.giveUp([3, 4, 5]);
-      assert.equal(ownership.buckets.length, 61);
-      const [stolen] = await bench.rows<{ owner: string }>(
-        "select owner from bellhop.bucket_lease where bucket = 3",
-      );
-      assert.equal(stolen?.owner, "thief");
-      assert.equal(await held(), "generous 61");
-      await client.end();
-    },
-  );
+  test("who gives buckets up holds the others on, and none that another has taken meanwhile", async () => {
+    const client = await connect();
+    const ownership = new Leases(new LeaseStatements(client), "generous");
+    await ownership.take(await freeBuckets());
+    await bench.rows("update bellhop.bucket_lease set owner = 'thief', backend_pid = 1 where bucket = $1", [
+      mine[3],
+    ]);
+    await ownership.giveUp(mine.slice(3, 6));
+    assert.equal(ownership.buckets.length, mine.length - 3);
+    const [stolen] = await bench.rows<{ owner: string }>(
+      "select owner from bellhop.bucket_lease where bucket = $1",
+      [mine[3]],
+    );
+    assert.equal(stolen?.owner, "thief");
+    assert.equal(await held(), `generous ${mine.length - 3}`);
+    await client.end();
+  });
 
-  test("a taker waits for the running transaction of the one it takes over from", oneServer, async () => {
-    const [one, two] = [await connect(), await connect()];
+  test("a taker waits for the running transaction of the one it takes over from", async () => {
+    const one = await connect();
+    const [bucket = -1] = mine;
     const holder = new Leases(new LeaseStatements(one), "holder");
     await holder.take(await freeBuckets());
-    await one.query("begin");
-    await holder.lock([7]);
+    await one.query(`begin; ${holdBuckets(one, [bucket])}`);
+    await holder.lock([bucket]);
     // As a takeover does it: the row is locked by the holder's transaction, so this cannot overtake it.
-    const takeover = two.query("update bellhop.bucket_lease set epoch = epoch + 1 where bucket = 7");
+    const takeover = bench.rows("update bellhop.bucket_lease set epoch = epoch + 1 where bucket = $1", [
+      bucket,
+    ]);
     let taken = false;
     void takeover.then(() => {
       taken = true;
@@ -193,75 +206,68 @@ describe("a bucket has one owner", () => {
     await one.query("commit");
     await takeover;
     await one.end();
-    await two.end();
   });
 
-  test(
-    "a holder that says nothing any more is taken over from, between two transactions",
-    oneServer,
-    async () => {
-      const { ownership } = await hang();
-      const applier = started("alive");
-      await untilHeld("alive 64");
-      await assert.rejects(ownership.lock([1]));
-      await applier.stop();
-    },
-  );
+  test("a holder that says nothing any more is taken over from, between two transactions", async () => {
+    const { ownership } = await hang();
+    const applier = started("alive");
+    await untilHeld("alive 64");
+    await assert.rejects(ownership.lock(mine.slice(0, 1)));
+    await applier.stop();
+  });
 
-  test(
-    "so is one in the middle of a transaction, which is undone, and one that takes no answer",
-    oneServer,
-    async () => {
-      const { client, ownership } = await hang();
-      await client.query("begin");
-      await ownership.lock([1, 2]);
-      await client.query("update bellhop.change_counter set next_change = 1000 where bucket = 1");
-      const applier = started("alive");
-      await untilHeld("alive 64");
-      const [lease] = await bench.rows<{ next_change: string }>(
-        "select next_change::text from bellhop.change_counter where bucket = 1",
+  test("so is one in the middle of a transaction, which is undone, and one that takes no answer", async () => {
+    const { client, ownership } = await hang();
+    const [one = -1, two = -1] = together;
+    await client.query(`begin; ${holdBuckets(client, [one, two])}`);
+    await ownership.lock([one, two]);
+    await client.query("update bellhop.change_counter set next_change = 1000 where bucket = $1", [one]);
+    const applier = started("alive");
+    await untilHeld("alive 64");
+    const [lease] = await bench.rows<{ next_change: string }>(
+      "select next_change::text from bellhop.change_counter where bucket = $1",
+      [one],
+    );
+    assert.notEqual(lease?.next_change, "1000");
+    await applier.stop();
+
+    const deaf = await hang();
+    const { stream } = (deaf.client as unknown as { connection: { stream: { pause(): void } } }).connection;
+    const answer = deaf.client.query("select repeat('x', 1000) from generate_series(1, 1000000)");
+    answer.catch(() => undefined);
+    stream.pause();
+    const heir = started("heir");
+    await untilHeld("heir 64");
+    await heir.stop();
+  });
+
+  test("a holder in a long statement keeps its buckets; what is free is not kept for it", async () => {
+    const { client, ownership } = await hang();
+    await ownership.giveUp(mine.slice(0, 2));
+    const busy = client.query("select pg_sleep(600)");
+    busy.catch(() => undefined);
+    const applier = started("alive");
+    const shared = `alive ${ALL_BUCKETS.length - mine.length + 2}, hung ${mine.length - 2}`;
+    await untilHeld(shared);
+    const { rows } = await bench.database.pool.query<{ pid: number }>(
+      "select backend_pid as pid from bellhop.bucket_lease where owner = 'hung' limit 1",
+    );
+    const beside = await connect();
+    await until(async () => {
+      const {
+        rows: [backend],
+      } = await beside.query<{ late: boolean }>(
+        "select state_change < clock_timestamp() - interval '4.5 seconds' as late from pg_stat_activity where pid = $1",
+        [rows[0]?.pid],
       );
-      assert.notEqual(lease?.next_change, "1000");
-      await applier.stop();
-
-      const deaf = await hang();
-      const { stream } = (deaf.client as unknown as { connection: { stream: { pause(): void } } }).connection;
-      const answer = deaf.client.query("select repeat('x', 1000) from generate_series(1, 1000000)");
-      answer.catch(() => undefined);
-      stream.pause();
-      const heir = started("heir");
-      await untilHeld("heir 64");
-      await heir.stop();
-    },
-  );
-
-  test(
-    "a holder in a long statement keeps its buckets; what is free is not kept for it",
-    oneServer,
-    async () => {
-      const { client, ownership } = await hang();
-      await ownership.giveUp([10, 11]);
-      const busy = client.query("select pg_sleep(600)");
-      busy.catch(() => undefined);
-      const applier = started("alive");
-      await untilHeld("alive 2, hung 62");
-      const { rows } = await bench.database.pool.query<{ pid: number }>(
-        "select backend_pid as pid from bellhop.bucket_lease where owner = 'hung' limit 1",
-      );
-      await until(async () => {
-        const [backend] = await bench.rows<{ late: boolean }>(
-          "select state_change < clock_timestamp() - interval '4.5 seconds' as late from pg_stat_activity where pid = $1",
-          [rows[0]?.pid],
-        );
-        assert.ok(backend !== undefined, "the session was ended");
-        return backend.late;
-      }, 20_000);
-      assert.equal(await held(), "alive 2, hung 62");
-      await bench.rows("select pg_cancel_backend($1::integer)", [rows[0]?.pid]);
-      await assert.rejects(busy);
-      await client.end();
-      await untilHeld("alive 64");
-      await applier.stop();
-    },
-  );
+      assert.ok(backend !== undefined, "the session was ended");
+      return backend.late;
+    }, 20_000);
+    assert.equal(await held(), shared);
+    await beside.query("select pg_cancel_backend($1::integer)", [rows[0]?.pid]);
+    await assert.rejects(busy);
+    await client.end();
+    await untilHeld("alive 64");
+    await applier.stop();
+  });
 });
