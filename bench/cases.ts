@@ -62,21 +62,21 @@ export function made(
 }
 
 /**
- * Rounds are as long as it takes for an apply transaction to be a small part of one, and short enough that all cases,
- * five rounds of each and a warm-up fit in a quarter of an hour on two cores.
+ * Rounds are as long as it takes for V8 to have compiled what the service runs, once the warm-up is over (seconds of each of
+ * its threads), in the cases that goals are about; all cases, five rounds of each and a warm-up take half an hour on two cores.
  */
 export const CASES: readonly BenchCase[] = [
-  made("reservations-1-new", { recordsPerRound: 6_000, connections: 64, everyPeer: true }),
-  made("reservations-1-new-paced", { recordsPerRound: 4_000, connections: 64, mode: "paced" }),
-  made("reservations-100-new", { recordsPerRound: 30_000, everyPeer: true }),
-  made("reservations-100-changed", { recordsPerRound: 15_000 }),
-  made("reservations-100-unchanged90", { recordsPerRound: 24_000 }),
+  made("reservations-1-new", { recordsPerRound: 20_000, connections: 64, everyPeer: true }),
+  made("reservations-1-new-paced", { recordsPerRound: 10_000, connections: 64, mode: "paced" }),
+  made("reservations-100-new", { recordsPerRound: 120_000, everyPeer: true }),
+  made("reservations-100-changed", { recordsPerRound: 60_000 }),
+  made("reservations-100-unchanged90", { recordsPerRound: 96_000 }),
   made("reservations-1000-new", { recordsPerRound: 20_000, connections: 8 }),
   made("reservations-100-new-gzip", { recordsPerRound: 10_000, gzip: true }),
   made("reservations-100-new-1-hotel", { recordsPerRound: 10_000, hotels: 1 }),
   made("reservations-20-new-1000-hotels", { recordsPerRound: 20_000, hotels: 1_000 }),
   made("inventories-730-new", { recordsPerRound: 16 * PUSH_DATES, hotels: 16, connections: 8 }),
-  made("inventories-730-unchanged90", { recordsPerRound: 40 * PUSH_DATES, hotels: 40, connections: 8 }),
+  made("inventories-730-unchanged90", { recordsPerRound: 160 * PUSH_DATES, hotels: 40, connections: 8 }),
   made("inventories-730-new-alone", {
     recordsPerRound: 8 * PUSH_DATES,
     hotels: 8,
