@@ -11,14 +11,14 @@ const BUCKETS = 64;
 
 /** A day of the reference hotel of docs/scale.md, by how its changes of reservations are sent. Seconds are CPU, bytes a year are of disk. */
 const SENT = {
-  "1 a request": { databaseSeconds: 0.08, serviceSeconds: 0.19, walBytes: 1.9e6, yearBytes: 550e6 },
-  "100 a batch": { databaseSeconds: 0.037, serviceSeconds: 0.073, walBytes: 0.9e6, yearBytes: 180e6 },
+  "1 a request": { databaseSeconds: 0.06, serviceSeconds: 0.109, walBytes: 2e6, yearBytes: 550e6 },
+  "100 a batch": { databaseSeconds: 0.023, serviceSeconds: 0.042, walBytes: 1.1e6, yearBytes: 170e6 },
 };
 const RECORDS_A_DAY = 1_030;
 /** Pushes come within so many hours of the day. */
 const BUSY_SECONDS = 8 * 3_600;
-/** How many times as much the databases cost on Citus through the coordinator (decision 0011). */
-const CITUS_FACTOR = 9;
+/** How many times as much the databases cost on Citus: the most that was measured (docs/internal/measurements.md). */
+const CITUS_FACTOR = 1.4;
 const WORKER = { threads: 16, cpuShare: 0.5, diskBytes: 2e12, diskShare: 0.7 };
 /** A shard of 299 MB moved in 18.3 s, all servers on one busy machine. */
 const MOVED_BYTES_PER_SECOND = 16e6;
