@@ -63,7 +63,7 @@ export function made(
 
 /**
  * Rounds are as long as it takes for V8 to have compiled what the service runs, once the warm-up is over (seconds of each of
- * its threads), in the cases that goals are about; all cases, five rounds of each and a warm-up take half an hour on two cores.
+ * its threads), in the cases that goals are about. The others are short, so that all can be run at once.
  */
 export const CASES: readonly BenchCase[] = [
   made("reservations-1-new", { recordsPerRound: 20_000, connections: 64, everyPeer: true }),
