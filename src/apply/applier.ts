@@ -269,6 +269,8 @@ export class Applier {
   readonly #delays: EventLoopDelays;
   #holding: Holding | undefined;
   #stopped = false;
+  /** It has slept since the last rebalance. */
+  #hasSlept = true;
   #wakeUp: (() => void) | undefined;
   #finished: Promise<void> | undefined;
 
@@ -390,7 +392,9 @@ export class Applier {
     }
     if (now < holding.rebalanceAt && holding.rebalancer.isDue !== true) return false;
     holding.rebalanceAt = now + REBALANCE_MS * (0.8 + 0.4 * this.#time.chance());
-    return this.#rebalanced(holding, await holding.rebalancer.rebalance(now));
+    const isBusy = !this.#hasSlept;
+    this.#hasSlept = false;
+    return this.#rebalanced(holding, await holding.rebalancer.rebalance(now, isBusy));
   }
 
   #rebalanced({ leases }: Holding, { taken, givenUp, ended }: Rebalanced): boolean {
@@ -467,6 +471,7 @@ export class Applier {
   }
 
   #sleep(ms: number): Promise<void> {
+    this.#hasSlept = true;
     return new Promise((resolve) => {
       const callOff = this.#time.after(Math.max(0, ms), () => done());
       const done = () => {

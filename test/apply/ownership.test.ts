@@ -96,6 +96,21 @@ describe("a bucket has one owner", () => {
     return applier;
   };
 
+  /** A session of an applier at that server, and how it shares the buckets. */
+  const share = async (owner: string): Promise<{ ownership: Leases; sharing: FairShare }> => {
+    const { clientConfig, pool } = bench.database;
+    const properties = new PropertyDirectory(pool);
+    const sessions = { clientConfig, pool, properties };
+    const openSession = applySessions(server === undefined ? sessions : { ...sessions, server });
+    const session = await openSession(owner, () => undefined);
+    opened.push({ stop: () => session.close() });
+    const ownership = new Leases(session, owner);
+    return {
+      ownership,
+      sharing: new FairShare(session, ownership, session.presenceId, new EventLoopDelays()),
+    };
+  };
+
   test("appliers share the buckets out evenly as they come and go, and all of them are taken", async () => {
     const first = started("first");
     await untilShared("first");
@@ -115,15 +130,8 @@ describe("a bucket has one owner", () => {
   });
 
   test("an applier notices that others have what it held, though it had nothing to do there", async () => {
-    const { clientConfig, pool } = bench.database;
-    const properties = new PropertyDirectory(pool);
-    const sessions = { clientConfig, pool, properties };
-    const openSession = applySessions(server === undefined ? sessions : { ...sessions, server });
-    const session = await openSession("robbed", () => undefined);
-    opened.push({ stop: () => session.close() });
-    const ownership = new Leases(session, "robbed");
-    const sharing = new FairShare(session, ownership, session.presenceId, new EventLoopDelays());
-    await sharing.rebalance(0);
+    const { ownership, sharing } = await share("robbed");
+    await sharing.rebalance(0, false);
     assert.equal(ownership.buckets.length, mine.length);
     // As a replay does, and another applier that looks sooner.
     await bench.rows(
@@ -132,9 +140,60 @@ describe("a bucket has one owner", () => {
     );
     const other = new Leases(new LeaseStatements(await connect()), "other");
     assert.deepEqual(await other.take(await freeBuckets(mine.slice(1, 2))), mine.slice(1, 2));
-    await sharing.rebalance(1_000);
+    await sharing.rebalance(1_000, false);
     const left = mine.filter((bucket) => bucket !== mine[1]);
     assert.deepEqual(ownership.buckets.toSorted(byNumber), left.toSorted(byNumber));
+  });
+
+  test("an applier that cannot keep up passes half of the buckets with a load to one that has none, and gets others back", async () => {
+    const busy = await share("busy");
+    await busy.sharing.rebalance(0, false);
+    const other = await share("other");
+    await other.sharing.rebalance(0, false);
+    await busy.sharing.rebalance(0, false);
+    await other.sharing.rebalance(0, false);
+    const half = Math.floor(mine.length / 2);
+    assert.deepEqual(
+      [busy.ownership.buckets.length, other.ownership.buckets.length],
+      [mine.length - half, half],
+    );
+    const loaded = busy.ownership.buckets.slice(0, 4);
+    const loadedOf = ({ ownership }: typeof busy) =>
+      ownership.buckets.filter((bucket) => loaded.includes(bucket)).length;
+    const change = (buckets: readonly number[], changes: number) =>
+      bench.rows("update bellhop.change_counter set next_change = next_change + $2 where bucket = any ($1)", [
+        buckets,
+        changes,
+      ]);
+
+    await change(loaded, 1_000);
+    assert.deepEqual((await busy.sharing.rebalance(1_000, false)).givenUp, [], "it has time to spare");
+    const { givenUp } = await busy.sharing.rebalance(2_000, true);
+    assert.equal(givenUp.length, 2);
+    assert.deepEqual(
+      (await busy.sharing.rebalance(2_500, true)).taken,
+      [],
+      "what it passed on is not for it",
+    );
+    assert.deepEqual(
+      (await other.sharing.rebalance(2_500, false)).taken.toSorted(byNumber),
+      [...givenUp].toSorted(byNumber),
+    );
+
+    const returned = await other.sharing.rebalance(13_000, false);
+    assert.equal(returned.givenUp.length, 2);
+    assert.deepEqual(
+      (await busy.sharing.rebalance(13_000, true)).taken.toSorted(byNumber),
+      [...returned.givenUp].toSorted(byNumber),
+    );
+    assert.deepEqual([loadedOf(busy), loadedOf(other)], [2, 2]);
+
+    await change(busy.ownership.buckets.slice(0, 1), 1_000_000);
+    assert.deepEqual(
+      (await busy.sharing.rebalance(14_000, true)).givenUp,
+      [],
+      "all of the load is in one bucket",
+    );
   });
 
   test("an applier whose backend is killed comes back and applies what is there", async () => {
