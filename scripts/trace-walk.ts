@@ -89,7 +89,7 @@ async function walkOfRecord(tracer: Tracer): Promise<Walk> {
   const { ApplyBench, reservation } = await import("../test/support/apply-bench.ts");
   const bench = await ApplyBench.open();
   let blocked: string | undefined = "filling";
-  const applier = bench.newApplier("walk", () => blocked);
+  const applier = bench.newApplier("walk", { blocked: () => blocked });
   applier.start();
   let count = 0;
   try {

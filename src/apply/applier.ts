@@ -209,6 +209,8 @@ export class Scheduler {
 const RETIRE_MS = 2_000;
 /** How often an applier rebalances its buckets, give or take a fifth, so that not all do at once. */
 const REBALANCE_MS = 1_000;
+/** An applier that has been busy for so long passes buckets on: handing one over takes the two some milliseconds. */
+const BUSY_MS = 250;
 /** Until the next try for a session: one is cheap, and with 5 s a database that was away for 3 was noticed 3 s late. */
 const RECONNECT_MS_MAX = 1_000;
 export interface ApplierEvents {
@@ -226,6 +228,13 @@ export interface ApplierEvents {
   ended?(session: WaitingSession): void;
 }
 
+/** The appliers of the node's other threads. */
+export interface Siblings {
+  setIdle(isIdle: boolean): void;
+  /** Claims one that is idle; what is returned wakes it once buckets were given up for it. */
+  claimIdle(): (() => void) | undefined;
+}
+
 export interface ApplierOptions {
   readonly openSession: OpenApplySession;
   readonly time?: Time;
@@ -239,6 +248,8 @@ export interface ApplierOptions {
   readonly weigh?: (part: LogPart) => PartWeight;
   /** Gets the leases given up of buckets whose next part is bulk; without it they are applied here like all others. */
   readonly handOverBulk?: (free: readonly Lease[]) => void;
+  /** Buckets are passed on to them when they are idle. */
+  readonly siblings?: Siblings;
   /** How it comes by its buckets; by default it has its fair share among all appliers there are. */
   readonly rebalancer?: (session: ClusterSession, leases: Leases) => Rebalancer;
 }
@@ -269,8 +280,9 @@ export class Applier {
   readonly #delays: EventLoopDelays;
   #holding: Holding | undefined;
   #stopped = false;
-  /** It has slept since the last rebalance. */
-  #hasSlept = true;
+  #busySince: number | undefined;
+  /** Another has given up buckets for this one. */
+  #isOffered = false;
   #wakeUp: (() => void) | undefined;
   #finished: Promise<void> | undefined;
 
@@ -300,6 +312,12 @@ export class Applier {
   rebalanceNow(): void {
     if (this.#holding !== undefined) this.#holding.rebalanceAt = 0;
     this.#wakeUp?.();
+  }
+
+  /** Has it take the buckets that a sibling gave up for it. */
+  offered(): void {
+    this.#isOffered = true;
+    this.rebalanceNow();
   }
 
   /** Lets the running transaction end, then releases everything. */
@@ -363,7 +381,7 @@ export class Applier {
         await this.#sleep(this.#untilRebalance(holding));
         continue;
       }
-      const run = ahead ?? (await this.#readRun(holding));
+      const run = await this.#passOn(holding, ahead ?? (await this.#readRun(holding)));
       ahead = undefined;
       if (run !== undefined && run.bulk.length > 0) await this.#handOverBulk(holding, run);
       if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(holding, run);
@@ -392,9 +410,9 @@ export class Applier {
     }
     if (now < holding.rebalanceAt && holding.rebalancer.isDue !== true) return false;
     holding.rebalanceAt = now + REBALANCE_MS * (0.8 + 0.4 * this.#time.chance());
-    const isBusy = !this.#hasSlept;
-    this.#hasSlept = false;
-    return this.#rebalanced(holding, await holding.rebalancer.rebalance(now, isBusy));
+    const isOffered = this.#isOffered;
+    this.#isOffered = false;
+    return this.#rebalanced(holding, await holding.rebalancer.rebalance(now, isOffered));
   }
 
   #rebalanced({ leases }: Holding, { taken, givenUp, ended }: Rebalanced): boolean {
@@ -427,6 +445,27 @@ export class Applier {
     }
   }
 
+  /**
+   * With more to do than one transaction takes, passes half of the buckets of a run on to a sibling that is idle, and returns the
+   * run without them. Between two transactions, as a bucket cannot be given up by one that has locked it.
+   */
+  async #passOn(holding: Holding, run: Run | undefined): Promise<Run | undefined> {
+    const buckets = bucketsOf(run?.parts ?? []);
+    const busyMs = this.#time.now() - (this.#busySince ?? Number.POSITIVE_INFINITY);
+    if (run === undefined || buckets.length < 2 || busyMs < BUSY_MS) return run;
+    const offer = this.#options.siblings?.claimIdle();
+    if (offer === undefined) return run;
+    const givenUp = new Set(buckets.filter((_, at) => at % 2 === 1));
+    await holding.leases.giveUp([...givenUp]);
+    this.#options.events.owns?.(holding.leases.buckets);
+    offer();
+    return {
+      ...run,
+      parts: run.parts.filter(({ bucket }) => !givenUp.has(bucket)),
+      read: run.read.filter(({ part }) => !givenUp.has(part.bucket)),
+    };
+  }
+
   /** Between two transactions: a bucket cannot be given up by one that has locked it. */
   async #handOverBulk({ leases }: Holding, run: Run): Promise<void> {
     this.#options.handOverBulk?.(await leases.giveUp(run.bulk));
@@ -442,6 +481,8 @@ export class Applier {
     let ahead: Promise<Run | undefined> | undefined;
     try {
       const startedAt = this.#time.now();
+      this.#busySince ??= startedAt;
+      this.#options.siblings?.setIdle(false);
       const applied = await applyRun(holding.session, holding.leases, run, () => {
         this.#scheduler.readAgain(run);
         ahead = this.#readRun(holding);
@@ -471,7 +512,8 @@ export class Applier {
   }
 
   #sleep(ms: number): Promise<void> {
-    this.#hasSlept = true;
+    this.#busySince = undefined;
+    this.#options.siblings?.setIdle(true);
     return new Promise((resolve) => {
       const callOff = this.#time.after(Math.max(0, ms), () => done());
       const done = () => {

@@ -21,8 +21,9 @@ export class ThreadAppliers {
   readonly #offers: Lease[] = [];
   #hasBulkBegun = false;
 
-  constructor({ openBulkSession, ...options }: ThreadAppliersOptions) {
-    this.#live = new Applier({ ...options, handOverBulk: (leases) => this.#handOver(leases) });
+  constructor({ openBulkSession, siblings, ...options }: ThreadAppliersOptions) {
+    const others = siblings === undefined ? {} : { siblings };
+    this.#live = new Applier({ ...options, ...others, handOverBulk: (leases) => this.#handOver(leases) });
     const { owns: _, ...events } = options.events;
     const { weigh = weighPart } = options;
     const isBulk = (part: LogPart) => weigh(part).isBulk;
@@ -48,6 +49,10 @@ export class ThreadAppliers {
 
   wake(buckets: Iterable<number>): void {
     this.#live.wake(buckets);
+  }
+
+  offered(): void {
+    this.#live.offered();
   }
 
   /** Lets the running transactions end, then releases everything. */

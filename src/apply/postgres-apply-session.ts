@@ -47,9 +47,7 @@ export const retireLogWritersStatement = readStatement(
   new URL("./sql/retire-log-writers.sql", import.meta.url),
 );
 const VIEW = new URL("./sql/read-cluster-view.sql", import.meta.url);
-const LEASES = `select bucket, epoch, owner, backend_pid, backend_start,
-    (select max(counter.next_change) from bellhop.change_counter as counter where counter.bucket = held.bucket) as next_change
-  from bellhop.bucket_lease as held`;
+const LEASES = "select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease";
 /** Sessions of appliers and log writers are known by their entries; at a server that has only buckets, by their names. */
 const APPLY_SESSION = "bellhop apply";
 const SESSION_ID = "(extract(epoch from backend_start) * 1000000)::bigint::text || '.' || pid";

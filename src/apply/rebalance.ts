@@ -20,58 +20,6 @@ const OVERDUE_MS = 1_500;
 /** So long a bucket beyond the share is kept, or it would be given up and taken again until the other applier is back. */
 const SURPLUS_KEPT_MS = 10_000;
 
-/** Changes are counted for about so long. */
-const LOAD_MS = 30_000;
-/** A bucket has a load with so many changes, and so large a part of what each applier would have of all. */
-const LOAD_MIN = 100;
-const LOAD_SHARE_MIN = 1 / 100;
-/** With so much more than that a busy applier gives buckets up, and a bucket may be larger than what it has too much by so much. */
-const OVERLOAD = 1.1;
-const OVERSHOOT = 4 / 3;
-
-/**
- * How much there was to do in each bucket lately, by the change numbers that it gave out: all appliers see the same. What was
- * done earlier counts less and less.
- */
-class BucketLoads {
-  readonly #recent = new Map<number, number>();
-  #nextChanges: Readonly<Record<number, number>> = {};
-  #at = 0;
-  #fair = 0;
-
-  /** What each applier would have of all. */
-  get fair(): number {
-    return this.#fair;
-  }
-
-  note({ next_changes, appliers }: ClusterView, now: number): void {
-    const kept = Math.exp((this.#at - now) / LOAD_MS);
-    let total = 0;
-    for (const [key, next] of Object.entries(next_changes)) {
-      const bucket = Number(key);
-      const added = Math.max(0, next - (this.#nextChanges[bucket] ?? next));
-      const load = this.of(bucket) * kept + added;
-      this.#recent.set(bucket, load);
-      total += load;
-    }
-    this.#nextChanges = next_changes;
-    this.#at = now;
-    this.#fair = total / Math.max(1, appliers.length);
-  }
-
-  of(bucket: number): number {
-    return this.#recent.get(bucket) ?? 0;
-  }
-
-  ofAll(buckets: readonly number[]): number {
-    return buckets.reduce((sum, bucket) => sum + this.of(bucket), 0);
-  }
-
-  counts(bucket: number): boolean {
-    return this.of(bucket) >= Math.max(LOAD_MIN, this.#fair * LOAD_SHARE_MIN);
-  }
-}
-
 /** What an applier sees of the others. */
 export interface ClusterView {
   /** Ids of the appliers present, in the order in which they came. */
@@ -81,8 +29,6 @@ export interface ClusterView {
   readonly free: readonly Lease[];
   /** What this session holds. */
   readonly held: readonly Lease[];
-  /** The next change number of each bucket. */
-  readonly next_changes: Readonly<Record<number, number>>;
   readonly waiting: readonly WaitingSession[];
 }
 
@@ -108,14 +54,13 @@ export interface Rebalancer {
   readonly isDue?: boolean;
   /** What was read of these buckets: all that is next of them, or what comes first of that. */
   saw?(buckets: readonly number[], parts: readonly LogPart[]): void;
-  /** To be called between transactions, when it is due and about once a second; `isBusy`: there was always more to apply since the last time. */
-  rebalance(now: number, isBusy: boolean): Promise<Rebalanced>;
+  /** To be called between transactions, when it is due and about once a second; `isOffered`: another has given up buckets for this one. */
+  rebalance(now: number, isOffered: boolean): Promise<Rebalanced>;
 }
 
 /**
- * Shares the buckets among the appliers of all nodes without a leader: each reads its cluster view about once a second, ends
- * unresponsive sessions, gives up its surplus and takes free buckets. They are shared by their number, and those with a
- * load by that: an applier that cannot keep up passes some of them to others, which pass it buckets without one in return.
+ * Shares the buckets among the appliers of all nodes without a leader: each reads its cluster view about
+ * once a second, ends unresponsive sessions, gives up its surplus and takes free buckets.
  */
 export class FairShare implements Rebalancer {
   readonly #session: ClusterSession;
@@ -123,10 +68,11 @@ export class FairShare implements Rebalancer {
   readonly #me: string;
   readonly #delays: EventLoopDelays;
   readonly #unresponsive = new UnresponsiveSessions();
-  readonly #loads = new BucketLoads();
   #freeSince = new Map<number, { readonly epoch: string; readonly since: number }>();
   #keepsSurplusUntil = 0;
-  #takesLoadFrom = 0;
+  /** When something was last read of a bucket, in turns. */
+  readonly #readIn = new Map<number, number>();
+  #turn = 0;
 
   /** `me` is the id by which this session is present, `delays` are those of this thread. */
   constructor(session: ClusterSession, leases: Leases, me: string, delays: EventLoopDelays) {
@@ -136,7 +82,12 @@ export class FairShare implements Rebalancer {
     this.#delays = delays;
   }
 
-  async rebalance(now: number, isBusy: boolean): Promise<Rebalanced> {
+  saw(_: readonly number[], parts: readonly LogPart[]): void {
+    this.#turn += 1;
+    for (const { bucket } of parts) this.#readIn.set(bucket, this.#turn);
+  }
+
+  async rebalance(now: number, isOffered: boolean): Promise<Rebalanced> {
     let view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
     const patienceMs = this.#delays.patienceMs(SILENCE_SECONDS_MAX * 1_000, now);
     const ended: WaitingSession[] = [];
@@ -145,69 +96,24 @@ export class FairShare implements Rebalancer {
     if (ended.length > 0) view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
     const { free, appliers, buckets } = view;
     this.#leases.keep(view.held);
-    this.#loads.note(view, now);
     const overdue = this.#overdueOf(free, now);
     const share = fairShare(buckets, appliers, this.#me);
-    const surplus = now < this.#keepsSurplusUntil ? [] : this.#surplusOver(share);
-    const overload = isBusy && surplus.length === 0 ? this.#overload() : [];
-    const givenUp = [...surplus, ...overload];
-    if (givenUp.length > 0) {
-      if (overload.length > 0) this.#takesLoadFrom = now + OVERDUE_MS;
+    const held = this.#leases.buckets;
+    if (held.length > share && now >= this.#keepsSurplusUntil) {
+      // Those with least to do: with the others a sibling could not keep up.
+      const readIn = (bucket: number) => this.#readIn.get(bucket) ?? 0;
+      const givenUp = held.toSorted((left, right) => readIn(right) - readIn(left)).slice(share);
       await this.#leases.giveUp(givenUp);
       return { taken: [], givenUp, ended };
     }
-    const held = this.#leases.buckets.length;
-    const chosen = new Set([...this.#wantedOf(view, share, now), ...overdue]);
-    if (chosen.size > 0 && held + chosen.size > share) this.#keepsSurplusUntil = now + SURPLUS_KEPT_MS;
-    return { taken: await this.#leases.take([...chosen]), givenUp: [], ended };
-  }
-
-  /** What it holds, by its load, the least first. */
-  #byLoad(): number[] {
-    return this.#leases.buckets
-      .toReversed()
-      .toSorted((left, right) => this.#loads.of(left) - this.#loads.of(right));
-  }
-
-  /** What it holds beyond its share by number, as long as that leaves it its part of the load. */
-  #surplusOver(share: number): number[] {
-    const held = this.#byLoad();
-    let load = this.#loads.ofAll(held);
-    return held.slice(0, Math.max(0, held.length - share)).filter((bucket) => {
-      const left = load - this.#loads.of(bucket);
-      if (this.#loads.counts(bucket) && left < this.#loads.fair) return false;
-      load = left;
-      return true;
-    });
-  }
-
-  /** The largest buckets that fit into what it has beyond its part of the load, at most half of what it has. */
-  #overload(): number[] {
-    const held = this.#byLoad();
-    const load = this.#loads.ofAll(held);
-    if (load <= this.#loads.fair * OVERLOAD) return [];
-    let excess = Math.min(load - this.#loads.fair, load / 2);
-    return held.toReversed().filter((bucket) => {
-      const isPassedOn = this.#loads.counts(bucket) && this.#loads.of(bucket) <= excess * OVERSHOOT;
-      if (isPassedOn) excess -= this.#loads.of(bucket);
-      return isPassedOn;
-    });
-  }
-
-  /** Free buckets: those with a load up to its part of that, and others up to its share by number. */
-  #wantedOf({ free, appliers }: ClusterView, share: number, now: number): Lease[] {
+    const lacking = Math.max(0, share - held.length);
+    const wanted = isOffered ? free.length : lacking;
     // Each begins at another place, so that they seldom reach for the same.
     const first = Math.floor((free.length * Math.max(0, appliers.indexOf(this.#me))) / appliers.length);
-    const rotated = [...free.slice(first), ...free.slice(0, first)];
-    const isLoaded = ({ bucket }: Lease) => this.#loads.counts(bucket);
-    let load = this.#loads.ofAll(this.#leases.buckets);
-    const loaded = rotated.filter(isLoaded).filter(({ bucket }) => {
-      const isWanted = now >= this.#takesLoadFrom && load < this.#loads.fair;
-      if (isWanted) load += this.#loads.of(bucket);
-      return isWanted;
-    });
-    const wanted = Math.max(0, share - this.#leases.buckets.length - loaded.length);
-    return [...loaded, ...rotated.filter((lease) => !isLoaded(lease)).slice(0, wanted)];
+    const chosen = new Set([...free.slice(first), ...free.slice(0, first)].slice(0, wanted));
+    for (const bucket of overdue) chosen.add(bucket);
+    if (chosen.size > lacking) this.#keepsSurplusUntil = now + SURPLUS_KEPT_MS;
+    return { taken: await this.#leases.take([...chosen]), givenUp: [], ended };
   }
 
   #overdueOf(free: readonly Lease[], now: number): Lease[] {

@@ -15,6 +15,7 @@ export interface Appliers {
   readonly ready: boolean;
   start(): void;
   wake(buckets: Iterable<number>): void;
+  offered(): void;
   stop(): Promise<void>;
 }
 
@@ -62,6 +63,10 @@ export class ServerAppliers implements Appliers {
   wake(buckets: Iterable<number>): void {
     const woken = [...buckets];
     for (const appliers of this.#at.values()) appliers.wake(woken);
+  }
+
+  offered(): void {
+    for (const appliers of this.#at.values()) appliers.offered();
   }
 
   /** Lets the running transactions end, then releases everything. */

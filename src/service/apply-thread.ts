@@ -139,6 +139,8 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     appliersAt: (server, owns) => {
       const at = server === undefined ? sessions : { ...sessions, server };
       return new ThreadAppliers({
+        // A worker's buckets are for appliers of that worker, of which the threads do not know.
+        ...(server === undefined ? { siblings: hints.siblingsOf(writer) } : {}),
         blocked: () => diskWatch.blocked,
         openSession: applySessions(at),
         openBulkSession: applySessions({ ...at, isBulk: true }),
@@ -167,7 +169,11 @@ export function begin({ name, log }: ThreadContext): ApplyCalls {
       const { applier, pool, diskWatch, closePayloads } = startApplier(order, parts);
       blocked = () =>
         diskWatch.blocked ?? (applier.ready ? undefined : `The thread ${name} has no database connection.`);
-      void hints.listen(order.writer, (buckets) => applier.wake(buckets), stopping.signal);
+      const hear = (buckets: readonly number[], isOffered: boolean) => {
+        applier.wake(buckets);
+        if (isOffered) applier.offered();
+      };
+      void hints.listen(order.writer, hear, stopping.signal);
       stop = async () => {
         stopping.abort();
         hints.wakeListeners();

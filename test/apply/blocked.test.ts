@@ -13,9 +13,11 @@ test("nothing is applied while there is no room on the disk, its owner keeps the
   t.after(() => bench.close());
   let reason: string | undefined;
   let asked = 0;
-  const applier = bench.newApplier("blocked", () => {
-    asked += 1;
-    return reason;
+  const applier = bench.newApplier("blocked", {
+    blocked: () => {
+      asked += 1;
+      return reason;
+    },
   });
   applier.start();
   try {

@@ -44,7 +44,7 @@ describe("the gate of apply transactions", () => {
   const isInOneTransaction = async () => (await partsOfTransactions()).length === 1;
 
   test("is announced, from when on transactions are short; closed, when none begins; and then they are long again", async () => {
-    const applier = bench.newApplier("gate", () => blocked);
+    const applier = bench.newApplier("gate", { blocked: () => blocked });
     applier.start();
     const retention = await bench.database.pool.connect();
     const servers = await openStateClients(bench.database);

@@ -102,9 +102,7 @@ export function readClusterView(database: SimulatedDatabase, silenceSecondsMax: 
     const free: Lease[] = [];
     const held: Lease[] = [];
     const holders = new Set<Backend>();
-    const next_changes: Record<number, number> = {};
     for (const [bucket, lease] of store.leases) {
-      next_changes[bucket] = lease.nextChange;
       const holder = running(lease);
       if (holder === backend) held.push({ bucket, epoch: String(lease.epoch) });
       if (holder === undefined || plants.has("two-owners")) free.push({ bucket, epoch: String(lease.epoch) });
@@ -117,7 +115,7 @@ export function readClusterView(database: SimulatedDatabase, silenceSecondsMax: 
       const silent_seconds = (database.clockMs - spokeAt) / 1_000;
       waiting.push({ pid, spoke: String(spokeAt), owner: holder.name, idle: true, silent_seconds });
     }
-    const around: ClusterView = { appliers, buckets: store.leases.size, free, held, next_changes, waiting };
+    const around: ClusterView = { appliers, buckets: store.leases.size, free, held, waiting };
     return around;
   };
 }

@@ -54,6 +54,8 @@ export class SimulatedNode {
   readonly #died: () => void;
   #log: AcceptLog | undefined;
   #appliers: ThreadAppliers[] = [];
+  /** Which of them are idle: src/platform/runtime/shared-memory.ts */
+  readonly #idle = new Set<number>();
 
   /** `died` is called once, when the process is gone, for whatever reason. */
   constructor(host: Host, database: SimulatedDatabase, random: SeededRandom, died: () => void) {
@@ -125,6 +127,17 @@ export class SimulatedNode {
         owner: `${this.name}/${writer}`,
         pollMs,
         events: { failed, owns: (buckets) => this.#owned.set(writer, new Set(buckets)) },
+        siblings: {
+          setIdle: (isIdle) => void (isIdle ? this.#idle.add(writer) : this.#idle.delete(writer)),
+          claimIdle: () => {
+            const idle = [...this.#idle].find((other) => other !== writer);
+            if (idle === undefined || !this.#idle.delete(idle)) return undefined;
+            return () => {
+              this.database.trace.add(this.name, `passes buckets on to ${idle}`);
+              this.#appliers[idle]?.offered();
+            };
+          },
+        },
       });
     });
     for (const applier of this.#appliers) applier.start();

@@ -1,4 +1,4 @@
-import { Applier } from "../../src/apply/applier.ts";
+import { Applier, type ApplierOptions } from "../../src/apply/applier.ts";
 import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
 import { LeaseLost } from "../../src/apply/leases.ts";
@@ -78,13 +78,9 @@ export class ApplyBench {
     return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
   }
 
-  newApplier(owner: string, blocked?: () => string | undefined): Appliers {
+  newApplier(owner: string, more: Pick<Partial<ApplierOptions>, "blocked" | "siblings"> = {}): Appliers {
     return this.#atEachServer(owner, (sessions) => {
-      return new Applier({
-        ...this.#options(owner),
-        openSession: applySessions(sessions),
-        ...(blocked === undefined ? {} : { blocked }),
-      });
+      return new Applier({ ...this.#options(owner), openSession: applySessions(sessions), ...more });
     });
   }
 

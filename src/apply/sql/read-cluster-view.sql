@@ -5,7 +5,6 @@
 -- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
 -- held: the buckets that it holds itself.
--- next_changes: the next change number of each bucket.
 -- waiting: sessions that hold what others need (a bucket, or a log writer with its transaction open) and wait for their client:
 --   between two statements for more than those seconds, within one at this moment.
 -- Where leases, appliers and log writers are found is said in src/apply/postgres-apply-session.ts.
@@ -56,5 +55,4 @@ select
     join backend on backend.pid = lease.backend_pid and backend.backend_start = lease.backend_start
     where backend.pid = pg_backend_pid()
   ) as held,
-  (select coalesce(json_object_agg(lease.bucket, lease.next_change), '{}') from lease) as next_changes,
   (select coalesce(json_agg(waiting), '[]') from waiting) as waiting

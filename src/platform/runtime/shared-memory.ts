@@ -240,27 +240,32 @@ export function noteInWindow(times: Row, now: number, { most, windowMs }: Slidin
 
 const WORD_BITS = 32;
 const NOBODY = 0;
+/** What a thread has said last: that it has nothing to do, or another, that it has passed something on to it. */
+const BUSY = 0;
+const IDLE = 1;
+const OFFERED = 2;
 
 /**
  * Hints, one bit per bucket, that a bucket has something new, for the thread that owns it. Repeated hints merge, so
  * nothing queues up (a message would cost both threads several µs). Hints of buckets without an owner are dropped.
+ * A busy thread finds by them one that has nothing to do, and passes buckets on to it.
  */
 export class SharedHints {
   /** Of each bucket: the thread that owns it, counted from 1. */
   readonly #owners: Int32Array;
-  /** One for each owning thread: its bits, and a count of hints, on which it waits. */
+  /** One for each owning thread: its bits, a count of hints, on which it waits, and whether it is idle. */
   readonly #ofThreads: readonly Int32Array[];
   readonly #words: number;
 
   /** For so many buckets and threads that own them. */
   static allocate(buckets: number, threads: number): SharedArrayBuffer {
-    return new SharedArrayBuffer((buckets + threads * (buckets / WORD_BITS + 1)) * WORD_BYTES);
+    return new SharedArrayBuffer((buckets + threads * (buckets / WORD_BITS + 2)) * WORD_BYTES);
   }
 
   constructor(memory: SharedArrayBuffer, buckets: number) {
     this.#owners = new Int32Array(memory, 0, buckets);
     this.#words = buckets / WORD_BITS;
-    const length = this.#words + 1;
+    const length = this.#words + 2;
     const threads = (memory.byteLength / WORD_BYTES - buckets) / length;
     this.#ofThreads = Array.from(
       { length: threads },
@@ -290,17 +295,40 @@ export class SharedHints {
     for (const words of notified) this.#wake(words);
   }
 
-  /** Calls back with the buckets hinted to a thread since the last call, until `signal`. */
+  /** By which a thread says that it is idle, and claims another that is: what is returned wakes that one to take what was passed on. */
+  siblingsOf(thread: number): {
+    setIdle(isIdle: boolean): void;
+    claimIdle(): (() => void) | undefined;
+  } {
+    const state = this.#words + 1;
+    const own = this.#wordsOf(thread);
+    return {
+      setIdle: (isIdle) => void Atomics.store(own, state, isIdle ? IDLE : BUSY),
+      claimIdle: () => {
+        const idle = this.#ofThreads.find(
+          (words) => words !== own && Atomics.compareExchange(words, state, IDLE, BUSY) === IDLE,
+        );
+        if (idle === undefined) return undefined;
+        return () => {
+          Atomics.store(idle, state, OFFERED);
+          this.#wake(idle);
+        };
+      },
+    };
+  }
+
+  /** Calls back with the buckets hinted to a thread since the last call, and when it was offered some, until `signal`. */
   async listen(
     thread: number,
-    hear: (buckets: readonly number[]) => void,
+    hear: (buckets: readonly number[], isOffered: boolean) => void,
     signal: AbortSignal,
   ): Promise<void> {
     const words = this.#wordsOf(thread);
     while (!signal.aborted) {
       const seen = Atomics.load(words, this.#words);
       const buckets = this.#takeBuckets(words);
-      if (buckets.length > 0) hear(buckets);
+      const isOffered = Atomics.compareExchange(words, this.#words + 1, OFFERED, BUSY) === OFFERED;
+      if (buckets.length > 0 || isOffered) hear(buckets, isOffered);
       const change = Atomics.waitAsync(words, this.#words, seen);
       if (change.async) await change.value;
     }
