@@ -388,8 +388,16 @@ export class Applier {
       else if (run !== undefined) this.#scheduler.succeeded(run.buckets);
       succeeded();
       if ((run?.parts.length ?? 0) === 0 && ahead === undefined && !this.#scheduler.hasWork)
-        await this.#sleep(this.#untilRebalance(holding));
+        await this.#sleepIdle(holding);
     }
+  }
+
+  /** Says meanwhile that it could take buckets; while it is blocked or has no session it could not. */
+  async #sleepIdle(holding: Holding): Promise<void> {
+    const { siblings } = this.#options;
+    siblings?.setIdle(true);
+    await this.#sleep(this.#untilRebalance(holding));
+    siblings?.setIdle(false);
   }
 
   #untilRebalance({ pollAt, rebalanceAt }: Holding): number {
@@ -482,7 +490,6 @@ export class Applier {
     try {
       const startedAt = this.#time.now();
       this.#busySince ??= startedAt;
-      this.#options.siblings?.setIdle(false);
       const applied = await applyRun(holding.session, holding.leases, run, () => {
         this.#scheduler.readAgain(run);
         ahead = this.#readRun(holding);
@@ -513,7 +520,6 @@ export class Applier {
 
   #sleep(ms: number): Promise<void> {
     this.#busySince = undefined;
-    this.#options.siblings?.setIdle(true);
     return new Promise((resolve) => {
       const callOff = this.#time.after(Math.max(0, ms), () => done());
       const done = () => {

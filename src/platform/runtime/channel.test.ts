@@ -108,4 +108,27 @@ describe("hints of buckets", () => {
     );
     assert.deepEqual(others, [[7, 31, BUCKET_COUNT - 1]]);
   });
+
+  it("bring an offer to the idle thread that was claimed, whatever it says until it hears of it", async () => {
+    const memory = SharedHints.allocate(BUCKET_COUNT, 2);
+    const hints = new SharedHints(memory, BUCKET_COUNT);
+    const [busy, idle] = [hints.siblingsOf(0), hints.siblingsOf(1)];
+    assert.equal(busy.claimIdle(), undefined, "nobody is idle");
+    idle.setIdle(true);
+    assert.equal(idle.claimIdle(), undefined, "it does not claim itself");
+    const offer = busy.claimIdle();
+    assert.equal(busy.claimIdle(), undefined, "it is claimed already");
+    offer?.();
+    idle.setIdle(true);
+    idle.setIdle(false);
+    const heard: boolean[] = [];
+    const stopping = new AbortController();
+    const hear = (_: readonly number[], isOffered: boolean) => {
+      heard.push(isOffered);
+      stopping.abort();
+      hints.wakeListeners();
+    };
+    await new SharedHints(memory, BUCKET_COUNT).listen(1, hear, stopping.signal);
+    assert.deepEqual(heard, [true]);
+  });
 });

@@ -303,7 +303,9 @@ export class SharedHints {
     const state = this.#words + 1;
     const own = this.#wordsOf(thread);
     return {
-      setIdle: (isIdle) => void Atomics.store(own, state, isIdle ? IDLE : BUSY),
+      // An offer stays until it is heard.
+      setIdle: (isIdle) =>
+        void Atomics.compareExchange(own, state, isIdle ? BUSY : IDLE, isIdle ? IDLE : BUSY),
       claimIdle: () => {
         const idle = this.#ofThreads.find(
           (words) => words !== own && Atomics.compareExchange(words, state, IDLE, BUSY) === IDLE,
