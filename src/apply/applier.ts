@@ -1,5 +1,6 @@
 import type { ResourceLetter } from "#contract/resource.ts";
 import { recordCountOf } from "../ingest/log/stored-body.ts";
+import type { Siblings } from "../platform/runtime/shared-memory.ts";
 import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { OutcomeCounts } from "./apply-parts.ts";
 import type { LogPart } from "./backlog.ts";
@@ -228,13 +229,6 @@ export interface ApplierEvents {
   ended?(session: WaitingSession): void;
 }
 
-/** The appliers of the node's other threads. */
-export interface Siblings {
-  setIdle(isIdle: boolean): void;
-  /** Claims one that is idle; what is returned wakes it once buckets were given up for it. */
-  claimIdle(): (() => void) | undefined;
-}
-
 export interface ApplierOptions {
   readonly openSession: OpenApplySession;
   readonly time?: Time;
@@ -248,7 +242,7 @@ export interface ApplierOptions {
   readonly weigh?: (part: LogPart) => PartWeight;
   /** Gets the leases given up of buckets whose next part is bulk; without it they are applied here like all others. */
   readonly handOverBulk?: (free: readonly Lease[]) => void;
-  /** Buckets are passed on to them when they are idle. */
+  /** The appliers of the node's other threads: buckets are passed on to them when they are idle. */
   readonly siblings?: Siblings;
   /** How it comes by its buckets; by default it has its fair share among all appliers there are. */
   readonly rebalancer?: (session: ClusterSession, leases: Leases) => Rebalancer;

@@ -21,15 +21,16 @@ export class ThreadAppliers {
   readonly #offers: Lease[] = [];
   #hasBulkBegun = false;
 
-  constructor({ openBulkSession, siblings, ...options }: ThreadAppliersOptions) {
-    const others = siblings === undefined ? {} : { siblings };
-    this.#live = new Applier({ ...options, ...others, handOverBulk: (leases) => this.#handOver(leases) });
+  constructor({ openBulkSession, ...options }: ThreadAppliersOptions) {
+    this.#live = new Applier({ ...options, handOverBulk: (leases) => this.#handOver(leases) });
+    // Its buckets are for it alone.
+    const { siblings: _siblings, ...alone } = options;
     const { owns: _, ...events } = options.events;
     const { weigh = weighPart } = options;
     const isBulk = (part: LogPart) => weigh(part).isBulk;
     const returned = () => this.#live.rebalanceNow();
     this.#bulk = new Applier({
-      ...options,
+      ...alone,
       openSession: openBulkSession,
       owner: `${options.owner}/long`,
       events,

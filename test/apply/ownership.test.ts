@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import pg from "pg";
-import type { Siblings } from "../../src/apply/applier.ts";
 import { type LogPart, PropertyDirectory } from "../../src/apply/backlog.ts";
 import { type Lease, LeaseLost, LeaseStatements, Leases } from "../../src/apply/leases.ts";
 import { applySessions } from "../../src/apply/postgres-apply-session.ts";
@@ -10,7 +9,7 @@ import type { Appliers } from "../../src/apply/server-appliers.ts";
 import { ALL_BUCKETS, BUCKET_COUNT, bucketOf } from "../../src/ingest/log/part-name.ts";
 import { enterPresence } from "../../src/platform/db/coordination.ts";
 import { type BucketServer, BucketServers, holdBuckets, nameShards } from "../../src/platform/db/dialect.ts";
-import { SharedHints } from "../../src/platform/runtime/shared-memory.ts";
+import { SharedHints, type Siblings } from "../../src/platform/runtime/shared-memory.ts";
 import { leaseIsHeld } from "../faults/takeover.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bucketsOfServers } from "../support/citus.ts";

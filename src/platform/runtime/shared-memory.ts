@@ -240,6 +240,14 @@ export function noteInWindow(times: Row, now: number, { most, windowMs }: Slidin
 
 const WORD_BITS = 32;
 const NOBODY = 0;
+/** The other threads, as one of them sees them. */
+export interface Siblings {
+  /** Says whether this one has nothing to do. */
+  setIdle(isIdle: boolean): void;
+  /** Claims one that is idle; what is returned wakes it once buckets were given up for it. */
+  claimIdle(): (() => void) | undefined;
+}
+
 /** What a thread has said last: that it has nothing to do, or another, that it has passed something on to it. */
 const BUSY = 0;
 const IDLE = 1;
@@ -295,11 +303,7 @@ export class SharedHints {
     for (const words of notified) this.#wake(words);
   }
 
-  /** By which a thread says that it is idle, and claims another that is: what is returned wakes that one to take what was passed on. */
-  siblingsOf(thread: number): {
-    setIdle(isIdle: boolean): void;
-    claimIdle(): (() => void) | undefined;
-  } {
+  siblingsOf(thread: number): Siblings {
     const state = this.#words + 1;
     const own = this.#wordsOf(thread);
     return {
