@@ -30,6 +30,9 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await logInByHand(page, "anna", PASSWORD);
         await page.getByRole("heading", { name: "Requests" }).waitFor();
         assert.equal(new URL(page.url()).search, "?outcome=failed");
+        // What is still being read when the session ends is answered 401.
+        await settled(page);
+        await page.getByLabel("Client code").getByText("ACME").first().waitFor({ state: "attached" });
         await page.getByRole("button", { name: "Log out" }).click();
         await page.getByRole("heading", { name: "Log in to the console" }).waitFor();
       },
