@@ -98,6 +98,7 @@ async function startInOrder(
   const metrics = createMetrics();
   const database = await openDatabase(config, log, {
     role: "service",
+    onlyAccepts: config.roles.every((role) => role === "accept"),
     poolSize,
     answerMsMax: POOL_ANSWER_MS_MAX,
     // A first start creates a database: report a taken port before that.

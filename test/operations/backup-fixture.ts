@@ -89,6 +89,7 @@ export class HeldProcess {
   }
 
   async kill(): Promise<void> {
+    if (this.#child.signalCode !== null) return;
     const exit = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
     await exit;

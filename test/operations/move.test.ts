@@ -16,7 +16,7 @@ import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { exportErasures } from "../../src/privacy/erasure/erasure-list.ts";
 import { runErasure } from "../../src/privacy/erasure/run-erasure.ts";
-import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createEmptyTestDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -122,18 +122,113 @@ describe("bellhop move", () => {
   });
 });
 
+describe("bellhop move --accept-early", () => {
+  let from: TestDatabase;
+  let to: TestDatabase;
+  /** Where the tests are on Citus, it goes from one PostgreSQL to that. */
+  let shards: number | undefined;
+  before(async () => {
+    from = await createEmptyTestDatabase();
+    const joined = await createJoinedDatabase();
+    to = joined?.open() ?? (await createEmptyTestDatabase());
+    shards = joined === undefined ? undefined : 4;
+  });
+  after(async () => {
+    await from.drop();
+    await to.drop();
+  });
+
+  const keyed = { headers: { "idempotency-key": "once" } };
+  const early = (target: TestDatabase, toName: string) =>
+    move({
+      from: from.clientConfig,
+      to: target.clientConfig,
+      toName,
+      shards,
+      rehearsal: false,
+      acceptEarly: true,
+      log,
+    });
+  const findKeys = async ({ pool }: TestDatabase) => {
+    const { rows } = await pool.query<{ key: string }>(
+      "select key from bellhop_state.current_record where resource = 'r' order by key",
+    );
+    return rows.map(({ key }) => key);
+  };
+
+  test("waits for the service to stop; batches are accepted from then on, and are there after a kill and at the end", async (t) => {
+    const running = new Set<TestService>();
+    const start = async (database: TestDatabase, roles: TestService["config"]["roles"]) => {
+      const node = await startTestService({ roles }, { database });
+      running.add(node);
+      return node;
+    };
+    const stop = async (node: TestService) => {
+      running.delete(node);
+      await node.stop();
+    };
+    t.after(async () => {
+      for (const node of running) await stop(node);
+    });
+    const former = await start(from, ["accept", "apply", "read"]);
+    const first = await former.post("reservations", [reservationRecord({ reservationId: "BEFORE" })], keyed);
+    assert.equal(first.status, 202, first.text);
+    await until(async () => (await unappliedParts(from)) === 0, WAIT_MS);
+    const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url, shards, acceptEarly: true });
+    t.after(() => held.kill());
+    assert.match(await held.said(), /stop every node of the service now/);
+    const late = await former.post("reservations", [reservationRecord({ reservationId: "LATE" })]);
+    assert.equal(late.status, 202, "the service goes on until it is stopped");
+    await assert.rejects(open(from), /cut off or is under way/);
+    await stop(former);
+    assert.match(await held.said(), /start nodes with ROLE=accept/);
+    const accepting = await start(to, ["accept"]);
+    const post = async (reservationId: string) => {
+      const answer = await accepting.post("reservations", [reservationRecord({ reservationId })]);
+      assert.equal(answer.status, 202, answer.text);
+    };
+    await post("AMID");
+    assert.equal(await held.said(), "amid");
+    await held.kill();
+    await post("AFTER-KILL");
+    await assert.rejects(open(from), /elsewhere takes batches already: run it again/);
+    await assert.rejects(open(to), /until its end only nodes with ROLE=accept start here/);
+    await assert.rejects(early(from, "another"), /elsewhere takes batches already/);
+
+    await early(to, "elsewhere");
+    await assert.rejects(open(from), /was moved to elsewhere/);
+    const again = await accepting.post("reservations", [reservationRecord({ reservationId: "BEFORE" })], {
+      ...keyed,
+      as: former.client,
+    });
+    assert.equal(again.json()["requestId"], first.json()["requestId"], "the key is remembered");
+    const other = await accepting.post("reservations", [reservationRecord({ reservationId: "OTHER" })], {
+      ...keyed,
+      as: former.client,
+    });
+    assert.equal(other.status, 422, "for this batch alone");
+    await stop(accepting);
+
+    await start(to, ["accept", "apply", "read"]);
+    await until(async () => (await unappliedParts(to)) === 0, WAIT_MS);
+    assert.deepEqual(await findKeys(to), ["AFTER-KILL", "AMID", "BEFORE", "LATE"]);
+  });
+});
+
 /** Moves, and hangs amid its tables. */
-const KILLED_MOVE = `const { from, to } = JSON.parse(process.argv[1]);
+const KILLED_MOVE = `const { from, to, shards, acceptEarly } = JSON.parse(process.argv[1]);
   const { move } = await import("${module("operations/backup/move.ts")}");
   const { clientConfig } = await import("${module("platform/db/connection.ts")}");
   const { createLogger } = await import("${module("platform/telemetry/log.ts")}");
   const { writeSync } = await import("node:fs");
   const config = (connectionString) => clientConfig({ connectionString }, "on");
-  await move({ from: config(from), to: config(to), toName: "elsewhere", rehearsal: false,
+  const say = (line) => writeSync(1, line + "\\n");
+  await move({ from: config(from), to: config(to), toName: "elsewhere", rehearsal: false, shards,
+    acceptEarly, say,
     log: createLogger({ level: "silent", pretty: false }),
     onStep(now) {
       if (!now.startsWith("copying bellhop.quarantine,")) return;
-      writeSync(1, "amid\\n");
+      say("amid");
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
     } });`;
 

@@ -1,7 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { ShowStep } from "../../cli/progress.ts";
 import { withSession } from "../../platform/db/connection.ts";
 import { countPresent } from "../../platform/db/coordination.ts";
+import { keysAsPlaced } from "../../platform/db/dialect.ts";
+import { DISTRIBUTED_TABLES, distributeByBucket } from "../../platform/db/distribute.ts";
 import {
   clearUnfinished,
   markUnfinished,
@@ -11,7 +14,7 @@ import {
 } from "../../platform/db/migrate.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
 import { BackupError } from "./backup-error.ts";
-import type { TableDescription } from "./describe-tables.ts";
+import { describeTables, type TableDescription } from "./describe-tables.ts";
 import {
   analyzeTables,
   copyTableOut,
@@ -20,13 +23,27 @@ import {
   prepareTables,
   sumTable,
 } from "./fill-tables.ts";
-import { claimDatabase, FILLING_NOTE } from "./restore.ts";
+import { claimDatabase, FILLING_NOTE, lockFilling } from "./restore.ts";
 import { settleFilled } from "./settle-filled.ts";
 import { tablesOf } from "./table-class.ts";
 import { withSnapshot } from "./write-backup.ts";
 
 const UNDO = "drop schema bellhop_unfinished cascade";
 const MOVING_NOTE = `A bellhop move of this database was cut off or is under way: run it again, or, to go on here, ${UNDO}.`;
+const leavingNote = ({ toName }: Pick<MoveOptions, "toName">) =>
+  `A bellhop move of this database was cut off or is under way, and ${toName} takes batches already: run it again.`;
+const ACCEPTING_NOTE =
+  "This database is being filled by bellhop move, or that was cut off: until its end only nodes with ROLE=accept start here.";
+
+const RUNNING = "The service is running on this database: stop every node, then move it.";
+
+const MOVED_TABLES = tablesOf("kept", "state", "moved");
+const LOG = "bellhop.accept_log";
+const KEYS = "bellhop.idempotency_key";
+/** What belongs to a bucket is of no use to a node that accepts, but for the keys that it looks up. */
+const FOLLOWING: ReadonlySet<string> = new Set(DISTRIBUTED_TABLES.filter((table) => table !== KEYS));
+
+const LOOK_MS = 200;
 
 export interface MoveOptions {
   /** The database that is left, opened as it is found. */
@@ -37,6 +54,15 @@ export interface MoveOptions {
   readonly toName: string;
   /** Leave the first one as it is: it stays in use. */
   readonly rehearsal: boolean;
+  /** Distribute the tables of the new one by bucket, over so many shards; by default they stay on one server. */
+  readonly shards?: number | undefined;
+  /**
+   * Nodes of the former database may run until `say` asks to stop them, and such as only accept may start on the new one when it says so, before
+   * everything is copied. Nothing goes back to the former one then.
+   */
+  readonly acceptEarly?: boolean;
+  /** Hears what somebody has to do now, in a line. */
+  readonly say?: (line: string) => void;
   readonly log: Logger;
   readonly onStep?: ShowStep;
 }
@@ -45,73 +71,181 @@ export interface MoveReport {
   readonly tables: readonly { readonly table: string; readonly rows: number }[];
 }
 
+const isRunning = async (source: pg.Client) => (await countPresent(source)).size > 0;
+
 /** Nobody starts a service on it from here on, and nobody may have: a batch that it took now would be left behind. */
-async function closeSource(client: pg.Client, { from, log }: MoveOptions): Promise<void> {
-  const unfinished = await readUnfinished(client);
-  if (unfinished === undefined) {
-    await migrate(from, log);
-    await markUnfinished(client, { note: MOVING_NOTE, isDisposable: false });
-  } else if (unfinished.note !== MOVING_NOTE) throw new BackupError(unfinished.note);
-  if ((await countPresent(client)).size === 0) return;
-  await clearUnfinished(client);
-  throw new BackupError("The service is running on this database: stop every node, then move it.");
+async function closeSource(source: pg.Client, { acceptEarly, say, onStep }: MoveOptions): Promise<void> {
+  await markUnfinished(source, { note: MOVING_NOTE });
+  if (!(await isRunning(source))) return;
+  if (acceptEarly === true) {
+    say?.("The new database is ready to be filled: stop every node of the service now.");
+    onStep?.("waiting until every node of the service has stopped");
+    while (await isRunning(source)) await delay(LOOK_MS);
+    return;
+  }
+  await clearUnfinished(source);
+  throw new BackupError(RUNNING);
 }
 
-async function compareTable(
-  source: pg.Client,
-  target: pg.Client,
+/** Both ends of a move. */
+interface Ends {
+  readonly source: pg.Client;
+  readonly target: pg.Client;
+  readonly options: MoveOptions;
+  /** The former database's greatest log writer. */
+  readonly lastLogWriter: string;
+}
+
+/** As the rows of the table are read in the former database. */
+async function readThere(
+  { source, options }: Ends,
   description: TableDescription,
-): Promise<void> {
-  const [there, here] = await Promise.all([sumTable(source, description), sumTable(target, description)]);
+): Promise<TableDescription> {
+  if (description.table !== KEYS || options.shards === undefined) return description;
+  return { ...description, table: await keysAsPlaced(source) };
+}
+
+/** Its rows in the new database that are of the former one. */
+function readHere({ lastLogWriter }: Ends, description: TableDescription): TableDescription {
+  if (description.table !== LOG) return description;
+  return { ...description, table: `(select * from ${LOG} where log_writer_id <= ${lastLogWriter}) as log` };
+}
+
+async function compareTable(ends: Ends, description: TableDescription): Promise<void> {
+  const [there, here] = await Promise.all([
+    sumTable(ends.source, await readThere(ends, description)),
+    sumTable(ends.target, readHere(ends, description)),
+  ]);
   if (there.count !== here.count || there.hash !== here.hash)
     throw new BackupError(`The rows of ${description.table} are others in the new database.`);
 }
 
-async function copyAll(target: pg.Client, options: MoveOptions): Promise<MoveReport> {
-  const { from, to, log, onStep } = options;
+/** Copies the rows of these tables and compares them. */
+async function copyTables(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
+  const { source, target, options } = ends;
+  const moved: { table: string; rows: number }[] = [];
+  for (const [at, description] of tables.entries()) {
+    options.onStep?.(`copying ${description.table}, table ${at + 1} of ${tables.length}`);
+    const { parts } = await copyTableOut(source, await readThere(ends, description));
+    moved.push({ table: description.table, rows: await fillTable(target, description, parts) });
+  }
+  await moveIdentities(target, tables);
+  await analyzeTables(target, tables);
+  for (const [at, description] of tables.entries()) {
+    options.onStep?.(`comparing ${description.table}, table ${at + 1} of ${tables.length}`);
+    await compareTable(ends, description);
+  }
+  return moved;
+}
+
+/** Makes the tables of the new database, empty, with the windows of time of the former one; answers what they are to hold. */
+async function prepareTarget(
+  { source, target }: Pick<Ends, "source" | "target">,
+  { to, log, shards, onStep }: MoveOptions,
+): Promise<readonly TableDescription[]> {
+  onStep?.("making the tables");
   await claimDatabase(target, FILLING_NOTE);
   await migrate(to, log, { filling: new Set((await readMigrations()).map(({ name }) => name)) });
-  return withSnapshot(from, tablesOf("kept", "state", "moved"), async ({ client: source, tables }) => {
-    await prepareTables(target, tables);
-    const moved: { table: string; rows: number }[] = [];
-    for (const [at, description] of tables.entries()) {
-      onStep?.(`copying ${description.table}, table ${at + 1} of ${tables.length}`);
-      const { parts } = await copyTableOut(source, description);
-      const rows = await fillTable(target, description, parts);
-      moved.push({ table: description.table, rows });
-    }
-    await moveIdentities(target, tables);
-    await analyzeTables(target, tables);
-    for (const [at, description] of tables.entries()) {
-      onStep?.(`comparing ${description.table}, table ${at + 1} of ${tables.length}`);
-      await compareTable(source, target, description);
-    }
-    return { tables: moved };
+  const described = await describeTables(source, MOVED_TABLES);
+  await prepareTables(target, described);
+  if (shards !== undefined) await distributeByBucket(target, { shards, dryRun: false });
+  return described;
+}
+
+/** What is of a bucket, also once more where it was cut off: what nodes have accepted here meanwhile stays. */
+async function copyFollowing(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
+  const { target, lastLogWriter } = ends;
+  const following = tables.filter(({ table }) => FOLLOWING.has(table));
+  const emptied = following.map(({ table }) => table).filter((table) => table !== LOG);
+  await target.query(`truncate ${emptied.join(", ")}`);
+  await target.query(`delete from ${LOG} where log_writer_id <= $1`, [lastLogWriter]);
+  return copyTables(ends, following);
+}
+
+async function greatestLogWriter(source: pg.Client): Promise<string> {
+  const { rows } = await source.query<{ last: string }>(
+    "select coalesce(max(log_writer_id), 0) as last from bellhop.log_writer",
+  );
+  return rows[0]?.last ?? "0";
+}
+
+const ACCEPTING =
+  "Batches can be accepted: start nodes with ROLE=accept on the new database. They are applied once everything is copied.";
+
+/** Has nodes accept in the new database, and nobody go on in the former one: no failure and no kill changes that again. */
+async function openForAccepting({ source, target, options, lastLogWriter }: Ends): Promise<void> {
+  await markUnfinished(source, { note: leavingNote(options) });
+  await markUnfinished(target, { note: ACCEPTING_NOTE, acceptsAfter: lastLogWriter });
+  options.say?.(ACCEPTING);
+}
+
+async function copyAll(
+  source: pg.Client,
+  target: pg.Client,
+  prepared: readonly TableDescription[],
+  options: MoveOptions,
+): Promise<MoveReport> {
+  return withSnapshot(options.from, MOVED_TABLES, async ({ client, tables }) => {
+    if (JSON.stringify(tables) !== JSON.stringify(prepared))
+      throw new BackupError("The service opened a window of time while this began: run it again.");
+    const ends = { source: client, target, options, lastLogWriter: await greatestLogWriter(client) };
+    const first = await copyTables(
+      ends,
+      tables.filter(({ table }) => !FOLLOWING.has(table)),
+    );
+    await settleFilled(target, { nothingLost: true });
+    if (options.acceptEarly === true) await openForAccepting({ ...ends, source });
+    return { tables: [...first, ...(await copyFollowing(ends, tables))] };
   });
+}
+
+/** Goes on with one that was cut off after nodes could accept. */
+async function goOn(target: pg.Client, lastLogWriter: string, options: MoveOptions): Promise<MoveReport> {
+  options.say?.(ACCEPTING);
+  return withSnapshot(options.from, MOVED_TABLES, async ({ client, tables }) => ({
+    tables: await copyFollowing({ source: client, target, options, lastLogWriter }, tables),
+  }));
+}
+
+async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
+  const { from, acceptEarly, log } = options;
+  if (acceptEarly !== true && (await isRunning(source))) throw new BackupError(RUNNING);
+  if ((await readUnfinished(source)) !== undefined) await clearUnfinished(source);
+  await migrate(from, log);
+  const prepared = await prepareTarget({ source, target }, options);
+  await closeSource(source, options);
+  return copyAll(source, target, prepared, options);
 }
 
 /**
  * Copies everything from one database to another, empty one, the state and its change numbers too, and compares the two table by table by
- * count and digest. No service may run on either. The former says afterwards that it was moved, so that nobody starts a service on it by
- * mistake; a move that is cut off leaves it as it was but for that, and is run again. Throws BackupError.
+ * count and digest. No service may run on either, but for what `acceptEarly` allows. The former says
+ * afterwards that it was moved, so that nobody starts a service on it by mistake; a move that is cut off leaves it as it was but for that, and
+ * is run again. Throws BackupError.
  */
 export async function move(options: MoveOptions): Promise<MoveReport> {
   const { from, to, toName, rehearsal } = options;
-  return withSession(from, "move", async (source) => {
-    await closeSource(source, options);
-    try {
-      const report = await withSession(to, "move", async (target) => {
-        const copied = await copyAll(target, options);
-        await settleFilled(target, { nothingLost: true });
-        return copied;
-      });
-      await clearUnfinished(source);
-      const note = `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
-      if (!rehearsal) await markUnfinished(source, { note, isDisposable: false });
-      return report;
-    } catch (error) {
-      await clearUnfinished(source);
-      throw error;
-    }
-  });
+  return withSession(from, "move", (source) =>
+    withSession(to, "move", async (target) => {
+      await lockFilling(target);
+      const note = (await readUnfinished(source))?.note;
+      if (note !== undefined && note !== MOVING_NOTE && note !== leavingNote(options))
+        throw new BackupError(note);
+      const acceptsAfter = (await readUnfinished(target))?.acceptsAfter ?? null;
+      try {
+        const report =
+          acceptsAfter === null
+            ? await copyAnew(source, target, options)
+            : await goOn(target, acceptsAfter, options);
+        await clearUnfinished(target);
+        const moved = `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
+        if (rehearsal) await clearUnfinished(source);
+        else await markUnfinished(source, { note: moved });
+        return report;
+      } catch (error) {
+        if ((await readUnfinished(source))?.note === MOVING_NOTE) await clearUnfinished(source);
+        throw error;
+      }
+    }),
+  );
 }

@@ -8,6 +8,7 @@ import { withSession } from "../../platform/db/connection.ts";
 import { readCopiedRows } from "../../platform/db/copy.ts";
 import { sqlState } from "../../platform/db/database-errors.ts";
 import {
+  clearUnfinished,
   markUnfinished,
   migrate,
   readMigrations,
@@ -51,17 +52,21 @@ async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): P
   });
 }
 
-/**
- * Claims an empty database for the client's session. Until it is filled, every command that starts on it fails with `note`.
- * Drops the remains of an earlier try; throws BackupError if the database contains other Bellhop schemas.
- */
-export async function claimDatabase(client: pg.ClientBase, note: string): Promise<void> {
+/** Fills a database alone until the client's session ends. Throws BackupError while another does. */
+export async function lockFilling(client: pg.ClientBase): Promise<void> {
   const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
     FILLING_LOCK,
   ]);
   if (lock.rows[0]?.taken !== true)
     throw new BackupError("Another restore or move is filling this database: wait for its end.");
-  // Nothing counts before the last commit (`settleFilled`), which is waited for, and with it all before it.
+}
+
+/**
+ * Claims an empty database. Until it is filled, every command that starts on it fails with `note`.
+ * Drops the remains of an earlier try; throws BackupError if the database contains other Bellhop schemas.
+ */
+export async function claimDatabase(client: pg.ClientBase, note: string): Promise<void> {
+  // Nothing counts before the last commits (`settleFilled`), which are waited for, and with them all before.
   await client.query("set synchronous_commit = off");
   const { rows } = await client.query<{ name: string }>(OUR_SCHEMAS);
   if (rows.length > 0) {
@@ -203,6 +208,7 @@ async function rebuild(
 }
 
 async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<RestoreReport> {
+  await lockFilling(client);
   await claimDatabase(client, FILLING_NOTE);
   const content = await fill(client, options);
   await bringUpToDate(client, options, content);
@@ -213,6 +219,7 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
   if (!equal && !options.acceptDifference) return { content, rebuilt, equal, parts, finished: false };
   await options.beforeUse?.(client);
   await settleFilled(client, options);
+  await clearUnfinished(client);
   return { content, rebuilt, equal, parts, finished: true };
 }
 

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { clearUnfinished } from "../../platform/db/migrate.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { beginCursorEpoch } from "../../query/changes/change-cursor.ts";
@@ -33,7 +32,7 @@ export async function voidCursors(client: pg.ClientBase, by: string, why: string
 }
 
 /**
- * Makes a filled database fit to be used, in one transaction, the last: from its end on it may be. `nothingLost`: it stands where its original
+ * Makes a filled database fit to be used; the caller then has it no longer say that it is unfinished. `nothingLost`: it stands where its original
  * stood when that was last used, so that cursors and positions mean what they meant.
  */
 export async function settleFilled(
@@ -46,6 +45,5 @@ export async function settleFilled(
     if (!nothingLost) await voidCursors(client, "restore", "The database was restored from a backup");
     // Nodes ask by its number whether anything has changed.
     await client.query("update bellhop.auth_epoch set epoch = epoch + 1");
-    await clearUnfinished(client);
   });
 }

@@ -1,8 +1,9 @@
 import pg from "pg";
-import { flag, type Noun, parsed, required, verb } from "../../cli/command.ts";
+import { count, flag, type Noun, parsed, required, verb } from "../../cli/command.ts";
 import { table } from "../../cli/output.ts";
 import type { Config } from "../../config.ts";
 import { recordAudit } from "../../identity/audit.ts";
+import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { type MoveReport, move } from "../backup/move.ts";
 
@@ -43,7 +44,8 @@ const own = verb({
   summary: "move all data to another database",
   details:
     "Copies everything from the service's database (embedded or DATABASE_URL) to an empty one and compares the two table by table. " +
-    "Cursors, change numbers and webhooks continue. Stop the service first.",
+    "Cursors, change numbers and webhooks continue. Stop the service first. With --accept-early it may run until the command asks to stop it, and " +
+    "seconds later nodes with ROLE=accept may start on the new database, before its log and state are copied.",
   options: {
     to: required(
       parsed("DATABASE_URL", "the new database: PostgreSQL 15 or newer, empty", (url, name) => ({
@@ -52,14 +54,24 @@ const own = verb({
       })),
     ),
     rehearsal: flag("copy and compare only: the previous database stays in use"),
+    acceptEarly: flag("let nodes accept in the new database before everything is copied"),
+    shards: count("the new database is a Citus coordinator: distribute the tables over so many shards", {
+      least: 1,
+      most: BUCKET_COUNT,
+    }),
   },
   examples: [
     "move --to postgresql://bellhop@db.internal/bellhop --rehearsal",
     "move --to postgresql://bellhop@db.internal/bellhop",
+    "move --to postgresql://bellhop@coordinator.internal/bellhop --shards 32 --accept-early",
   ],
   json: '{"to", "tables": [{"table", "rows"}], ...}',
-  run: ({ to, rehearsal }, { output, progress, session }) =>
-    session.asService(true, ({ config, database: from, log, who }) =>
+  run: ({ to, rehearsal, acceptEarly, shards }, { output, progress, session }) => {
+    if (rehearsal && acceptEarly)
+      throw new UsageError(
+        "--rehearsal leaves the previous database in use: --accept-early cannot be given with it.",
+      );
+    return session.asService(true, ({ config, database: from, log, who }) =>
       session.named("--to", to.url, async (target) => {
         const report = await move({
           from: from.clientConfig,
@@ -67,12 +79,16 @@ const own = verb({
           toName: to.name,
           log,
           rehearsal,
+          shards,
+          acceptEarly,
+          say: (line) => output.message(line),
           onStep: progress.show,
         });
         await recordAudit(target.pool, { who, what: "move", detail: { to: to.name } });
         output.result({ to: to.name, ...report }, reportLines(report, config, to.name, rehearsal));
       }),
-    ),
+    );
+  },
 });
 
 export const command: Noun = { own };

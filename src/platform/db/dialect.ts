@@ -27,7 +27,7 @@ import {
   type WorkerRows,
 } from "./citus/workers.ts";
 import { withSession } from "./connection.ts";
-import { DISTRIBUTED_TABLES } from "./distribute.ts";
+import { DISTRIBUTED_TABLES, PLACED_KEYS } from "./distribute.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Statement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
@@ -283,6 +283,11 @@ export async function slicesOf(on: Queryable, table: string): Promise<readonly s
     "select bucket from bellhop.bucket_lease order by bucket",
   );
   return rows.map(({ bucket }) => `bucket = ${bucket}::smallint`);
+}
+
+/** The Idempotency-Keys as they lie on Citus, to be read as a table. */
+export async function keysAsPlaced(on: Queryable): Promise<string> {
+  return (await isDistributed(on)) ? "bellhop.idempotency_key" : PLACED_KEYS;
 }
 
 /** Says where the buckets lie: while the text is the same, none was moved. */

@@ -65,11 +65,23 @@ const HOLD_SHARD = `
   end
   $body$`;
 
+/** The first bucket of each batch that a key was used for. */
+const BUCKET_OF_KEYED = `
+  select request_id, min(bucket) as bucket from bellhop.accept_log
+  where request_id >= (select request_id from bellhop.idempotency_key order by request_id limit 1)
+  group by request_id`;
+
 /** Keys lie with the first bucket of their batch. On tables that are distributed it changes nothing. */
 const PLACE_KEYS = `
   update bellhop.idempotency_key as held set bucket = log.bucket
-  from (select request_id, min(bucket) as bucket from bellhop.accept_log group by request_id) as log
+  from (${BUCKET_OF_KEYED}) as log
   where log.request_id = held.request_id and held.bucket = 0`;
+
+/** The keys of one PostgreSQL as they lie on Citus, to be read as a table. */
+export const PLACED_KEYS = `(
+  select held.client_id, held.key, held.request_id, held.fingerprint, held.created_at, coalesce(log.bucket, held.bucket) as bucket
+  from bellhop.idempotency_key as held left join (${BUCKET_OF_KEYED}) as log using (request_id)
+) as idempotency_key`;
 
 /** Whether a server has a session; asked of each worker about the leases that lie there. */
 const IS_SESSION = `
@@ -147,11 +159,11 @@ const WITHOUT_CITUS =
  * then adapts what analysts ask in another. Nothing is done to a table that is distributed already. Throws DistributionError where it cannot be done.
  */
 export async function distributeByBucket(
-  pool: pg.Pool,
+  on: pg.Pool | pg.Client,
   { shards, dryRun }: DistributionOptions,
 ): Promise<DistributionReport> {
-  const workers = await checkCitus(pool);
-  const report = await withTransaction(pool, async (client) => {
+  const workers = await checkCitus(on);
+  const report = await withTransaction(on, async (client) => {
     const steps = await readSteps(client);
     const missing = steps.filter(({ done }) => !done);
     if (!dryRun && missing.length > 0) {
@@ -164,19 +176,19 @@ export async function distributeByBucket(
   });
   // Also of a database that is distributed: a later version may have made one of these anew.
   if (!dryRun) {
-    await withTransaction(pool, createFunctions);
-    await withTransaction(pool, adaptFunctions);
+    await withTransaction(on, createFunctions);
+    await withTransaction(on, adaptFunctions);
   }
   return report;
 }
 
-async function checkCitus(pool: pg.Pool): Promise<string[]> {
-  const extension = await pool.query("select 1 from pg_extension where extname = 'citus'");
+async function checkCitus(on: Queryable): Promise<string[]> {
+  const extension = await on.query("select 1 from pg_extension where extname = 'citus'");
   if (extension.rowCount === 0) throw new DistributionError(WITHOUT_CITUS);
-  const { rows } = await pool.query<{ groupid: number }>("select groupid from pg_dist_local_group");
+  const { rows } = await on.query<{ groupid: number }>("select groupid from pg_dist_local_group");
   if (rows[0]?.groupid !== 0)
     throw new DistributionError("DATABASE_URL names a worker of Citus: name the coordinator.");
-  const able = await pool.query(
+  const able = await on.query(
     "select 1 from pg_dist_node where isactive and noderole = 'primary' and shouldhaveshards",
   );
   if (able.rowCount === 0) {
@@ -184,7 +196,7 @@ async function checkCitus(pool: pg.Pool): Promise<string[]> {
       "Citus has no worker yet: select citus_add_node('host', port) on the coordinator, once for each.",
     );
   }
-  const workers = await readWorkers(pool);
+  const workers = await readWorkers(on);
   const gaps = workers.flatMap(durabilityGapsOf);
   if (gaps.length > 0) {
     throw new DistributionError(

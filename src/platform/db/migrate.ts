@@ -182,6 +182,8 @@ interface MigrationOptions {
   readonly directory?: URL;
   /** Of a database that a restore or move is filling: which ones run now, by name, and that it is not finished is no fault. */
   readonly filling?: ReadonlySet<string>;
+  /** For a node that accepts and does nothing else: it starts before a move has filled the database, where that allows it. */
+  readonly onlyAccepts?: boolean;
 }
 
 /** Any constant will do, as long as every version of the service takes the same: "bellhop" in ASCII. */
@@ -213,19 +215,21 @@ const DEADLOCK_DETECTED = "40P01";
 export async function migrate(
   config: pg.ClientConfig,
   log: Logger,
-  { directory = MIGRATIONS_DIRECTORY, filling }: MigrationOptions = {},
+  { directory = MIGRATIONS_DIRECTORY, filling, onlyAccepts = false }: MigrationOptions = {},
 ): Promise<void> {
   const migrations = (await readMigrations(directory)).filter(({ name }) => filling?.has(name) ?? true);
   await withSession(config, "migrate", async (client) => {
     await takeMigrationLock(client, log);
     const unfinished = filling === undefined ? await readUnfinished(client) : undefined;
-    if (unfinished !== undefined) throw new MigrationError(unfinished.note);
+    if (unfinished !== undefined && !(onlyAccepts && unfinished.acceptsAfter !== null))
+      throw new MigrationError(unfinished.note);
     await prepareRecords(client);
     let patience = new Patience();
     for (;;) {
       const [next] = pendingMigrations(migrations, await readRecords(client));
       // Ending the session frees the lock.
       if (next === undefined) return;
+      if (unfinished !== undefined) throw new MigrationError(unfinished.note);
       try {
         await run(client, next, patience.lockWaitMs);
       } catch (error) {
@@ -303,28 +307,38 @@ export interface Unfinished {
   readonly note: string;
   /** Whether it holds only what a restore or move has put there so far. */
   readonly isDisposable: boolean;
+  /**
+   * Where nodes accept before a move has filled it: the greatest log writer of the former database. What later ones have written was
+   * accepted here and is nowhere else. Null where no node may start.
+   */
+  readonly acceptsAfter: string | null;
 }
 
 /** What a database says of itself; undefined for one that may be used. */
 export async function readUnfinished(client: Queryable): Promise<Unfinished | undefined> {
   if (!(await hasTable(client, `${UNFINISHED_SCHEMA}.note`))) return undefined;
   const said = await client.query<Unfinished>(
-    `select note, is_disposable as "isDisposable" from ${UNFINISHED_SCHEMA}.note`,
+    `select note, is_disposable as "isDisposable", accepts_after as "acceptsAfter" from ${UNFINISHED_SCHEMA}.note`,
   );
   return said.rows[0];
 }
 
-/** Has the database say so from now on. */
+/** Has the database say so from now on, in place of what it has said. */
 export async function markUnfinished(
   client: pg.ClientBase,
-  { note, isDisposable }: Unfinished,
+  { note, isDisposable = false, acceptsAfter = null }: Pick<Unfinished, "note"> & Partial<Unfinished>,
 ): Promise<void> {
   await withTransaction(client, async () => {
+    await client.query(`drop schema if exists ${UNFINISHED_SCHEMA} cascade`);
     await client.query(`create schema ${UNFINISHED_SCHEMA}`);
     await client.query(
-      `create table ${UNFINISHED_SCHEMA}.note (note text not null, is_disposable boolean not null)`,
+      `create table ${UNFINISHED_SCHEMA}.note (note text not null, is_disposable boolean not null, accepts_after bigint)`,
     );
-    await client.query(`insert into ${UNFINISHED_SCHEMA}.note values ($1, $2)`, [note, isDisposable]);
+    await client.query(`insert into ${UNFINISHED_SCHEMA}.note values ($1, $2, $3)`, [
+      note,
+      isDisposable,
+      acceptsAfter,
+    ]);
   });
 }
 

@@ -176,6 +176,8 @@ export interface DatabaseOptions {
   readonly answerMsMax?: number;
   /** Leaves the schema as it is, for commands that only read, or that are about to fill it. */
   readonly leavesSchema?: boolean;
+  /** For a node that accepts and does nothing else: it starts before a move has filled the database, where that allows it. */
+  readonly onlyAccepts?: boolean;
   /** Refuses a database that no service has started on; by default that is where one begins. */
   readonly existing?: boolean;
   /** Run once the data directory is this process's own, before a server is made or started in it, or a schema changed. */
@@ -247,7 +249,8 @@ async function openServer(
   const level = await checkServer(address, config.allowUnsafeDurability, log);
   const sessionConfig = clientConfig(address, level);
   if (options.existing === true) await requireInstallation(sessionConfig);
-  if (options.leavesSchema !== true) await migrate(sessionConfig, log);
+  if (options.leavesSchema !== true)
+    await migrate(sessionConfig, log, { onlyAccepts: options.onlyAccepts === true });
   const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax, options.watch);
   try {
     await checkWorkers(pool, config.allowUnsafeDurability);
