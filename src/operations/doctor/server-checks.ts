@@ -541,7 +541,9 @@ const migrations: Check = {
       return error(
         "database.unfinished",
         unfinished.note,
-        "No service and no other command starts on this database.",
+        unfinished.acceptsAfter === null
+          ? "No service and no other command starts on this database."
+          : "Batches are accepted, but not applied, and no other command starts on this database.",
         "Do what the line says; where it was moved, give this command the DATABASE_URL of the new one.",
       );
     const known = await readMigrations();
