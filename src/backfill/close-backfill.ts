@@ -4,6 +4,7 @@ import { recordAudit } from "../identity/audit.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
+import { readUnfinished } from "../platform/db/migrate.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ConflictError } from "../platform/errors/operator-error.ts";
@@ -207,6 +208,13 @@ export async function closeBackfill(
   if (state === "closed") return backfill;
   if (state === "abandoned")
     throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
+  // Its log is not all here yet.
+  if ((await readUnfinished(pool)) !== undefined)
+    throw new ServiceError("bellhop.backfill.NotReady", {
+      message:
+        "The database is being moved, and nothing is applied until that ends. Close the backfill again later.",
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
   const { complete, resources, text, hash, closedAt, countedTo } = await prepare(pool, backfill, acceptGaps);
   if (!complete && !acceptGaps)
     throw new ServiceError("bellhop.backfill.HasGaps", {

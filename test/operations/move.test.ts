@@ -16,7 +16,14 @@ import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { exportErasures } from "../../src/privacy/erasure/erasure-list.ts";
 import { runErasure } from "../../src/privacy/erasure/run-erasure.ts";
-import { createEmptyTestDatabase, createJoinedDatabase, type TestDatabase } from "../support/database.ts";
+import { BACKFILLS } from "../support/backfill-fixture.ts";
+import {
+  createEmptyTestDatabase,
+  createJoinedDatabase,
+  createTestDatabase,
+  isOnCitus,
+  type TestDatabase,
+} from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -52,6 +59,18 @@ after(async () => {
 
 const moveFrom = (from: TestDatabase, to: TestDatabase, rehearsal = false) =>
   move({ from: from.clientConfig, to: to.clientConfig, toName: "elsewhere/bellhop", rehearsal, log });
+/** Until the servers have noticed that a move was killed. */
+const movesEnded = (...databases: readonly TestDatabase[]) =>
+  until(async () => {
+    const sessions = await Promise.all(
+      databases.map(({ pool }) =>
+        pool.query(
+          "select from pg_stat_activity where datname = current_database() and application_name = 'bellhop move'",
+        ),
+      ),
+    );
+    return sessions.every(({ rowCount }) => rowCount === 0);
+  }, WAIT_MS);
 const open = (database: TestDatabase) => openDatabase({ ...service.config, databaseUrl: database.url }, log);
 const digestOf = async ({ pool }: TestDatabase) => {
   const client = await pool.connect();
@@ -105,12 +124,7 @@ describe("bellhop move", () => {
     await held.kill();
     await assert.rejects(open(from), /was cut off .*run it again/);
     await assert.rejects(open(to), /run it again/);
-    await until(async () => {
-      const sessions = await to.pool.query(
-        "select from pg_stat_activity where datname = current_database() and application_name = 'bellhop move'",
-      );
-      return sessions.rowCount === 0;
-    }, WAIT_MS);
+    await movesEnded(from, to);
     const { tables } = await moveFrom(from, to);
     assert.ok(tables.some(({ table, rows }) => table === "bellhop_state.current_record" && rows > 0));
     assert.deepEqual(await digestOf(to), digest);
@@ -125,27 +139,28 @@ describe("bellhop move", () => {
 describe("bellhop move --accept-early", () => {
   let from: TestDatabase;
   let to: TestDatabase;
+  let other: TestDatabase;
   /** Where the tests are on Citus, it goes from one PostgreSQL to that. */
   let shards: number | undefined;
   before(async () => {
     from = await createEmptyTestDatabase();
+    other = await createEmptyTestDatabase();
     const joined = await createJoinedDatabase();
     to = joined?.open() ?? (await createEmptyTestDatabase());
     shards = joined === undefined ? undefined : 4;
   });
   after(async () => {
-    await from.drop();
-    await to.drop();
+    for (const database of [from, to, other]) await database.drop();
   });
 
   const keyed = { headers: { "idempotency-key": "once" } };
-  const early = (target: TestDatabase, toName: string) =>
+  const early = (target: TestDatabase, toName: string, rehearsal = false) =>
     move({
       from: from.clientConfig,
       to: target.clientConfig,
       toName,
       shards,
-      rehearsal: false,
+      rehearsal,
       acceptEarly: true,
       log,
     });
@@ -174,14 +189,27 @@ describe("bellhop move --accept-early", () => {
     const first = await former.post("reservations", [reservationRecord({ reservationId: "BEFORE" })], keyed);
     assert.equal(first.status, 202, first.text);
     await until(async () => (await unappliedParts(from)) === 0, WAIT_MS);
+    const opened = await former.send("POST", BACKFILLS, {
+      body: {
+        clientCode: "ACME",
+        propertyCode: "LON01",
+        resources: [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }],
+      },
+    });
+    assert.equal(opened.status, 201, opened.text);
+    const backfill = `${BACKFILLS}/${opened.json()["backfillId"]}`;
     const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url, shards, acceptEarly: true });
     t.after(() => held.kill());
     assert.match(await held.said(), /stop every node of the service now/);
     const late = await former.post("reservations", [reservationRecord({ reservationId: "LATE" })]);
     assert.equal(late.status, 202, "the service goes on until it is stopped");
     await assert.rejects(open(from), /cut off or is under way/);
-    await stop(former);
+    // As if it hung: to whoever looks it is gone.
+    await from.pool.query("delete from bellhop.presence");
     assert.match(await held.said(), /start nodes with ROLE=accept/);
+    const left = await former.post("reservations", [reservationRecord({ reservationId: "LEFT" })]);
+    assert.equal(left.status, 503, "it would be left behind");
+    await stop(former);
     const accepting = await start(to, ["accept"]);
     const post = async (reservationId: string) => {
       const answer = await accepting.post("reservations", [reservationRecord({ reservationId })]);
@@ -189,11 +217,16 @@ describe("bellhop move --accept-early", () => {
     };
     await post("AMID");
     assert.equal(await held.said(), "amid");
+    const closed = await accepting.send("POST", `${backfill}/close`, { as: former.client });
+    assert.equal(closed.json()["exception"], "bellhop.backfill.NotReady", closed.text);
     await held.kill();
     await post("AFTER-KILL");
-    await assert.rejects(open(from), /elsewhere takes batches already: run it again/);
+    await assert.rejects(open(from), /elsewhere takes batches already: run the same command again/);
     await assert.rejects(open(to), /until its end only nodes with ROLE=accept start here/);
-    await assert.rejects(early(from, "another"), /elsewhere takes batches already/);
+    await movesEnded(from, to);
+    await assert.rejects(early(other, "another"), /elsewhere takes batches already/);
+    await assert.rejects(early(to, "elsewhere", true), /give the command that it was begun with/);
+    await assert.rejects(moveFrom(service.database, to), /give the command that it was begun with/);
 
     await early(to, "elsewhere");
     await assert.rejects(open(from), /was moved to elsewhere/);
@@ -202,17 +235,38 @@ describe("bellhop move --accept-early", () => {
       as: former.client,
     });
     assert.equal(again.json()["requestId"], first.json()["requestId"], "the key is remembered");
-    const other = await accepting.post("reservations", [reservationRecord({ reservationId: "OTHER" })], {
+    const differing = await accepting.post("reservations", [reservationRecord({ reservationId: "OTHER" })], {
       ...keyed,
       as: former.client,
     });
-    assert.equal(other.status, 422, "for this batch alone");
+    assert.equal(differing.status, 422, "for this batch alone");
     await stop(accepting);
 
     await start(to, ["accept", "apply", "read"]);
     await until(async () => (await unappliedParts(to)) === 0, WAIT_MS);
     assert.deepEqual(await findKeys(to), ["AFTER-KILL", "AMID", "BEFORE", "LATE"]);
   });
+});
+
+test("from Citus to one server an Idempotency-Key is remembered", async (t) => {
+  if (!(await isOnCitus())) return t.skip("The database that is left would have to be on Citus.");
+  const [from, to] = [await createTestDatabase(), await createEmptyTestDatabase()];
+  const keyed = { headers: { "idempotency-key": "once" } };
+  const send = (node: TestService, reservationId: string, as = node.client) =>
+    node.post("reservations", [reservationRecord({ reservationId })], { ...keyed, as });
+  const former = await startTestService({}, { database: from });
+  const first = await send(former, "ONE");
+  await former.stop();
+  await moveFrom(from, to);
+  const node = await startTestService({}, { database: to });
+  try {
+    assert.equal((await send(node, "ONE", former.client)).text, first.text);
+    assert.equal((await send(node, "OTHER", former.client)).status, 422);
+  } finally {
+    await node.stop();
+  }
+  await from.drop();
+  await to.drop();
 });
 
 /** Moves, and hangs amid its tables. */

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { ShowStep } from "../../cli/progress.ts";
 import { withSession } from "../../platform/db/connection.ts";
 import { countPresent } from "../../platform/db/coordination.ts";
-import { keysAsPlaced } from "../../platform/db/dialect.ts";
+import { canCloseLog, keysAsPlaced } from "../../platform/db/dialect.ts";
 import { DISTRIBUTED_TABLES, distributeByBucket } from "../../platform/db/distribute.ts";
 import {
   clearUnfinished,
@@ -11,6 +11,7 @@ import {
   migrate,
   readMigrations,
   readUnfinished,
+  renoteUnfinished,
 } from "../../platform/db/migrate.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
 import { BackupError } from "./backup-error.ts";
@@ -24,14 +25,16 @@ import {
   sumTable,
 } from "./fill-tables.ts";
 import { claimDatabase, FILLING_NOTE, lockFilling } from "./restore.ts";
-import { settleFilled } from "./settle-filled.ts";
+import { promiseUpTo, settleFilled } from "./settle-filled.ts";
 import { tablesOf } from "./table-class.ts";
 import { withSnapshot } from "./write-backup.ts";
 
 const UNDO = "drop schema bellhop_unfinished cascade";
 const MOVING_NOTE = `A bellhop move of this database was cut off or is under way: run it again, or, to go on here, ${UNDO}.`;
 const leavingNote = ({ toName }: Pick<MoveOptions, "toName">) =>
-  `A bellhop move of this database was cut off or is under way, and ${toName} takes batches already: run it again.`;
+  `A bellhop move of this database was cut off or is under way, and ${toName} takes batches already: run the same command again.`;
+const movedNote = ({ toName }: Pick<MoveOptions, "toName">) =>
+  `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
 const ACCEPTING_NOTE =
   "This database is being filled by bellhop move, or that was cut off: until its end only nodes with ROLE=accept start here.";
 
@@ -76,15 +79,13 @@ const isRunning = async (source: pg.Client) => (await countPresent(source)).size
 /** Nobody starts a service on it from here on, and nobody may have: a batch that it took now would be left behind. */
 async function closeSource(source: pg.Client, { acceptEarly, say, onStep }: MoveOptions): Promise<void> {
   await markUnfinished(source, { note: MOVING_NOTE });
-  if (!(await isRunning(source))) return;
-  if (acceptEarly === true) {
+  if (acceptEarly === true && (await isRunning(source))) {
     say?.("The new database is ready to be filled: stop every node of the service now.");
     onStep?.("waiting until every node of the service has stopped");
     while (await isRunning(source)) await delay(LOOK_MS);
-    return;
   }
-  await clearUnfinished(source);
-  throw new BackupError(RUNNING);
+  if (await isRunning(source)) throw new BackupError(RUNNING);
+  await markUnfinished(source, { note: MOVING_NOTE, closesLog: await canCloseLog(source) });
 }
 
 /** Both ends of a move. */
@@ -101,8 +102,8 @@ async function readThere(
   { source, options }: Ends,
   description: TableDescription,
 ): Promise<TableDescription> {
-  if (description.table !== KEYS || options.shards === undefined) return description;
-  return { ...description, table: await keysAsPlaced(source) };
+  if (description.table !== KEYS) return description;
+  return { ...description, table: await keysAsPlaced(source, options.shards !== undefined) };
 }
 
 /** Its rows in the new database that are of the former one. */
@@ -144,7 +145,6 @@ async function prepareTarget(
   { to, log, shards, onStep }: MoveOptions,
 ): Promise<readonly TableDescription[]> {
   onStep?.("making the tables");
-  await claimDatabase(target, FILLING_NOTE);
   await migrate(to, log, { filling: new Set((await readMigrations()).map(({ name }) => name)) });
   const described = await describeTables(source, MOVED_TABLES);
   await prepareTables(target, described);
@@ -162,11 +162,13 @@ async function copyFollowing(ends: Ends, tables: readonly TableDescription[]): P
   return copyTables(ends, following);
 }
 
-async function greatestLogWriter(source: pg.Client): Promise<string> {
-  const { rows } = await source.query<{ last: string }>(
-    "select coalesce(max(log_writer_id), 0) as last from bellhop.log_writer",
+/** The end of the former database's log; ids of batches that are accepted in the new one are greater, whatever its clock says. */
+async function readLogEnd(source: pg.Client): Promise<{ lastLogWriter: string; lastRequest: string | null }> {
+  const { rows } = await source.query<{ lastLogWriter: string; lastRequest: string | null }>(
+    `select (select coalesce(max(log_writer_id), 0) from bellhop.log_writer) as "lastLogWriter",
+      (select request_id from bellhop.accept_log order by request_id desc limit 1) as "lastRequest"`,
   );
-  return rows[0]?.last ?? "0";
+  return rows[0] ?? { lastLogWriter: "0", lastRequest: null };
 }
 
 const ACCEPTING =
@@ -174,7 +176,7 @@ const ACCEPTING =
 
 /** Has nodes accept in the new database, and nobody go on in the former one: no failure and no kill changes that again. */
 async function openForAccepting({ source, target, options, lastLogWriter }: Ends): Promise<void> {
-  await markUnfinished(source, { note: leavingNote(options) });
+  await renoteUnfinished(source, leavingNote(options));
   await markUnfinished(target, { note: ACCEPTING_NOTE, acceptsAfter: lastLogWriter });
   options.say?.(ACCEPTING);
 }
@@ -188,12 +190,14 @@ async function copyAll(
   return withSnapshot(options.from, MOVED_TABLES, async ({ client, tables }) => {
     if (JSON.stringify(tables) !== JSON.stringify(prepared))
       throw new BackupError("The service opened a window of time while this began: run it again.");
-    const ends = { source: client, target, options, lastLogWriter: await greatestLogWriter(client) };
+    const { lastLogWriter, lastRequest } = await readLogEnd(client);
+    const ends = { source: client, target, options, lastLogWriter };
     const first = await copyTables(
       ends,
       tables.filter(({ table }) => !FOLLOWING.has(table)),
     );
     await settleFilled(target, { nothingLost: true });
+    if (lastRequest !== null) await promiseUpTo(target, lastRequest);
     if (options.acceptEarly === true) await openForAccepting({ ...ends, source });
     return { tables: [...first, ...(await copyFollowing(ends, tables))] };
   });
@@ -209,9 +213,16 @@ async function goOn(target: pg.Client, lastLogWriter: string, options: MoveOptio
 
 async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
   const { from, acceptEarly, log } = options;
+  if (acceptEarly === true && !(await canCloseLog(source)))
+    throw new BackupError(
+      "The tables of the previous database are distributed: stop the service, and move without --accept-early.",
+    );
   if (acceptEarly !== true && (await isRunning(source))) throw new BackupError(RUNNING);
-  if ((await readUnfinished(source)) !== undefined) await clearUnfinished(source);
-  await migrate(from, log);
+  await claimDatabase(target, FILLING_NOTE);
+  // One that is about to be left has the schema already, and nothing may be written to it any more.
+  const note = (await readUnfinished(source))?.note;
+  if (note === MOVING_NOTE) await clearUnfinished(source);
+  if (note !== leavingNote(options)) await migrate(from, log);
   const prepared = await prepareTarget({ source, target }, options);
   await closeSource(source, options);
   return copyAll(source, target, prepared, options);
@@ -224,28 +235,40 @@ async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptio
  * is run again. Throws BackupError.
  */
 export async function move(options: MoveOptions): Promise<MoveReport> {
-  const { from, to, toName, rehearsal } = options;
-  return withSession(from, "move", (source) =>
-    withSession(to, "move", async (target) => {
+  return withSession(options.from, "move", (source) =>
+    withSession(options.to, "move", async (target) => {
+      // The one that is left, too: another move of it would take this one's note away.
+      await lockFilling(source);
       await lockFilling(target);
-      const note = (await readUnfinished(source))?.note;
-      if (note !== undefined && note !== MOVING_NOTE && note !== leavingNote(options))
-        throw new BackupError(note);
-      const acceptsAfter = (await readUnfinished(target))?.acceptsAfter ?? null;
       try {
-        const report =
-          acceptsAfter === null
-            ? await copyAnew(source, target, options)
-            : await goOn(target, acceptsAfter, options);
-        await clearUnfinished(target);
-        const moved = `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
-        if (rehearsal) await clearUnfinished(source);
-        else await markUnfinished(source, { note: moved });
-        return report;
+        return await moveLocked(source, target, options);
       } catch (error) {
         if ((await readUnfinished(source))?.note === MOVING_NOTE) await clearUnfinished(source);
         throw error;
       }
     }),
   );
+}
+
+async function moveLocked(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
+  const note = (await readUnfinished(source))?.note;
+  const filled = await readUnfinished(target);
+  // Everything was compared, and only the last mark is missing.
+  if (note === movedNote(options) && filled !== undefined) {
+    await clearUnfinished(target);
+    return { tables: [] };
+  }
+  const isLeft = note === leavingNote(options);
+  if (note !== undefined && note !== MOVING_NOTE && !isLeft) throw new BackupError(note);
+  const acceptsAfter = filled?.acceptsAfter ?? null;
+  if (acceptsAfter !== null && (!isLeft || options.rehearsal))
+    throw new BackupError("The new database takes batches already: give the command that it was begun with.");
+  const report =
+    acceptsAfter === null
+      ? await copyAnew(source, target, options)
+      : await goOn(target, acceptsAfter, options);
+  if (!options.rehearsal) await renoteUnfinished(source, movedNote(options));
+  await clearUnfinished(target);
+  if (options.rehearsal) await clearUnfinished(source);
+  return report;
 }

@@ -31,6 +31,12 @@ export async function voidCursors(client: pg.ClientBase, by: string, why: string
   return (await client.query({ ...pauseChangeEndpoints, values: [by, reason] })).rowCount ?? 0;
 }
 
+/** No batch gets this id or a smaller one any more, as if it had been promised (src/insight/watermark.ts). */
+export async function promiseUpTo(client: pg.ClientBase, requestId: string): Promise<void> {
+  for (const table of ["closed_timestamp", "bucket_closed_timestamp"])
+    await client.query(`update bellhop.${table} set promised = greatest(promised, $1::uuid)`, [requestId]);
+}
+
 /**
  * Makes a filled database fit to be used; the caller then has it no longer say that it is unfinished. `nothingLost`: it stands where its original
  * stood when that was last used, so that cursors and positions mean what they meant.

@@ -27,7 +27,7 @@ import {
   type WorkerRows,
 } from "./citus/workers.ts";
 import { withSession } from "./connection.ts";
-import { DISTRIBUTED_TABLES, PLACED_KEYS } from "./distribute.ts";
+import { DISTRIBUTED_TABLES, GATHERED_KEYS, PLACED_KEYS } from "./distribute.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Statement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
@@ -285,9 +285,15 @@ export async function slicesOf(on: Queryable, table: string): Promise<readonly s
   return rows.map(({ bucket }) => `bucket = ${bucket}::smallint`);
 }
 
-/** The Idempotency-Keys as they lie on Citus, to be read as a table. */
-export async function keysAsPlaced(on: Queryable): Promise<string> {
-  return (await isDistributed(on)) ? "bellhop.idempotency_key" : PLACED_KEYS;
+/** Whether a trigger can keep sessions from writing to the log: on Citus they write to shards by their names. */
+export async function canCloseLog(on: Queryable): Promise<boolean> {
+  return !(await isDistributed(on));
+}
+
+/** The Idempotency-Keys, to be read as a table, as they lie on Citus or, not `isPlaced`, on one PostgreSQL. */
+export async function keysAsPlaced(on: Queryable, isPlaced: boolean): Promise<string> {
+  if ((await isDistributed(on)) === isPlaced) return "bellhop.idempotency_key";
+  return isPlaced ? PLACED_KEYS : GATHERED_KEYS;
 }
 
 /** Says where the buckets lie: while the text is the same, none was moved. */

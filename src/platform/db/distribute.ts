@@ -99,6 +99,12 @@ async function createFunctions(client: pg.ClientBase): Promise<void> {
     await client.query("select create_distributed_function($1::text::regprocedure)", [`bellhop.${made}`]);
 }
 
+/** The keys of Citus as they lie on one PostgreSQL; where several batches have one, its first. */
+export const GATHERED_KEYS = `(
+  select distinct on (client_id, key) client_id, key, request_id, fingerprint, created_at, 0::smallint as bucket
+  from bellhop.idempotency_key order by client_id, key, created_at, request_id
+) as idempotency_key`;
+
 /** The database cannot be distributed as it is; the message says why and what to do, in one line. */
 class DistributionError extends OperatorError {}
 

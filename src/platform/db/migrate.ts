@@ -323,10 +323,25 @@ export async function readUnfinished(client: Queryable): Promise<Unfinished | un
   return said.rows[0];
 }
 
+/** A node that was taken for stopped and is not, as it hung, has no batch accepted then. */
+const CLOSE_LOG = `
+  create function ${UNFINISHED_SCHEMA}.refuse() returns trigger language plpgsql as $body$
+  begin
+    raise exception 'The database was moved, or is being moved.';
+  end
+  $body$;
+  create trigger refuse before insert on bellhop.accept_log execute function ${UNFINISHED_SCHEMA}.refuse()`;
+
+interface Mark extends Partial<Unfinished> {
+  readonly note: string;
+  /** Has the log of the database take nothing more until it is cleared. */
+  readonly closesLog?: boolean;
+}
+
 /** Has the database say so from now on, in place of what it has said. */
 export async function markUnfinished(
   client: pg.ClientBase,
-  { note, isDisposable = false, acceptsAfter = null }: Pick<Unfinished, "note"> & Partial<Unfinished>,
+  { note, isDisposable = false, acceptsAfter = null, closesLog = false }: Mark,
 ): Promise<void> {
   await withTransaction(client, async () => {
     await client.query(`drop schema if exists ${UNFINISHED_SCHEMA} cascade`);
@@ -339,7 +354,13 @@ export async function markUnfinished(
       isDisposable,
       acceptsAfter,
     ]);
+    if (closesLog) await client.query(CLOSE_LOG);
   });
+}
+
+/** Has the database say something else; what it accepts stays. */
+export async function renoteUnfinished(client: pg.ClientBase, note: string): Promise<void> {
+  await client.query(`update ${UNFINISHED_SCHEMA}.note set note = $1`, [note]);
 }
 
 /** It may be used now; in the caller's transaction, where there is one. */
