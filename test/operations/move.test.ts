@@ -217,6 +217,12 @@ describe("bellhop move --accept-early", () => {
     };
     await post("AMID");
     assert.equal(await held.said(), "amid");
+    for (const table of ["closed_timestamp", "bucket_closed_timestamp"]) {
+      const lower = await to.pool.query(`select from bellhop.${table} where promised < $1`, [
+        late.json()["requestId"],
+      ]);
+      assert.equal(lower.rowCount, 0, "whatever the clock says, no id is lower than those of the former log");
+    }
     const closed = await accepting.send("POST", `${backfill}/close`, { as: former.client });
     assert.equal(closed.json()["exception"], "bellhop.backfill.NotReady", closed.text);
     await held.kill();
