@@ -332,8 +332,13 @@ describe("an erasure", () => {
     isOver = true;
     await traffic;
     assert.equal(done.code, 0, done.err);
-    assert.deepEqual(await placesOf(["Kranich"]), []);
     const { clientConfig, pool } = service.database;
+    // Before version 18 statistics may hold what came before the node had heard of the erasure (docs/privacy.md).
+    const version = await pool.query<{ number: number }>(
+      "select current_setting('server_version_num')::int as number",
+    );
+    if ((version.rows[0]?.number ?? 0) < 180_000) await pool.query("analyze bellhop.accept_log");
+    assert.deepEqual(await placesOf(["Kranich"]), []);
     assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
   });
 

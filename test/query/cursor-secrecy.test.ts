@@ -53,10 +53,13 @@ function difference(one: string, other: string): number {
   return bits / (8 * left.length);
 }
 
+/** In a few hundred bytes of anything, any two bytes are found once in a few hundred cursors. */
+const BYTES_BY_CHANCE = 3;
+
 /** What an attacker tries: whether numbers of one width, anywhere in the cursor, are the counters of all buckets. */
 function disclosesCounters(cursor: string, counters: readonly number[]): boolean {
   const bytes = bytesOf(cursor);
-  for (let width = 1; width <= 6; width += 1)
+  for (let width = Math.ceil((BYTES_BY_CHANCE + 1) / counters.length); width <= 6; width += 1)
     for (let from = 0; from + counters.length * width <= bytes.length; from += 1)
       if (
         counters.every((counter, n) => bytes.readUIntBE(from + n * width, width) === counter % 256 ** width)
