@@ -203,6 +203,10 @@ describe("bellhop move --accept-early", () => {
     assert.match(await held.said(), /stop every node of the service now/);
     const late = await former.post("reservations", [reservationRecord({ reservationId: "LATE" })]);
     assert.equal(late.status, 202, "the service goes on until it is stopped");
+    await from.pool.query(
+      `create table bellhop.accept_log_later partition of bellhop.accept_log
+      for values from ('f0000000-0000-7000-8000-000000000000') to ('f1000000-0000-7000-8000-000000000000')`,
+    );
     await assert.rejects(open(from), /cut off or is under way/);
     // As if it hung: to whoever looks it is gone.
     await from.pool.query("delete from bellhop.presence");

@@ -181,15 +181,8 @@ async function openForAccepting({ source, target, options, lastLogWriter }: Ends
   options.say?.(ACCEPTING);
 }
 
-async function copyAll(
-  source: pg.Client,
-  target: pg.Client,
-  prepared: readonly TableDescription[],
-  options: MoveOptions,
-): Promise<MoveReport> {
+async function copyAll(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
   return withSnapshot(options.from, MOVED_TABLES, async ({ client, tables }) => {
-    if (JSON.stringify(tables) !== JSON.stringify(prepared))
-      throw new BackupError("The service opened a window of time while this began: run it again.");
     const { lastLogWriter, lastRequest } = await readLogEnd(client);
     const ends = { source: client, target, options, lastLogWriter };
     const first = await copyTables(
@@ -225,7 +218,12 @@ async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptio
   if (note !== leavingNote(options)) await migrate(from, log);
   const prepared = await prepareTarget({ source, target }, options);
   await closeSource(source, options);
-  return copyAll(source, target, prepared, options);
+  // While the service went on it may have opened windows of time, and retention may have replaced some.
+  if (JSON.stringify(await describeTables(source, MOVED_TABLES)) !== JSON.stringify(prepared)) {
+    await claimDatabase(target, FILLING_NOTE);
+    await prepareTarget({ source, target }, options);
+  }
+  return copyAll(source, target, options);
 }
 
 /**
