@@ -210,6 +210,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
 
       await page.getByText("Revenue", { exact: true }).click();
       await page.waitForURL(/show=revenue/);
+      await page.locator(".heat[data-of=revenue] tfoot tr").first().waitFor();
       const rows = await page.locator(".heat[data-of=revenue] :is(tbody, tfoot) tr").all();
       const cents = await Promise.all(
         rows.map(async (row) => ({

@@ -44,7 +44,8 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByRole("link", { name: "Requests", exact: true }).click();
       await page.getByLabel("Outcome").selectOption("rejected");
       await page.waitForURL(/outcome=rejected/);
-      await page.locator("main tbody a").first().click();
+      // Until the answer comes the rows are those of before, of which another is the first.
+      await page.locator(`main tbody tr:first-child a[href*="${hotel().lenientRequestId}"]`).first().click();
       await page.getByRole("link", { name: "R-LENIENT-2" }).click();
       await page
         .getByRole("cell", { name: /departure/i })
@@ -60,10 +61,8 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const riverside = page.getByLabel("Client", { exact: true }).getByText(/Riverside PMS/);
       await page.getByLabel("Client", { exact: true }).selectOption(await riverside.getAttribute("value"));
       await page.waitForURL(/clientId=/);
-      await settled(page);
       const clients = page.locator("td[data-head=Client]");
-      await clients.first().waitFor();
-      assert.deepEqual([...new Set(await clients.allInnerTexts())], ["Riverside PMS"]);
+      await until(async () => [...new Set(await clients.allInnerTexts())].join() === "Riverside PMS", 20_000);
       await page.getByLabel("Client code").selectOption("ACME");
       await page.getByLabel("Property code").fill("NOPE");
       await page.getByText("No request matches these filters").waitFor();
