@@ -83,6 +83,12 @@ export const PLACED_KEYS = `(
   from bellhop.idempotency_key as held left join (${BUCKET_OF_KEYED}) as log using (request_id)
 ) as idempotency_key`;
 
+/** The keys of Citus as they lie on one PostgreSQL; where several batches have one, its first. */
+export const GATHERED_KEYS = `(
+  select distinct on (client_id, key) client_id, key, request_id, fingerprint, created_at, 0::smallint as bucket
+  from bellhop.idempotency_key order by client_id, key, created_at, request_id
+) as idempotency_key`;
+
 /** Whether a server has a session; asked of each worker about the leases that lie there. */
 const IS_SESSION = `
   create or replace function bellhop.is_session(backend integer, start timestamptz) returns boolean
@@ -98,12 +104,6 @@ async function createFunctions(client: pg.ClientBase): Promise<void> {
   for (const made of ["hold_shard(bigint)", "is_session(integer, timestamptz)"])
     await client.query("select create_distributed_function($1::text::regprocedure)", [`bellhop.${made}`]);
 }
-
-/** The keys of Citus as they lie on one PostgreSQL; where several batches have one, its first. */
-export const GATHERED_KEYS = `(
-  select distinct on (client_id, key) client_id, key, request_id, fingerprint, created_at, 0::smallint as bucket
-  from bellhop.idempotency_key order by client_id, key, created_at, request_id
-) as idempotency_key`;
 
 /** The database cannot be distributed as it is; the message says why and what to do, in one line. */
 class DistributionError extends OperatorError {}
