@@ -223,11 +223,13 @@ export async function* findRequests(
   const { lowest, below: highest } = rangeOf(filter);
   const budget: SearchBudget = { left: SEARCHED_BYTES_MAX };
 
-  const buckets = property === undefined ? (within?.buckets ?? null) : [property.bucket];
+  const asked = property === undefined ? within?.buckets : [property.bucket];
+  const buckets = asked === undefined ? null : new Set(asked);
 
   /** The request as the answer shows it; undefined when it does not match the filter. */
   const wanted = async (found: FoundRequest): Promise<FoundRequest | undefined> => {
-    if (!found.inBucket || (resource !== undefined && found.summary.resource !== resource)) return undefined;
+    const isElsewhere = buckets !== null && !found.buckets.some((bucket) => buckets.has(bucket));
+    if (isElsewhere || (resource !== undefined && found.summary.resource !== resource)) return undefined;
     if (property !== undefined && !(await namesProperty(pool, found.summary.requestId, property, budget)))
       return undefined;
     const listed = within === undefined ? found : await confineRequest(pool, found, within, budget);
@@ -243,7 +245,7 @@ export async function* findRequests(
       positionOf: ({ summary }) => [summary.requestId],
       async step(position, count) {
         const requests = await nextIds(pool, clientId, position?.[0] ?? highest, lowest, count);
-        const found = await readSummariesOf(pool, requests, buckets);
+        const found = await readSummariesOf(pool, requests);
         const matching: FoundRequest[] = [];
         for (const [at, request] of found.entries()) {
           if (budget.left <= 0) {

@@ -168,7 +168,7 @@ async function answerOne({ context, wait, request, reply }: Call) {
   const path = `requests/${requestId}`;
   const paging = pagingOf(context, request, parameters, REQUEST_RECORDS_POSITION, path);
   const ask = async () =>
-    isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }], null))[0] : undefined;
+    isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }]))[0] : undefined;
   let found = await ask();
   // Another client's request is answered as one that does not exist: ids are not to be probed.
   if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");

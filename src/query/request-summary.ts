@@ -18,14 +18,14 @@ interface Row extends Decided, Pick<RequestSummary, "correlationId" | "replyTo" 
   readonly resource: ResourceLetter;
   readonly lenient: boolean;
   readonly appliedAt: Date | null;
-  readonly inBucket: boolean;
+  readonly buckets: readonly number[];
 }
 
-/** A summary, the request's client, and whether a part of it lies in a bucket that was asked for. */
+/** A summary, the request's client, and the buckets of its parts. */
 export interface FoundRequest {
   readonly clientId: string;
   readonly summary: RequestSummary;
-  readonly inBucket: boolean;
+  readonly buckets: readonly number[];
 }
 
 function countsOf(row: Decided): RequestCounts {
@@ -44,15 +44,14 @@ export interface RequestOfClient {
 export async function readSummariesOf(
   pool: pg.Pool,
   requests: readonly RequestOfClient[],
-  buckets: readonly number[] | null,
 ): Promise<FoundRequest[]> {
   const requestIds = requests.map(({ requestId }) => requestId);
   const clientIds = requests.map(({ clientId }) => clientId);
-  const { rows } = await query<Row>(pool, READ_SUMMARIES, [clientIds, requestIds, buckets]);
+  const { rows } = await query<Row>(pool, READ_SUMMARIES, [clientIds, requestIds]);
   const places = new Map(requestIds.map((id, place) => [id, place]));
   rows.sort((left, right) => (places.get(left.requestId) ?? 0) - (places.get(right.requestId) ?? 0));
   return rows.map((row) => {
-    const { requestId, clientId, inBucket, correlationId, replyTo, backfillId } = row;
+    const { requestId, clientId, buckets, correlationId, replyTo, backfillId } = row;
     const summary: RequestSummary = {
       requestId,
       status: row.appliedAt === null ? "accepted" : "applied",
@@ -65,6 +64,6 @@ export async function readSummariesOf(
       handling: row.lenient ? "lenient" : "strict",
       counts: countsOf(row),
     };
-    return { clientId, inBucket, summary };
+    return { clientId, buckets, summary };
   });
 }

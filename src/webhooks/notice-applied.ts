@@ -4,7 +4,7 @@ import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { holdPrivacyVersion, readPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
-import { type RequestSummary, readSummariesOf } from "../query/request-summary.ts";
+import { type FoundRequest, type RequestSummary, readSummariesOf } from "../query/request-summary.ts";
 import { bodyOf, messageIdFor, type NewMessage } from "./message.ts";
 import { enqueueMessages, SHARDS } from "./queue.ts";
 import { putFirstSecret } from "./secrets.ts";
@@ -87,7 +87,8 @@ export async function hasListeners(pool: pg.Pool): Promise<boolean> {
 
 /**
  * Queues messages for applied requests in the buckets of these shards. The transaction that applies a part inserts its row, the one
- * that queues the messages deletes it. Rows are read before the requests, so the last of several parts finds its request applied.
+ * that queues the messages deletes it, and with it all others of an applied request, which another node or the next look would find.
+ * Rows are read before the requests, so the last of several parts finds its request applied.
  */
 export async function noticeApplied(
   pool: pg.Pool,
@@ -100,7 +101,8 @@ export async function noticeApplied(
   if (parts.length === 0) return { found: false, queued: false };
   const privacyVersion = await readPrivacyVersion(pool);
   const requests = [...new Map(parts.map((part) => [part.requestId, part])).values()];
-  const found = await readSummariesOf(pool, requests, null);
+  const found = await readSummariesOf(pool, requests);
+  const applied = found.filter(({ summary }) => summary.status === "applied");
   const clientIds = [...new Set(requests.map(({ clientId }) => clientId))];
   const { rows } = await pool.query<Listener>({ ...FIND_LISTENERS, values: [clientIds] });
   const listeners = new Map(rows.map((listener) => [listener.clientId, listener]));
@@ -108,11 +110,10 @@ export async function noticeApplied(
     // An erasure may have changed the log since it was read: the summaries are read again.
     if (!(await holdPrivacyVersion(on, privacyVersion))) return false;
     const messages: NewMessage[] = [];
-    const forgotten = await forgetParts(on, parts);
-    for (const { summary, clientId } of found) {
+    const forgotten = await forgetParts(on, parts, applied);
+    for (const { summary, clientId } of applied) {
       const listener = listeners.get(clientId);
-      const isDue = summary.status === "applied" && forgotten.has(summary.requestId);
-      if (!isDue || listener === undefined) continue;
+      if (listener === undefined || !forgotten.has(summary.requestId)) continue;
       for (const endpointId of listener.endpointIds) messages.push(messageOf(endpointId, summary, null));
       const replyTo = await replyToEndpointOf(on, cipher, listener, summary);
       if (replyTo !== undefined) messages.push(messageOf(replyTo, summary, summary.replyTo));
@@ -123,10 +124,21 @@ export async function noticeApplied(
   return { found: true, queued };
 }
 
-/** Deletes the rows bucket by bucket; answers the requests that no other node has queued messages for. */
-async function forgetParts(on: Queryable, parts: readonly AppliedPart[]): Promise<ReadonlySet<string>> {
+/**
+ * Deletes these rows and all of the applied requests; answers the requests that no other node has queued messages for. The order
+ * of the buckets keeps nodes that delete the rows of one request from a deadlock.
+ */
+async function forgetParts(
+  on: Queryable,
+  parts: readonly AppliedPart[],
+  applied: readonly FoundRequest[],
+): Promise<ReadonlySet<string>> {
+  const others = applied.flatMap(({ buckets, summary: { requestId } }) =>
+    buckets.map((bucket) => ({ bucket, requestId })),
+  );
+  const inOrder = [...parts, ...others].sort((left, right) => left.bucket - right.bucket);
   const forgotten = new Set<string>();
-  for (const [bucket, of] of Map.groupBy(parts, (part) => part.bucket)) {
+  for (const [bucket, of] of Map.groupBy(inOrder, (part) => part.bucket)) {
     const values = [bucket, of.map(({ requestId }) => requestId)];
     const { rows } = await on.query<{ requestId: string }>({ ...FORGET_PARTS, values });
     for (const { requestId } of rows) forgotten.add(requestId);

@@ -112,8 +112,8 @@ describe("retention", () => {
     return payloadsOf(rows.map((row) => ({ requestId: row.request_id, index: row.record_index })));
   };
   const isKnown = async (name: string) =>
-    (await readSummariesOf(bench.database.pool, [{ requestId: idOf(name), clientId: "tester" }], null))
-      .length === 1;
+    (await readSummariesOf(bench.database.pool, [{ requestId: idOf(name), clientId: "tester" }])).length ===
+    1;
   const rowsOf = (table: string, name: string) =>
     bench.rows(`select from bellhop.${table} where request_id = $1`, [idOf(name)]);
 

@@ -165,14 +165,16 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
 
 /**
  * What a database that is dropped is refused for at one moment and not at the next: autovacuum's worker is the superuser's and
- * cannot be ended (insufficient_privilege), and Citus's own process, which is ended, may be back at once (object_in_use).
+ * cannot be ended (insufficient_privilege), and Citus's own process may take a moment to end (object_in_use).
  */
 const REFUSED_FOR_NOW: readonly unknown[] = ["42501", "55006"];
 
 /** Ends the sessions of a database and drops it. */
 async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  await withClient(serverUrl, (client) =>
-    until(async () => {
+  await withClient(serverUrl, async (client) => {
+    // Citus's own process opens sessions that would wait for the drop, which waits for that process.
+    await client.query(`alter database ${name} allow_connections false`);
+    await until(async () => {
       try {
         await client.query(`drop database ${name} with (force)`);
         return true;
@@ -180,8 +182,8 @@ async function dropDatabase(serverUrl: string, name: string): Promise<void> {
         if (!REFUSED_FOR_NOW.includes(sqlState(error))) throw error;
         return false;
       }
-    }, 60_000),
-  );
+    }, 60_000);
+  });
 }
 
 /** "bellhop test" in bytes: whoever makes the template holds this lock; the others wait for it. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { readSummariesOf } from "../../src/query/request-summary.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import {
   addWebhook,
@@ -14,7 +15,9 @@ import { WebhookDeliverer } from "../../src/webhooks/deliver-webhooks.ts";
 import { findEndpoint } from "../../src/webhooks/endpoint.ts";
 import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
 import { bodyOf } from "../../src/webhooks/message.ts";
-import { enqueueMessages, listAttempts, listDeadLetters } from "../../src/webhooks/queue.ts";
+import { noticeApplied } from "../../src/webhooks/notice-applied.ts";
+import { enqueueMessages, listAttempts, listDeadLetters, SHARDS } from "../../src/webhooks/queue.ts";
+import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -90,6 +93,42 @@ async function enqueue(endpointId: string, count: number): Promise<string[]> {
 
 const at = (path: string) => receiver.received.filter((message) => message.path === path);
 const stands = (endpointId: string) => findEndpoint(database.pool, null, endpointId);
+
+describe("an applied request", () => {
+  test("is reported once, also where another node finds its other parts after the delivery", async () => {
+    const bench = await ApplyBench.open();
+    try {
+      const { pool } = bench.database;
+      await pool.query(
+        "insert into bellhop.client (client_id, name, scopes, changed_epoch) values ('tester', 'Partner', '{read}', 0)",
+      );
+      const url = "https://partner.example/applied";
+      await addWebhook({ ...admin, pool }, "tester", { url, events: ["request.applied"] });
+      bench.startApplier();
+      const properties = Array.from({ length: 8 }, (_, number) => `LON${number}`);
+      const batch = properties.map((code) => reservation("R", "2026-03-01T10:00:00Z", "once", code));
+      const request = { requestId: await bench.accept(batch), clientId: "tester" };
+      await until(
+        async () => (await readSummariesOf(pool, [request]))[0]?.summary.status === "applied",
+        60_000,
+      );
+      await bench.stopApplier();
+      const queued: number[] = [];
+      for (let shard = 0; shard < SHARDS; shard += 1) {
+        await noticeApplied(pool, cipher, [shard]);
+        const { rowCount } = await pool.query("delete from bellhop.webhook_message");
+        queued.push(rowCount ?? 0);
+      }
+      assert.deepEqual(
+        queued.filter((count) => count > 0),
+        [1],
+      );
+      assert.equal((await pool.query("select from bellhop.applied_part")).rowCount, 0);
+    } finally {
+      await bench.close();
+    }
+  });
+});
 
 describe("a message", () => {
   test("is tried again with the same id until it is taken", async () => {

@@ -124,7 +124,7 @@ export async function findRequest(
   const { rows } = await pool.query<{ clientId: string }>({ ...findClientStatement, values: [requestId] });
   const clientId = rows[0]?.clientId;
   if (clientId === undefined) return undefined;
-  const [found] = await readSummariesOf(pool, [{ requestId, clientId }], null);
+  const [found] = await readSummariesOf(pool, [{ requestId, clientId }]);
   const seen = found === undefined || scope.isEverything ? found : await confineRequest(pool, found, scope);
   return seen === undefined ? undefined : (await withNames(pool, [seen]))[0];
 }

@@ -1,6 +1,5 @@
 -- The summary of each request in $2 that belongs to the client at the same place of $1, in their order. Counts are of the
 -- letters in the outcomes (one per record), corrected by later releases and discards; nothing is parsed.
--- $3: whether a part lies in one of these buckets (null: true for all).
 -- Plan: for each id an index scan of accept_log_client (one partition), of request_outcome's primary key, and, only
 -- where an outcome was q, of quarantine's primary key. 201 requests of 4 parts and 400 records: 25 ms.
 select
@@ -14,7 +13,7 @@ cross join lateral (
     min(log.backfill_id::text) as "backfillId",
     bool_or(log.lenient) as lenient,
     case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as "appliedAt",
-    bool_or($3::smallint[] is null or log.bucket = any ($3)) as "inBucket",
+    array_agg(log.bucket) as buckets,
     max(log.batch_record_count) as records,
     (max(log.batch_record_count) - sum(log.record_count))::integer as rejected,
     coalesce(sum(outcome.warned_count), 0)::integer as warned,

@@ -9,7 +9,7 @@ select
   min(log.backfill_id::text) as "backfillId",
   bool_or(log.lenient) as lenient,
   case when count(outcome.bucket) = max(log.batch_part_count) then max(outcome.applied_at) end as "appliedAt",
-  bool_or($3::smallint[] is null or log.bucket = any ($3::smallint[])) as "inBucket",
+  array_agg(log.bucket) as buckets,
   max(log.batch_record_count) as records,
   (max(log.batch_record_count) - sum(log.record_count))::integer as rejected,
   coalesce(sum(outcome.warned_count), 0)::integer as warned,
