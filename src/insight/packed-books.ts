@@ -182,7 +182,10 @@ class NightChanges {
   }
 
   #at(cell: number, day: number): number {
-    return (cell * this.#nights + day - this.#first) * COUNTS;
+    const night = day - this.#first;
+    // It would be a night of another cell.
+    if (!(night >= 0 && night < this.#nights)) throw new RangeError(`night ${night} of ${this.#nights}`);
+    return (cell * this.#nights + night) * COUNTS;
   }
 
   #addEntry(pack: DataView, at: number, flags: number, day: number, sign: 1 | -1, cell: number): void {

@@ -29,7 +29,21 @@ const PACKABLE = `(
   union all
   select sum(cardinality(runs) / 4) from bellhop_state.ledger_delta where bucket = $2 and property_id = $1 and nights <= 31
 ) as entry`;
-const RANGE = { from: dateOfDay(FIRST_NIGHT - 100), to: dateOfDay(FIRST_NIGHT + DAYS + 100) };
+
+/** Nights around all that is booked, and from or to the midst of it: so many that segments are read. */
+function rangesOf(random: SeededRandom) {
+  const [before, inside, behind] = [-100, below(random, DAYS), DAYS + 100];
+  return [
+    [before, behind],
+    random.pick([
+      [before, inside],
+      [inside, behind],
+    ]),
+  ].map(([first = 0, last = 0]) => ({
+    from: dateOfDay(FIRST_NIGHT + first),
+    to: dateOfDay(FIRST_NIGHT + last),
+  }));
+}
 
 function unexpected(error: unknown): never {
   throw error;
@@ -43,7 +57,7 @@ after(() => service.stop());
 
 type Place = Awaited<ReturnType<typeof addProperty>>;
 
-/** What is on the books by these groupings, at instants of both clocks and as of all. */
+/** What is on the books of some nights by these groupings, at instants of both clocks and as of all. */
 async function answers(
   propertyCode: string,
   random: SeededRandom,
@@ -54,8 +68,10 @@ async function answers(
     for (const clock of CLOCKS) {
       const asOf = new Date(Date.UTC(2026, 2, 1) + below(random, 4_400) * 3_600_000).toISOString();
       for (const at of clock === "source" ? [{}, { asOf }] : [{ asOf }]) {
-        const question = { clientCode: "ACME", propertyCode, ...RANGE, by, clock, ...at };
-        reported.push(await insightItems(service, "on-the-books", question));
+        for (const range of rangesOf(random)) {
+          const question = { clientCode: "ACME", propertyCode, ...range, by, clock, ...at };
+          reported.push(await insightItems(service, "on-the-books", question));
+        }
       }
     }
   return reported;

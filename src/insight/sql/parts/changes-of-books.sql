@@ -90,9 +90,9 @@ change as (
   union all
   select cell, night, rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room
   union all
-  select cell, night + 1, -rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room
+  select cell, night + 1, -rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room where night < $4::date
   union all
   select cell, night, 0, 0, 0, 0, null, null, 0, 0, blocks from held
   union all
-  select cell, end_night, 0, 0, 0, 0, null, null, 0, 0, -blocks from held
+  select cell, end_night, 0, 0, 0, 0, null, null, 0, 0, -blocks from held where end_night <= $4::date
 )
