@@ -151,11 +151,8 @@ describe("an erasure beside what others have read or kept", () => {
     assert.deepEqual(await placesOf("CNF-HANNES"), []);
   });
 
-  test("reaches what versions alone know any more, as their records in the log have expired", async () => {
-    const requestId = await bench.accept([
-      { ...reservation("R-1", at(1), "x"), confirmationNumber: "CNF-EMIL" },
-    ]);
-    assert.equal(await bench.outcomesOf(requestId), "a");
+  /** Takes the records of a request out of the log, as retention does. */
+  async function expire(requestId: string) {
     const client = await bench.database.pool.connect();
     const [part] = await bench.rows<{ bucket: number; logWriterId: string }>(
       `select bucket, log_writer_id::text as "logWriterId" from bellhop.accept_log where request_id = $1`,
@@ -164,6 +161,14 @@ describe("an erasure beside what others have read or kept", () => {
     assert.ok(part !== undefined);
     assert.equal(await rewritePart(client, { ...part, requestId }, () => "drop"), true);
     client.release();
+  }
+
+  test("reaches what versions alone know any more, as their records in the log have expired", async () => {
+    const requestId = await bench.accept([
+      { ...reservation("R-1", at(1), "x"), confirmationNumber: "CNF-EMIL" },
+    ]);
+    assert.equal(await bench.outcomesOf(requestId), "a");
+    await expire(requestId);
     const currentRow = async () =>
       (
         await bench.rows<{ hash: string; nights: string | null }>(
@@ -180,6 +185,25 @@ describe("an erasure beside what others have read or kept", () => {
     assert.notEqual(is?.hash, was?.hash);
     // Nor is the former hash disclosed, by which a name could be guessed.
     assert.equal(is?.nights, null);
+  });
+
+  test("of a profile reaches versions whose records have expired, as nobody can tell whom they named", async () => {
+    const version = (hour: number, id: string) => ({
+      ...reservation("R-2", at(hour), String(hour)),
+      confirmationNumber: `CNF-${hour}-IDA`,
+      profiles: [{ id }],
+    });
+    const expired = await bench.accept([version(1, "P-IDA")]);
+    assert.equal(await bench.outcomesOf(expired), "a");
+    assert.equal(await bench.acceptAndApply([version(2, "P-IDA")]), "a");
+    assert.equal(await bench.acceptAndApply([version(3, "P-JO")]), "a");
+    await expire(expired);
+    const of = ["--profile-id", "P-IDA", "--client", "ACME", "--reason", "x"];
+    const done = await run(bench.database, "run", ...of);
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual(await placesOf("CNF-1-IDA"), []);
+    assert.deepEqual(await placesOf("CNF-2-IDA"), []);
+    assert.match((await placesOf("CNF-3-IDA")).join(), /reservation_version/);
   });
 });
 

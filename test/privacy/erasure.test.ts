@@ -276,6 +276,31 @@ describe("an erasure", () => {
     assert.deepEqual(await placesOf(["Habicht"]), []);
   });
 
+  test("of a profile leaves the versions of the same reservation that name somebody else", async () => {
+    const version = (hour: number, id: string, name: string) =>
+      reservationRecord({
+        reservationId: "R-1101",
+        confirmationNumber: "CNF-1101",
+        lastModifiedDateTime: at(hour),
+        profiles: [{ id, name }],
+      });
+    assert.equal((await push([version(8, "P-JANE", "Jane Jaeger")])).outcomes, "a");
+    assert.equal((await push([version(9, "P-JOHN", "John Roehrig")])).outcomes, "a");
+    const current = async () =>
+      (await service.pool.query("select * from bellhop_state.current_record where key = 'R-1101'")).rows;
+    const [was, before] = [await current(), await figures()];
+    const of = ["--profile-id", "P-JANE", "--client", "ACME", "--reason", "x"];
+    assert.equal((await run(service.database, "run", ...of)).code, 0);
+    assert.deepEqual(await placesOf(["Jaeger", "P-JANE"]), []);
+    assert.ok((await placesOf(["Roehrig"])).length > 0);
+    assert.deepEqual(await current(), was);
+    assert.deepEqual(await figures(), before);
+    const { clientConfig, pool } = service.database;
+    const replayed = await replay({ clientConfig, pool, swap: false });
+    assert.equal(replayed.equal, true, JSON.stringify(replayed));
+    assert.equal((await push([version(10, "P-JOHN", "John Roehrig")])).outcomes, "u");
+  });
+
   test("takes words out of texts alone: a number that is somebody's may be a number of ours, and a name that of a member", async () => {
     await push([
       reservationRecord({

@@ -10,7 +10,7 @@ import type { RecordSubject } from "./erasure-list.ts";
 /** Records that say who somebody is: what reservations and group block masters have, and inventory has not. */
 const PERSONAL_RESOURCES = ["r", "g"] as const;
 
-/** A record of a subject, as it lies in the log. */
+/** A copy of a subject's record, as it lies in the log. */
 export interface Hit {
   readonly part: PartKey;
   readonly index: number;
@@ -21,20 +21,29 @@ export interface Hit {
   readonly contentHash: string;
   /** What the redacted bytes would be known by. */
   readonly redactedHash: string;
-  /** It holds nothing personal any more. */
+  /** Nothing is to be redacted in it: it was redacted before, or is a version that does not name the profile. */
   readonly isClean: boolean;
   /** By which the person could be found elsewhere. */
   readonly words: readonly string[];
 }
 
-function hitsOf({ key: part, resource, records }: ScannedPart, subjects: RedactionList): Hit[] {
+/** Records by their `identityText`. */
+export type RecordsByText = ReadonlyMap<string, RecordIdentity>;
+
+function hitsOf(
+  { key: part, resource, records }: ScannedPart,
+  subjects: RedactionList,
+  of: RecordsByText | undefined,
+): Hit[] {
   return records.flatMap(({ index, bytes, hashOverride, isRejected }): Hit[] => {
     if (isRejected) return [];
     const { clientCode, propertyCode, key, sourceTime, contentHash } = readRecord(resource, bytes);
     const identity = { resource, clientCode, propertyCode, key };
-    if (!subjects.isSubject(identity, bytes)) return [];
+    if (of?.has(identityText(identity)) === false) return [];
+    const isSubject = subjects.isSubject(identity, bytes);
+    if (of === undefined && !isSubject) return [];
     const redacted = redactRecord(resource, bytes);
-    const isClean = hashOverride !== undefined || redacted.equals(bytes);
+    const isClean = !isSubject || hashOverride !== undefined || redacted.equals(bytes);
     return [
       {
         part,
@@ -50,9 +59,13 @@ function hitsOf({ key: part, resource, records }: ScannedPart, subjects: Redacti
   });
 }
 
-/** Finds what the log of one bucket has of the subjects. */
-export function searchOfSubjects(bucket: number, subjects: RedactionList): LogSearch<Hit> {
-  return { bucket, resources: PERSONAL_RESOURCES, find: (part) => hitsOf(part, subjects) };
+/** Finds what the log of one bucket has of the subjects, or every copy of the records `of`, also those that name no subject. */
+export function searchOfSubjects(
+  bucket: number,
+  subjects: RedactionList,
+  of?: RecordsByText,
+): LogSearch<Hit> {
+  return { bucket, resources: PERSONAL_RESOURCES, find: (part) => hitsOf(part, subjects, of) };
 }
 
 const HASH_DIGITS = 32;

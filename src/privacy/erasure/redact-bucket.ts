@@ -12,6 +12,7 @@ import {
   type Hit,
   hashOverridesOf,
   identityText,
+  type RecordsByText,
   searchOfSubjects,
   tokenOf,
 } from "./find-records.ts";
@@ -187,7 +188,7 @@ async function redactCorrelationIds(
 
 /**
  * Stand-ins for contents of records that only versions know any more, as retention has taken their copies out of the log: nobody can tell
- * whether they held anything personal, so each gets a token.
+ * whether they held anything personal or whom they named, so each gets a token. `hits`: every copy that the log has of the records.
  */
 async function findUnlogged(
   client: pg.ClientBase,
@@ -259,10 +260,10 @@ async function redactLog(
 /** What is taken out of a bucket. */
 interface BucketRun {
   readonly bucket: number;
-  /** Whether a record is a subject's. */
+  /** Whether a copy of a record is to be redacted. */
   readonly subjects: RedactionList;
-  /** The subjects that are known by their key, whether or not the log has anything of them. */
-  readonly named: readonly RecordIdentity[];
+  /** The records that were found in the log, and those that are known by their key, whether or not it has anything of them. */
+  readonly records: RecordsByText;
   readonly salt: Buffer;
 }
 
@@ -272,18 +273,15 @@ interface KnownRecord {
   readonly propertyId: number;
 }
 
-/** The records that are redacted, each once. */
+/** The records of a run whose property is known. */
 async function recordsOf(
   client: pg.ClientBase,
-  { bucket, named }: BucketRun,
-  hits: readonly Hit[],
+  { bucket, records }: BucketRun,
 ): Promise<readonly KnownRecord[]> {
   const { rows } = await client.query<{ client_code: string; property_code: string; property_id: number }>({
     ...findProperties,
     values: [bucket],
   });
-  const all = [...named, ...hits.map(({ identity }) => identity)];
-  const records = new Map(all.map((identity) => [identityText(identity), identity]));
   return [...records.values()].flatMap((identity) => {
     const { clientCode, propertyCode } = identity;
     const of = rows.find((row) => row.client_code === clientCode && row.property_code === propertyCode);
@@ -341,10 +339,10 @@ export async function redactBucket(
   { counts, records: known, texts }: Findings,
 ): Promise<void> {
   const { bucket, subjects, salt } = run;
-  await rewriteFound(client, searchOfSubjects(bucket, subjects), async (hits) => {
+  await rewriteFound(client, searchOfSubjects(bucket, subjects, run.records), async (hits) => {
     const dirty = hits.filter(({ isClean }) => !isClean);
     const words = [...new Set(dirty.flatMap((hit) => hit.words))];
-    const records = await recordsOf(client, run, hits);
+    const records = await recordsOf(client, run);
     const hashOverrides = hashOverridesOf(hits, salt);
     const unlogged = await findUnlogged(client, bucket, records, hits, salt);
     counts.logParts += await redactLog(client, dirty, hashOverrides);

@@ -21,7 +21,7 @@ import {
   type Subject,
   subjectsJson,
 } from "./erasure-list.ts";
-import { searchOfSubjects } from "./find-records.ts";
+import { type Hit, identityText, searchOfSubjects } from "./find-records.ts";
 import { Findings, mentions, redactBucket, searchableWords, stateSchemas } from "./redact-bucket.ts";
 import {
   FREE_TEXT_ELSEWHERE,
@@ -271,26 +271,28 @@ const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"]
  */
 async function redactBuckets(
   client: pg.ClientBase,
-  erasure: RedactionRun,
+  { erasureId, subjects, salt }: RedactionRun,
   matcher: RedactionList,
 ): Promise<Findings> {
   const findings = new Findings();
-  let buckets = bucketsOf(erasure.subjects);
-  for (let rounds = 1; buckets.length > 0; rounds += 1) {
-    if (rounds > ROUNDS_MAX)
-      throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasure.erasureId}.`);
+  let buckets = bucketsOf(subjects);
+  for (let rounds = 0; ; rounds += 1) {
+    const found = new Map<number, readonly Hit[]>();
+    for (const bucket of buckets)
+      found.set(bucket, await searchLog(client, searchOfSubjects(bucket, matcher)));
+    const isLeft = (bucket: number) => found.get(bucket)?.some(({ isClean }) => !isClean) === true;
+    // At first all of them: versions may know what the log does not, and appliers read the list when their lease ends.
+    if (rounds > 0) buckets = buckets.filter(isLeft);
+    if (buckets.length === 0) return findings;
+    if (rounds === ROUNDS_MAX)
+      throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasureId}.`);
     for (const bucket of buckets) {
-      const named = recordsNamed(erasure.subjects, bucket);
-      await redactBucket(client, { bucket, subjects: matcher, named, salt: erasure.salt }, findings);
+      const hits = found.get(bucket) ?? [];
+      const all = [...recordsNamed(subjects, bucket), ...hits.map(({ identity }) => identity)];
+      const records = new Map(all.map((identity) => [identityText(identity), identity]));
+      await redactBucket(client, { bucket, subjects: matcher, records, salt }, findings);
     }
-    const left: number[] = [];
-    for (const bucket of buckets) {
-      const hits = await searchLog(client, searchOfSubjects(bucket, matcher));
-      if (hits.some(({ isClean }) => !isClean)) left.push(bucket);
-    }
-    buckets = left;
   }
-  return findings;
 }
 
 /** Takes subjects out of everything that is kept. */
