@@ -3,6 +3,7 @@ import { request } from "node:https";
 import { isIP } from "node:net";
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type pg from "pg";
+import type { Grant } from "../identity/permissions.ts";
 import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { isUuid } from "../platform/http/position.ts";
@@ -11,6 +12,7 @@ import { traceparentOf, unpackTraceContext } from "../platform/telemetry/telemet
 import type { AddressRules } from "./address-rules.ts";
 import { permittedAddresses, type ResolveHost, SendFailure } from "./endpoint-address.ts";
 import { TEST_EVENT, webhookIdOf } from "./message.ts";
+import { withinGrants } from "./notice-changes.ts";
 import { readLiveSecrets, signedHeaders } from "./secrets.ts";
 
 /** One attempt, from the DNS query to the answer. */
@@ -193,13 +195,15 @@ const READ_CONTEXT = namedStatement(
   "read-trace-context",
   `select encode(trace_context, 'hex') as trace_context from bellhop.accept_log where request_id = $1 and trace_context is not null limit 1`,
 );
-/** One message as it is sent; nothing when it was delivered, given up or removed meanwhile. */
+/** One message and, if it holds records, what its client may read; nothing when it was delivered, given up or removed meanwhile. */
 const LOAD = namedStatement(
   "load-message",
   `select message.body, message.event, message.cause, coalesce(message.url, endpoint.url) as url, message.attempts,
     extract(epoch from clock_timestamp())::float8 as "nowSeconds",
     (select version::text from bellhop.privacy_version) as "privacyVersion",
-    extract(epoch from clock_timestamp() - message.created_at)::float8 as "ageSeconds"
+    extract(epoch from clock_timestamp() - message.created_at)::float8 as "ageSeconds",
+    (select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code)) from bellhop.client_grant
+    where client_id = endpoint.client_id and message.event = 'changes.available') as grants
   from bellhop.webhook_message as message
   join bellhop.webhook_endpoint as endpoint on endpoint.endpoint_id = message.endpoint_id
   where message.message_id = $1 and message.dead_at is null`,
@@ -252,6 +256,8 @@ interface LoadedMessage {
   readonly ageSeconds: number;
   /** From when its body was read. */
   readonly privacyVersion: string;
+  /** Null where it holds no records, or its client has none. */
+  readonly grants: readonly Grant[] | null;
 }
 
 /** Begins the span of an attempt: within the message's request, if that was traced, else a trace of its own. */
@@ -303,8 +309,11 @@ async function send(
 export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promise<Tried | undefined> {
   const { pool, plan } = parts;
   const { messageId, endpointId } = due;
-  const message = (await pool.query<LoadedMessage>({ ...LOAD, values: [messageId] })).rows[0];
-  if (message === undefined) return undefined;
+  const loaded = (await pool.query<LoadedMessage>({ ...LOAD, values: [messageId] })).rows[0];
+  if (loaded === undefined) return undefined;
+  // A grant may have been withdrawn while the message waited.
+  const isOfChanges = loaded.event === "changes.available";
+  const message = isOfChanges ? { ...loaded, body: withinGrants(loaded.body, loaded.grants ?? []) } : loaded;
   const startedAt = performance.now();
   const span = await beginSpan(parts, message);
   const result = await send(parts, due, message, span);

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { type MemberRule, rewriteMembers } from "#contract/redact-record.ts";
 import { letterOf } from "#contract/resource.ts";
+import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
 import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { holdPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
@@ -52,7 +54,7 @@ interface ChangeEndpoint extends Pick<EndpointSettings, "resource" | "clientCode
   readonly positions: string | null;
   /** From before anything is read for it. */
   readonly privacyVersion: string;
-  readonly grants: readonly { readonly clientCode: string; readonly propertyCode: string }[];
+  readonly grants: readonly Grant[];
 }
 
 /** Where an endpoint stands, as this node knows it: at or ahead of what is stored. */
@@ -63,11 +65,8 @@ interface Known {
 }
 
 function filterOf({ resource, clientCode, propertyCode, grants }: ChangeEndpoint): ChangeFilter {
-  const granted = new Map<string, Set<string>>();
-  for (const grant of grants)
-    granted.set(grant.clientCode, (granted.get(grant.clientCode) ?? new Set()).add(grant.propertyCode));
   return {
-    granted,
+    granted: arrangeGrants(grants),
     resources: resource === null ? undefined : [letterOf(resource)],
     clientCode: clientCode ?? undefined,
     propertyCode: propertyCode ?? undefined,
@@ -83,9 +82,35 @@ function filtersOf({ clientCode, propertyCode, resource }: ChangeEndpoint): stri
 /** A change without its record, where that is too long for a message. */
 function withoutLongRecord(change: Buffer): Buffer {
   if (change.length <= RECORD_BYTES_MAX) return change;
-  // Within a JSON text a quote has a backslash before it, so these bytes stand nowhere else.
-  const at = change.indexOf(',"record":');
-  return Buffer.concat([change.subarray(0, at), Buffer.from(',"record":null,"recordOmitted":true}')]);
+  return Buffer.concat([headOf(change), Buffer.from(',"record":null,"recordOmitted":true}')]);
+}
+
+/** A change up to its record. Within a JSON text a quote has a backslash before it, so these bytes stand nowhere before. */
+function headOf(change: Buffer): Buffer {
+  return change.subarray(0, change.indexOf(',"record":'));
+}
+
+/** The body of a message without changes outside these grants; all else keeps its bytes. */
+export function withinGrants(body: string, list: readonly Grant[]): string {
+  const json = Buffer.from(body);
+  const grants = arrangeGrants(list);
+  const kept: Buffer[] = [];
+  let isWhole = true;
+  const sort = (change: Buffer) => {
+    const { clientCode, propertyCode } = JSON.parse(`${headOf(change)}}`) as Grant;
+    if (grantsInclude(grants, clientCode, propertyCode)) kept.push(change);
+    else isWhole = false;
+    return change;
+  };
+  const ofChanges = (rule: MemberRule) => ({
+    members: new Map([["data", { members: new Map([["changes", rule]]) }]]),
+  });
+  rewriteMembers(json, ofChanges({ items: sort }));
+  if (isWhole) return body;
+  return rewriteMembers(
+    json,
+    ofChanges(() => Buffer.from(`[${kept.join(",")}]`)),
+  ).toString("utf8");
 }
 
 /** Answers whether the endpoint was still as it was read: false when another node or its owner has changed it. */

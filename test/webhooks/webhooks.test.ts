@@ -458,6 +458,66 @@ describe("changes.available", () => {
     );
   });
 
+  test("contains at each attempt only what its client may read then, and nothing without the scope read", async () => {
+    const granted = ["HELD", "LOST"].map((propertyCode) => ({ clientCode: "ACME", propertyCode }));
+    const as = await service.newClient({ grants: granted });
+    const { endpointId, secret } = await create(as, addressOf("/withdrawn"), "changes.available");
+    const post = (verb: string) => service.send("POST", `${API}/${endpointId}/${verb}`, { as });
+    const change = (settings: Parameters<typeof updateClient>[2]) =>
+      updateClient(
+        { internals: service.service.authenticator.internals, who: "cli:test" },
+        as.clientId,
+        settings,
+      );
+    const arrived = () => at("/withdrawn").map((message) => verified(secret, message));
+    const lastProperties = () =>
+      changesAt("/withdrawn", secret)
+        .at(-1)
+        ?.changes.map(({ propertyCode }) => propertyCode)
+        .sort();
+    const push = async (groupCode: string, ...codes: string[]) => {
+      const records = codes.map((propertyCode) => JSON.stringify(groupRecord({ groupCode, propertyCode })));
+      const body = records.map((record) => `${record.slice(0, -1)},"rate":1.10}`);
+      const sent = await service.post("groups", `[${body}]`, { as });
+      const path = sent.headers.get("location") ?? assert.fail(sent.text);
+      await until(async () => (await service.get(path, { as })).json()["status"] === "applied", 60_000);
+    };
+    receiver.answer = (message, response) =>
+      message.path === "/withdrawn" ? response.writeHead(500).end() : accept(message, response);
+    await post("pause");
+    await push("W1", "HELD", "LOST");
+    await post("resume");
+    await until(() => arrived().length === 1, 60_000);
+    assert.deepEqual(lastProperties(), ["HELD", "LOST"]);
+
+    await change({
+      editGrants: { added: [], removed: granted.slice(1) },
+      scopes: ["groups:write", "webhooks"],
+    });
+    receiver.answer = accept;
+    await post("resume");
+    await post("test");
+    await until(() => arrived().at(-1)?.type === "webhook.test", 60_000);
+    assert.equal(arrived().filter(({ type }) => type === "changes.available").length, 1);
+    await service.pool.query(
+      "update bellhop.webhook_message set dead_at = clock_timestamp() where endpoint_id = $1",
+      [endpointId],
+    );
+    assert.equal((await post("redrive")).json()["redriven"], 1);
+    await post("test");
+    await until(() => arrived().length === 3, 60_000);
+    assert.equal(arrived()[2]?.type, "webhook.test");
+
+    await change({ scopes: ["groups:write", "read", "webhooks"] });
+    await until(() => arrived().length === 4, 60_000);
+    assert.deepEqual(lastProperties(), ["HELD"]);
+    assert.equal(at("/withdrawn")[3]?.headers["webhook-id"], at("/withdrawn")[0]?.headers["webhook-id"]);
+    assert.ok(at("/withdrawn")[3]?.body.includes('"rate":1.10}'), "the other change keeps its bytes");
+    await push("W2", "HELD");
+    await until(() => arrived().length === 5, 60_000);
+    assert.deepEqual(lastProperties(), ["HELD"]);
+  });
+
   test("goes on behind changes whose record is no longer kept, and reports none behind them twice", async () => {
     const as = await service.newClient();
     const { endpointId, secret } = await create(as, addressOf("/kept"), "changes.available");
