@@ -7,6 +7,7 @@ import type { Authenticator, RateLimiter } from "./identity/authenticator.ts";
 import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
 import type { RedactionListWatch } from "./ingest/redact.ts";
 import type { BodyBudget, BodyLimits } from "./platform/http/receive-body.ts";
+import type { Semaphore } from "./platform/runtime/semaphore.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
 
@@ -34,6 +35,8 @@ export interface HttpContext {
   readonly redactions: RedactionListWatch;
   /** Takes note of what clients under certification do. */
   readonly wireNotes: WireNotes;
+  /** Reports of certifications are read one at a time, and clients take turns. */
+  readonly reports: Semaphore;
   readonly budget: BodyBudget;
   readonly limits: BodyLimits & {
     readonly recordsMax: number;

@@ -2,6 +2,8 @@ import type { FastifyInstance } from "fastify";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
+import { readFor } from "../platform/db/connection.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { type PathItem, type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import {
@@ -18,6 +20,8 @@ import {
   uuid,
 } from "../platform/http/openapi/schema.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
+import { readingFor } from "../platform/http/reader.ts";
+import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { instant, query } from "../query/openapi/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
@@ -25,6 +29,7 @@ import { findCertification } from "./certification.ts";
 import { readReport } from "./read-report.ts";
 import { CHECKLIST } from "./report.ts";
 
+const BUSY_RETRY_SECONDS = 5;
 const PATH = "/api/public/v1/certification";
 const OPENED_AT = "2026-06-01T08:30:00.000000Z";
 
@@ -149,9 +154,17 @@ export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
   },
 };
 
+function refuseFull(error: unknown): never {
+  if (!(error instanceof SemaphoreFull)) throw error;
+  throw new ServiceError("bellhop.http.RateLimitExceeded", {
+    message: "Too many certification reports are waiting: send this again after Retry-After.",
+    retryAfterSeconds: BUSY_RETRY_SECONDS,
+  });
+}
+
 /** `GET` of the client's own certification, with the scope `read`. */
 export function registerCertificationRoute(app: FastifyInstance, context: HttpContext): void {
-  const { pool, wireNotes } = context;
+  const { pool, wireNotes, reports } = context;
   app.get(PATH, { onRequest: authorize(context, "read") }, async (request, reply) => {
     const { clientId } = request.principal as Principal;
     const parameters = new DefinedParameters(request, PARAMETERS);
@@ -159,8 +172,10 @@ export function registerCertificationRoute(app: FastifyInstance, context: HttpCo
     checkOrder(span.since, span.until);
     // Events of other threads count from the next answer on.
     await wireNotes.settled();
-    const found = await findCertification(pool, clientId);
-    const certification = found === undefined ? null : await readReport(pool, found, span);
+    const certification = await readFor(readingFor(reply.raw), async () => {
+      const found = await findCertification(pool, clientId);
+      return found === undefined ? null : reports.run(() => readReport(pool, found, span), clientId);
+    }).catch(refuseFull);
     reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
     return reply.send(JSON.stringify({ certification }));
   });

@@ -84,7 +84,9 @@ async function finish(parts: ConsoleParts, form: Form): Promise<CertificationAns
 
 /** Certifications: what `bellhop certify` lists and reports, start and finish. */
 export function addCertificationRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const { pool } = parts.context;
+  const { pool, reports } = parts.context;
+  // What reads a report waits for its turn among reports, where it keeps no other question waiting.
+  const reporting: ConsoleParts = { ...parts, questions: reports };
   const listed = ["clientId", "state", "limit", "cursor"];
   type List = Promise<Page<CertificationItem>>;
   addQuestion(scope, parts, "read-data", "certifications", listed, async ({ query, operator }): List => {
@@ -99,10 +101,10 @@ export function addCertificationRoutes(scope: FastifyInstance, parts: ConsolePar
     return { items: items.map(itemOf), nextCursor: cursorOf(next) };
   });
   const one = "certifications/:certificationId";
-  addQuestion(scope, parts, "read-data", one, ["since"], (asked) =>
+  addQuestion(scope, reporting, "read-data", one, ["since"], (asked) =>
     describe(parts, asked, asked.query.timestamp("since")),
   );
-  addQuestion(scope, parts, "read-data", `${one}/report`, ["since"], async (asked) => {
+  addQuestion(scope, reporting, "read-data", `${one}/report`, ["since"], async (asked) => {
     const certification = await requireOne(parts, asked);
     const report = await reportOf(parts, certification, asked.query.timestamp("since"));
     const name = `certification-${certification.certificationId}.html`;
@@ -111,11 +113,11 @@ export function addCertificationRoutes(scope: FastifyInstance, parts: ConsolePar
   });
   addChange(
     scope,
-    parts,
+    reporting,
     "manage-certifications",
     "certifications",
     ["clientId", "property", "days"],
     (form) => start(parts, form),
   );
-  addChange(scope, parts, "manage-certifications", `${one}/end`, [], (form) => finish(parts, form));
+  addChange(scope, reporting, "manage-certifications", `${one}/end`, [], (form) => finish(parts, form));
 }

@@ -191,16 +191,11 @@ function seenRecord(
   };
 }
 
-/** Reports are read one after another: each may need tens of megabytes. */
-let last: Promise<unknown> = Promise.resolve();
-
-/** The report of a certification, now or in a span. */
-export function readReport(
+/** The report of a certification, now or in a span. It may need tens of megabytes: services read them by `HttpContext.reports`. */
+export async function readReport(
   pool: pg.Pool,
   certification: Certification,
   span: EvidenceSpan = {},
 ): Promise<Report> {
-  const report = last.then(async () => judgeEvidence(await readEvidence(pool, certification, span)));
-  last = report.catch(() => undefined);
-  return report;
+  return judgeEvidence(await readEvidence(pool, certification, span));
 }

@@ -56,6 +56,7 @@ import {
 import { logRequests, RequestLog } from "../platform/http/request-log.ts";
 import { RouteIndex } from "../platform/http/route-index.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
+import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Stops } from "../platform/runtime/stops.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
@@ -73,6 +74,9 @@ import type { SharedState } from "./shared-state.ts";
 const HEADER_BYTES_MAX = 16_384;
 /** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
+/** Reports of certifications that wait, in all and of one client. A report of 1,000 requests takes seconds. */
+const REPORTS_WAITING_MAX = 60;
+const CLIENT_REPORTS_WAITING_MAX = 10;
 
 /**
  * The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller, except for
@@ -463,6 +467,7 @@ function createContext(
       log.warn({ err: error }, "the erasure list could not be read"),
     ),
     wireNotes: openWireNotes(parts),
+    reports: new Semaphore(1, REPORTS_WAITING_MAX, CLIENT_REPORTS_WAITING_MAX),
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,
     roles: config.roles,

@@ -16,7 +16,7 @@ import { asBackfill, post } from "../support/backfill-fixture.ts";
 import { bellhop } from "../support/command.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { inventory, reservation } from "../support/read-fixture.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { certifiedClient, resultsOf, standingOf } from "./certified-client.ts";
 
@@ -70,6 +70,48 @@ test("a client under certification is held to its terms, and to its own limits a
   assert.equal(await endCertification(admin(), client.clientId), true);
   assert.match((await ask()).headers.get("ratelimit-policy") ?? "", /q=100000/);
   assert.equal(await endCertification(admin(), client.clientId), false);
+});
+
+test("a report that waits is one of ten of its client, keeps no other client from its own, and ends with its reader", async () => {
+  const [{ client: as }, { client: other }] = [
+    await certifiedClient(service, "MANY"),
+    await certifiedClient(service, "FEW"),
+  ];
+  for (const client of [as, other]) await standingOf(service, client);
+  const holder = await service.pool.connect();
+  await holder.query("begin; lock table bellhop.backfill in access exclusive mode");
+  const isReading = async () => {
+    const { rowCount } = await holder.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%statement_hash as hash%'",
+    );
+    return rowCount === 1;
+  };
+  try {
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${await as.token()}` };
+    const left = assert.rejects(fetch(new URL(PATH, service.address), { headers, signal: leaving.signal }));
+    await until(isReading, 60_000);
+    leaving.abort();
+    await left;
+    await until(async () => !(await isReading()), 60_000);
+
+    const answers: Answer[] = [];
+    const ask = async (client: TestClient) => {
+      const answer = await service.get(PATH, { as: client });
+      answers.push(answer);
+      return answer.status;
+    };
+    const asked = Array.from({ length: 12 }, () => ask(as));
+    await until(() => answers.length > 0, 60_000);
+    const others = ask(other);
+    assert.match(answers[0]?.text ?? "", /Too many certification reports are waiting/);
+    await holder.query("rollback");
+    assert.equal(await others, 200);
+    assert.deepEqual((await Promise.all(asked)).sort(), [...Array(11).fill(200), 429]);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
 });
 
 test("what is wrong is reported with its requests, and does not count any more with a later `since`", async () => {

@@ -39,6 +39,26 @@ test("a certification in the console is the client's own report, with a page of 
   assert.match(report.text, new RegExp(own.evidence.hash));
 });
 
+test("certifications that wait for their reports keep no other page waiting", async () => {
+  const { certificationId } = await certifiedClient(service, "WAITS");
+  const holder = await service.pool.connect();
+  await holder.query("begin; lock table bellhop.backfill in access exclusive mode");
+  let answered = 0;
+  const reports = Array.from({ length: 4 }, async () => {
+    const { status } = await operator.get(`certifications/${certificationId}`);
+    answered += 1;
+    return status;
+  });
+  try {
+    await operator.read<Page<CertificationItem>>("certifications");
+    assert.equal(answered, 0);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+  assert.deepEqual(await Promise.all(reports), [200, 200, 200, 200]);
+});
+
 test("each step's page of the documentation exists, with its heading", async () => {
   for (const { name, docs } of CHECKLIST) {
     const [page, anchor] = docs.split("#");
