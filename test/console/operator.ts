@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
 import { parquetReadObjects } from "hyparquet";
-import type { QuarantineAnswer, RequestAnswer } from "../../src/console/answers.ts";
+import type { ClientAnswer, QuarantineAnswer, RequestAnswer } from "../../src/console/answers.ts";
 import { addDays } from "../../src/insight/question.ts";
-import { logInAsNew, PASSWORD } from "../support/console-session.ts";
+import { addOperator, logInAsNew, PASSWORD } from "../support/console-session.ts";
 import { until } from "../support/until.ts";
 import { violationsInEachLook, violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
@@ -226,6 +226,40 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByRole("button", { name: "Revoke for good" }).click();
       await page.getByText("Revoked for good").waitFor();
     });
+
+    inWindow(
+      "saves what was edited, and restores nothing that was changed elsewhere while the dialog was open",
+      async (page, complaints) => {
+        const other = await logInAsNew(service(), "meanwhile");
+        await addOperator(service(), "carl");
+        await visit(page, "/operators");
+        await page.getByRole("button", { name: "carl" }).click();
+        await other.change("operators/carl/set", { role: "viewer" });
+        await page.getByLabel("Properties").fill("ACME/*");
+        await page.getByRole("button", { name: "Save" }).click();
+        const carl = page.getByRole("row", { name: /carl/ });
+        await carl.getByText("ACME/*").waitFor();
+        assert.match(await carl.innerText(), /viewer/);
+        const { clientId } = await service().newClient({ name: "Narrowed" });
+        await visit(page, `/clients/${clientId}`);
+        await page.getByRole("button", { name: "Edit …" }).click();
+        await other.change(`clients/${clientId}/update`, { scopes: ["reservations:write"] });
+        await page.getByLabel("Name").fill("Narrow");
+        await page.getByLabel("Burst of tokens").fill("1001");
+        const dialog = page.getByRole("dialog");
+        const save = () => dialog.getByRole("button", { name: "Save" }).click();
+        await save();
+        // Every answer is read again after the refusal.
+        await dialog.getByText("The token burst is a whole number from 1 to 1000.").waitFor();
+        await page.getByText("reservations:write", { exact: true }).first().waitFor();
+        complaints.splice(0);
+        await page.getByLabel("Burst of tokens").fill("");
+        await save();
+        await page.getByRole("heading", { name: "Narrow", exact: true }).waitFor();
+        const { scopes } = await other.read<ClientAnswer>(`clients/${clientId}`);
+        assert.deepEqual(scopes, ["reservations:write"]);
+      },
+    );
 
     inWindow("sees what a certification failed on, and starts and finishes one", async (page) => {
       await visit(page, "/certifications");

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ClientAnswer, Grant, RotateSecretAnswer, SecretItem } from "../contract.ts";
-import { post, useAnswer, useMay } from "../data/queries.ts";
+import { post, postChanges, useAnswer, useMay } from "../data/queries.ts";
 import { readGrants, writeCount, writeGrant } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
@@ -110,17 +110,19 @@ function Client({ client }: { client: ClientAnswer }) {
 }
 
 function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
+  // A refetch leaves the fields as they are.
+  const [shown] = useState(client);
   return (
     <FormDialog
-      title={`Edit ${client.name}`}
+      title={`Edit ${shown.name}`}
       button="Save"
-      done="The client is changed. The change applies at once, also to tokens already issued."
-      onSubmit={(form) => post(`clients/${client.clientId}/update`, readClient(form))}
+      done="Saved. Changes apply at once, also to tokens already issued."
+      onSubmit={(form) => postChanges(`clients/${shown.clientId}/update`, shown, readClient(form))}
       onClose={onClose}
     >
-      <NameField defaultValue={client.name} />
-      <ScopeFields known={client.knownScopes} chosen={client.scopes} />
-      <LimitFields limits={client} defaults={client.defaults} />
+      <NameField defaultValue={shown.name} />
+      <ScopeFields known={shown.knownScopes} chosen={shown.scopes} />
+      <LimitFields limits={shown} defaults={shown.defaults} />
     </FormDialog>
   );
 }

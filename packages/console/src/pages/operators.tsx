@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { OperatorItem, OperatorPasswordAnswer, OperatorsAnswer, Role } from "../contract.ts";
-import { post, useAnswer, useSession } from "../data/queries.ts";
+import { post, postChanges, useAnswer, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AreaField, InputField, SelectField } from "../parts/field.tsx";
@@ -230,7 +230,9 @@ function EditOperator({ of, onClose, onFinal }: EditOperatorProps) {
       }
       button="Save"
       onClose={onClose}
-      onSubmit={(form) => post(`${path}/set`, { role: typed(form, "role"), grants: grantsOf(form) })}
+      onSubmit={(form) =>
+        postChanges(`${path}/set`, of, { role: typed(form, "role"), grants: grantsOf(form) })
+      }
       actions={(deed) => (
         <>
           <Button onClick={() => onFinal("password")}>
