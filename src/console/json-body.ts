@@ -56,12 +56,6 @@ export class JsonBody {
     return value;
   }
 
-  requiredCount(name: string): number {
-    const value = this.count(name);
-    if (value === undefined) throw invalid(`${name} is missing.`);
-    return value;
-  }
-
   countOrNull(name: string): number | null | undefined {
     return this.#fields.get(name) === null ? null : this.count(name);
   }

@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 import type { ClientItem, ClientLimits, Row, SecretItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { ConflictError } from "../platform/errors/operator-error.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
@@ -352,19 +353,21 @@ export async function rotateSecret(
 
 /**
  * Ends one secret of a client at once, whatever was agreed before: it leaked, or the partner has changed over. Tokens that
- * it was used for stay good. Throws AuthInputError when the client has no live secret in this slot.
+ * it was used for stay good. It is named by when it was created: a rotation puts another secret into its slot. Throws
+ * ConflictError when the client has no such live secret.
  */
 export async function endSecret(
   { internals, who }: AuthAdmin,
   clientId: string,
-  slot: number,
+  createdAt: string,
 ): Promise<void> {
   await changeAuth(internals, async (change) => {
     await readForChange(change, clientId);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
-    const isLive = rows.some((secret) => secret.live && secret.slot === slot);
-    demand(isLive, "The client has no such secret that is still good.");
-    await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, slot, 0] });
-    await change.audit({ who, what: "end-secret", clientId, detail: { slot } });
+    const secret = rows.find((each) => each.live && each.createdAt.toISOString() === createdAt);
+    if (secret === undefined)
+      throw new ConflictError("This secret has ended already, or another one has replaced it: nothing was done.");
+    await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, secret.slot, 0] });
+    await change.audit({ who, what: "end-secret", clientId, detail: { createdAt } });
   });
 }

@@ -135,8 +135,8 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
     requireCovered(operator, body, editGrants(grants, changes.editGrants));
     await updateClient(admin, clientId, changes);
   });
-  change("end-secret", ["slot"], (admin, clientId, { body }) =>
-    endSecret(admin, clientId, body.requiredCount("slot")),
+  change("end-secret", ["createdAt"], (admin, clientId, { body }) =>
+    endSecret(admin, clientId, body.requiredText("createdAt")),
   );
   change("disable", ["confirm"], async (admin, clientId, { body }) => {
     if (body.requiredText("confirm") !== clientId) {

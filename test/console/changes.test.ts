@@ -138,17 +138,31 @@ describe("clients", () => {
     assert.ok(rotated.previousExpiresAt);
     assert.deepEqual([await tokenStatus(made), await tokenStatus(rotated)], [200, 200]);
     const [old] = (await show(clientId)).secrets;
-    const ended = await session.change<ClientAnswer>(`clients/${clientId}/end-secret`, { slot: old?.slot });
+    const end = { createdAt: old?.createdAt };
+    const ended = await session.change<ClientAnswer>(`clients/${clientId}/end-secret`, end);
     assert.deepEqual(
       ended.secrets.map(({ live }) => live),
       [false, true],
     );
     assert.deepEqual([await tokenStatus(made), await tokenStatus(rotated)], [401, 200]);
-    assert.equal((await session.post(`clients/${clientId}/end-secret`, { slot: old?.slot })).status, 422);
+    assert.equal((await session.post(`clients/${clientId}/end-secret`, end)).status, 409);
     const leaked = await session.change<RotateSecretAnswer>(`clients/${clientId}/rotate`, {
       overlapSeconds: 0,
     });
     assert.deepEqual([await tokenStatus(rotated), await tokenStatus(leaked)], [401, 200]);
+  });
+
+  test("keep the secret that took the slot of the one to be ended", async () => {
+    const { clientId } = await create();
+    await session.change(`clients/${clientId}/rotate`);
+    const [old] = (await show(clientId)).secrets;
+    const newest = await session.change<RotateSecretAnswer>(`clients/${clientId}/rotate`);
+    const { secrets } = await show(clientId);
+    assert.equal(secrets.at(-1)?.slot, old?.slot);
+    const refused = await session.post(`clients/${clientId}/end-secret`, { createdAt: old?.createdAt });
+    assert.equal(refused.status, 409, refused.text);
+    assert.match(refused.text, /another one has replaced it/);
+    assert.equal(await tokenStatus(newest), 200);
   });
 
   test("are disabled for good, once the id was written again", async () => {

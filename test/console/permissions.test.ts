@@ -133,7 +133,7 @@ const ONES: Readonly<Record<string, Ask>> = {
   "GET clients/{clientId}": nothing,
   "POST clients/{clientId}/rotate": nothing,
   "POST clients/{clientId}/update": form(() => ({ name: "Taken over" })),
-  "POST clients/{clientId}/end-secret": form(() => ({ slot: 1 })),
+  "POST clients/{clientId}/end-secret": form(() => ({ createdAt: PAST })),
   "POST clients/{clientId}/disable": form(({ client }) => ({ confirm: client.clientId })),
   "GET settings": (tenant) => ({ query: property(tenant) }),
   "GET statuses": ({ code }) => ({ query: { clientCode: code } }),

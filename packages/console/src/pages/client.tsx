@@ -304,7 +304,7 @@ function Secrets({ client }: { client: ClientAnswer }) {
           button="End it"
           danger
           done="The secret has ended."
-          onSubmit={() => post(`clients/${client.clientId}/end-secret`, { slot: ending.slot })}
+          onSubmit={() => post(`clients/${client.clientId}/end-secret`, { createdAt: ending.createdAt })}
           onClose={() => setEnding(undefined)}
         />
       )}
