@@ -116,7 +116,7 @@ function exampleOf(clientId: string, grants: readonly Grant[], wanted: Grant | u
 
 /** Opens a certification and ends an open one. Other nodes apply its limits within a second. Throws AuthInputError. */
 export async function openCertification(
-  { internals, who }: AuthAdmin,
+  { internals, who, scope }: AuthAdmin,
   clientId: string,
   terms: CertificationTerms = DEFAULT_TERMS,
 ): Promise<Certification> {
@@ -124,7 +124,7 @@ export async function openCertification(
   const certificationId = randomUUID();
   await changeAuth(internals, async (change) => {
     const { connection, epoch, audit } = change;
-    const client = await readForChange(change, clientId);
+    const client = await readForChange(change, clientId, scope);
     const { clientCode, propertyCode } = exampleOf(clientId, client.grants, terms.property);
     await connection.query({ ...END, values: [clientId] });
     const { requestRate, requestBurst, tokenSeconds, days } = terms;

@@ -3,7 +3,6 @@ import { RESOURCES } from "#contract/resource.ts";
 import type { CertificationAnswer, CertificationItem, Page } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
-import { requireClientInScope } from "../console/guard.ts";
 import { AuthInputError } from "../identity/admin.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import { type Grant, parseGrant, writeScopeOf } from "../identity/permissions.ts";
@@ -67,8 +66,6 @@ function propertyOf(text: string | undefined): Grant | undefined {
 
 async function start(parts: ConsoleParts, { body, operator }: Form): Promise<CertificationAnswer> {
   const clientId = body.requiredText("clientId");
-  const none = "There is no client with this id.";
-  await requireClientInScope(parts.context.pool, operator, clientId, none);
   const property = propertyOf(body.text("property"));
   const terms = { ...DEFAULT_TERMS, days: body.count("days") ?? DEFAULT_TERMS.days, property };
   const { certificationId } = await openCertification(adminOf(parts, operator), clientId, terms);

@@ -81,7 +81,7 @@ declare module "fastify" {
 
 /** The operator as the actor of a change, for the audit. */
 export function adminOf({ internals }: ConsoleParts, operator: OperatorSession): AuthAdmin {
-  return { internals, who: `console:${operator.name}` };
+  return { internals, who: `console:${operator.name}`, scope: operator.scope };
 }
 
 export function sendAnswer(reply: FastifyReply, answer: unknown): FastifyReply {

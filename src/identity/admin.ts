@@ -1,11 +1,14 @@
 import { InputError } from "../platform/errors/operator-error.ts";
 import type { AuthInternals } from "./authenticator.ts";
+import type { Scope } from "./scope.ts";
 
 /** Somebody who may manage clients, keys and tokens: a command, or later the console. */
 export interface AuthAdmin {
   readonly internals: AuthInternals;
   /** Who, for the audit: `cli:<user>` or `console:<operator>`. */
   readonly who: string;
+  /** The clients that are there for an operator at the console; undefined: all. */
+  readonly scope?: Scope;
 }
 
 export class AuthInputError extends InputError {}

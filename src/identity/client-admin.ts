@@ -1,7 +1,8 @@
 import type { Pool } from "pg";
 import type { ClientItem, ClientLimits, Row, SecretItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { ConflictError } from "../platform/errors/operator-error.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { ConflictError, NotFoundError } from "../platform/errors/operator-error.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
@@ -82,11 +83,11 @@ export async function createClient(
   input: ClientSettings,
   { secretExpiresSeconds }: { readonly secretExpiresSeconds?: number | undefined } = {},
 ): Promise<{ clientId: string; clientSecret: string; client: ClientSummary }> {
-  const settings = checkClientSettings(input);
+  const { internals, who, scope } = admin;
+  const settings = checkClientSettings(input, scope);
   const expiresSeconds = checkSecretExpiry(secretExpiresSeconds);
   const clientId = newClientId();
   const clientSecret = newClientSecret();
-  const { internals, who } = admin;
   await changeAuth(internals, async (change) => {
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
     await putGrants(change, clientId, settings.grants);
@@ -96,7 +97,7 @@ export async function createClient(
     await connection.query({ ...PUT_SECRET, values: [clientId, 1, digest, expiresSeconds, pepper] });
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
   });
-  return { clientId, clientSecret, client: (await showClient(admin, clientId)).client };
+  return { clientId, clientSecret, client: (await showClient({ internals, who }, clientId)).client };
 }
 
 /** The clients that have grants, all of them within the scope; null: every client. */
@@ -111,14 +112,12 @@ export async function listClients({ internals }: AuthAdmin): Promise<ClientSumma
   return (await internals.pool.query<ClientSummary>({ ...LIST, values: [null] })).rows;
 }
 
-/** One client and its secrets, without anything secret. Throws AuthInputError when there is none of this id. */
+/** One client and its secrets, without anything secret. Throws NotFoundError. */
 export async function showClient(
-  { internals }: AuthAdmin,
+  { internals, scope }: AuthAdmin,
   clientId: string,
 ): Promise<{ client: ClientSummary; secrets: SecretSummary[] }> {
-  const { rows } = await internals.pool.query<ClientSummary>({ ...LIST, values: [clientId] });
-  const client = rows[0];
-  if (client === undefined) throw noSuchClient(clientId);
+  const client = await findClient(internals.pool, clientId, scope);
   const secrets = await internals.pool.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
   return { client, secrets: secrets.rows };
 }
@@ -140,12 +139,12 @@ export async function updateClient(
   clientId: string,
   changes: ClientChanges,
 ): Promise<ClientSummary> {
-  const { internals, who } = admin;
+  const { internals, who, scope } = admin;
   await changeAuth(internals, async (change) => {
-    const current = await readForChange(change, clientId);
+    const current = await readForChange(change, clientId, scope);
     const grants = editGrants(changes.grants ?? current.grants, changes.editGrants);
     const named = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const settings = checkClientSettings({ ...current, ...Object.fromEntries(named), grants });
+    const settings = checkClientSettings({ ...current, ...Object.fromEntries(named), grants }, scope);
     await change.connection.query({ ...UPDATE, values: [clientId, ...columnsOf(settings), change.epoch] });
     await change.connection.query({ ...DELETE_GRANTS, values: [clientId] });
     await putGrants(change, clientId, settings.grants);
@@ -156,9 +155,9 @@ export async function updateClient(
 
 /** Ends a client for good: no new tokens, those that are out are refused, its secrets are deleted. */
 export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<Date> {
-  const { internals, who } = admin;
+  const { internals, who, scope } = admin;
   return changeAuth(internals, async (change) => {
-    await readForChange(change, clientId);
+    await readForChange(change, clientId, scope);
     const revoked = await change.connection.query<{ revokedAt: Date }>({
       ...REVOKE,
       values: [clientId, change.epoch],
@@ -169,11 +168,13 @@ export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<
   });
 }
 
-/** The client, for a change within the epoch's lock. Throws AuthInputError when there is none or it is revoked. */
-export async function readForChange(change: AuthChange, clientId: string): Promise<ClientSettings> {
-  const { rows } = await change.connection.query<ClientSummary>({ ...LIST, values: [clientId] });
-  const client = rows[0];
-  if (client === undefined) throw noSuchClient(clientId);
+/** The client, for a change within the epoch's lock. Throws NotFoundError, or AuthInputError when it is revoked. */
+export async function readForChange(
+  change: AuthChange,
+  clientId: string,
+  scope: Scope | undefined,
+): Promise<ClientSettings> {
+  const client = await findClient(change.connection, clientId, scope);
   demand(
     client.revokedAt === null,
     `The client ${clientId} was revoked on ${client.revokedAt?.toISOString()}: create another.`,
@@ -183,7 +184,7 @@ export async function readForChange(change: AuthChange, clientId: string): Promi
 }
 
 /** The grants as they will be. Throws AuthInputError where one that is to go is not there. */
-export function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[] {
+function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[] {
   if (edit === undefined) return grants;
   const same = (one: Grant) => (other: Grant) =>
     one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;
@@ -196,9 +197,17 @@ export function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly
   return [...kept, ...edit.added.filter((grant) => !kept.some(same(grant)))];
 }
 
-function noSuchClient(clientId: string): AuthInputError {
-  return new AuthInputError(
-    `There is no client ${JSON.stringify(clientId)}. \`bellhop client list\` shows all there are.`,
+/** A client with a grant outside the scope is not there. Throws NotFoundError. */
+async function findClient(
+  connection: Queryable,
+  clientId: string,
+  scope: Scope | undefined,
+): Promise<ClientSummary> {
+  const { rows } = await connection.query<ClientSummary>({ ...LIST, values: [clientId] });
+  const client = rows[0];
+  if (client !== undefined && scope?.covers(client.grants) !== false) return client;
+  throw new NotFoundError(
+    `There is no client ${JSON.stringify(clientId)}. \`bellhop client list\` and the console list all there are.`,
   );
 }
 
@@ -243,8 +252,8 @@ function checkSecretExpiry(seconds: number | undefined): number | null {
   return seconds ?? null;
 }
 
-/** Gives the settings back in order and without repetition. Throws AuthInputError for the first that cannot be. */
-function checkClientSettings(settings: ClientSettings): ClientSettings {
+/** Gives the settings back in order and without repetition. Throws AuthInputError for the first that cannot be, or not by this scope. */
+function checkClientSettings(settings: ClientSettings, scope: Scope | undefined): ClientSettings {
   const { name, grants, requestRate, requestBurst, tokenBurst } = settings;
   const scopes = [...new Set(settings.scopes)];
   const replyToOrigins = [...new Set(settings.replyToOrigins)];
@@ -257,6 +266,7 @@ function checkClientSettings(settings: ClientSettings): ClientSettings {
   demand(unknown === undefined, `There is no scope "${unknown}". The scopes are ${SCOPES.join(", ")}.`);
   demand(scopes.length > 0, `A client needs a scope: ${SCOPES.join(", ")}.`);
   checkGrants(grants, scopes);
+  demand(scope?.covers(grants) !== false, `Name grants of your own properties: ${scope?.grants.join(", ")}.`);
   for (const [what, value, most] of [
     ["The request rate", requestRate, REQUEST_RATE_MAX],
     ["The request burst", requestBurst, REQUEST_RATE_MAX],
@@ -316,7 +326,7 @@ interface RotatedSecret {
  * once (it leaked). The new one expires after `expiresSeconds`, or never. Throws AuthInputError.
  */
 export async function rotateSecret(
-  { internals, who }: AuthAdmin,
+  { internals, who, scope }: AuthAdmin,
   clientId: string,
   {
     overlapSeconds = ROTATION_OVERLAP_SECONDS,
@@ -327,7 +337,7 @@ export async function rotateSecret(
   const expiresSeconds = checkSecretExpiry(lifetime);
   const clientSecret = newClientSecret();
   return changeAuth(internals, async (change) => {
-    await readForChange(change, clientId);
+    await readForChange(change, clientId, scope);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
     const live = rows.filter((secret) => secret.live);
     const previous = live.at(-1);
@@ -357,16 +367,18 @@ export async function rotateSecret(
  * ConflictError when the client has no such live secret.
  */
 export async function endSecret(
-  { internals, who }: AuthAdmin,
+  { internals, who, scope }: AuthAdmin,
   clientId: string,
   createdAt: string,
 ): Promise<void> {
   await changeAuth(internals, async (change) => {
-    await readForChange(change, clientId);
+    await readForChange(change, clientId, scope);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
     const secret = rows.find((each) => each.live && each.createdAt.toISOString() === createdAt);
     if (secret === undefined)
-      throw new ConflictError("This secret has ended already, or another one has replaced it: nothing was done.");
+      throw new ConflictError(
+        "This secret has ended already, or another one has replaced it: nothing was done.",
+      );
     await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, secret.slot, 0] });
     await change.audit({ who, what: "end-secret", clientId, detail: { createdAt } });
   });

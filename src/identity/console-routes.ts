@@ -20,7 +20,6 @@ import {
   type ClientChanges,
   clientsWithin,
   createClient,
-  editGrants,
   endSecret,
   revokeClient,
   rotateSecret,
@@ -28,7 +27,7 @@ import {
   updateClient,
 } from "./client-admin.ts";
 import { type OperatorSession, operatorsWithin } from "./operators.ts";
-import { type Grant, SCOPES, TOKEN_SCOPES } from "./permissions.ts";
+import { SCOPES, TOKEN_SCOPES } from "./permissions.ts";
 import type { Scope } from "./scope.ts";
 
 const GRANTS_SHOWN_MAX = 1_000;
@@ -42,37 +41,21 @@ function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
   return { knownScopes: [...SCOPES], defaults };
 }
 
-/** Throws the same for a client with a grant outside the operator's scope as for one that does not exist. */
-async function requireClient(
-  parts: ConsoleParts,
-  { operator, named }: Pick<Asked, "operator" | "named">,
-): ReturnType<typeof showClient> {
-  const found = await showClient(adminOf(parts, operator), named["clientId"] ?? "").catch(
-    (error: unknown) => {
-      if (!(error instanceof AuthInputError)) throw error;
-    },
-  );
-  if (found !== undefined && operator.scope.covers(found.client.grants)) return found;
-  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no client with this id." });
-}
-
-/** What an operator with a part of the properties cannot decide of a client: grants elsewhere, none at all, and its share of the service. */
-function requireCovered({ scope }: OperatorSession, body: JsonBody, grants: readonly Grant[]): void {
-  if (scope.isEverything) return;
-  if (!scope.covers(grants))
-    throw new AuthInputError(`Name grants of your own properties: ${scope.grants.join(", ")}.`);
-  if (LIMIT_NAMES.some((name) => body.has(name)))
+/** A client's share of the service. */
+function requireNoLimits({ scope }: OperatorSession, body: JsonBody): void {
+  if (!scope.isEverything && LIMIT_NAMES.some((name) => body.has(name)))
     throw new AuthInputError("Rates and bursts are set by an admin of everything.");
 }
 
 /** A ClientAnswer; JSON writes its instants as texts. */
-async function describe(parts: ConsoleParts, asked: Pick<Asked, "operator" | "named">) {
-  const { client, secrets } = await requireClient(parts, asked);
+async function describe(parts: ConsoleParts, { operator, named }: Pick<Asked, "operator" | "named">) {
+  const { client, secrets } = await showClient(adminOf(parts, operator), named["clientId"] ?? "");
   const grants = client.grants.slice(0, GRANTS_SHOWN_MAX);
   return { ...client, ...optionsOf(parts), grantTotal: client.grants.length, grants, secrets };
 }
 
 async function create(parts: ConsoleParts, { body, operator }: Form): Promise<CreateClientAnswer> {
+  requireNoLimits(operator, body);
   const settings = {
     name: body.requiredText("name"),
     scopes: body.texts("scopes") ?? [],
@@ -82,7 +65,6 @@ async function create(parts: ConsoleParts, { body, operator }: Form): Promise<Cr
     tokenBurst: body.countOrNull("tokenBurst") ?? null,
     replyToOrigins: body.texts("replyToOrigins") ?? [],
   };
-  requireCovered(operator, body, settings.grants);
   const expiry = { secretExpiresSeconds: body.count("secretExpiresSeconds") };
   const { clientId, clientSecret } = await createClient(adminOf(parts, operator), settings, expiry);
   return { clientId, clientSecret };
@@ -119,21 +101,19 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   const change = (
     path: string,
     fields: readonly string[],
-    work: (admin: AuthAdmin, clientId: string, form: Form, grants: readonly Grant[]) => Promise<unknown>,
+    work: (admin: AuthAdmin, clientId: string, form: Form) => Promise<unknown>,
   ) =>
     addChange(scope, parts, "manage-clients", `clients/:clientId/${path}`, fields, async (form) => {
-      const { client } = await requireClient(parts, form);
-      const answer = await work(adminOf(parts, form.operator), client.clientId, form, client.grants);
+      const answer = await work(adminOf(parts, form.operator), form.named["clientId"] ?? "", form);
       return answer ?? describe(parts, form);
     });
   change("rotate", ["overlapSeconds", "expiresSeconds"], (admin, clientId, { body }) => {
     const [overlapSeconds, expiresSeconds] = [body.count("overlapSeconds"), body.count("expiresSeconds")];
     return rotateSecret(admin, clientId, { overlapSeconds, expiresSeconds });
   });
-  change("update", UPDATE_FIELDS, async (admin, clientId, { body, operator }, grants) => {
-    const changes = changesOf(body);
-    requireCovered(operator, body, editGrants(grants, changes.editGrants));
-    await updateClient(admin, clientId, changes);
+  change("update", UPDATE_FIELDS, async (admin, clientId, { body, operator }) => {
+    requireNoLimits(operator, body);
+    await updateClient(admin, clientId, changesOf(body));
   });
   change("end-secret", ["createdAt"], (admin, clientId, { body }) =>
     endSecret(admin, clientId, body.requiredText("createdAt")),

@@ -3,7 +3,6 @@ import type { OperatorPasswordAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
-import { AuthInputError } from "./admin.ts";
 import {
   createOperator,
   disableOperator,
@@ -16,18 +15,11 @@ import {
   setOperatorRights,
 } from "./operators.ts";
 import { ROLES } from "./roles.ts";
-import { checkOperatorGrants, readRole } from "./scope.ts";
+import { readRole } from "./scope.ts";
 import { resetTotp } from "./second-factor.ts";
 
 const NAME_CHARACTERS_MAX = 64;
 const EMAIL_CHARACTERS_MAX = 255;
-
-/** Grants that somebody of this scope may give. */
-function givenGrants({ body, operator }: Form): string[] {
-  const grants = checkOperatorGrants(body.texts("grants") ?? []);
-  if (operator.scope.coversOperator(grants)) return grants;
-  throw new AuthInputError(`You can give your own properties only: ${operator.scope.grants.join(", ")}.`);
-}
 
 /** The operators, and what an admin does with them; one who sees more than the admin does not exist for the admin. */
 export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
@@ -44,7 +36,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     const role = readRole(form.body.requiredText("role"));
     const email = form.body.text("email", EMAIL_CHARACTERS_MAX);
     const password = email === undefined ? newPassword() : null;
-    const rights = { role, grants: givenGrants(form), email };
+    const rights = { role, grants: form.body.texts("grants") ?? [], email };
     await createOperator({ pool, who: form.who }, name, password ?? undefined, rights);
     return { name, password } satisfies OperatorPasswordAnswer;
   });
@@ -55,21 +47,18 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     work: (admin: OperatorAdmin, name: string, form: Form) => Promise<unknown>,
   ) =>
     addChange(scope, parts, "manage-operators", `operators/:name/${verb}`, fields, async (form) => {
-      const { operator, named } = form;
-      const found = (await operatorsWithin(pool, operator.scope)).find(({ name }) => name === named["name"]);
-      if (found === undefined)
-        throw new ConsoleError("bellhop.console.NotFound", { message: "There is no operator of this name." });
-      if (found.name === operator.name)
+      const { name = "" } = form.named;
+      if (name === form.operator.name)
         throw new ConsoleError("bellhop.console.Conflict", {
           message: "Nobody changes their own account here: ask another admin, or use `bellhop operator`.",
         });
-      return (await work({ pool, who: form.who }, found.name, form)) ?? describe(form);
+      return (await work({ pool, who: form.who }, name, form)) ?? describe(form);
     });
   change("set", ["role", "grants"], (admin, name, form) => {
     const role = form.body.text("role");
     return setOperatorRights(admin, name, {
       role: role === undefined ? undefined : readRole(role),
-      grants: form.body.has("grants") ? givenGrants(form) : undefined,
+      grants: form.body.texts("grants"),
     });
   });
   change("password", [], async (admin, name): Promise<OperatorPasswordAnswer> => {

@@ -4,6 +4,7 @@ import type { OperatorItem, Row } from "../console/answers.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { NotFoundError } from "../platform/errors/operator-error.ts";
 import { AuthInputError, demand, isWhole } from "./admin.ts";
 import { recordAudit } from "./audit.ts";
 import { isAllowed, ROLES, type Role } from "./roles.ts";
@@ -80,7 +81,7 @@ type NamedRights = { readonly [Name in keyof OperatorRights]?: OperatorRights[Na
  * taken or cannot be, a password that is no good, or rights that are missing.
  */
 export async function createOperator(
-  { pool, who }: OperatorAdmin,
+  admin: OperatorAdmin,
   name: string,
   password: string | undefined,
   rights: NamedRights & { readonly email?: string | undefined },
@@ -95,17 +96,20 @@ export async function createOperator(
     password !== undefined || email !== null,
     "An operator has a password, or an email address of the OpenID Connect provider.",
   );
-  const isFirst = (await listOperators(pool)).length === 0;
+  const isFirst = (await listOperators(admin.pool)).length === 0;
   const role = rights.role ?? (isFirst ? "admin" : undefined);
   demand(role !== undefined, `Name the operator's role: ${ROLES.join(", ")}.`);
   const grants = checkOperatorGrants(rights.grants ?? (isFirst ? [EVERYTHING] : []));
   const hash = password === undefined ? null : await hashPassword(password);
-  await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...INSERT, values: [name, hash, role, grants, email] });
-    const other = email === null ? "" : ", or one with this email";
-    demand(rowCount === 1, `There is an operator ${name} already${other}.`);
-    const detail = { operator: name, role, grants, ...(email !== null && { email }) };
-    await recordAudit(client, { who, what: "create-operator", detail });
+  const other = email === null ? "" : ", or one with this email";
+  await changeOperator(admin, name, {
+    what: "create-operator",
+    statement: INSERT,
+    values: [hash, role, grants, email],
+    detail: { role, grants, ...(email !== null && { email }) },
+    isNew: true,
+    grants,
+    refusal: `There is an operator ${name} already${other}.`,
   });
 }
 
@@ -125,7 +129,8 @@ export async function operatorsWithin(pool: Pool, scope: Scope): Promise<Operato
  */
 const LOCK = namedStatement(
   "lock-operators",
-  `select name, role, disabled_at is null as "isActive" from bellhop.operator where name in ($1, $2) order by name for update`,
+  `select name, role, grants, disabled_at is null as "isActive" from bellhop.operator
+  where name in ($1, $2) order by name for update`,
 );
 
 /** One change of an operator. */
@@ -136,6 +141,10 @@ interface OperatorChange {
   readonly statement: Statement;
   readonly values?: readonly unknown[];
   readonly detail?: Readonly<Record<string, unknown>>;
+  /** There is no operator of the name yet. */
+  readonly isNew?: boolean;
+  /** What the operator may see from then on; undefined: as before. */
+  readonly grants?: readonly string[] | undefined;
   /** Whether the operator's sessions end, but for the one with the id `except`. */
   readonly endsSessions?: boolean;
   readonly except?: string | undefined;
@@ -143,15 +152,28 @@ interface OperatorChange {
   readonly refusal?: string;
 }
 
-/** Makes a change of an operator, with its audit entry in the same transaction. Throws AuthInputError. */
+/**
+ * Makes a change of an operator, with its audit entry in the same transaction. At the console nobody changes, or gives, what sees more
+ * than they do. Throws AuthInputError, NotFoundError, ConsoleError.
+ */
 export async function changeOperator(
   { pool, who }: OperatorAdmin,
   name: string,
-  { what, statement, values = [], detail, endsSessions = false, except, refusal }: OperatorChange,
+  change: OperatorChange,
 ): Promise<void> {
+  const {
+    what,
+    statement,
+    values = [],
+    detail,
+    isNew = false,
+    grants,
+    endsSessions = false,
+    except,
+  } = change;
   const actor = who.startsWith("console:") ? who.slice("console:".length) : null;
   await withTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ name: string; role: Role; isActive: boolean }>({
+    const { rows } = await client.query<OperatorRights & { name: string; isActive: boolean }>({
       ...LOCK,
       values: [name, actor],
     });
@@ -161,12 +183,18 @@ export async function changeOperator(
       throw new ConsoleError("bellhop.console.NotAllowed", {
         message: "Your own account was changed at the same moment: nothing was done.",
       });
+    const scope = new Scope(acting === undefined || actor === name ? [EVERYTHING] : acting.grants);
+    const target = rows.find((row) => row.name === name);
+    if (!isNew && (target === undefined || !scope.coversOperator(target.grants)))
+      throw new NotFoundError(
+        `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` and the console list all there are.`,
+      );
     demand(
-      rows.some((row) => row.name === name),
-      `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` shows all there are.`,
+      grants === undefined || scope.coversOperator(grants),
+      `You can give your own properties only: ${scope.grants.join(", ")}.`,
     );
     const { rowCount } = await client.query({ ...statement, values: [name, ...values] });
-    demand(rowCount === 1, refusal ?? "Nothing was changed.");
+    demand(rowCount === 1, change.refusal ?? "Nothing was changed.");
     if (endsSessions) await client.query({ ...CLOSE_OF_OPERATOR, values: [name, except ?? null] });
     await recordAudit(client, { who, what, detail: { operator: name, ...detail } });
   });
@@ -183,6 +211,7 @@ export function setOperatorRights(
     what: "set-operator-rights",
     statement: SET_ROLE,
     values: [role, checked],
+    grants: checked,
     detail: { role, grants: checked },
   });
 }

@@ -1,11 +1,11 @@
-import { AuthInputError } from "./admin.ts";
+import { InputError } from "../platform/errors/operator-error.ts";
 import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "./permissions.ts";
 import { ROLES, type Role } from "./roles.ts";
 
-/** Throws AuthInputError for a word that is no role. */
+/** Throws InputError for a word that is no role. */
 export function readRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new AuthInputError(`A role is one of ${ROLES.join(", ")}.`);
+  if (role === undefined) throw new InputError(`A role is one of ${ROLES.join(", ")}.`);
   return role;
 }
 
@@ -64,15 +64,15 @@ export class Scope {
   }
 }
 
-/** Checks the grants of an operator, and sorts them. Throws AuthInputError. */
+/** Checks the grants of an operator, and sorts them. Throws InputError. */
 export function checkOperatorGrants(grants: readonly string[]): string[] {
   if (grants.length === 0)
-    throw new AuthInputError(`Name the properties: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or ${EVERYTHING}.`);
-  if (grants.length > GRANTS_MAX) throw new AuthInputError(`An operator has at most ${GRANTS_MAX} grants.`);
+    throw new InputError(`Name the properties: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or ${EVERYTHING}.`);
+  if (grants.length > GRANTS_MAX) throw new InputError(`An operator has at most ${GRANTS_MAX} grants.`);
   if (grants.includes(EVERYTHING)) return [EVERYTHING];
   for (const grant of grants) {
     const read = parseGrant(grant);
-    if (typeof read === "string") throw new AuthInputError(read);
+    if (typeof read === "string") throw new InputError(read);
   }
   return [...new Set(grants)].sort();
 }

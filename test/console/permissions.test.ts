@@ -4,7 +4,9 @@ import { openCertification } from "../../src/certification/certification.ts";
 import type {
   AttentionAnswer,
   AuditItem,
+  ClientAnswer,
   IntakeAnswer,
+  OperatorsAnswer,
   Page,
   RequestAnswer,
   RequestItem,
@@ -14,10 +16,10 @@ import { createOperator, removeOperator, setOperatorRights } from "../../src/ide
 import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
 import { consoleRoutes } from "../hostile/flood-routes.ts";
 import { asBackfill, post } from "../support/backfill-fixture.ts";
-import { type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/console-session.ts";
+import { addOperator, type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/console-session.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
-import { startTestService, type TestClient, type TestService } from "../support/service.ts";
+import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 const FUTURE = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+/, "");
@@ -275,28 +277,71 @@ describe("roles", () => {
   });
 });
 
+/** Has changes wait for the lock of a statement until each of them does, and commits it then. */
+async function whileChanging(
+  [statement, values]: readonly [string, unknown[]?],
+  waiting: string,
+  change: () => readonly Promise<Answer>[],
+): Promise<Answer[]> {
+  const locking = await service.pool.connect();
+  await locking.query("begin");
+  await locking.query(statement, values);
+  const answers = change();
+  try {
+    await until(async () => (await waitingForLock(service.pool, waiting)) === answers.length, 10_000);
+  } finally {
+    await locking.query("commit");
+    locking.release();
+  }
+  return Promise.all(answers);
+}
+
 describe("operators", () => {
   test("of two admins who disable each other at the same moment, one stays", async () => {
     const names = ["duel-one", "duel-two"];
     const sessions: ConsoleSession[] = [];
     for (const name of names) sessions.push(await logInAsNew(service, name));
-    const locking = await service.pool.connect();
-    await locking.query("begin");
-    await locking.query("select from bellhop.operator where name = any ($1) for update", [names]);
-    const answers = sessions.map((session, at) => session.post(`operators/${names[1 - at]}/disable`));
-    try {
-      await until(async () => (await waitingForLock(service.pool, "%bellhop.operator%")) === 2, 10_000);
-    } finally {
-      await locking.query("rollback");
-      locking.release();
-    }
-    const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    assert.deepEqual(statuses.sort(), [200, 403]);
+    const locked = "select from bellhop.operator where name = any ($1) for update";
+    const answers = await whileChanging([locked, [names]], "%bellhop.operator%", () =>
+      sessions.map((session, at) => session.post(`operators/${names[1 - at]}/disable`)),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403]);
     const { rows } = await service.pool.query(
       "select from bellhop.operator where name = any ($1) and disabled_at is null",
       [names],
     );
     assert.equal(rows.length, 1);
+  });
+
+  test("one who is given more at the same moment is not there for an admin of a part", async () => {
+    const [{ admin }] = pair();
+    await addOperator(service, "grows", { role: "viewer", grants: ["FIRST/LIS01"] });
+    const hash = async () =>
+      (await service.pool.query("select password_hash from bellhop.operator where name = 'grows'")).rows;
+    const before = await hash();
+    const grown = "update bellhop.operator set role = 'admin', grants = '{*/*}' where name = 'grows'";
+    const [given] = await whileChanging([grown], "%bellhop.operator%", () => [
+      admin.post("operators/grows/password"),
+    ]);
+    assert.equal(given?.status, 404, given?.text);
+    assert.deepEqual(await hash(), before);
+  });
+
+  test("an admin who loses properties at the same moment gives none of them", async () => {
+    await addOperator(service, "desk-clerk", { role: "viewer", grants: ["SECOND/LIS01"] });
+    const admin = await logInAsNew(service, "shrinks");
+    const shrunk = "update bellhop.operator set grants = '{SECOND/*}' where name = 'shrinks'";
+    const answers = await whileChanging([shrunk], "%bellhop.operator%", () => [
+      admin.post("operators/desk-clerk/set", { grants: ["FIRST/LIS01"] }),
+      admin.post("operators", { name: "new-clerk", role: "viewer", grants: ["FIRST/LIS01"] }),
+    ]);
+    for (const { status, text } of answers) {
+      assert.equal(status, 422, text);
+      assert.match(text, /your own properties only: SECOND/);
+    }
+    const { items } = await everything.read<OperatorsAnswer>("operators");
+    assert.deepEqual(items.find(({ name }) => name === "desk-clerk")?.grants, ["SECOND/LIS01"]);
+    assert.ok(!items.some(({ name }) => name === "new-clerk"));
   });
 
   test("a name that is used again does not inherit the audit entries of who had it before", async () => {
@@ -370,6 +415,23 @@ describe("two tenants", () => {
       const own = await askAbout(second.admin, method, path, second, ONES[name]);
       assert.equal(own.status, 200, `${name} ${own.text}`);
     }
+  });
+
+  test("a client that is granted more at the same moment is not there for an admin of a part", async () => {
+    const [{ admin }, second] = pair();
+    const grants = [{ clientCode: "FIRST", propertyCode: "*" }];
+    const { clientId } = await service.newClient({ name: "Grows", grants });
+    const granted = `with epoch as (update bellhop.auth_epoch set epoch = epoch + 1)
+      insert into bellhop.client_grant (client_id, client_code, property_code) values ($1, $2, '*')`;
+    const before = await everything.read<ClientAnswer>(`clients/${clientId}`);
+    const answers = await whileChanging([granted, [clientId, second.code]], "%bellhop.auth_epoch%", () => [
+      admin.post(`clients/${clientId}/rotate`),
+      admin.post(`clients/${clientId}/update`, { name: "Taken over" }),
+      admin.post("certifications", { clientId }),
+    ]);
+    for (const { status, text } of answers) assert.equal(status, 404, text);
+    const { name, secrets } = await everything.read<ClientAnswer>(`clients/${clientId}`);
+    assert.deepEqual([name, secrets], ["Grows", before.secrets]);
   });
 
   test("of a batch for both, each sees its own records and their counts alone", async () => {
