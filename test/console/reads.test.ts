@@ -525,6 +525,38 @@ describe("quarantine", () => {
       ],
     );
   });
+
+  test("answers what it decided on before a fault, and tries none after it", async () => {
+    const requestId = await apply(
+      service,
+      "reservations",
+      ["h10", "h11", "h12"].map((id) => reservation(id, FUTURE)),
+    );
+    const of = [0, 1, 2].map((index) => `${requestId}/${index}`);
+    const release = (records: readonly string[]) => session.post("quarantine/release", { records });
+    await service.pool.query(
+      `create function fail_audit() returns trigger language plpgsql as $$ begin raise 'no audit for record 1'; end $$;
+      create trigger fail_audit before insert on bellhop.audit_entry for each row
+      when (new.detail ->> 'index' = '1') execute function fail_audit()`,
+    );
+    try {
+      const { records } = (await release(of)).json() as unknown as ResolveAnswer;
+      assert.deepEqual(
+        records.map(({ record, failure }) => [record, failure?.split(";")[0]]),
+        [
+          [of[0], undefined],
+          [of[1], "An internal error occurred"],
+          [of[2], "An internal error occurred"],
+        ],
+      );
+      assert.ok(service.logLines().some((line) => line.includes("no audit for record 1")));
+      const audit = await session.read<Page<AuditItem>>("audit?who=console:anna&limit=1");
+      assert.equal(audit.items[0]?.detail["index"], 0);
+      assert.equal((await quarantinedOf("h12")).state, "quarantined");
+    } finally {
+      await service.pool.query("drop trigger fail_audit on bellhop.audit_entry; drop function fail_audit");
+    }
+  });
 });
 
 describe("the search", () => {

@@ -19,6 +19,7 @@ import { createWait } from "../../ingest/wait-until-applied.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
+import { reportError } from "../../platform/http/error-body.ts";
 import { isUuid } from "../../platform/http/position.ts";
 import { listRecords } from "../list-records.ts";
 import { isNoLongerKept } from "../load-records.ts";
@@ -145,7 +146,10 @@ async function resolve(
 /** Each is an entry of the log and one of the audit. */
 const DECIDED_AT_ONCE_MAX = 100;
 
-/** One record that cannot be decided on does not hold up the others. Fails where none could be. */
+/**
+ * One record that cannot be decided on does not hold up the others. After a fault none is tried, and what was decided before it is
+ * answered: it is in the log. Fails where none could be.
+ */
 async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Promise<ResolveAnswer> {
   const reason = form.body.text("reason", REASON_CHARACTERS_MAX);
   if (kind === "discard" && (reason === undefined || reason.trim() === "")) {
@@ -161,19 +165,26 @@ async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Pro
     throw new ConsoleError("bellhop.console.Conflict", { message });
   }
   const records: ResolvedRecord[] = [];
-  const failures: Error[] = [];
+  const failures: unknown[] = [];
+  let fault: unknown;
   for (const record of named) {
     try {
       const entryId = await resolve(parts, kind, form, record.split("/"), reason);
       records.push({ record, entryId, failure: null });
     } catch (error) {
-      if (!(error instanceof ConsoleError || error instanceof ServiceError)) throw error;
+      if (!(error instanceof ConsoleError || error instanceof ServiceError)) {
+        fault = error;
+        break;
+      }
       failures.push(error);
       records.push({ record, entryId: null, failure: error.message });
     }
   }
-  if (failures.length === records.length) throw failures[0];
-  return { records };
+  if (failures.length === records.length) throw fault ?? failures[0];
+  if (fault === undefined) return { records };
+  const { message: failure } = reportError(parts.context, form.request.id, fault);
+  const left = [...named].slice(records.length);
+  return { records: [...records, ...left.map((record) => ({ record, entryId: null, failure }))] };
 }
 
 /** How many of the entries $1 of the log are applied. Plan: for each an index scan of its partition, then request_outcome's primary key. */
@@ -233,7 +244,11 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
       ["records", "reason"],
       (form) => resolveEach(parts, kind, form),
       async ({ request, reply }, { records }) => {
-        const waited = await wait(request, () => areApplied(pool, records));
+        const waited = await wait(request, () => areApplied(pool, records)).catch((fault: unknown) => {
+          // The decisions are made, whether or not it is known that they are applied.
+          reportError(parts.context, request.id, fault);
+          return null;
+        });
         if (waited !== null) reply.header("preference-applied", waited);
       },
     );

@@ -516,7 +516,7 @@ function writeOutcome({ total, done: decided, failed, isOver }: Progress, done: 
   ].join("");
 }
 
-/** The progress after some more records. An error that is of none of them ends it. */
+/** The progress after some more records. A call that fails may have decided on some of them; an error that is of none of them ends it. */
 async function decideOn(
   decision: Decision,
   some: readonly string[],
@@ -531,9 +531,9 @@ async function decideOn(
     return { ...before, done: [...before.done, ...done], failed: [...before.failed, ...failed] };
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    if (error.status !== 404 && error.status !== 409) return { ...before, error };
     const failed = some.map((record) => ({ record, failure: error.message }));
-    return { ...before, failed: [...before.failed, ...failed] };
+    const isOfThem = error.status === 404 || error.status === 409;
+    return { ...before, failed: [...before.failed, ...failed], error: isOfThem ? null : error };
   }
 }
 
