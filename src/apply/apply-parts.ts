@@ -240,6 +240,14 @@ const QUARANTINE: Columns<QuarantinedRecord> = {
 };
 
 /**
+ * Most warnings listed of a part: all of them in most feeds. A batch may have a million, whose 200 MB would hold up the
+ * thread until others take it for unresponsive, and make every page of its outcome cost seconds.
+ */
+function warningsListedMax(records: number): number {
+  return Math.min(10_000, 1_000 + 10 * records);
+}
+
+/**
  * Applies parts in the order of receipt, inside the transaction that has advanced the cursors. After
  * `recordsAtOnce` records the thread's other work gets a turn.
  */
@@ -265,6 +273,7 @@ export async function applyParts(
   const outcomes: PartOutcomes[] = [];
   for (const { part, records } of parts) {
     let letters = "";
+    let listable = warningsListedMax(records.length);
     const details: Record<number, RecordDetails> = {};
     for (const record of records) {
       const { index } = record;
@@ -274,8 +283,13 @@ export async function applyParts(
       if ("warnings" in became) {
         const { outcome, warnings } = became;
         letters += outcome;
-        if (warnings.length > 0) details[index] = { warnings };
-        arrivals.add(part, of, outcome, warnings.length > 0);
+        const isWarned = warnings.count > 0;
+        if (isWarned) {
+          const listed = warnings.list(listable);
+          details[index] = { warnings: listed };
+          listable = Math.max(0, listable - listed.length);
+        }
+        arrivals.add(part, of, outcome, isWarned);
         continue;
       }
       const { code, message } = became;

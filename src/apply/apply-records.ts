@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
-import { type Warning, WarningList } from "#contract/warnings.ts";
+import { NO_WARNINGS, Warnings } from "#contract/warnings.ts";
 import { insertRows } from "../platform/db/copy.ts";
 import { BUCKET_TERM, firstServerOf, queryOfBucket } from "../platform/db/dialect.ts";
 import { isCompactOf } from "./ledger/content-nights.ts";
@@ -71,7 +71,7 @@ function isMappedByDefault(resource: ResourceLetter, status: string): boolean {
 
 /** The warnings of a record, and whether later records of its content are sure to have none. */
 export interface WarningsOf {
-  readonly warnings: readonly Warning[];
+  readonly warnings: Warnings;
   readonly warningFree: WarningFree;
 }
 
@@ -137,33 +137,37 @@ export class ContextWarnings {
         known.add(code);
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
-      return { warnings, warningFree: warnings.length === 0 && isTaught ? "always" : "no" };
+      return { warnings, warningFree: warnings.count === 0 && isTaught ? "always" : "no" };
     }
     const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
     const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
     if (!isUnmapped && unknown.length === 0) {
       const isSettled = known.size > 0 || roomTypeCodes.length === 0;
       const isDefault = status === null || isMappedByDefault(of.resource, status);
-      if (warnings.length > 0 || !isDefault) return { warnings, warningFree: "no" };
+      if (warnings.count > 0 || !isDefault) return { warnings, warningFree: "no" };
       return { warnings, warningFree: isSettled ? "always" : "while-unnamed" };
     }
-    const found = new WarningList();
-    if (isUnmapped) {
-      found.add(
-        "status.unmapped",
-        [of.resource === "r" ? "status" : "groupStatusCode"],
-        `Status ${JSON.stringify(status.slice(0, 64))} is not mapped: the record is kept, but does not count on the books until the status is mapped.`,
-      );
-    }
-    found.addListed(warnings);
-    for (const code of unknown) {
-      found.add(
-        "room-type.unknown",
-        [of.resource === "r" ? "roomStays" : "groupBlocks"],
-        `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
-      );
-    }
-    return { warnings: found.toArray(), warningFree: "no" };
+    const count = (isUnmapped ? 1 : 0) + warnings.count + unknown.length;
+    const all = new Warnings(count, (list) => {
+      if (isUnmapped) {
+        list.add(
+          "status.unmapped",
+          () => [of.resource === "r" ? "status" : "groupStatusCode"],
+          () =>
+            `Status ${JSON.stringify(status.slice(0, 64))} is not mapped: the record is kept, but does not count on the books until the status is mapped.`,
+        );
+      }
+      warnings.addTo(list);
+      for (const code of unknown) {
+        list.add(
+          "room-type.unknown",
+          () => [of.resource === "r" ? "roomStays" : "groupBlocks"],
+          () =>
+            `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
+        );
+      }
+    });
+    return { warnings: all, warningFree: "no" };
   }
 
   /** Writes the room types that this transaction named first. */
@@ -269,7 +273,7 @@ interface TouchedKey {
 /** The outcome of an applied record, and the warnings to report. */
 export interface AppliedRecord {
   readonly outcome: Exclude<OutcomeLetter, "q" | "x">;
-  readonly warnings: readonly Warning[];
+  readonly warnings: Warnings;
 }
 
 interface Writes {
@@ -410,7 +414,7 @@ async function warningsOf(
   decisions: readonly Decision[],
   ofRecord: readonly TouchedKey[],
   context: ContextWarnings,
-): Promise<(readonly Warning[])[]> {
+): Promise<Warnings[]> {
   const warningFreeContent = new Map<TouchedKey, string>();
   for (const key of ofRecord) {
     const { stored } = key;
@@ -423,7 +427,7 @@ async function warningsOf(
     const key = ofRecord[at] as TouchedKey;
     const decision = decisions[at] as Decision;
     const found: WarningsOf = isKnownWarningFree(record, at)
-      ? { warnings: [], warningFree: key.stored?.warningFree ?? "no" }
+      ? { warnings: NO_WARNINGS, warningFree: key.stored?.warningFree ?? "no" }
       : context.of(record);
     if (decision.outcome === "a" || decision.outcome === "u") key.warningFree = found.warningFree;
     // The current content came from another record's copy: report its warnings again when it is next sent.
@@ -468,7 +472,7 @@ async function applyKnown(
     current.push({ of, current: newest, before: stored, warningFree, compactNights });
   }
   await writeCurrent(client, current);
-  return decisions.map(({ outcome }, at) => ({ outcome, warnings: warnings[at] ?? [] }));
+  return decisions.map(({ outcome }, at) => ({ outcome, warnings: warnings[at] ?? NO_WARNINGS }));
 }
 
 function newestSourceTime(records: readonly ApplicableRecord[]): string {
@@ -492,7 +496,7 @@ async function pastTerm(
     incoming.sourceTime < (knownFrom.get(`${of.resource} ${clientCode}`) ?? "");
 }
 
-const UNCHANGED: AppliedRecord = { outcome: "u", warnings: [] };
+const UNCHANGED: AppliedRecord = { outcome: "u", warnings: NO_WARNINGS };
 
 /**
  * Applies records as if one by one, inside the transaction of their buckets' owner, on a session of

@@ -269,7 +269,7 @@ function recordOf(
     const message = aheadMessage(sourceTime, receivedAt.getTime());
     return { kind: "quarantined", index, record: { of, requestId, index, code: "time.future", message } };
   }
-  const negative = isStrict ? content().negativeCounts[0] : undefined;
+  const negative = isStrict ? content().negativeCounts.list(1)[0] : undefined;
   if (negative !== undefined) {
     const message = `${negative.message} (${negative.pointer}), which is below zero: the record is quarantined until an operator releases it.`;
     return { kind: "quarantined", index, record: { of, requestId, index, code: "count.negative", message } };

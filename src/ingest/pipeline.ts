@@ -447,10 +447,13 @@ export class BatchValidator {
     if (found.total > 0 || this.#settings?.negativeCounts(clientCode, propertyCode) !== "refuse")
       return found;
     const { negativeCounts } = readRecord(this.#resource, this.#body.subarray(start, end)).content();
-    const violations = negativeCounts.slice(0, wanted).map(({ pointer, message }): Violation => {
-      return { pointer: `/${index}${pointer}`, code: "number.range", message: `${message}: below zero` };
-    });
-    return { violations, total: negativeCounts.length };
+    const violations = negativeCounts
+      .list(wanted)
+      .slice(0, wanted)
+      .map(({ pointer, message }): Violation => {
+        return { pointer: `/${index}${pointer}`, code: "number.range", message: `${message}: below zero` };
+      });
+    return { violations, total: negativeCounts.count };
   }
 
   /** False for a property that was not granted, as far as the record's codes can be read. Most batches name one: it is looked up once. */

@@ -119,5 +119,31 @@ describe("what one batch can make apply do", () => {
       ["status.unmapped", "room-type.unknown", "room-type.unknown", "warnings.more"],
     );
     assert.equal(row?.warnings[100]?.message, "201 more warnings are not listed");
+    await bench.stopApplier();
+  });
+
+  test("a part's warnings are bounded: once a thousand and ten a record are listed, a record has their number", async () => {
+    bench.startApplier();
+    const groups = Array.from({ length: 20 }, (_, n) => group(`M${n}`, 300));
+    const requestId = await bench.accept(groups, "g");
+    assert.equal(await bench.outcomesOf(requestId), "a".repeat(20));
+    const [row] = await bench.rows<{ details: Record<string, { warnings: { message: string }[] }> }>(
+      "select details from bellhop.request_outcome where request_id = $1",
+      [requestId],
+    );
+    const listed = groups.map((_, at) => row?.details[at]?.warnings ?? []);
+    // Of 1,200, eleven records take 101 each; the twelfth has room for 89, and says how many more it has.
+    assert.deepEqual(
+      listed.map(({ length }) => length),
+      [...Array(11).fill(101), 90, ...Array(8).fill(1)],
+    );
+    assert.equal(listed[11]?.at(-1)?.message, "212 more warnings are not listed");
+    assert.equal(listed[12]?.[0]?.message, "301 more warnings are not listed");
+    const [arrival] = await bench.rows<{ warned: number }>(
+      "select warned from bellhop.feed_arrival where first_request_id = $1",
+      [requestId],
+    );
+    assert.equal(arrival?.warned, 20);
+    await bench.stopApplier();
   });
 });

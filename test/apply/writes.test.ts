@@ -107,7 +107,7 @@ describe("what apply writes", () => {
       await memory.write(client);
       await client.query("commit");
       assert.ok(reported !== undefined && reported.outcome !== "q");
-      return [reported.outcome, isParsed(), ...reported.warnings.map(({ code }) => code)].join(" ");
+      return [reported.outcome, isParsed(), ...reported.warnings.list().map(({ code }) => code)].join(" ");
     };
     // No inventory has named a room type yet: what it names may still turn out to be unknown, but is not so far.
     assert.equal(await apply("Q1", 1), "a true");
@@ -164,7 +164,9 @@ describe("what apply writes", () => {
       await memory.write(client);
       await client.query("commit");
       return applied.map((record) =>
-        record.outcome === "q" ? "q" : [record.outcome, ...record.warnings.map(({ code }) => code)].join(" "),
+        record.outcome === "q"
+          ? "q"
+          : [record.outcome, ...record.warnings.list().map(({ code }) => code)].join(" "),
       );
     };
     assert.deepEqual(await codes([booked(1)]), ["a"]);

@@ -16,7 +16,7 @@ import {
 import type { Resource } from "./resource.ts";
 import { RecordBytes, type RecordSpans, runsFound, walkHead, walkSpans } from "./walk-record.ts";
 import { microsecondTimestamp, TextMemory } from "./walk-value.ts";
-import { lookAt, type Warning } from "./warnings.ts";
+import { lookAt, type Warnings } from "./warnings.ts";
 
 /** What lists filter by. */
 export interface RecordFilters {
@@ -43,9 +43,9 @@ export interface RecordContent extends RecordFilters {
   readonly roomTypeCodes: readonly string[];
   /** Its facts as the text of a PostgreSQL array (docs/decisions/0006). */
   readonly facts: FactsText;
-  readonly warnings: readonly Warning[];
-  /** The warnings of counts below zero, also where the others left no room for them. */
-  readonly negativeCounts: readonly Warning[];
+  readonly warnings: Warnings;
+  /** The warnings of counts below zero. */
+  readonly negativeCounts: Warnings;
 }
 
 /** All that apply needs of one accepted record; its bytes alone decide. The content is read when it is first asked for. */

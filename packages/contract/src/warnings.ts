@@ -37,39 +37,30 @@ export interface Warning {
   readonly message: string;
 }
 
-const NO_WARNINGS: readonly Warning[] = [];
-
 // A record may have 100,000 blocks; a partner learns nothing from the 101st warning, and outcomes are stored.
-const WARNINGS_KEPT_MAX = 100;
+const WARNINGS_LISTED_MAX = 100;
 
-/** Collects the warnings of one record: at most 100 are kept, and one more says how many were not. */
+/** The first warnings of a record; the texts of those beyond its limit are never made. */
 export class WarningList {
+  readonly #max: number;
   readonly #kept: Warning[] = [];
-  #total = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
 
   /** Adds a warning at a path within the record. */
-  add(code: WarningCode, path: readonly (string | number)[], message: string): void {
-    this.#total += 1;
-    if (this.#kept.length >= WARNINGS_KEPT_MAX) return;
-    this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
+  add(code: WarningCode, path: () => readonly (string | number)[], message: () => string): void {
+    if (this.#kept.length >= this.#max) return;
+    const pointer = path()
+      .map((step) => `/${step}`)
+      .join("");
+    this.#kept.push({ pointer, code, message: message() });
   }
 
-  /** Adds what another list has listed, and what it has only counted. */
-  addListed(listed: readonly Warning[]): void {
-    for (const warning of listed) {
-      if (warning.code === "warnings.more") {
-        // Written below: it begins with the number.
-        this.#total += Number.parseInt(warning.message, 10);
-        continue;
-      }
-      this.#total += 1;
-      if (this.#kept.length < WARNINGS_KEPT_MAX) this.#kept.push(warning);
-    }
-  }
-
-  /** The warnings, in the order in which they were found. */
-  toArray(): readonly Warning[] {
-    const more = this.#total - this.#kept.length;
+  /** The warnings, in the order in which they were found, and one more where there are more than were listed. */
+  toArray(count: number): readonly Warning[] {
+    const more = count - this.#kept.length;
     if (more === 0) return this.#kept;
     return [
       ...this.#kept,
@@ -77,6 +68,30 @@ export class WarningList {
     ];
   }
 }
+
+/** The warnings of a record: counted at once, and found again to be listed, as those of a batch may be a million. */
+export class Warnings {
+  readonly count: number;
+  readonly #find: (list: WarningList) => void;
+
+  constructor(count: number, find: (list: WarningList) => void) {
+    this.count = count;
+    this.#find = find;
+  }
+
+  addTo(list: WarningList): void {
+    if (this.count > 0) this.#find(list);
+  }
+
+  /** The first `max` in order, at most 100, and one more that says how many are not listed. */
+  list(max = WARNINGS_LISTED_MAX): readonly Warning[] {
+    const list = new WarningList(Math.min(max, WARNINGS_LISTED_MAX));
+    if (max > 0) this.addTo(list);
+    return list.toArray(this.count);
+  }
+}
+
+export const NO_WARNINGS = new Warnings(0, () => undefined);
 
 /** What a record may say of nights for insight to count it; hotels stay far below. Beyond, insight leaves the record out. */
 export const STAY_NIGHTS_MAX = 1_100;
@@ -159,33 +174,38 @@ class WarningCheck {
   readonly #bytes: Buffer;
   readonly #slab: Int32Array;
   readonly #base: number;
-  #found: WarningList | undefined;
-  #negative: WarningList | undefined;
+  readonly #found: WarningList | undefined;
+  readonly #only: WarningCode | undefined;
+  /** All warnings, and those of counts below zero. */
+  count = 0;
+  negative = 0;
   /** The list and item being checked, and the list and item within it; "" for none. */
   #list = "";
   #item = 0;
   #innerList = "";
   #innerItem = 0;
 
-  constructor({ bytes, slab, base }: RecordSpans) {
+  /** Lists the warnings in `found`, or `only` those of one code; without it they are counted. */
+  constructor({ bytes, slab, base }: RecordSpans, found?: WarningList, only?: WarningCode) {
     this.#bytes = bytes;
     this.#slab = slab;
     this.#base = base;
+    this.#found = found;
+    this.#only = only;
   }
 
-  get found(): readonly Warning[] {
-    return this.#found === undefined ? NO_WARNINGS : this.#found.toArray();
-  }
-
-  get negative(): readonly Warning[] {
-    return this.#negative === undefined ? NO_WARNINGS : this.#negative.toArray();
+  record(resource: Resource, isRoomRepeated: boolean): void {
+    if (resource === "reservations") this.reservation();
+    else if (resource === "groups") this.group();
+    else this.inventory(isRoomRepeated);
   }
 
   /** Oversold, a split that does not add up, repeated room types. `isRepeated`: whether any is. */
   inventory(isRepeated: boolean): void {
     const count = this.#countOf(LIST.rooms);
     if (count > ROOM_TYPES_MAX) {
-      const message = `the record has ${count} room types, and insight counts up to ${ROOM_TYPES_MAX}: it leaves the record out`;
+      const message = () =>
+        `the record has ${count} room types, and insight counts up to ${ROOM_TYPES_MAX}: it leaves the record out`;
       this.#warn("inventory.too-many-room-types", "roomTypeInventories", message);
     }
     const regular = this.#slab[this.#base + HEAD.regularRooms] as number;
@@ -198,7 +218,7 @@ class WarningCheck {
       if (seen !== undefined) {
         const code = this.#text(room + ROOM.roomTypeCode);
         if (seen.has(code))
-          this.#warn("inventory.room-type-repeated", "roomTypeCode", "this room type is named twice");
+          this.#warn("inventory.room-type-repeated", "roomTypeCode", () => "this room type is named twice");
         seen.add(code);
       }
       this.#warnOfRooms(room);
@@ -215,12 +235,12 @@ class WarningCheck {
       this.#warn(
         "inventory.oversold",
         "roomsSold",
-        `roomsSold is ${sold}, and ${available} rooms are available`,
+        () => `roomsSold is ${sold}, and ${available} rooms are available`,
       );
     const transient = this.#whole(room + ROOM.transientSold);
     const group = this.#whole(room + ROOM.groupSold);
     if (Number.isNaN(transient + group) || transient + group === sold) return;
-    const message = `transientSold ${transient} and groupSold ${group} are not roomsSold ${sold}`;
+    const message = () => `transientSold ${transient} and groupSold ${group} are not roomsSold ${sold}`;
     this.#warn("inventory.sold-split", "roomsSold", message);
   }
 
@@ -280,7 +300,8 @@ class WarningCheck {
       const nights = Math.max(0, this.#day(stay + STAY.departureDate) - this.#day(stay + STAY.arrivalDate));
       if (nights > STAY_NIGHTS_MAX) {
         [this.#list, this.#item] = ["roomStays", at];
-        const message = `the stay has ${nights} nights, and insight counts stays of up to ${STAY_NIGHTS_MAX}: it leaves the reservation out`;
+        const message = () =>
+          `the stay has ${nights} nights, and insight counts stays of up to ${STAY_NIGHTS_MAX}: it leaves the reservation out`;
         this.#warn("reservation.too-many-nights", "departureDate", message);
         this.#list = "";
         return;
@@ -289,7 +310,8 @@ class WarningCheck {
       at += 1;
     }
     if (all <= RESERVATION_NIGHTS_MAX) return;
-    const message = `the room stays have ${all} nights together, and insight counts up to ${RESERVATION_NIGHTS_MAX}: it leaves the reservation out`;
+    const message = () =>
+      `the room stays have ${all} nights together, and insight counts up to ${RESERVATION_NIGHTS_MAX}: it leaves the reservation out`;
     this.#warn("reservation.too-many-nights", "roomStays", message);
   }
 
@@ -298,8 +320,8 @@ class WarningCheck {
     const date = this.#date(place);
     // Of a date that is not given every comparison is false.
     if (!(date < arrival || date > departure)) return;
-    const within = `${this.#text(stay + STAY.arrivalDate)} to ${this.#text(stay + STAY.departureDate)}`;
-    this.#warn("reservation.outside-stay", name, `${this.#text(place)} is outside ${within}`);
+    const within = () => `${this.#text(stay + STAY.arrivalDate)} to ${this.#text(stay + STAY.departureDate)}`;
+    this.#warn("reservation.outside-stay", name, () => `${this.#text(place)} is outside ${within()}`);
   }
 
   #warnOfDays(): void {
@@ -311,11 +333,11 @@ class WarningCheck {
       const date = this.#date(day + DAY.occupancyDate);
       const isWithin = dates === undefined ? date >= arrival && date <= departure : dates.has(date);
       if (!isWithin) {
-        const message = `${this.#text(day + DAY.occupancyDate)} is outside every room stay`;
+        const message = () => `${this.#text(day + DAY.occupancyDate)} is outside every room stay`;
         this.#warn("reservation.outside-stay", "occupancyDate", message);
       }
       if (!this.#isSum(day)) {
-        const message =
+        const message = () =>
           "netTotalRevenue is not the sum of the day's net room, food, beverage and other revenue";
         this.#warn("reservation.revenue-total", "netTotalRevenue", message);
       }
@@ -369,7 +391,7 @@ class WarningCheck {
     const isQuick = !Number.isNaN(difference) && count <= QUICK_PARTS_MAX;
     if (isQuick ? difference === 0 : this.#addUp(this.#placesOfDays(DAY[price]), HEAD[total])) return;
     this.#list = "";
-    const message = `${total} is not the sum of the days' ${price}`;
+    const message = () => `${total} is not the sum of the days' ${price}`;
     this.#warn("reservation.revenue-summary", `stayRevenue/summary/${total}`, message);
   }
 
@@ -383,7 +405,8 @@ class WarningCheck {
   group(): void {
     const count = this.#countOf(LIST.blocks);
     if (count > GROUP_BLOCKS_MAX) {
-      const message = `the group has ${count} blocks, and insight counts up to ${GROUP_BLOCKS_MAX}: it leaves them out`;
+      const message = () =>
+        `the group has ${count} blocks, and insight counts up to ${GROUP_BLOCKS_MAX}: it leaves them out`;
       this.#warn("group.too-many-blocks", "groupBlocks", message);
     }
     const [first, last] = [this.#date(GROUP.startDate), this.#date(GROUP.endDate)];
@@ -392,11 +415,11 @@ class WarningCheck {
       this.#warnOfNegative(block, BLOCK_COUNTS);
       const [blocks, pickup] = [this.#count(block + BLOCK.blocks), this.#whole(block + BLOCK.pickup)];
       if (pickup > blocks)
-        this.#warn("group.pickup-above-blocks", "pickup", `pickup is ${pickup}, blocks is ${blocks}`);
+        this.#warn("group.pickup-above-blocks", "pickup", () => `pickup is ${pickup}, blocks is ${blocks}`);
       const date = this.#date(block + BLOCK.occupancyDate);
       if (date < first || date > last) {
-        const outside = `${this.#text(GROUP.startDate)} to ${this.#text(GROUP.endDate)}`;
-        const message = `${this.#text(block + BLOCK.occupancyDate)} is outside ${outside}`;
+        const [day, start, end] = [block + BLOCK.occupancyDate, GROUP.startDate, GROUP.endDate];
+        const message = () => `${this.#text(day)} is outside ${this.#text(start)} to ${this.#text(end)}`;
         this.#warn("group.outside-dates", "occupancyDate", message);
       }
       this.#item += 1;
@@ -420,21 +443,23 @@ class WarningCheck {
   }
 
   /** Warns of a member of the item being checked. */
-  #warn(code: WarningCode, member: string, message: string): void {
-    this.#found ??= new WarningList();
+  #warn(code: WarningCode, member: string, message: () => string): void {
+    this.count += 1;
+    if (code === "count.negative") this.negative += 1;
+    if ((this.#only ?? code) === code) this.#found?.add(code, () => this.#pathOf(member), message);
+  }
+
+  #pathOf(member: string): (string | number)[] {
+    if (this.#list === "") return [member];
     const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];
-    const path = this.#list === "" ? [] : [this.#list, this.#item, ...inner];
-    this.#found.add(code, [...path, member], message);
-    if (code !== "count.negative") return;
-    this.#negative ??= new WarningList();
-    this.#negative.add(code, [...path, member], message);
+    return [this.#list, this.#item, ...inner, member];
   }
 
   #warnOfNegative(item: number, counts: Counts): void {
     for (const { name, place } of counts) {
       if (!this.#isGiven(item + place) || this.#bytes[this.#start(item + place)] !== MINUS) continue;
       const value = this.#whole(item + place);
-      if (value < 0) this.#warn("count.negative", name, `${name} is ${value}`);
+      if (value < 0) this.#warn("count.negative", name, () => `${name} is ${value}`);
     }
   }
 
@@ -510,13 +535,20 @@ export function lookAt(
   spans: RecordSpans,
   isRoomRepeated: boolean,
 ): {
-  readonly warnings: readonly Warning[];
-  readonly negative: readonly Warning[];
+  readonly warnings: Warnings;
+  readonly negative: Warnings;
   readonly dates: readonly [first: string, last: string];
 } {
   const check = new WarningCheck(spans);
-  if (resource === "reservations") check.reservation();
-  else if (resource === "groups") check.group();
-  else check.inventory(isRoomRepeated);
-  return { warnings: check.found, negative: check.negative, dates: check.dates(resource) };
+  check.record(resource, isRoomRepeated);
+  const { count, negative } = check;
+  const warningsOf = (total: number, only?: WarningCode) =>
+    total === 0
+      ? NO_WARNINGS
+      : new Warnings(total, (list) => new WarningCheck(spans, list, only).record(resource, isRoomRepeated));
+  return {
+    warnings: warningsOf(count),
+    negative: warningsOf(negative, "count.negative"),
+    dates: check.dates(resource),
+  };
 }

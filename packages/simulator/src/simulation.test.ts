@@ -83,7 +83,7 @@ describe("the records of a simulation", () => {
             some[record.index]?.json.toString(),
           );
           const { warnings } = readRecord(resource, body.subarray(record.start, record.end)).content();
-          for (const { code } of warnings) warned.add(code);
+          for (const { code } of warnings.list()) warned.add(code);
         }
       }
     }
