@@ -26,7 +26,6 @@ import {
 const FORM = "bellhop.backfill/1";
 /** Failed records of a resource that are checked for a later version; any beyond count as open. */
 const FAILED_LOOKED_AT_MAX = 10_000;
-const FAILED_AT_ONCE = 1_000;
 
 /** A range of dates, both ends included. */
 interface DateRange {
@@ -60,17 +59,11 @@ function isComplete({ missingRecords, missingDates: dates, openRecords }: Resour
 async function countOpenRecords({ client, asked }: BackfillQueryContext, of: ResourceProgress) {
   const { rejected, quarantined, discarded } = of.counts;
   const failed = rejected + quarantined + discarded;
-  let looked = 0;
-  let fixed = 0;
-  let after: Parameters<typeof readFailedRecords>[2] = null;
-  while (failed > 0 && looked < FAILED_LOOKED_AT_MAX) {
-    const some = await readFailedRecords(client, { ...asked, resource: of.resource }, after, FAILED_AT_ONCE);
-    looked += some.length;
-    fixed += some.filter((record) => record.mended).length;
-    after = some.at(-1) ?? null;
-    if (some.length < FAILED_AT_ONCE) break;
-  }
-  return failed - fixed;
+  if (failed === 0) return 0;
+  // At once, as reading some of a request's rejections parses all of them.
+  const resource = of.resource;
+  const some = await readFailedRecords(client, { ...asked, resource }, null, FAILED_LOOKED_AT_MAX);
+  return failed - some.filter((record) => record.mended).length;
 }
 
 /** A statement's text, which is signed, its SHA-256 in hexadecimal, and what it says of the resources. */

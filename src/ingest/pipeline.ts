@@ -374,8 +374,9 @@ function requestCost({ nodes, rateLimiter }: HttpContext, principal: Principal):
 
 /** Most violations one answer lists. */
 const VIOLATIONS_MAX = 100;
-/** Most violations kept of one rejected record. */
+/** Most violations kept of one rejected record, and of all in a batch: then one of each, as every page of the outcome reads all. */
 const VIOLATIONS_KEPT_MAX = 10;
+const VIOLATIONS_KEPT_OF_BATCH = 10_000;
 type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
 
 /** Checks the records of one batch as they are read, and keeps no more of each than where it lies and what is wrong. */
@@ -402,6 +403,7 @@ export class BatchValidator {
   /** The last record whose property is granted. */
   #granted: ForeignRecord | undefined;
   #total = 0;
+  #kept = 0;
 
   constructor(
     resource: Resource,
@@ -424,7 +426,8 @@ export class BatchValidator {
     this.seen.records += 1;
     this.seen.values += record.values;
     if (this.foreign !== undefined || !this.#isPermitted(record)) return;
-    const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? VIOLATIONS_KEPT_MAX : 0);
+    const room = Math.max(1, Math.min(VIOLATIONS_KEPT_MAX, VIOLATIONS_KEPT_OF_BATCH - this.#kept));
+    const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? room : 0);
     const found = this.#check(record, wanted);
     const { index, start, end, clientCode, propertyCode } = record;
     if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
@@ -436,7 +439,8 @@ export class BatchValidator {
     this.#total += found.total;
     this.#listed.push(...found.violations.slice(0, VIOLATIONS_MAX - this.#listed.length));
     if (this.#lenient) {
-      const kept = found.violations.slice(0, VIOLATIONS_KEPT_MAX);
+      const kept = found.violations.slice(0, room);
+      this.#kept += kept.length;
       this.#rejected.push({ index, start, end, violations: kept, violationTotal: found.total });
     }
   }

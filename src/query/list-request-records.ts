@@ -79,8 +79,8 @@ const readDetails = readStatement(new URL("./sql/read-request-details.sql", impo
 
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
 
-/** A record may have 101 warnings of up to 750 bytes: 8 MB at once. */
-const RECORDS_AT_ONCE = 100;
+/** A page: reading some of a part's details parses all of them (bounded by `warningsListedMax` and VIOLATIONS_KEPT_OF_BATCH). */
+const RECORDS_AT_ONCE = 1_000;
 /** A larger record is not parsed to name its key: that would block the event loop. */
 const PARSED_BYTES_MAX = 1_048_576;
 

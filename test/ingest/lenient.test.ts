@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type pg from "pg";
 import { BodyLayout } from "../../src/ingest/log/stored-body.ts";
+import { listRequestRecords } from "../../src/query/list-request-records.ts";
 import { errorObject } from "../support/error-object.ts";
 import { inventoryRecord, type LooseRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -101,4 +103,34 @@ test("at most 10 violations of a rejected record are kept, and how many there we
   const [part] = await storedParts(answer.json()["requestId"]);
   assert.equal(part?.rejections?.[0]?.violations.length, 10);
   assert.equal(part?.rejections?.[0]?.violationTotal, 100);
+});
+
+test("at most 10,000 violations of a batch are kept, then one a record, and a page of its outcome reads them once", async () => {
+  const roomTypeInventories = Array.from({ length: 5 }, () => ({ roomTypeCode: "DLX" }));
+  const invalid = Array.from({ length: 1_100 }, () => valid(2, { roomTypeInventories }));
+  const answer = await service.post("inventories", [valid(1), ...invalid], lenient);
+  const requestId = String(answer.json()["requestId"]);
+  const [part] = await storedParts(requestId);
+  const kept = part?.rejections?.map(({ violations }) => violations.length);
+  assert.deepEqual(kept, [...Array(1_000).fill(10), ...Array(100).fill(1)]);
+  assert.ok(part?.rejections?.every(({ violationTotal }) => violationTotal === 10));
+  let statements = 0;
+  const counted = new Proxy(service.pool, {
+    get(pool, name) {
+      if (name !== "query") return Reflect.get(pool, name);
+      return (asked: pg.QueryConfig) => {
+        if (asked.name?.startsWith("read-request-details")) statements += 1;
+        return pool.query(asked);
+      };
+    },
+  });
+  const request = { requestId, resource: "inventories" } as const;
+  const listed: { violations: object[]; violationTotal: number }[] = [];
+  for await (const item of listRequestRecords(counted, service.client.clientId, request, null, 1_000))
+    listed.push(JSON.parse(item.toString()));
+  assert.equal(listed.length, 1_000);
+  assert.ok(
+    listed.every(({ violations, violationTotal }) => violations.length === 10 && violationTotal === 10),
+  );
+  assert.equal(statements, 1);
 });
