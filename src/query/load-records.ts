@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import type { BodyLayout } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
@@ -96,11 +97,15 @@ const WHOLE_BODY_BYTES_MAX = 65_536;
 /** Stored bytes of larger bodies fetched at once; a larger chunk is fetched alone. */
 const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 
-/** One part of a batch, with its body where that is small. */
+/** One part of a batch, with its body where that is small; otherwise with the SHA-256 of its layout, by which its chunks are read. */
 interface Part {
   readonly layout: BodyLayout;
   readonly body: Buffer | null;
+  readonly layoutHash: Buffer | null;
 }
+
+/** An erasure, a deletion or retention may rewrite a part between two statements about it; then it is read again. */
+const READ_AGAIN_MAX = 5;
 
 /** Stands for a record that is no longer kept (docs/retention.md). */
 const NO_LONGER_KEPT = Buffer.from("null");
@@ -109,10 +114,9 @@ export function isNoLongerKept(record: Buffer): boolean {
   return record === NO_LONGER_KEPT;
 }
 
-interface Place {
-  readonly part: string;
+interface Place extends Part {
+  readonly id: string;
   readonly pointer: RecordPointer;
-  readonly layout: BodyLayout;
   readonly position: number;
   readonly chunk: number;
   readonly from: number;
@@ -143,10 +147,19 @@ async function loadParts(
   for (const { bucket, request_id: requestId, layout, body } of rows) {
     const opened = openLayout({ bucket, requestId }, layout);
     // Nearly always known: a promise a part would cost more than the part.
-    const part = { layout: opened instanceof Promise ? await opened : opened, body };
+    const part = {
+      layout: opened instanceof Promise ? await opened : opened,
+      body,
+      layoutHash: body === null ? hash("sha256", layout, "buffer") : null,
+    };
     loaded.set(partOf({ bucket, requestId, index: 0 }), part);
   }
   return loaded;
+}
+
+function placeOf(pointer: RecordPointer, part: Part, position: number): Place {
+  const range = part.layout.rangeOf(position);
+  return { ...part, ...range, pointer, position, id: `${partOf(pointer)}/${range.chunk}` };
 }
 
 /** Where a record lies; undefined where it is past its retention. All requests from the id `horizon` on are kept. */
@@ -155,15 +168,14 @@ function locate(
   parts: ReadonlyMap<string, Part>,
   horizon: string,
 ): Place | undefined {
-  const part = partOf(pointer);
-  const layout = parts.get(part)?.layout;
-  const position = layout?.positionOf(pointer.index) ?? -1;
-  if (layout === undefined || position < 0) {
+  const part = parts.get(partOf(pointer));
+  const position = part?.layout.positionOf(pointer.index) ?? -1;
+  if (part === undefined || position < 0) {
     if (pointer.requestId < horizon) return undefined;
     throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
   }
-  if (layout.bytesAt(position) === 0) return undefined;
-  return { part, pointer, layout, position, ...layout.rangeOf(position) };
+  if (part.layout.bytesAt(position) === 0) return undefined;
+  return placeOf(pointer, part, position);
 }
 
 /** The request from which on every part of the log is kept; read only where a part is missing. */
@@ -202,15 +214,14 @@ function* groupByBytes(
   let chunks = new Map<string, Place>();
   let bytes = 0;
   for (const place of places) {
-    const id = `${place?.part}/${place?.chunk}`;
-    if (place !== undefined && !chunks.has(id)) {
+    if (place !== undefined && !chunks.has(place.id)) {
       if (chunks.size > 0 && bytes + place.bytes > STORED_BYTES_AT_ONCE) {
         yield { places: group, chunks };
         group = [];
         chunks = new Map();
         bytes = 0;
       }
-      chunks.set(id, place);
+      chunks.set(place.id, place);
       bytes += place.bytes;
     }
     group.push(place);
@@ -218,29 +229,77 @@ function* groupByBytes(
   if (group.length > 0) yield { places: group, chunks };
 }
 
+/** The stored bytes of chunks; undefined where one of their parts has another layout by now, or is gone. */
 async function fetchChunks(
   pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
-): Promise<Map<string, Buffer>> {
+): Promise<Map<string, Buffer> | undefined> {
   const wanted = [...chunks.values()];
-  const { rows } = await query<{ stored: Buffer }>(pool, readChunks, [
+  const checked = new Set<string>();
+  const { rows } = await query<{ stored: Buffer | null }>(pool, readChunks, [
     wanted.map(({ pointer }) => pointer.bucket),
     wanted.map(({ pointer }) => pointer.requestId),
     wanted.map(({ from }) => from),
     wanted.map(({ bytes }) => bytes),
+    // One chunk of a part speaks for all, as the statement has one snapshot.
+    wanted.map(({ pointer, layoutHash }) => {
+      const part = partOf(pointer);
+      return checked.size < checked.add(part).size ? layoutHash : null;
+    }),
   ]);
-  if (rows.length !== wanted.length) throw new Error("A part of the log went missing while it was read.");
+  if (rows.length !== wanted.length || rows.some(({ stored }) => stored === null)) return undefined;
   return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
 }
 
-/** The chunks of places whose bodies did not come with their layouts. */
+/** The chunks of places whose bodies did not come with their layouts; undefined as of `fetchChunks`. */
 function storedChunks(
   pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
-  parts: ReadonlyMap<string, Part>,
-): Promise<Map<string, Buffer>> | Map<string, Buffer> {
-  const missing = new Map([...chunks].filter(([, { part }]) => parts.get(part)?.body === null));
+): Promise<Map<string, Buffer> | undefined> | Map<string, Buffer> {
+  const missing = new Map([...chunks].filter(([, { body }]) => body === null));
   return missing.size === 0 ? new Map() : fetchChunks(pool, missing);
+}
+
+/** A group of pointers, and the parts that they name. */
+interface LoadedGroup {
+  readonly group: readonly RecordPointer[];
+  readonly parts: ReadonlyMap<string, Part>;
+}
+
+async function loadGroup(pool: Queryable, group: readonly RecordPointer[]): Promise<LoadedGroup> {
+  return { group, parts: await loadParts(pool, group, WHOLE_BODY_BYTES_MAX) };
+}
+
+/** Yields the records of a group, of what follows a part that is rewritten meanwhile as it is then. */
+async function* recordsOfGroup(
+  pool: Queryable,
+  { group, parts }: LoadedGroup,
+  inflated: InflatedChunks,
+  readAgain = READ_AGAIN_MAX,
+): AsyncGenerator<Buffer, void> {
+  // What was inflated by the layouts of another group may be of an earlier writing.
+  inflated.free();
+  const horizon = await horizonOf(pool, group, parts);
+  let yielded = 0;
+  for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts, horizon)))) {
+    const fetched = await storedChunks(pool, chunks);
+    if (fetched === undefined) {
+      if (readAgain === 0) throw new Error("A part of the log was rewritten each time it was read.");
+      const rest = await loadGroup(pool, group.slice(yielded));
+      yield* recordsOfGroup(pool, rest, inflated, readAgain - 1);
+      return;
+    }
+    for (const place of places) {
+      yielded += 1;
+      if (place === undefined) {
+        yield NO_LONGER_KEPT;
+        continue;
+      }
+      const { id, chunk, layout, position, from, bytes, body } = place;
+      const stored = body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
+      yield inflated.recordAt(id, layout, chunk, position, stored);
+    }
+  }
 }
 
 /**
@@ -253,34 +312,19 @@ export async function* loadRecords(
 ): AsyncGenerator<Buffer, void> {
   const inflated = new InflatedChunks();
   const groups = groupByParts(pointers);
-  const readNext = (): Promise<{ group: RecordPointer[]; parts: Map<string, Part> }> | undefined => {
+  const readNext = (): Promise<LoadedGroup> | undefined => {
     const { value: group } = groups.next();
     if (group === undefined) return undefined;
-    const reading = loadParts(pool, group, WHOLE_BODY_BYTES_MAX).then((parts) => ({ group, parts }));
+    const reading = loadGroup(pool, group);
     // The caller may stop before it is awaited.
     reading.catch(() => undefined);
     return reading;
   };
   try {
     for (let next = readNext(); next !== undefined; ) {
-      const { group, parts } = await next;
+      const loaded = await next;
       next = readNext();
-      const horizon = await horizonOf(pool, group, parts);
-      for (const { places, chunks } of groupByBytes(
-        group.map((pointer) => locate(pointer, parts, horizon)),
-      )) {
-        const fetched = await storedChunks(pool, chunks, parts);
-        for (const place of places) {
-          if (place === undefined) {
-            yield NO_LONGER_KEPT;
-            continue;
-          }
-          const { part, chunk, layout, position, from, bytes } = place;
-          const id = `${part}/${chunk}`;
-          const stored = parts.get(part)?.body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
-          yield inflated.recordAt(id, layout, chunk, position, stored);
-        }
-      }
+      yield* recordsOfGroup(pool, loaded, inflated);
     }
   } finally {
     inflated.free();
@@ -294,14 +338,25 @@ export async function* loadPart(
   requestId: string,
 ): AsyncGenerator<Buffer, void> {
   const pointer = { bucket, requestId, index: 0 };
-  const layout = (await loadParts(pool, [pointer], 0)).get(partOf(pointer))?.layout;
-  if (layout === undefined)
+  const load = async (): Promise<Part> => {
+    const part = (await loadParts(pool, [pointer], 0)).get(partOf(pointer));
+    if (part !== undefined) return part;
     throw new Error(`The log has no part of request ${requestId} in bucket ${bucket}.`);
+  };
+  let part = await load();
   let position = 0;
-  while (position < layout.recordCount) {
-    const place = { part: "", pointer, layout, position, ...layout.rangeOf(position) };
-    const stored = (await fetchChunks(pool, new Map([["", place]]))).get("") as Buffer;
-    for (const record of layout.recordsOf(place.chunk, stored)) {
+  for (let readAgain = READ_AGAIN_MAX; position < part.layout.recordCount; ) {
+    const place = placeOf(pointer, part, position);
+    const stored = (await fetchChunks(pool, new Map([["", place]])))?.get("");
+    if (stored === undefined) {
+      if (readAgain === 0) throw new Error("A part of the log was rewritten each time it was read.");
+      readAgain -= 1;
+      part = await load();
+      continue;
+    }
+    for (const record of part.layout.recordsOf(place.chunk, stored)) {
+      // A rewriting has chunks of its own, which may begin among those that were seen.
+      if (record.position < position) continue;
       if (record.bytes.length > 0) yield record.bytes;
       position = record.position + 1;
     }

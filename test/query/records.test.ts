@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
+import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
+import { bucketOf, type StoredBody } from "../../src/ingest/log/part-name.ts";
+import { replaceBody, rewriteBody } from "../../src/ingest/log/stored-body.ts";
+import { loadPart, loadRecords } from "../../src/query/load-records.ts";
 import { apply, group, inventory, LISBON, readAll, readPage, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
@@ -55,6 +59,57 @@ describe("the current records of a property", () => {
     const { items } = await readPage(service, "reservations?clientCode=ACME&propertyCode=MANY&limit=1000");
     const sent = [...large, ...small].sort((a, b) => (a.reservationId < b.reservationId ? -1 : 1));
     assert.deepEqual(items, sent);
+  });
+
+  test("are those of one writing where their part is rewritten between its layout and its chunks", async () => {
+    const sent = Array.from({ length: 66 }, (_, at) => ({
+      ...reservation(`W${at}`, "2026-01-01T00:00:00Z", { noise: randomBytes(1_000).toString("base64") }),
+      propertyCode: "REWRITTEN",
+    }));
+    const requestId = await apply(service, "reservations", sent);
+    const part = { bucket: bucketOf("ACME", "REWRITTEN"), requestId };
+    // Shorter, so that the second chunk, which is stored uncompressed, begins earlier.
+    const redacted = { ...sent[3], noise: "[erased]" };
+    const rewrite = async () => {
+      const { rows } = await service.pool.query<StoredBody & { log_writer_id: string }>(
+        "select log_writer_id::text, layout, body from bellhop.accept_log where request_id = $1",
+        [requestId],
+      );
+      const stored = rows[0] ?? assert.fail("no part");
+      const rewritten = await rewriteBody(part, stored, ({ index }) =>
+        index === 3 ? { bytes: Buffer.from(JSON.stringify(redacted)), contentHash: "0".repeat(32) } : "keep",
+      );
+      const { layout, body } = rewritten ?? assert.fail("nothing was rewritten");
+      const values = [part.bucket, stored.log_writer_id, requestId, layout, body];
+      await service.pool.query({ ...replaceBody, values });
+    };
+    let isRewritten = false;
+    const pool = new Proxy(service.pool, {
+      get(target, name) {
+        if (name !== "query") return Reflect.get(target, name);
+        return async (asked: pg.QueryConfig) => {
+          if (asked.name?.startsWith("read-chunks") && !isRewritten) {
+            isRewritten = true;
+            await rewrite();
+          }
+          return target.query(asked);
+        };
+      },
+    });
+    const kept: unknown[] = [];
+    for await (const bytes of loadRecords(
+      pool,
+      [65, 3, 64, 0].map((index) => ({ ...part, index })),
+    ))
+      kept.push(JSON.parse(bytes.toString()));
+    assert.ok(isRewritten);
+    assert.deepEqual(kept, [sent[65], redacted, sent[64], sent[0]]);
+    isRewritten = false;
+    redacted.noise = "";
+    const all: unknown[] = [];
+    for await (const bytes of loadPart(pool, part.bucket, requestId)) all.push(JSON.parse(bytes.toString()));
+    assert.ok(isRewritten);
+    assert.deepEqual(all, sent.with(3, redacted as (typeof sent)[0]));
   });
 
   test("are the newest by source time, in the order of keys, of each resource", async () => {

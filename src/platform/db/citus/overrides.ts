@@ -15,9 +15,11 @@ export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   ],
   // As read-parts.
   "read-chunks": [
-    `select substring(log.body from chunk.from_byte + 1 for chunk.bytes) as stored
-    from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[])
-      with ordinality as chunk (bucket, request_id, from_byte, bytes, place)
+    `select
+      case when chunk.layout_hash is null or sha256(log.layout) = chunk.layout_hash
+        then substring(log.body from chunk.from_byte + 1 for chunk.bytes) end as stored
+    from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[], $5::bytea[])
+      with ordinality as chunk (bucket, request_id, from_byte, bytes, layout_hash, place)
     join bellhop.accept_log as log on log.request_id = chunk.request_id and log.bucket = chunk.bucket
     where log.kind in ('b', 'c') and log.bucket = any ($1::smallint[]) and log.request_id = any ($2::uuid[])
     order by chunk.place`,
