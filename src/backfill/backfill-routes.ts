@@ -98,11 +98,9 @@ async function readWhy({ context, request }: Asked): Promise<string | null> {
   throw new ServiceError("bellhop.http.BadRequest", { message });
 }
 
-/** Abandoning an abandoned backfill answers it as it is. */
 async function abandon(asked: Asked) {
   const why = await readWhy(asked);
   const backfill = await find(asked);
-  if (backfill.state === "abandoned") return describe(asked, backfill);
   const { pool } = asked.context;
   const abandoned = await abandonBackfill(pool, backfill, why, `client:${asked.clientId}`).catch((cause) => {
     if (!(cause instanceof BackfillRefusal)) throw cause;

@@ -198,9 +198,7 @@ export async function closeBackfill(
 ): Promise<Backfill> {
   const { backfillId, clientId, state } = backfill;
   const who = `client:${clientId}`;
-  if (state === "closed") return backfill;
-  if (state === "abandoned")
-    throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
+  if (state !== "open") return closed(backfill);
   // Its log is not all here yet.
   if ((await readUnfinished(pool)) !== undefined)
     throw new ServiceError("bellhop.backfill.NotReady", {
@@ -217,10 +215,16 @@ export async function closeBackfill(
     const values = [backfillId, closedAt, countedTo, text, hash, who];
     const { rowCount } = await client.query({ ...closeStatement, values });
     const detail = { statementHash: hash, complete };
-    // Where another request has closed it in the meantime, its statement stands.
+    // Where another request has ended it in the meantime, that stands.
     if (rowCount === 1) await audit(client, who, backfill, "close-backfill", detail);
   });
-  return requireBackfill(pool, backfillId, clientId);
+  return closed(await requireBackfill(pool, backfillId, clientId));
+}
+
+/** A backfill that has ended, if it was closed. */
+function closed(backfill: Backfill): Backfill {
+  if (backfill.state === "closed") return backfill;
+  throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
 }
 
 /** Whether the log still gives the statement that was signed. */
@@ -276,7 +280,7 @@ export async function countersignBackfill(
   return requireBackfill(pool, backfillId, null);
 }
 
-/** Ends an open backfill without a statement; its records stay. Throws BackfillRefusal for one that is not open. */
+/** Ends an open backfill without a statement; its records stay. Answers an abandoned one as it is; throws BackfillRefusal for a closed one. */
 export async function abandonBackfill(
   pool: pg.Pool,
   backfill: Backfill,
@@ -286,8 +290,9 @@ export async function abandonBackfill(
   const { backfillId } = backfill;
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...abandon, values: [backfillId, who, why] });
-    if (rowCount === 0) throw new BackfillRefusal("Only an open backfill can be abandoned.");
-    await audit(client, who, backfill, "abandon-backfill", { why });
+    if (rowCount === 1) await audit(client, who, backfill, "abandon-backfill", { why });
   });
-  return requireBackfill(pool, backfillId, null);
+  const ended = await requireBackfill(pool, backfillId, null);
+  if (ended.state !== "abandoned") throw new BackfillRefusal("Only an open backfill can be abandoned.");
+  return ended;
 }

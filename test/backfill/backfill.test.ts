@@ -5,6 +5,8 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { replay } from "../../src/apply/replay.ts";
+import { requireBackfill } from "../../src/backfill/backfill.ts";
+import { abandonBackfill, BackfillRefusal, closeBackfill } from "../../src/backfill/close-backfill.ts";
 import { addDays } from "../../src/insight/question.ts";
 import {
   appliedOf,
@@ -331,6 +333,22 @@ describe("a batch that does not belong where it says", () => {
     assert.equal((await close(service, closed, { acceptGaps: true })).status, 200);
     const refusal = await post(service, `/${closed}/abandon`);
     assert.deepEqual([refusal.status, refusal.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
+  });
+
+  test("what another request ended meanwhile stays so: each answers as it would have afterwards", async () => {
+    const { pool, client } = service;
+    const stale = () =>
+      open(service, "RACE", [{ resource: "groups", ...range }]).then((id) =>
+        requireBackfill(pool, id, client.clientId),
+      );
+    const one = await stale();
+    const abandoned = await abandonBackfill(pool, one, "first", "client:one");
+    assert.deepEqual(await abandonBackfill(pool, one, "second", "client:two"), abandoned);
+    await assert.rejects(closeBackfill(pool, one, true), { code: "bellhop.backfill.NotOpen" });
+    const other = await stale();
+    const closed = await closeBackfill(pool, other, true);
+    assert.deepEqual(await closeBackfill(pool, other, true), closed);
+    await assert.rejects(abandonBackfill(pool, other, "late", "client:two"), BackfillRefusal);
   });
 
   test("a manifest is checked as records are, with pointers into it", async () => {
