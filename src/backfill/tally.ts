@@ -1,7 +1,7 @@
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import type { BackfillResource, RequestCounts } from "../console/answers.ts";
-import type { AcceptLog } from "../ingest/log/accept-log.ts";
+import { type AcceptLog, unavailable } from "../ingest/log/accept-log.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
@@ -164,12 +164,12 @@ export class BackfillLog {
     this.#openLog = openLog;
   }
 
-  /** Rejects where it cannot be opened now; the next batch tries again. */
+  /** Rejects with ServiceError `bellhop.accept.Unavailable` where it cannot be opened now; the next batch tries again. */
   open(): Promise<AcceptLog> {
-    if (this.#closed) return Promise.reject(new Error("The service is stopping."));
+    if (this.#closed) return Promise.reject(unavailable(new Error("The service is stopping.")));
     this.#log ??= this.#openLog().catch((error: unknown) => {
       this.#log = undefined;
-      throw error;
+      throw unavailable(error);
     });
     return this.#log;
   }

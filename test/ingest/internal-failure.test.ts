@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { open } from "../support/backfill-fixture.ts";
 import { errorObject } from "../support/error-object.ts";
 import { groupRecord, inventoryRecord, reservationRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -58,4 +59,15 @@ test("an internal failure of the reading side is 500 with the error object too",
   const path = accepted.headers.get("location") ?? assert.fail("no Location");
   errorObject(await without("accept_log", () => service.get(path)), 500, "bellhop.http.Internal");
   assert.equal((await service.get(path)).status, 200);
+});
+
+test("a backfill's log that cannot be opened is 503, as the ordinary one, and opened with the next batch", async () => {
+  const backfillId = await open(service, "LON01", [
+    { resource: "inventories", from: "2026-05-01", to: "2026-05-31" },
+  ]);
+  const batch = [inventoryRecord({ occupancyDate: "2026-05-01" })];
+  const send = () => service.post("inventories", batch, { headers: { "backfill-id": backfillId } });
+  errorObject(await without("log_writer", send), 503, "bellhop.accept.Unavailable");
+  const answer = await send();
+  assert.equal(answer.status, 202, answer.text);
 });

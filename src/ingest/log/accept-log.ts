@@ -309,7 +309,8 @@ export interface ServersOfGround {
   readonly openAt: (server: BucketServer) => OpenLogWriterSession;
 }
 
-function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
+/** Nothing is promised, and the batch may be sent again later. */
+export function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
   return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds });
 }
 
