@@ -230,7 +230,7 @@ function routesOf(resource: Resource): Route[] {
       operation: tokenOperation("Records", [SCOPE], answersOf(records), {
         operationId: `list${id}`,
         summary: `List current ${many}`,
-        description: `The current ${many} of one property, verbatim; with \`asOf\`, those of an earlier instant. Paging does not miss a record that is modified meanwhile.`,
+        description: `The current ${many} of one property, verbatim; with \`asOf\`, those of an earlier instant. Paging does not miss a record that is modified meanwhile, unless \`from\` or \`to\` is given and its dates change.`,
         parameters: recordListParameters(resource),
       }),
       work: async (call) => answer(call, readListQuestion(call.context, resource, call.request)),
