@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { flag, type Noun, text, verb } from "../cli/command.ts";
 import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
 import { closeSandbox, type LocalClient, openSandbox } from "../identity/local-clients.ts";
@@ -46,19 +47,32 @@ function welcome(
   ];
 }
 
-/** Waits for a signal, or for the launcher's end: a service that can no longer be stopped stops itself. */
-function untilStopRequested(): Promise<{ reason: string; again: Promise<void> }> {
+interface StopRequests {
+  /** Aborted by the first, whose reason `first` answers. */
+  readonly signal: AbortSignal;
+  readonly first: Promise<string>;
+  readonly again: Promise<void>;
+}
+
+/** Listens for signals, and for the launcher's end: a service that can no longer be stopped stops itself. */
+function listenForStop(): StopRequests {
+  const controller = new AbortController();
+  const first = Promise.withResolvers<string>();
   const again = Promise.withResolvers<void>();
-  return new Promise((resolve) => {
-    let isRequested = false;
-    const request = (reason: string) => {
-      if (isRequested) again.resolve();
-      isRequested = true;
-      resolve({ reason, again: again.promise });
-    };
-    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => request(signal));
-    if (process.connected) process.once("disconnect", () => request("the end of its launcher"));
-  });
+  const { signal } = controller;
+  const request = (reason: string) => {
+    if (signal.aborted) again.resolve();
+    first.resolve(reason);
+    controller.abort();
+  };
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => request(name));
+  if (process.connected) process.once("disconnect", () => request("the end of its launcher"));
+  return { signal, first: first.promise, again: again.promise };
+}
+
+async function untilLate(begun: Promise<unknown>): Promise<undefined> {
+  await begun;
+  await delay(DRAIN_MS_MAX, undefined, { ref: false });
 }
 
 /** Keeps serving until balancers have seen /readyz fail. A second signal, or a failure, ends that at once. */
@@ -108,8 +122,16 @@ const own = verb({
     const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
     const log = createLogger(logOptions);
     // From here a signal is an orderly stop, also while the service is still starting.
-    const stopRequested = untilStopRequested();
-    const service = await startService(config, log, logOptions);
+    const stop = listenForStop();
+    const starting = startService(config, log, logOptions, stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) throw error;
+      return undefined;
+    });
+    const service = await Promise.race([starting, untilLate(stop.first)]);
+    if (service === undefined) {
+      log.info({ reason: await stop.first }, "stopped before it had started");
+      return 0;
+    }
     const { embedded, pool } = service.database;
     const client = await settleSandbox(service, config, log);
     log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
@@ -117,12 +139,13 @@ const own = verb({
     process.send?.("listening");
     if (!config.production)
       output.line(welcome(service, config, client, await hasOperators(pool)).join("\n"));
-    const end = await Promise.race([stopRequested, service.failed]);
-    const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), DRAIN_MS_MAX).unref());
+    const ending = Promise.race([stop.first, service.failed]);
+    const end = await ending;
+    const late = untilLate(ending);
     if (end instanceof Error) log.fatal({ err: end }, "a thread failed: stopping, the next start recovers");
     else {
-      log.info({ reason: end.reason }, "draining");
-      await leaveWithGrace(service, config.stopGraceMs, end.again);
+      log.info({ reason: end }, "draining");
+      await leaveWithGrace(service, config.stopGraceMs, stop.again);
     }
     const drained = service.stop().then(() => true);
     if (await Promise.race([drained, late])) log.info("stopped");

@@ -57,16 +57,18 @@ export interface Service {
 
 /**
  * Starts everything in the order of its needs; what was started is stopped again when a later step fails. `logOptions` are
- * those that `log` was made with: its threads then write to the same place, else by way of it.
+ * those that `log` was made with: its threads then write to the same place, else by way of it. Once `signal` is aborted, a start
+ * goes no further.
  */
 export async function startService(
   config: Config,
   log: Logger,
   logOptions?: LoggerOptions,
+  signal?: AbortSignal,
 ): Promise<Service> {
-  const stops = new Stops();
+  const stops = new Stops(signal);
   try {
-    return await startInOrder(config, log, logOptions, stops);
+    return await startInOrder(config, log, logOptions, stops, signal);
   } catch (error) {
     await stops.all().catch((cause: unknown) => log.warn({ err: cause }, "a failed start left something"));
     throw error;
@@ -92,6 +94,7 @@ async function startInOrder(
   log: Logger,
   logOptions: LoggerOptions | undefined,
   stops: Stops,
+  signal: AbortSignal | undefined,
 ): Promise<Service> {
   const threads = await startThreads(config, log, logOptions, stops);
   const poolSize = threads.http === undefined ? POOL_SIZE_SERVING : POOL_SIZE_APART;
@@ -104,6 +107,7 @@ async function startInOrder(
     // A first start creates a database: report a taken port before that.
     first: () => requireFreePorts(config),
     watch: logSlowStatements(config.slowQueryMs, log, metrics),
+    signal,
   });
   stops.push(() => database.close());
   const { pool } = database;

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { test } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { hasCluster } from "../../src/platform/db/embedded/home.ts";
+import { findServer } from "../../src/platform/db/embedded/postmaster.ts";
+import { MIGRATION_LOCK } from "../../src/platform/db/migrate.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { startService } from "../../src/service/service.ts";
+import { clusterOf } from "../faults/database-of-service.ts";
+import { ServiceProcess } from "../faults/service-process.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
 import { startTestService } from "../support/service.ts";
@@ -91,4 +95,54 @@ test("a start that fails at its last step, the port, leaves no session in the da
   }, 10_000);
   taken.close();
   await database.drop();
+});
+
+/** Sends SIGTERM, twice as a terminal and the launcher do, to a start that has come so far; it is not to finish. */
+async function stopStart(
+  service: ServiceProcess,
+  isThere: (log: string) => boolean | Promise<boolean>,
+): Promise<void> {
+  const readLog = () => readFile(service.logPath, "utf8");
+  service.start();
+  await until(async () => await isThere(await readLog()), 60_000);
+  let code: number | null | undefined;
+  service.signal("SIGTERM");
+  void service.end("SIGTERM").then((ending) => {
+    code = ending;
+  });
+  await until(() => code !== undefined, 15_000);
+  assert.equal(code, 0);
+  assert.doesNotMatch(await readLog(), /listening/);
+}
+
+for (const held of [`select pg_advisory_lock(${MIGRATION_LOCK})`, "lock table bellhop_migration.applied"])
+  test(`SIGTERM ends a start that another session keeps waiting: ${held}`, async () => {
+    const database = await createTestDatabase();
+    const environment = { DATABASE_URL: database.url, LOG_LEVEL: "info" };
+    const service = await ServiceProcess.prepare({ environment });
+    const holder = await database.pool.connect();
+    try {
+      await holder.query("begin");
+      await holder.query(held);
+      await stopStart(service, async (log) => {
+        const { rowCount } = await holder.query(
+          "select from pg_locks where not granted and relation = 'bellhop_migration.applied'::regclass",
+        );
+        return rowCount === 1 || log.includes("waiting for another node that is migrating");
+      });
+    } finally {
+      holder.release(true);
+      await service.remove();
+      await database.drop();
+    }
+  });
+
+test("SIGTERM during the start of the embedded PostgreSQL stops that, too", async () => {
+  const service = await ServiceProcess.prepare({ environment: { LOG_LEVEL: "info" } });
+  try {
+    await stopStart(service, (log) => log.includes("starting the embedded PostgreSQL"));
+    assert.equal(await findServer(await clusterOf(service.dataDir)), undefined);
+  } finally {
+    await service.remove();
+  }
 });

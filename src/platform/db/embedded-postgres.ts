@@ -44,21 +44,22 @@ const START_TIMEOUT_MS = 120_000;
  * `service` is held by the one service; `users` is shared by everybody who uses the server and needed whole to stop
  * it; `start` is held while the server is started or stopped. While a service runs, a server that dies is started
  * again. `first` is run as soon as the locks are taken. Throws EmbeddedPostgresError, in one line, also when another service has
- * the directory.
+ * the directory. Once `signal` is aborted, a start goes no further: it stops the server, and throws.
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
   role: DatabaseRole,
   log: Logger,
   first?: () => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<EmbeddedPostgres> {
   const home = await prepareHome(dataDir);
-  const locks = await takeLocks(home, role);
+  const locks = await takeLocks(home, role, signal);
   try {
     await first?.();
     const binaries = await findBinaries(home.user, home.copiesDirectory);
     const server = new SupervisedServer({ home, binaries, log });
-    await server.start();
+    await server.start(signal);
     if (role === "service") await server.watch();
     return {
       address: server.address,
@@ -86,7 +87,7 @@ function lockPath(home: ServerHome, name: "service" | "users" | "start"): string
   return join(home.dataDir, "locks", name);
 }
 
-async function takeLocks(home: ServerHome, role: DatabaseRole): Promise<Locks> {
+async function takeLocks(home: ServerHome, role: DatabaseRole, signal?: AbortSignal): Promise<Locks> {
   await mkdir(join(home.dataDir, "locks"), { recursive: true, mode: 0o700 });
   const service =
     role === "service"
@@ -98,7 +99,7 @@ async function takeLocks(home: ServerHome, role: DatabaseRole): Promise<Locks> {
     );
   }
   // Only somebody who is just stopping the server stands against a shared lock.
-  const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS);
+  const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS, signal);
   if (user !== undefined) return { service, user };
   service?.release();
   throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
@@ -137,14 +138,14 @@ class SupervisedServer {
   }
 
   /** Brings the server to where it takes connections, one starter at a time. */
-  async start(): Promise<void> {
+  async start(signal = this.#parts.signal): Promise<void> {
     const { home, binaries } = this.#parts;
-    const lock = await waitForLock(lockPath(home, "start"), "exclusive", START_TIMEOUT_MS);
+    const lock = await waitForLock(lockPath(home, "start"), "exclusive", START_TIMEOUT_MS, signal);
     if (lock === undefined)
       throw new EmbeddedPostgresError(`Another start on ${home.dataDir} takes too long.`);
     try {
       await ensureCluster(home, binaries);
-      this.#listen = await bringUp(this.#parts, this.#listen);
+      this.#listen = await bringUp({ ...this.#parts, signal }, this.#listen);
     } finally {
       lock.release();
     }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { withSession } from "./connection.ts";
+import { endWithClient, withSession } from "./connection.ts";
 import { sqlState } from "./database-errors.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
@@ -184,10 +184,12 @@ interface MigrationOptions {
   readonly filling?: ReadonlySet<string>;
   /** For a node that accepts and does nothing else: it starts before a move has filled the database, where that allows it. */
   readonly onlyAccepts?: boolean;
+  /** Ends the session once it is aborted. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Any constant will do, as long as every version of the service takes the same: "bellhop" in ASCII. */
-const MIGRATION_LOCK = "27707136475951984";
+export const MIGRATION_LOCK = "27707136475951984";
 
 /** How often a node asks whether another has done with migrating. */
 const ASK_AGAIN_MS = 200;
@@ -215,10 +217,13 @@ const DEADLOCK_DETECTED = "40P01";
 export async function migrate(
   config: pg.ClientConfig,
   log: Logger,
-  { directory = MIGRATIONS_DIRECTORY, filling, onlyAccepts = false }: MigrationOptions = {},
+  { directory = MIGRATIONS_DIRECTORY, filling, onlyAccepts = false, signal }: MigrationOptions = {},
 ): Promise<void> {
   const migrations = (await readMigrations(directory)).filter(({ name }) => filling?.has(name) ?? true);
   await withSession(config, "migrate", async (client) => {
+    await endWithClient(client);
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", () => void client.end(), { once: true });
     await takeMigrationLock(client, log);
     const unfinished = filling === undefined ? await readUnfinished(client) : undefined;
     if (unfinished !== undefined && !(onlyAccepts && unfinished.acceptsAfter !== null))

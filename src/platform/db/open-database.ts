@@ -184,6 +184,8 @@ export interface DatabaseOptions {
   readonly first?: () => Promise<void>;
   /** Hears of slow statements of the pool. */
   readonly watch?: StatementWatch;
+  /** Aborted when the database is no longer wanted: opening it then fails, however long it would have waited. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface Database {
@@ -216,7 +218,8 @@ export async function openDatabase(
   }
   if (options.existing === true && !(await hasCluster(config.dataDir)))
     throw new NoInstallation(config.dataDir);
-  const embedded = await startEmbeddedPostgres(config.dataDir, options.role ?? "service", log, options.first);
+  const { role = "service", first, signal } = options;
+  const embedded = await startEmbeddedPostgres(config.dataDir, role, log, first, signal);
   try {
     const database = await openServer(embedded.address, config, log, options);
     return {
@@ -250,7 +253,7 @@ async function openServer(
   const sessionConfig = clientConfig(address, level);
   if (options.existing === true) await requireInstallation(sessionConfig);
   if (options.leavesSchema !== true)
-    await migrate(sessionConfig, log, { onlyAccepts: options.onlyAccepts === true });
+    await migrate(sessionConfig, log, { onlyAccepts: options.onlyAccepts === true, signal: options.signal });
   const pool = createPool(sessionConfig, log, options.poolSize ?? 10, options.answerMsMax, options.watch);
   try {
     await checkWorkers(pool, config.allowUnsafeDurability);

@@ -1,9 +1,17 @@
 /** How each thing that was started is stopped. */
 export class Stops {
   readonly #stops: (() => unknown)[] = [];
+  readonly #signal: AbortSignal | undefined;
 
+  /** `signal`: aborted once nothing more is to be started. */
+  constructor(signal?: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Throws, with `stop` registered, once the signal is aborted. */
   push(stop: () => unknown): void {
     this.#stops.push(stop);
+    this.#signal?.throwIfAborted();
   }
 
   /** Stops what was started, the last first; what cannot be stopped keeps nothing else from it. Throws the first error. */

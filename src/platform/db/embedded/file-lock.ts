@@ -29,17 +29,18 @@ export function tryLock(path: string, mode: LockMode): FileLock | undefined {
   }
 }
 
-/** Waits until the lock is free, for at most `waitMsMax`; then undefined. */
+/** Waits until the lock is free, for at most `waitMsMax` or until `signal` is aborted; then undefined. */
 export async function waitForLock(
   path: string,
   mode: LockMode,
   waitMsMax: number,
+  signal?: AbortSignal,
 ): Promise<FileLock | undefined> {
   // Here and wherever this folder waits, by the monotonic clock: the machine's own may be set back meanwhile.
   const deadline = performance.now() + waitMsMax;
   for (;;) {
     const lock = tryLock(path, mode);
-    if (lock !== undefined || performance.now() >= deadline) return lock;
+    if (lock !== undefined || performance.now() >= deadline || signal?.aborted) return lock;
     // Two that try at the same moment can refuse each other; chance keeps them from doing it again.
     await delay(5 + Math.random() * 20);
   }
