@@ -81,9 +81,11 @@ export class Session {
   connection<Result>(
     name: string,
     work: (client: pg.Client, opened: Opened) => Promise<Result>,
+    options?: { readonly first?: boolean },
   ): Promise<Result> {
-    return this.database((opened) =>
-      withSession(opened.database.clientConfig, name, (client) => work(client, opened)),
+    return this.database(
+      (opened) => withSession(opened.database.clientConfig, name, (client) => work(client, opened)),
+      options,
     );
   }
 

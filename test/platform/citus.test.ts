@@ -9,7 +9,13 @@ import pg from "pg";
 import { retireLogWritersStatement } from "../../src/apply/postgres-apply-session.ts";
 import { settledReceipts } from "../../src/insight/watermark.ts";
 import { BucketClosedTimestamp } from "../../src/platform/db/citus/bucket-closed-timestamp.ts";
-import { clientConfig, createPool, POOL_ANSWER_MS_MAX } from "../../src/platform/db/connection.ts";
+import {
+  clientConfig,
+  createPool,
+  openSession,
+  POOL_ANSWER_MS_MAX,
+} from "../../src/platform/db/connection.ts";
+import { enterPresence } from "../../src/platform/db/coordination.ts";
 import { retireLogWriters } from "../../src/platform/db/dialect.ts";
 import type { DistributionReport } from "../../src/platform/db/distribute.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
@@ -77,12 +83,50 @@ if (joined !== undefined)
       assert.equal(await distributedTables(), 0);
     });
 
+    /** Distributes it, with `meanwhile` while the transaction of that waits for the last table. */
+    const distributeDuring = async (meanwhile: () => Promise<unknown>) => {
+      const holder = await database.pool.connect();
+      try {
+        await holder.query("begin; lock table bellhop_state.ledger_segment_progress");
+        const distributing = distribute(joined.url, "--json");
+        await until(async () => {
+          const { rowCount } = await holder.query(
+            `select from pg_locks where not granted and relation = 'bellhop_state.ledger_segment_progress'::regclass`,
+          );
+          return rowCount !== 0;
+        }, 60_000);
+        await meanwhile();
+        await holder.query("commit");
+        return await distributing;
+      } finally {
+        holder.release(true);
+      }
+    };
+
+    test("is not distributed where a node that had just migrated comes to work meanwhile", async () => {
+      const node = await openSession(database.clientConfig, "node");
+      const { code, err } = await distributeDuring(() => enterPresence(node, ["accept"], "node"));
+      await node.end();
+      assert.equal(code, 1);
+      assert.match(err, /The service is running .*stop every node/);
+      assert.equal(await distributedTables(), 0);
+    });
+
     test("has a term of retention, which is kept when it is distributed", async () => {
       assert.equal((await bellhop(joined.url, "retention", "set", "*", "outcomes", "90d")).code, 0);
     });
 
     test("is distributed with what is in it, once, and the service goes on where it was", async () => {
-      const first = await distribute(joined.url, "--json");
+      let starting: Promise<TestService> | undefined;
+      const first = await distributeDuring(async () => {
+        starting = startTestService({}, { database });
+        await until(async () => {
+          const { rowCount } = await database.pool.query(
+            "select from pg_stat_activity where datname = current_database() and query like '%pg_try_advisory_lock%' and pid <> pg_backend_pid()",
+          );
+          return rowCount !== 0;
+        }, 60_000);
+      });
       assert.equal(first.code, 0, first.err);
       const report = JSON.parse(first.out) as DistributionReport;
       assert.equal(report.distributed, true);
@@ -92,7 +136,7 @@ if (joined !== undefined)
       assert.equal(again.code, 0, again.err);
       assert.match(again.out, /Nothing to do\./);
       assert.equal(await distributedTables(), tables);
-      service = await startTestService({}, { database });
+      service = (await starting) ?? assert.fail();
       await apply(service, "reservations", [
         reservation("before", "2026-01-02T00:00:00Z", { status: "Cancelled" }),
         reservation("after", "2026-01-02T00:00:00Z"),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { distributeByBucket } from "../../src/platform/db/distribute.ts";
+import { distributeTables } from "../support/citus.ts";
 import { createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import { reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -79,7 +79,7 @@ if (joined !== undefined)
         202,
       );
       await first.stop();
-      await distributeByBucket(database.pool, { shards: 4, dryRun: false });
+      await distributeTables(database.clientConfig);
       service = await startTestService({}, { database });
       senders = SENDERS.map((hotels, name) => new Sender(service, name, hotels));
     });

@@ -4,9 +4,9 @@ import pg from "pg";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
 import { clientConfig } from "../../src/platform/db/connection.ts";
-import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 import { migrate } from "../../src/platform/db/migrate.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
+import { distributeTables } from "../support/citus.ts";
 import { createJoinedDatabase, type TestDatabase } from "../support/database.ts";
 import type { DatabaseRoad } from "../support/database-road.ts";
 import { accept, apply, reservation } from "../support/read-fixture.ts";
@@ -32,7 +32,7 @@ if (joined !== undefined)
     before(async () => {
       database = joined.open();
       await migrate(database.clientConfig, createLogger({ level: "silent", pretty: false }));
-      await distributeByBucket(database.pool, { shards: 4, dryRun: false });
+      await distributeTables(database.clientConfig);
       const { rows: homes } = await database.pool.query<Home>(findHomes);
       const hotelAt = ({ port }: DatabaseRoad): Hotel => {
         const home = homes.find(({ worker }) => worker.endsWith(`:${port}`)) ?? assert.fail();

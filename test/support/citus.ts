@@ -2,9 +2,11 @@ import pg from "pg";
 import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
 import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
 import { findHomes, type Home } from "../../src/platform/db/citus/workers.ts";
+import { clientConfig, withSession } from "../../src/platform/db/connection.ts";
 import { distributeByBucket } from "../../src/platform/db/distribute.ts";
 import { isDistributed } from "../../src/platform/db/distribution.ts";
 import type { Queryable } from "../../src/platform/db/transaction.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 
 /** Few, as most tests write a handful of rows, and each shard of a table is one more table to be made. */
 const SHARDS = 4;
@@ -56,7 +58,15 @@ export async function distributeTestDatabase(
   serverUrl: string,
 ): Promise<void> {
   await joinTestDatabase({ coordinator, workers, workerUrls }, database, serverUrl);
-  await withPool(database(serverUrl), (pool) => distributeByBucket(pool, { shards: SHARDS, dryRun: false }));
+  await distributeTables(clientConfig({ connectionString: database(serverUrl) }));
+}
+
+/** As `bellhop citus distribute`. */
+export async function distributeTables(config: pg.ClientConfig): Promise<void> {
+  const log = createLogger({ level: "silent", pretty: false });
+  await withSession(config, "distribute", (client) =>
+    distributeByBucket(client, { shards: SHARDS, dryRun: false, log }),
+  );
 }
 
 /** What an operator does before `bellhop citus distribute`: the extension on every node, the workers but `spare` ones at the coordinator. */

@@ -148,7 +148,7 @@ async function prepareTarget(
   await migrate(to, log, { filling: new Set((await readMigrations()).map(({ name }) => name)) });
   const described = await describeTables(source, MOVED_TABLES);
   await prepareTables(target, described);
-  if (shards !== undefined) await distributeByBucket(target, { shards, dryRun: false });
+  if (shards !== undefined) await distributeByBucket(target, { shards, dryRun: false, log });
   return described;
 }
 

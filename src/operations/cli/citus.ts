@@ -36,9 +36,10 @@ const distribute = verb({
   json: '{"workers", "shards", "steps": [{"table", "done", "bytes"}], "distributed"}',
   run: ({ shards, dryRun }, { output, session }) =>
     // Empty tables are distributed at once, so it may come before the first start.
-    session.database(
-      async ({ pool, who }) => {
-        const report = await distributeByBucket(pool, { shards, dryRun });
+    session.connection(
+      "distribute",
+      async (client, { pool, who, log }) => {
+        const report = await distributeByBucket(client, { shards, dryRun, log });
         const detail = { shards, workers: report.workers };
         if (report.distributed) await recordAudit(pool, { who, what: "citus distribute", detail });
         output.result(report, reportLines(report));

@@ -1,7 +1,9 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { FIRST_TABLE, placeTable } from "./citus/place.ts";
 import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
+import { holdingStarts } from "./migrate.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
 /**
@@ -155,6 +157,7 @@ export interface DistributionReport {
 export interface DistributionOptions {
   readonly shards: number;
   readonly dryRun: boolean;
+  readonly log: Logger;
 }
 
 const WITHOUT_CITUS =
@@ -162,30 +165,35 @@ const WITHOUT_CITUS =
 
 /**
  * Distributes the tables of the service by bucket over the workers of Citus, in one transaction, with what is in them;
- * then adapts what analysts ask in another. Nothing is done to a table that is distributed already. Throws DistributionError where it cannot be done.
+ * then adapts what analysts ask in another. Nothing is done to a table that is distributed already. Nodes that start meanwhile wait.
+ * Throws DistributionError where it cannot be done.
  */
 export async function distributeByBucket(
-  on: pg.Pool | pg.Client,
-  { shards, dryRun }: DistributionOptions,
+  client: pg.ClientBase,
+  { shards, dryRun, log }: DistributionOptions,
 ): Promise<DistributionReport> {
-  const workers = await checkCitus(on);
-  const report = await withTransaction(on, async (client) => {
-    const steps = await readSteps(client);
-    const missing = steps.filter(({ done }) => !done);
-    if (!dryRun && missing.length > 0) {
-      await refuseWhileUsed(client);
-      await prepareWorkers(client);
-      await client.query(PLACE_KEYS);
-      for (const { table } of missing) await distributeTable(client, table, shards);
+  const workers = await checkCitus(client);
+  return await holdingStarts(client, log, async () => {
+    const report = await withTransaction(client, async () => {
+      const steps = await readSteps(client);
+      const missing = steps.filter(({ done }) => !done);
+      if (!dryRun && missing.length > 0) {
+        await refuseWhileUsed(client);
+        await prepareWorkers(client);
+        await client.query(PLACE_KEYS);
+        for (const { table } of missing) await distributeTable(client, table, shards);
+        // One that had just migrated when this began is there by now.
+        await refuseWhileUsed(client);
+      }
+      return { workers, shards, steps, distributed: !dryRun && missing.length > 0 };
+    });
+    // Also of a database that is distributed: a later version may have made one of these anew.
+    if (!dryRun) {
+      await withTransaction(client, createFunctions);
+      await withTransaction(client, adaptFunctions);
     }
-    return { workers, shards, steps, distributed: !dryRun && missing.length > 0 };
+    return report;
   });
-  // Also of a database that is distributed: a later version may have made one of these anew.
-  if (!dryRun) {
-    await withTransaction(on, createFunctions);
-    await withTransaction(on, adaptFunctions);
-  }
-  return report;
 }
 
 async function checkCitus(on: Queryable): Promise<string[]> {
@@ -245,6 +253,8 @@ async function readSteps(client: pg.ClientBase): Promise<DistributionStep[]> {
 
 /** Connected nodes have cached that the tables are not distributed, and would go on as if they were not. */
 async function refuseWhileUsed(client: pg.ClientBase): Promise<void> {
+  // A transaction sees the sessions that there were when it first asked.
+  await client.query("select pg_stat_clear_snapshot()");
   const { rows } = await client.query<{ names: string | null }>(
     `select string_agg(distinct present.owner, ', ') as names
     from bellhop.presence as present

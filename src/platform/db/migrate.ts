@@ -271,7 +271,7 @@ class Patience {
 }
 
 /** Asks again and again: a session that waits in the server would be waited for, in turn, by an index that is built concurrently. */
-async function takeMigrationLock(client: pg.Client, log: Logger): Promise<void> {
+async function takeMigrationLock(client: pg.ClientBase, log: Logger): Promise<void> {
   for (let asked = 0; ; asked += 1) {
     const { rows } = await client.query<{ taken: boolean }>(
       `select pg_try_advisory_lock(${MIGRATION_LOCK}) as taken`,
@@ -280,6 +280,18 @@ async function takeMigrationLock(client: pg.Client, log: Logger): Promise<void> 
     if (asked === 0) log.info("waiting for another node that is migrating the database");
     await delay(ASK_AGAIN_MS);
   }
+}
+
+/** Has nodes that start wait for `work` before they look at the database. Where it fails, the end of the session lets them go on. */
+export async function holdingStarts<Result>(
+  client: pg.ClientBase,
+  log: Logger,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await takeMigrationLock(client, log);
+  const result = await work();
+  await client.query(`select pg_advisory_unlock(${MIGRATION_LOCK})`);
+  return result;
 }
 
 async function run(client: pg.Client, migration: Migration, lockWaitMs: number): Promise<void> {
