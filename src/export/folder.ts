@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../platform/errors/operator-error.ts";
@@ -139,7 +139,8 @@ export class ExportFolder {
   async #replace(name: string, content: object): Promise<void> {
     const path = join(this.directory, name);
     const file = openSync(`${path}.partial`, "w", 0o600);
-    writeSync(file, `${JSON.stringify(content, null, 1)}\n`);
+    // A disk that fills up takes a part of it without an error: this writes until all is there, or throws.
+    writeFileSync(file, `${JSON.stringify(content, null, 1)}\n`);
     fsyncSync(file);
     closeSync(file);
     await rename(`${path}.partial`, path);

@@ -27,6 +27,7 @@ import { comparable, foldedRows, passesOf, readManifest, rowsOfCsv } from "./exp
 
 const GUEST = "Wilhelmina Quesada-Throckmorton";
 const DAY_MS = 86_400_000;
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../../examples/export/read_export.py", import.meta.url));
 const execute = promisify(execFile);
 /** A Python with DuckDB and pandas. */
@@ -319,6 +320,22 @@ describe("bellhop export", () => {
     assert.ok(tables.every(({ rows }) => rows > 0));
     const again = await bellhop(["export", folder], environment());
     assert.match(again.out, /written +what has changed\n +records +0 rows\n +nights +0 rows/);
+  });
+
+  test("leaves the export as it was where the disk has room for a part of the manifest", async () => {
+    const folder = newFolder();
+    await exportTo(folder);
+    const former = await filesBelow(folder);
+    const manifest = await readManifest(folder);
+    // Files of 4 KiB at most: what is written beyond is cut off without an error at first, as by a disk that fills up.
+    const limited = ["-c", 'ulimit -f 4; exec "$@"', "bash", process.execPath, MAIN, "export", folder];
+    const failed = await execute("bash", limited, { env: environment() }).then(
+      () => undefined,
+      (error: { stderr: string }) => error.stderr,
+    );
+    assert.match(failed ?? "", /EFBIG/);
+    assert.deepEqual(await readManifest(folder), manifest);
+    for (const path of former) assert.ok((await filesBelow(folder)).includes(path), path);
   });
 
   test("leaves a folder alone that has something else", async () => {
