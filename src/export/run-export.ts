@@ -148,15 +148,14 @@ class Export {
    */
   async #readPosition(settled: Settled | null): Promise<Position> {
     const ends = await readChangeEnds(this.#client, ALL_BUCKETS);
-    let receivedBefore: string | undefined;
-    for (const bucket of settled === null ? [] : ALL_BUCKETS) {
-      const watermark = await watermarkOf(this.#client, { bucket }, settled?.[bucket] ?? null);
-      if (watermark !== null && (receivedBefore === undefined || watermark < receivedBefore))
-        receivedBefore = watermark;
-    }
+    const watermarks: (string | null)[] = [];
+    for (const bucket of settled === null ? [] : ALL_BUCKETS)
+      watermarks.push(await watermarkOf(this.#client, { bucket }, settled?.[bucket] ?? null));
+    // In a bucket without one, anything may be left to apply.
+    const [earliest] = watermarks.includes(null) ? [] : watermarks.sort();
     return {
       changes: ALL_BUCKETS.map((bucket) => ends.get(bucket) ?? 0),
-      receivedBefore: receivedBefore ?? this.#draft.position?.receivedBefore ?? NOTHING_YET,
+      receivedBefore: earliest ?? this.#draft.position?.receivedBefore ?? NOTHING_YET,
     };
   }
 
