@@ -1,15 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
+import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Property, PropertyCodes } from "../query/property.ts";
 import { businessDayOf, endOfBusinessDay, settingsOf } from "../settings/property-settings.ts";
 import { newestArrivals } from "./console/feed-glance.ts";
 import { plus } from "./exact-amount.ts";
 import { baseOf, type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
+import type { InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
 import { addDays, type StayQuestion } from "./question.ts";
-import { reconcile } from "./reconciliation.ts";
+import { pageOfReconciliation } from "./reconciliation.ts";
 
 /** Nights from today on that a portfolio is asked for. */
 export const PORTFOLIO_NIGHTS = [1, 7, 30, 90] as const;
@@ -115,6 +117,22 @@ interface YearBooks {
   readonly week: readonly BookedNight[];
 }
 
+const PAGE_ITEMS = 1_000;
+
+/** The items of all pages. */
+async function readAll<Item>(
+  pageOf: (start: Position | null) => Promise<InsightPage<Item>>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  let start: Position | null = null;
+  do {
+    const page: InsightPage<Item> = await pageOf(start);
+    items.push(...page.items);
+    start = page.next;
+  } while (start !== null);
+  return items;
+}
+
 async function readYear(
   client: pg.ClientBase,
   question: StayQuestion,
@@ -122,15 +140,9 @@ async function readYear(
   nowMs: number,
 ): Promise<YearBooks> {
   const read = async (asOf: string | null, hasStock: boolean) => {
-    const items: BookedNight[] = [];
-    const asked = { client, question: { ...question, asOf }, queryContext, limit: 1_000 };
-    let start: Parameters<typeof pageOfBooks>[0]["start"] = null;
-    do {
-      const page = await pageOfBooks({ ...asked, start }, hasStock);
-      for (const item of page.items) items.push({ ...item, base: baseOf(item, queryContext.settings) });
-      start = page.next;
-    } while (start !== null);
-    return items;
+    const asked = { client, question: { ...question, asOf }, queryContext, limit: PAGE_ITEMS };
+    const items = await readAll((start) => pageOfBooks({ ...asked, start }, hasStock));
+    return items.map((item) => ({ ...item, base: baseOf(item, queryContext.settings) }));
   };
   const before = (days: number) => read(new Date(nowMs - days * DAY_MS).toISOString(), false);
   return {
@@ -178,12 +190,14 @@ async function computeFigures(
       asOf: new Date(thenMs).toISOString(),
     };
     const lastYear = await readYear(client, { ...question, ...then }, queryContext, thenMs);
-    const differences: number[] = [];
-    for await (const night of (await reconcile(client, question, { from, to }, queryContext)).nights)
-      differences.push(Math.abs(night.total().difference ?? 0));
+    const asked = { client, question, queryContext, limit: PAGE_ITEMS };
+    const reconciled = await readAll((start) => pageOfReconciliation({ ...asked, start }));
     const range = (count: PortfolioNights): RangeFigures => {
       const [one, other] = [figuresOf(thisYear, count), figuresOf(lastYear, count)];
-      const differing = differences.slice(0, count).filter((rooms) => rooms > 0);
+      const end = addDays(from, count);
+      const differing = reconciled.flatMap(({ stayDate, difference }) =>
+        stayDate < end && difference ? [Math.abs(difference)] : [],
+      );
       return {
         ...one,
         lastYear: isKnown(other, one) ? other : null,
@@ -245,28 +259,68 @@ async function findStale(
   });
 }
 
+/** Of a property whose figures could not be computed: it is tried again after `forMs`. */
+interface Postponed {
+  readonly untilMs: number;
+  readonly forMs: number;
+}
+
+interface RefreshOptions {
+  /** Hears why the figures of a property could not be computed; by default it is thrown, and nothing of others is computed. */
+  readonly failed?: (error: unknown, property: PropertyCodes) => void;
+  /** By the number of the property. */
+  readonly postponed?: Map<number, Postponed>;
+  /** With it, rests after each property. */
+  readonly signal?: AbortSignal;
+}
+
+async function refreshProperty(pool: pg.Pool, stale: Awaited<ReturnType<typeof findStale>>[number]) {
+  const now = new Date();
+  const { figures, dayEndsAt } = await computeFigures(pool, stale, now);
+  const dueAt = new Date(Math.min(dayEndsAt.getTime(), now.getTime() + HOUR_MS));
+  const values = [stale.bucket, stale.propertyId, now, dueAt, stale.newBasis, JSON.stringify(figures)];
+  await pool.query({ ...writeFigures, values });
+}
+
 /** Computes the figures of properties that are out of date, one after another; several nodes may. */
-export async function refreshFigures(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
+export async function refreshFigures(
+  pool: pg.Pool,
+  { failed = rethrow, postponed = new Map(), signal }: RefreshOptions = {},
+): Promise<void> {
   for (const { propertyId } of await findStale(pool)) {
     if (signal?.aborted === true) return;
     const begunAt = performance.now();
+    const before = postponed.get(propertyId);
+    if (before !== undefined && before.untilMs > begunAt) continue;
     // Another node may have been here since.
     const [stale] = await findStale(pool, propertyId);
     if (stale === undefined) continue;
-    const now = new Date();
-    const { figures, dayEndsAt } = await computeFigures(pool, stale, now);
-    const dueAt = new Date(Math.min(dayEndsAt.getTime(), now.getTime() + HOUR_MS));
-    const values = [stale.bucket, propertyId, now, dueAt, stale.newBasis, JSON.stringify(figures)];
-    await pool.query({ ...writeFigures, values });
+    try {
+      await refreshProperty(pool, stale);
+      postponed.delete(propertyId);
+    } catch (error) {
+      if (signal?.aborted) return;
+      const forMs = before === undefined ? LOOK_MS : Math.min(2 * before.forMs, HOUR_MS);
+      postponed.set(propertyId, { untilMs: performance.now() + forMs, forMs });
+      failed(error, { clientCode: stale.clientCode, propertyCode: stale.propertyCode });
+    }
     if (signal === undefined) continue;
     await delay(RESTS * (performance.now() - begunAt), undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Keeps the figures of every property up to date, from the start on; reports failures to `failed` and tries again. */
-export function keepFiguresFresh(pool: pg.Pool, failed: (error: unknown) => void): { stop(): Promise<void> } {
+function rethrow(error: unknown): never {
+  throw error;
+}
+
+/** Keeps the figures of every property up to date, from the start on; reports failures to `failed` and tries again, ever later. */
+export function keepFiguresFresh(
+  pool: pg.Pool,
+  failed: (error: unknown, property?: PropertyCodes) => void,
+): { stop(): Promise<void> } {
   const ending = new AbortController();
-  const repeat = new Repeat(() => refreshFigures(pool, ending.signal), LOOK_MS, failed, 0);
+  const options = { failed, postponed: new Map<number, Postponed>(), signal: ending.signal };
+  const repeat = new Repeat(() => refreshFigures(pool, options), LOOK_MS, failed, 0);
   return {
     stop: () => {
       ending.abort();

@@ -198,13 +198,14 @@ export async function reconcile(
 /** What a position of reconciled nights looks like. */
 const RECONCILIATION_POSITION: PositionShape = [isNight, isFlag, isCode];
 
-function answer({
+/** A page of reconciled nights, in windows that have few enough rows. */
+export function pageOfReconciliation({
   client,
   question,
   queryContext,
   start,
   limit,
-}: Asked): Promise<InsightPage<ReconciledNight>> {
+}: Omit<Asked, "parameters">): Promise<InsightPage<ReconciledNight>> {
   const byRoomType = question.by === "roomType";
   async function* read({ first, last }: NightWindow) {
     const range = { from: first, to: last };
@@ -238,5 +239,5 @@ export const reconciliation: Insight = {
   item: ITEM,
   page: { name: "ReconciliationPage", description: "A page of nights." },
   position: RECONCILIATION_POSITION,
-  answer,
+  answer: pageOfReconciliation,
 };

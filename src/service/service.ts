@@ -184,7 +184,9 @@ function startToKeepBooks({ database, log, stops }: Start): void {
     failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
   });
   stops.push(() => packer.stop());
-  const figures = keepFiguresFresh(pool, (error) => log.warn({ err: error }, "computing figures failed"));
+  const figures = keepFiguresFresh(pool, (error, property) =>
+    log.warn({ err: error, ...property }, "computing figures failed"),
+  );
   stops.push(() => figures.stop());
 }
 

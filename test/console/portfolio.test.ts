@@ -5,7 +5,10 @@ import type { PortfolioAnswer } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { addDays } from "../../src/insight/question.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
+import { addProperty } from "../support/insight-fixture.ts";
+import { type ModelRun, writeNights } from "../support/insight-model.ts";
 import { startTestService, type TestService } from "../support/service.ts";
+import { dayOf } from "../workload/calendar-day.ts";
 import { fillHotel } from "./hotel.ts";
 
 let service: TestService;
@@ -97,4 +100,89 @@ test("an operator sees the properties within the grants, and a total of each cur
   assert.ok(totals.length === 1);
   const none = await berta.read<PortfolioAnswer>("portfolio?search=nowhere");
   assert.deepEqual([none.items, none.totals], [[], []]);
+});
+
+/** A room at 200 a night from today on. */
+function runOf(nights: number, more: Partial<ModelRun> = {}): ModelRun {
+  return {
+    status: "CONFIRMED",
+    first: dayOf(new Date().toISOString().slice(0, 10)),
+    nights,
+    rooms: 1,
+    adults: 1,
+    children: 0,
+    net: 20_000,
+    gross: null,
+    roomType: "STD",
+    bookedRoomType: null,
+    marketSegment: null,
+    group: null,
+    rateCode: null,
+    channel: null,
+    currency: "EUR",
+    ...more,
+  };
+}
+
+/** A property of reservations of one run each. */
+async function addBooked(propertyCode: string, runs: readonly ModelRun[]) {
+  const place = await addProperty(service, propertyCode);
+  const [sourceTime, receivedAt] = ["2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:00.000000Z"];
+  await writeNights(
+    service.pool,
+    place,
+    runs.map((run, at) => ({ key: `R${at}`, sourceTime, receivedAt, shareId: null, runs: [run] })),
+  );
+  return place;
+}
+
+const itemOf = async (propertyCode: string, nights = 30) => {
+  const { items } = await session.read<PortfolioAnswer>(`portfolio?nights=${nights}&limit=100`);
+  return items.find((item) => item.propertyCode === propertyCode) ?? assert.fail(propertyCode);
+};
+
+test("a property with more rooms, groups and nights than one answer may read has its figures", async () => {
+  const groups = Array.from({ length: 2_900 }, (_, group) => runOf(96, { group: `G${group}` }));
+  const { bucket, propertyId } = await addBooked("BIG", groups);
+  await refreshFigures(service.pool);
+  assert.equal((await itemOf("BIG", 90)).now?.rooms, 2_900 * 90);
+  for (const table of ["night_entry", "ledger_delta"])
+    await service.pool.query(`delete from bellhop_state.${table} where bucket = $1 and property_id = $2`, [
+      bucket,
+      propertyId,
+    ]);
+});
+
+test("a property whose figures cannot be computed is reported, tried again later, and keeps no other from it", async () => {
+  const { bucket, propertyId } = await addBooked("BROKEN", [runOf(3)]);
+  await service.pool.query(
+    `with progress as (insert into bellhop_state.ledger_segment_progress values ($1, $2, now()))
+    insert into bellhop_state.ledger_segment select $1, $2, date_trunc('quarter', now()), now(), 1, '\\x00'`,
+    [bucket, propertyId],
+  );
+  const asOf = async (propertyCode: string) => (await itemOf(propertyCode)).asOf ?? "";
+  const failed: string[] = [];
+  const postponed = new Map();
+  const refresh = async () => {
+    // It is the first in turn: nothing is known of it yet.
+    await service.pool.query("update bellhop.property_figures set due_at = now()");
+    const before = await asOf("PARIS01");
+    await refreshFigures(service.pool, {
+      postponed,
+      failed: (error, { propertyCode }) => failed.push(`${propertyCode}: ${error}`),
+    });
+    assert.ok((await asOf("PARIS01")) > before);
+  };
+  await refresh();
+  await refresh();
+  assert.deepEqual(
+    failed.map((text) => text.split(": ", 2)),
+    [["BROKEN", "RangeError"]],
+  );
+  assert.equal(await asOf("BROKEN"), "");
+  await service.pool.query("delete from bellhop_state.ledger_segment_progress where property_id = $1", [
+    propertyId,
+  ]);
+  await refreshFigures(service.pool);
+  assert.equal((await itemOf("BROKEN")).now?.rooms, 3);
 });
