@@ -207,7 +207,10 @@ export interface PortfolioItem extends PropertyCodes {
   readonly roomsLastYear: readonly number[] | null;
 }
 
-/** The properties whose rooms are sold in a currency, together; last year's of those of which it is known. */
+/**
+ * The properties that sell in a currency, together; last year's of those of which it is known. Rooms, occupancy and RevPAR are of those whose
+ * main currency it is: no room counts twice.
+ */
 export interface PortfolioTotal {
   readonly currency: string | null;
   readonly properties: number;

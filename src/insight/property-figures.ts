@@ -8,7 +8,7 @@ import { businessDayOf, endOfBusinessDay, settingsOf } from "../settings/propert
 import { newestArrivals } from "./console/feed-glance.ts";
 import { plus } from "./exact-amount.ts";
 import { baseOf, type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
-import type { InsightPage } from "./paging.ts";
+import { compareCodes, type InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
 import { addDays, type StayQuestion } from "./question.ts";
 import { pageOfReconciliation } from "./reconciliation.ts";
@@ -38,6 +38,7 @@ export interface BooksSum {
   /** The occupancy base of the nights that have one; null: of none. */
   readonly base: number | null;
   readonly unmappedRooms: number;
+  /** The main currency first: that of most rooms, of those with revenue. */
   readonly amounts: readonly CurrencySum[];
 }
 
@@ -93,7 +94,15 @@ function sumOf(items: readonly BookedNight[], from: string, count: number): Book
     amounts.set(currency, amount);
   }
   const base = bases.size === 0 ? null : [...bases.values()].reduce((all, one) => all + one, 0);
-  return { ...sum, base, amounts: [...amounts.values()] };
+  return { ...sum, base, amounts: [...amounts.values()].sort(compareAmounts) };
+}
+
+function compareAmounts(one: CurrencySum, other: CurrencySum): number {
+  return (
+    Number(one.revenue === null) - Number(other.revenue === null) ||
+    other.rooms - one.rooms ||
+    compareCodes(one.currency, other.currency)
+  );
 }
 
 function pickupOf(now: BooksSum, before: BooksSum): PickupSum {

@@ -116,7 +116,9 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
           );
           assert.equal(
             cents(now.amounts[0]?.roomRevenue),
-            sum(of, (item) => cents(item.now?.amounts[0]?.roomRevenue)),
+            sum(items, ({ now: own }) =>
+              cents(own?.amounts.find((one) => one.currency === currency)?.roomRevenue),
+            ),
           );
           assert.equal(
             now.pickup.week.rooms,

@@ -7,6 +7,7 @@ import { addDays } from "../../src/insight/question.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { addProperty } from "../support/insight-fixture.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";
+import { apply, inventory } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { fillHotel } from "./hotel.ts";
@@ -185,4 +186,46 @@ test("a property whose figures cannot be computed is reported, tried again later
   ]);
   await refreshFigures(service.pool);
   assert.equal((await itemOf("BROKEN")).now?.rooms, 3);
+});
+
+test("a total has the money of every property in its currency, and counts the rooms of one under its main currency", async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const nightly = Array.from({ length: 10 }, () => runOf(20));
+  await addBooked("MIX-PARIS", [...nightly, runOf(1, { currency: "CHF", net: 15_000 })]);
+  await addBooked("MIX-LYON", [runOf(25), runOf(25)]);
+  const stock = ["MIX-PARIS", "MIX-LYON"].flatMap((propertyCode) =>
+    Array.from({ length: 30 }, (_, night) =>
+      inventory(addDays(today, night), `${today}T00:00:00Z`, {
+        propertyCode,
+        roomTypeInventories: [{ roomTypeCode: "STD", roomTypeCapacity: 20, roomsSold: 0 }],
+      }),
+    ),
+  );
+  await apply(service, "inventories", stock);
+  await refreshFigures(service.pool);
+  const { totals } = await session.read<PortfolioAnswer>("portfolio?nights=30&search=mix-");
+  assert.deepEqual(
+    totals.map(({ properties, now: { rooms, occupancy, amounts } }) => ({
+      ...{ properties, rooms, occupancy },
+      ...amounts[0],
+    })),
+    [
+      {
+        ...{ currency: "EUR", properties: 2, rooms: 251, occupancy: "0.2092" },
+        ...{ roomRevenue: "50000.00", adr: "200.00", revpar: "41.67" },
+      },
+      // Its room counts among the euros', and what could be sold with it.
+      {
+        ...{ currency: "CHF", properties: 1, rooms: 0, occupancy: null },
+        ...{ roomRevenue: "150.00", adr: "150.00", revpar: null },
+      },
+    ],
+  );
+  assert.deepEqual(
+    (await itemOf("MIX-PARIS")).now?.amounts.map(({ currency, roomRevenue }) => [currency, roomRevenue]),
+    [
+      ["EUR", "40000.00"],
+      ["CHF", "150.00"],
+    ],
+  );
 });

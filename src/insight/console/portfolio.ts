@@ -115,23 +115,29 @@ interface Found {
   readonly range: RangeFigures | null;
 }
 
-/** Sums of one currency, of each property that has rooms in it. */
-function sumOf(years: readonly YearFigures[], currency: string | null): PortfolioFigures {
+/** Sums of one currency: its money in all of these, rooms and capacity of those that `isMain` is true of. */
+function sumOf(
+  years: readonly { readonly year: YearFigures; readonly isMain: boolean }[],
+  currency: string | null,
+): PortfolioFigures {
   const books = { rooms: 0, basedRooms: 0, base: 0 };
   const amount = { currency, rooms: 0, revenue: null as string | null, basedRevenue: null as string | null };
   const pickup = { day: { rooms: 0, revenue: "0" }, week: { rooms: 0, revenue: "0" } };
-  for (const year of years) {
-    books.rooms += year.books.rooms;
-    books.basedRooms += year.books.basedRooms;
-    books.base += year.books.base ?? 0;
+  for (const { year, isMain } of years) {
+    if (isMain) {
+      books.rooms += year.books.rooms;
+      books.basedRooms += year.books.basedRooms;
+      books.base += year.books.base ?? 0;
+    }
     for (const one of year.books.amounts) {
       if (one.currency !== currency) continue;
       amount.rooms += one.rooms;
       amount.revenue = plus(amount.revenue, one.revenue);
-      amount.basedRevenue = plus(amount.basedRevenue, one.basedRevenue);
+      // RevPAR is of the properties whose capacity it is divided by.
+      if (isMain) amount.basedRevenue = plus(amount.basedRevenue, one.basedRevenue);
     }
     for (const since of ["day", "week"] as const) {
-      pickup[since].rooms += year.pickup[since].rooms;
+      if (isMain) pickup[since].rooms += year.pickup[since].rooms;
       for (const one of year.pickup[since].amounts)
         if (one.currency === currency)
           pickup[since].revenue = plus(pickup[since].revenue, one.revenue) ?? "0";
@@ -147,18 +153,20 @@ function sumOf(years: readonly YearFigures[], currency: string | null): Portfoli
   });
 }
 
-const mainCurrency = (range: RangeFigures): string | null => range.books.amounts[0]?.currency ?? null;
-
-/** A total of each currency: of the properties whose rooms are sold in it. Last year's is of those of which it is known. */
+/** A total of each currency: of the properties that sell in it. Last year's is of those of which it is known. */
 function totalsOf(found: readonly Found[]): PortfolioTotal[] {
-  const ranges = found.flatMap(({ range }) => (range === null ? [] : [range]));
-  const byCurrency = Map.groupBy(
-    ranges.filter(({ books }) => books.amounts.length > 0),
-    mainCurrency,
-  );
-  return [...byCurrency]
+  const sold = found
+    .flatMap(({ range }) => range ?? [])
+    .flatMap((year) =>
+      year.books.amounts
+        .filter(({ revenue }, at) => at === 0 || revenue !== null)
+        .map(({ currency }, at) => ({ currency, year, isMain: at === 0 })),
+    );
+  return [...Map.groupBy(sold, ({ currency }) => currency)]
     .map(([currency, those]) => {
-      const known = those.flatMap(({ lastYear }) => lastYear ?? []);
+      const known = those.flatMap(({ year: { lastYear }, isMain }) =>
+        lastYear === null ? [] : [{ year: lastYear, isMain }],
+      );
       return {
         currency,
         properties: those.length,

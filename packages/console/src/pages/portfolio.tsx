@@ -58,6 +58,9 @@ const isTotal = (row: PortfolioRow): row is PortfolioTotal => "lastYearPropertie
 const lastYearOf = (row: PortfolioRow) =>
   isTotal(row) && row.lastYearProperties < row.properties ? null : row.lastYear;
 
+/** Of a total of a currency that is no property's main one: their rooms count in another total. */
+const hasMoneyOnly = (row: PortfolioRow) => isTotal(row) && row.now.rooms === 0;
+
 type PortfolioColumn = Column<PortfolioRow> & { readonly sort?: PortfolioSort };
 
 function Title({ of }: { of: PortfolioRow }) {
@@ -88,7 +91,7 @@ interface FigureProps {
 
 function Figure({ of, value, change }: FigureProps) {
   const [now, lastYear] = [of.now, lastYearOf(of)];
-  if (now === null) return <span className="muted">–</span>;
+  if (now === null || hasMoneyOnly(of)) return <span className="muted">–</span>;
   return (
     <>
       {value(now)}
@@ -162,7 +165,7 @@ function ToNights({ of, nights, path, children }: ToNightsProps) {
 
 function Change({ of, nights }: { of: PortfolioRow; nights: number }) {
   const [now, lastYear] = [of.now, lastYearOf(of)];
-  if (now === null) return <span className="muted">–</span>;
+  if (now === null || hasMoneyOnly(of)) return <span className="muted">–</span>;
   if (isTotal(of) && of.lastYear !== null && lastYear === null)
     return (
       <span className="muted">
