@@ -8,7 +8,11 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
+import { recordAudit } from "../../src/identity/audit.ts";
 import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { withSession } from "../../src/platform/db/connection.ts";
+import { readListFile } from "../../src/privacy/erasure/erasure-list.ts";
+import { carryOutList, runErasure } from "../../src/privacy/erasure/run-erasure.ts";
 import { rewritePart } from "../../src/retention/rewrite-log.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import { addWebhook } from "../../src/webhooks/administration.ts";
@@ -16,7 +20,7 @@ import { deliverOnce } from "../../src/webhooks/deliver-once.ts";
 import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
 import { ChangeNoticer } from "../../src/webhooks/notice-changes.ts";
 import { SHARDS } from "../../src/webhooks/queue.ts";
-import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { at, ottilie, run, WORDS } from "../support/erasure-fixture.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
@@ -40,6 +44,39 @@ function gated(pool: pg.Pool): { readonly pool: pg.Pool; readonly begins: Promis
   const query = pool.query.bind(pool);
   const gatedPool = Object.create(pool, { connect: { value: connect }, query: { value: query } }) as pg.Pool;
   return { pool: gatedPool, begins: begin.promise, let: open.resolve };
+}
+
+/** Where a run is cut off, by the names of its statements so far. */
+const PLACES = {
+  "before a bucket": (names) => names.at(-1) === "find-rejecting-parts",
+  "within a bucket": (names) => names.at(-1) === "read-details",
+  "behind a bucket": (names) => names.includes("read-details") && names.at(-2) === "commit",
+  "at the end": (names) => names.at(-1) === "finish-erasure",
+} as const satisfies Record<string, (names: readonly string[]) => boolean>;
+
+/** Runs work whose session is lost at a place; `meanwhile` comes before its first bucket is redacted. */
+async function cutOff(
+  { database }: ApplyBench,
+  place: keyof typeof PLACES,
+  work: (client: pg.Client) => Promise<unknown>,
+  meanwhile?: () => Promise<unknown>,
+): Promise<void> {
+  const lost = new Error("the session was lost");
+  await withSession(database.clientConfig, "cut-off", async (client) => {
+    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>;
+    const names: string[] = [];
+    let isLost = false;
+    const queryUntil = async (...asked: unknown[]) => {
+      const [statement] = asked as [string | { readonly name?: string }];
+      names.push(typeof statement === "string" ? statement : (statement.name ?? ""));
+      isLost ||= PLACES[place](names);
+      if (isLost) throw lost;
+      if (names.at(-1) === "end-lease") await meanwhile?.();
+      return query(...asked);
+    };
+    Object.assign(client, { query: queryUntil });
+    await assert.rejects(work(client), lost);
+  });
 }
 
 describe("an erasure beside what others have read or kept", () => {
@@ -78,6 +115,16 @@ describe("an erasure beside what others have read or kept", () => {
   };
   const noticer = (pool: pg.Pool) =>
     new ChangeNoticer(pool, async () => ({ key: Buffer.alloc(32), epoch: 0 }));
+  const deliver = (messageId: string) =>
+    deliverOnce(
+      {
+        pool: bench.database.pool,
+        cipher,
+        send: { rules, resolve: resolveByDns, stopping: new AbortController().signal },
+        plan: { messageSeconds: [60], endpointSeconds: [60], pauseAfterSeconds: 3_600 },
+      },
+      { messageId, endpointId, clientId, failures: 0 },
+    );
   const messages = () =>
     bench.rows<{ messageId: string; body: string }>(
       `select message_id as "messageId", body from bellhop.webhook_message`,
@@ -135,14 +182,7 @@ describe("an erasure beside what others have read or kept", () => {
     const [message] = await messages();
     const asked = Promise.withResolvers<ServerResponse>();
     receiver.answer = (_message, response) => asked.resolve(response);
-    const parts = {
-      pool,
-      cipher,
-      send: { rules, resolve: resolveByDns, stopping: new AbortController().signal },
-      plan: { messageSeconds: [60], endpointSeconds: [60], pauseAfterSeconds: 3_600 },
-    };
-    const due = { messageId: message?.messageId ?? "", endpointId, clientId, failures: 0 };
-    const trying = deliverOnce(parts, due);
+    const trying = deliver(message?.messageId ?? "");
     const response = await asked.promise;
     await erase("R-13");
     response.writeHead(500).end("no room for CNF-HANNES");
@@ -205,6 +245,46 @@ describe("an erasure beside what others have read or kept", () => {
     assert.deepEqual(await placesOf("CNF-2-IDA"), []);
     assert.match((await placesOf("CNF-3-IDA")).join(), /reservation_version/);
   });
+
+  for (const [number, place] of (Object.keys(PLACES) as (keyof typeof PLACES)[]).entries())
+    test(`that is cut off ${place} and resumed leaves nothing that mentions the guest`, async () => {
+      const { pool } = bench.database;
+      const [key, name] = [`R-3${number}`, `Konrad Kiebitz ${number}`];
+      await bench.acceptAndApply([{ ...reservation(key, at(1), "x"), profiles: [{ name }] }]);
+      const batch = submissionOf([reservation("R-39", at(1), "x"), { remark: `as ${name}` }]);
+      const [accepted, refused] = batch.records;
+      assert.ok(accepted !== undefined && refused !== undefined);
+      const violations = [{ pointer: "/1/remark", code: "type", message: `not ${name}` }];
+      const { requestId } = await bench.log.append({
+        ...batch,
+        lenient: true,
+        correlationId: `for ${name}`,
+        records: [accepted],
+        rejected: [{ ...refused, violations, violationTotal: 1 }],
+      });
+      await bench.outcomesOf(requestId);
+      await recordAudit(pool, { who: "cli:x", what: "note", detail: { why: `asked by ${name}` } });
+      receiver.answer = (_message, response) => response.writeHead(500).end(`no room for ${name}`);
+      const subjects = [
+        { clientCode: "ACME", propertyCode: "LON01", resource: "reservations", key },
+      ] as const;
+      await cutOff(
+        bench,
+        place,
+        (client) => runErasure(client, { subjects, reason: "x", who: "cli:x" }),
+        async () => {
+          assert.equal(await noticer(pool).notice(EVERY_SHARD), true);
+          for (const { messageId } of await messages())
+            assert.equal((await deliver(messageId))?.failure, "NotAccepted");
+        },
+      );
+      const [cut] = await bench.rows<{ id: string }>(
+        "select erasure_id as id from bellhop.erasure where finished_at is null",
+      );
+      const resumed = await run(bench.database, "resume", cut?.id ?? "");
+      assert.equal(resumed.code, 0, resumed.err);
+      assert.deepEqual(await placesOf(name), []);
+    });
 });
 
 test("an erasure comes again in another database by the list, where the same was accepted and nobody knew", async () => {
@@ -220,11 +300,15 @@ test("an erasure comes again in another database by the list, where the same was
     assert.equal((await run(listed, "run", ...subjects, "--reason", "x")).code, 0);
     const file = join(directory, "list.jsonl");
     assert.equal((await run(listed, "export", file)).code, 0);
-    for (const expected of ["2 copies", "0 copies"]) {
-      const { code, out, err } = await run(bench.database, "import", file);
-      assert.equal(code, 0, err);
-      assert.match(out, new RegExp(expected));
-    }
+    const detail = { why: "asked by Ottilie Grünwald" };
+    await recordAudit(bench.database.pool, { who: "cli:x", what: "note", detail });
+    const list = await readListFile(file);
+    const carryOut = (client: pg.Client) => carryOutList(client, list, "cli:x");
+    await cutOff(bench, "within a bucket", carryOut);
+    await cutOff(bench, "behind a bucket", carryOut);
+    const { code, out, err } = await run(bench.database, "import", file);
+    assert.equal(code, 0, err);
+    assert.match(out, /1 erasures imported, 0 of them new; 0 copies of records redacted/);
     assert.deepEqual(await searchEverywhere(bench.database.pool, WORDS), []);
     // Accepted by one who does not know of the list, as this log does not: redacted when it is applied.
     assert.equal(await bench.acceptAndApply([ottilie(at(12), { numberOfRooms: 2 })]), "a");

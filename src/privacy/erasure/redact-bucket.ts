@@ -220,10 +220,19 @@ const findProperties = namedStatement(
 
 /** What was found of the subjects and redacted so far. */
 export class Findings {
-  readonly counts = { logParts: 0, logRecords: 0, versions: 0, outcomeDetails: 0, correlationIds: 0 };
+  readonly counts = {
+    logParts: 0,
+    logRecords: 0,
+    versions: 0,
+    outcomeDetails: 0,
+    correlationIds: 0,
+    rejectedRecords: 0,
+    webhookMessages: 0,
+    freeTexts: 0,
+  };
   /** The records that were found, redacted now or before, by their identity. */
   readonly records = new Map<string, RecordIdentity>();
-  /** By which the persons could be found elsewhere. */
+  /** By which the persons are found elsewhere, before their records are redacted. */
   readonly texts = new Set<string>();
 }
 
@@ -331,17 +340,18 @@ async function renameContents(
 
 /**
  * Redacts the subjects in one bucket in one transaction (`rewriteFound`): its log, versions, current records and details of outcomes.
- * Adds what there was to the findings.
+ * Adds what there was to the findings. False, with nothing redacted, where a text has come that is not among theirs.
  */
 export async function redactBucket(
   client: pg.ClientBase,
   run: BucketRun,
   { counts, records: known, texts }: Findings,
-): Promise<void> {
+): Promise<boolean> {
   const { bucket, subjects, salt } = run;
-  await rewriteFound(client, searchOfSubjects(bucket, subjects, run.records), async (hits) => {
+  return rewriteFound(client, searchOfSubjects(bucket, subjects, run.records), async (hits) => {
     const dirty = hits.filter(({ isClean }) => !isClean);
     const words = [...new Set(dirty.flatMap((hit) => hit.words))];
+    if (!words.every((word) => texts.has(word))) return false;
     const records = await recordsOf(client, run);
     const hashOverrides = hashOverridesOf(hits, salt);
     const unlogged = await findUnlogged(client, bucket, records, hits, salt);
@@ -352,6 +362,6 @@ export async function redactBucket(
     counts.outcomeDetails += await redactDetails(client, dirty, parts);
     counts.correlationIds += await redactCorrelationIds(client, dirty, parts);
     for (const { identity } of records) known.set(identityText(identity), identity);
-    for (const word of words) texts.add(word);
+    return true;
   });
 }

@@ -137,24 +137,17 @@ async function redactText(
   return rowCount ?? 0;
 }
 
-/**
- * Takes words out of what is written freely, whatever their case; answers in how many rows and columns they stood, and in which
- * tables.
- */
+/** Takes words out of what is written freely, whatever their case; answers in how many rows and columns they stood. */
 export async function redactFreeTexts(
   client: pg.ClientBase,
   words: readonly string[],
   columns: readonly FreeTextColumn[],
-): Promise<{ readonly rows: number; readonly tables: ReadonlySet<string> }> {
-  const tables = new Set<string>();
+): Promise<number> {
   let rows = 0;
-  if (words.length === 0) return { rows, tables };
-  for (const column of columns) {
-    const redacted = await (column.type === "json" ? redactJson : redactText)(client, column, words);
-    rows += redacted;
-    if (redacted > 0) tables.add(column.table);
-  }
-  return { rows, tables };
+  if (words.length === 0) return rows;
+  for (const column of columns)
+    rows += await (column.type === "json" ? redactJson : redactText)(client, column, words);
+  return rows;
 }
 
 interface MessageRow {

@@ -261,64 +261,72 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
   });
 }
 
-/** Short facts of versions, in each schema of a state, and bodies of messages are noted as values of columns are. */
+/** Short facts of versions, in each schema of a state, and bodies of batches and messages are noted as values of columns are. */
 const VERSIONS_WITH_FACTS = [VERSION_TABLES.r, VERSION_TABLES.g];
-const OTHERS_WITH_FACTS = ["bellhop.request_outcome", "bellhop.webhook_message"];
+const OTHERS_NOTED = ["bellhop.accept_log", "bellhop.request_outcome", "bellhop.webhook_message"];
 
 /**
- * Redacts buckets until nothing is left in them: what was under way when the list became known may have been written
- * verbatim, and is redacted at the latest when it is applied.
+ * Takes the subjects out of what lies beside the buckets: rejected records and messages that are about them, and all that mentions
+ * what was found of them.
  */
-async function redactBuckets(
+async function redactElsewhere(
+  client: pg.ClientBase,
+  subjects: RedactionList,
+  { counts, texts }: Findings,
+): Promise<void> {
+  const words = searchableWords(texts);
+  counts.rejectedRecords += await redactRejected(client, subjects, words);
+  counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_OF_LOG);
+  counts.webhookMessages += await rewriteMessages(client, (identity, bytes) =>
+    subjects.isSubject(identity, bytes) ? redactRecord(identity.resource, bytes) : bytes,
+  );
+  counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
+}
+
+/** Everything that is taken out of may have been noted, also by a run that was cut off. */
+async function forgetWords(client: pg.ClientBase): Promise<void> {
+  const versions = (await stateSchemas(client)).flatMap((schema) =>
+    VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
+  );
+  const freeTexts = [...FREE_TEXT_OF_LOG, ...FREE_TEXT_ELSEWHERE].map(({ table }) => table);
+  await forgetStatistics(client, [...new Set([...versions, ...OTHERS_NOTED, ...freeTexts])]);
+}
+
+/**
+ * Takes subjects out of everything that is kept, in rounds until nothing is left: what was under way when the list became known may
+ * have been written verbatim, and is redacted at the latest when it is applied. In each round what mentions them goes first: their
+ * records are all that says by which words to find it, also when a run that was cut off is resumed.
+ */
+async function redactEverywhere(
   client: pg.ClientBase,
   { erasureId, subjects, salt }: RedactionRun,
-  matcher: RedactionList,
-): Promise<Findings> {
+): Promise<Pick<ErasureReport, "records" | "redacted">> {
+  const matcher = await matcherOf(client, subjects);
   const findings = new Findings();
+  // Each once, though nothing is found in it: versions may know what the log does not, and appliers read the list when their lease ends.
+  const redacted = new Set<number>();
   let buckets = bucketsOf(subjects);
   for (let rounds = 0; ; rounds += 1) {
     const found = new Map<number, readonly Hit[]>();
     for (const bucket of buckets)
       found.set(bucket, await searchLog(client, searchOfSubjects(bucket, matcher)));
+    for (const { words } of [...found.values()].flat()) for (const word of words) findings.texts.add(word);
+    await redactElsewhere(client, matcher, findings);
     const isLeft = (bucket: number) => found.get(bucket)?.some(({ isClean }) => !isClean) === true;
-    // At first all of them: versions may know what the log does not, and appliers read the list when their lease ends.
-    if (rounds > 0) buckets = buckets.filter(isLeft);
-    if (buckets.length === 0) return findings;
+    buckets = buckets.filter((bucket) => !redacted.has(bucket) || isLeft(bucket));
+    if (buckets.length === 0) break;
     if (rounds === ROUNDS_MAX)
       throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasureId}.`);
     for (const bucket of buckets) {
       const hits = found.get(bucket) ?? [];
       const all = [...recordsNamed(subjects, bucket), ...hits.map(({ identity }) => identity)];
       const records = new Map(all.map((identity) => [identityText(identity), identity]));
-      await redactBucket(client, { bucket, subjects: matcher, records, salt }, findings);
+      if (await redactBucket(client, { bucket, subjects: matcher, records, salt }, findings))
+        redacted.add(bucket);
     }
   }
-}
-
-/** Takes subjects out of everything that is kept. */
-async function redactEverywhere(
-  client: pg.ClientBase,
-  run: RedactionRun,
-): Promise<Pick<ErasureReport, "records" | "redacted">> {
-  const matcher = await matcherOf(client, run.subjects);
-  const { counts, records, texts } = await redactBuckets(client, run, matcher);
-  const words = searchableWords(texts);
-  const rejectedRecords = await redactRejected(client, matcher, words);
-  const ofLog = await redactFreeTexts(client, words, FREE_TEXT_OF_LOG);
-  const webhookMessages = await rewriteMessages(client, (identity, bytes) =>
-    matcher.isSubject(identity, bytes) ? redactRecord(identity.resource, bytes) : bytes,
-  );
-  const others = await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
-  // A batch of one small record is kept as it came, short enough to be noted.
-  const isLogRewritten = counts.logParts > 0 || counts.correlationIds > 0;
-  const versions = (await stateSchemas(client)).flatMap((schema) =>
-    VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
-  );
-  const log = isLogRewritten ? ["bellhop.accept_log"] : [];
-  const tables = [...ofLog.tables, ...others.tables, ...versions, ...OTHERS_WITH_FACTS, ...log];
-  await forgetStatistics(client, [...new Set(tables)]);
-  const elsewhere = { rejectedRecords, webhookMessages, freeTexts: ofLog.rows + others.rows };
-  return { redacted: { ...counts, ...elsewhere }, records: [...records.values()] };
+  await forgetWords(client);
+  return { redacted: findings.counts, records: [...findings.records.values()] };
 }
 
 /** Redacts, and writes the certificate. */

@@ -31,9 +31,12 @@ worse as (
   where endpoint_id = $2 and $10::text is not null and not $14::boolean
   returning paused_at is not null and paused_by = 'service' as is_paused
 ),
--- The answer is kept only if nothing was erased since $9. The row is locked only for messages that contain guests' data.
+-- The answer is kept only if nothing was erased since $9, and nothing is being erased: a run that is resumed would not find it.
+-- The row is locked only for messages that contain guests' data.
 unerased as (
-  select from bellhop.privacy_version where version = $9::bigint for share
+  select from bellhop.privacy_version
+  where version = $9::bigint and not exists (select from bellhop.erasure where finished_at is null)
+  for share
 ),
 logged as (
   insert into bellhop.webhook_attempt
