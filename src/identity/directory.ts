@@ -71,7 +71,7 @@ const LIST_DENIED_TOKENS = namedStatement(
 const READ_CLIENT_FACTS = readStatement(new URL("./sql/read-client-facts.sql", import.meta.url));
 
 /** Knowledge older than this is renewed before it is used: how late another node's revocation can take effect. */
-const STALE_AFTER_MS = 1000;
+export const STALE_AFTER_MS = 1000;
 
 /** From here on knowledge is renewed behind a request's back, so that under steady traffic none waits for it. */
 const RENEW_AFTER_MS = 500;

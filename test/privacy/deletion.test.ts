@@ -9,6 +9,8 @@ import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";
 import { groupRecord, inventoryRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
+import { startTestService } from "../support/service.ts";
+import { until } from "../support/until.ts";
 
 /** Another property of the same bucket, so that its records lie in the same part of a batch. */
 const NEIGHBOUR = (() => {
@@ -207,4 +209,44 @@ test("a client code goes with all its properties, settings and grants", async ()
   assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
   // An applier may notice late that a deletion ended its lease.
   assert.deepEqual(bench.failuresWithinLeases, []);
+});
+
+test("a client code goes with what is accepted before all have heard of it, and nothing is accepted afterwards", async () => {
+  const service = await startTestService();
+  const holder = await service.pool.connect();
+  try {
+    const push = async (propertyCode: string) => {
+      const body = JSON.stringify([guest("R-1", propertyCode, 1)]);
+      return (await service.post("reservations", body)).status;
+    };
+    const applied = async () =>
+      (await service.pool.query("select from bellhop_state.current_record")).rowCount ?? 0;
+    assert.equal(await push("A1"), 202);
+    await until(async () => (await applied()) === 1, 20_000);
+    // The first property is deleted no sooner than it is let go.
+    await holder.query("begin; select from bellhop.property where property_code = 'A1' for update");
+    const line = ["delete", "client", "ACME", "--reason", "contract ended", "--json"];
+    const deleting = bellhop(line, { DATABASE_URL: service.database.url });
+    const accepted = ["A1"];
+    await until(async () => {
+      const propertyCode = `B${String(accepted.length).padStart(5, "0")}`;
+      const status = await push(propertyCode);
+      if (status === 202) accepted.push(propertyCode);
+      return status === 403;
+    }, 20_000);
+    await until(async () => (await applied()) === accepted.length, 20_000);
+    await holder.query("commit");
+    const { code, out, err } = await deleting;
+    assert.equal(code, 0, err);
+    const { properties } = JSON.parse(out) as { properties: { propertyCode: string }[] };
+    assert.deepEqual(
+      properties.map(({ propertyCode }) => propertyCode),
+      accepted,
+    );
+    assert.equal(await applied(), 0);
+    assert.equal(await push("A1"), 403);
+  } finally {
+    holder.release(true);
+    await service.stop();
+  }
 });

@@ -1,9 +1,11 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { identityOnly } from "#contract/redact-record.ts";
 import type { Resource } from "#contract/resource.ts";
 import { RESOURCE_LETTERS } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
+import { STALE_AFTER_MS } from "../../identity/directory.ts";
 import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
@@ -168,7 +170,7 @@ const markDeleted = namedStatement(
   "mark-deleted",
   `update bellhop.property set deleted_at = clock_timestamp() where property_id = $1`,
 );
-/** Nobody may push or read the client code from now on; nodes hear of it as of every change of clients. */
+/** Nobody may push or read the client code from then on; nodes hear of it as of every change of clients. */
 const takeGrants = namedStatement(
   "take-grants",
   `with raised as (
@@ -179,6 +181,8 @@ const takeGrants = namedStatement(
   update bellhop.client set changed_epoch = raised.epoch
   from raised where client_id in (select client_id from taken)`,
 );
+/** Every node refuses the client code after half of it; in the other half, what was authorised before is written and applied. */
+const GRANTS_GONE_MS = 2 * STALE_AFTER_MS;
 /** The number of the settings stays: answers that were given name it. */
 const deleteSettings = namedStatement(
   "delete-client-settings",
@@ -221,15 +225,14 @@ export interface DeletionReport {
 
 /**
  * Deletes all that is kept of a property, or of a whole client code; with a dry run it only counts. Each property goes in one
- * transaction, under its bucket's lease. Throws DeletionError for what is not known or is still being applied, and WorkUnderWay.
+ * transaction, under its bucket's lease; of a client code once no node accepts anything for it. Throws DeletionError for what is not
+ * known or is still being applied, and WorkUnderWay.
  */
 export async function deleteData(client: pg.ClientBase, order: DeletionOrder): Promise<DeletionReport> {
   return withExclusiveWork(client, async () => {
     const { clientCode, propertyCode, isDryRun } = order;
-    const { rows: properties } = await client.query<DeletedProperty>({
-      ...findProperties,
-      values: [clientCode, propertyCode],
-    });
+    const values = [clientCode, propertyCode];
+    let { rows: properties } = await client.query<DeletedProperty>({ ...findProperties, values });
     if (properties.length === 0)
       throw new DeletionError(
         `No batch has ever named ${[clientCode, ...[propertyCode ?? []].flat()].join("/")}.`,
@@ -238,6 +241,11 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
     if (!isDryRun) {
       const detail = { clientCode, propertyCode, reason: order.reason, properties: properties.length };
       await recordAudit(client, { who: order.who, what: "begin-deletion", detail });
+    }
+    if (!isDryRun && propertyCode === null) {
+      await client.query({ ...takeGrants, values: [clientCode] });
+      await delay(GRANTS_GONE_MS);
+      ({ rows: properties } = await client.query<DeletedProperty>({ ...findProperties, values }));
     }
     const counts: RowCounts = new Map();
     let logRecords = 0;
@@ -257,10 +265,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
     // A reader sees that there was a record, as of one that is too long for a message.
     await rewriteMessages(client, (of, bytes) => (isGone(of) ? GONE : bytes));
     await withTransaction(client, async () => {
-      if (propertyCode === null) {
-        await client.query({ ...takeGrants, values: [clientCode] });
-        await client.query({ ...deleteSettings, values: [clientCode] });
-      }
+      if (propertyCode === null) await client.query({ ...deleteSettings, values: [clientCode] });
       const what = propertyCode === null ? "delete-client-code" : "delete-property";
       await recordAudit(client, {
         who: order.who,
