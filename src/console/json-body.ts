@@ -66,6 +66,14 @@ export class JsonBody {
     return value;
   }
 
+  /** What the form showed, when it opened, of the fields that it changes. */
+  shown(): Readonly<Record<string, unknown>> {
+    const value = this.#fields.get("shown");
+    if (value === undefined) return {};
+    if (typeof value !== "object" || value === null) throw invalid("shown is an object.");
+    return value as Record<string, unknown>;
+  }
+
   texts(name: string): readonly string[] | undefined {
     return this.#list(name, (entry) => {
       if (typeof entry !== "string" || entry.length > TEXT_CHARACTERS_MAX || !entry.isWellFormed())

@@ -1,4 +1,4 @@
-import { InputError } from "../platform/errors/operator-error.ts";
+import { ConflictError, InputError } from "../platform/errors/operator-error.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import type { Scope } from "./scope.ts";
 
@@ -16,6 +16,18 @@ export class AuthInputError extends InputError {}
 /** Throws AuthInputError with what is asked for, unless it is met. */
 export function demand(isMet: boolean, message: string): asserts isMet {
   if (!isMet) throw new AuthInputError(message);
+}
+
+/** Throws ConflictError where a field is not as it was shown to whoever replaces it now. */
+export function demandUnchanged<Now extends object>(
+  now: Now,
+  shown: Readonly<Record<string, unknown>>,
+): void {
+  for (const [name, value] of Object.entries(shown))
+    if (JSON.stringify(now[name as keyof Now]) !== JSON.stringify(value))
+      throw new ConflictError(
+        `Someone else changed this (${name}) after you opened the form: open it again.`,
+      );
 }
 
 export const isWhole = (value: number, least: number, most: number): boolean =>

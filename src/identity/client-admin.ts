@@ -3,7 +3,7 @@ import type { ClientItem, ClientLimits, Row, SecretItem } from "../console/answe
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ConflictError, NotFoundError } from "../platform/errors/operator-error.ts";
-import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
+import { type AuthAdmin, AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
 import type { Scope } from "./scope.ts";
@@ -138,10 +138,12 @@ export async function updateClient(
   admin: AuthAdmin,
   clientId: string,
   changes: ClientChanges,
+  shown: Readonly<Record<string, unknown>> = {},
 ): Promise<ClientSummary> {
   const { internals, who, scope } = admin;
   await changeAuth(internals, async (change) => {
     const current = await readForChange(change, clientId, scope);
+    demandUnchanged(current, shown);
     const grants = editGrants(changes.grants ?? current.grants, changes.editGrants);
     const named = Object.entries(changes).filter(([, value]) => value !== undefined);
     const settings = checkClientSettings({ ...current, ...Object.fromEntries(named), grants }, scope);

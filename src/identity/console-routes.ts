@@ -33,7 +33,15 @@ import type { Scope } from "./scope.ts";
 const GRANTS_SHOWN_MAX = 1_000;
 const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;
 const CREATE_FIELDS = ["name", "scopes", "grants", ...LIMIT_NAMES, "replyToOrigins", "secretExpiresSeconds"];
-const UPDATE_FIELDS = ["name", "scopes", ...LIMIT_NAMES, "replyToOrigins", "addGrants", "removeGrants"];
+const UPDATE_FIELDS = [
+  "name",
+  "scopes",
+  ...LIMIT_NAMES,
+  "replyToOrigins",
+  "addGrants",
+  "removeGrants",
+  "shown",
+];
 
 function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
   const { requestRate, requestBurst, tokenBurst } = internals.config;
@@ -113,7 +121,7 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   });
   change("update", UPDATE_FIELDS, async (admin, clientId, { body, operator }) => {
     requireNoLimits(operator, body);
-    await updateClient(admin, clientId, changesOf(body));
+    await updateClient(admin, clientId, changesOf(body), body.shown());
   });
   change("end-secret", ["createdAt"], (admin, clientId, { body }) =>
     endSecret(admin, clientId, body.requiredText("createdAt")),

@@ -54,12 +54,10 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
         });
       return (await work({ pool, who: form.who }, name, form)) ?? describe(form);
     });
-  change("set", ["role", "grants"], (admin, name, form) => {
-    const role = form.body.text("role");
-    return setOperatorRights(admin, name, {
-      role: role === undefined ? undefined : readRole(role),
-      grants: form.body.texts("grants"),
-    });
+  change("set", ["role", "grants", "shown"], (admin, name, { body }) => {
+    const role = body.text("role");
+    const rights = { role: role === undefined ? undefined : readRole(role), grants: body.texts("grants") };
+    return setOperatorRights(admin, name, rights, body.shown());
   });
   change("password", [], async (admin, name): Promise<OperatorPasswordAnswer> => {
     const password = newPassword();

@@ -5,7 +5,7 @@ import { namedStatement, readStatement, type Statement } from "../platform/db/st
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
-import { AuthInputError, demand, isWhole } from "./admin.ts";
+import { AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { recordAudit } from "./audit.ts";
 import { isAllowed, ROLES, type Role } from "./roles.ts";
 import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
@@ -141,6 +141,8 @@ interface OperatorChange {
   readonly statement: Statement;
   readonly values?: readonly unknown[];
   readonly detail?: Readonly<Record<string, unknown>>;
+  /** What the form showed of what it replaces: refused where it is not so any more. */
+  readonly shown?: Readonly<Record<string, unknown>>;
   /** There is no operator of the name yet. */
   readonly isNew?: boolean;
   /** What the operator may see from then on; undefined: as before. */
@@ -168,6 +170,7 @@ export async function changeOperator(
     detail,
     isNew = false,
     grants,
+    shown = {},
     endsSessions = false,
     except,
   } = change;
@@ -189,6 +192,7 @@ export async function changeOperator(
       throw new NotFoundError(
         `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` and the console list all there are.`,
       );
+    if (target !== undefined) demandUnchanged(target, shown);
     demand(
       grants === undefined || scope.coversOperator(grants),
       `You can give your own properties only: ${scope.grants.join(", ")}.`,
@@ -205,6 +209,7 @@ export function setOperatorRights(
   admin: OperatorAdmin,
   name: string,
   { role, grants }: NamedRights,
+  shown: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   const checked = grants && checkOperatorGrants(grants);
   return changeOperator(admin, name, {
@@ -212,6 +217,7 @@ export function setOperatorRights(
     statement: SET_ROLE,
     values: [role, checked],
     grants: checked,
+    shown,
     detail: { role, grants: checked },
   });
 }

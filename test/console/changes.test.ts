@@ -108,6 +108,20 @@ describe("clients", () => {
     assert.deepEqual(changed.grants, [{ clientCode: "BETA", propertyCode: "H1" }]);
   });
 
+  test("are not changed in a field that is no longer as the form showed it", async () => {
+    const { clientId } = await create({ requestRate: 7 });
+    const update = (form: object) => session.post(`clients/${clientId}/update`, form);
+    const shown = { scopes: ["read"], requestRate: 7 };
+    assert.equal((await update({ scopes: ["read", "groups:write"], requestRate: 8, shown })).status, 200);
+    const refused = await update({ scopes: ["read", "webhooks"], shown: { scopes: ["read"] } });
+    assert.equal(refused.status, 409, refused.text);
+    assert.match(refused.text, /Someone else changed this \(scopes\)/);
+    for (const wrong of ["read", 7, null])
+      assert.equal((await update({ name: "X", shown: wrong })).status, 422);
+    const { name, scopes, requestRate } = await show(clientId);
+    assert.deepEqual([name, scopes, requestRate], ["Made here", ["groups:write", "read"], 8]);
+  });
+
   test("refuse what cannot be, in words for the form", async () => {
     const bad: [object, RegExp][] = [
       [{ scopes: ["everything"] }, /no scope "everything"/],

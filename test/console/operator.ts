@@ -249,6 +249,14 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         const carl = page.getByRole("row", { name: /carl/ });
         await carl.getByText("ACME/*").waitFor();
         assert.match(await carl.innerText(), /viewer/);
+        await page.getByRole("button", { name: "carl" }).click();
+        await other.change("operators/carl/set", { grants: ["ACME/LIS01"] });
+        await page.getByLabel("Properties").fill("ACME/*\nSEASIDE/*");
+        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByText("Someone else changed this (grants) after you opened the form").waitFor();
+        complaints.splice(0);
+        await page.getByRole("button", { name: "Cancel" }).click();
+        await carl.getByText("ACME/LIS01").waitFor();
         const { clientId } = await service().newClient({ name: "Narrowed" });
         await visit(page, `/clients/${clientId}`);
         await page.getByRole("button", { name: "Edit …" }).click();

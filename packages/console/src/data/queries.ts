@@ -89,13 +89,18 @@ export async function post<Answer>(path: string, body: object, waitSeconds?: num
   return readAnswer<Answer>(response);
 }
 
-/** Posts the fields that differ from what the form showed when it opened: the others may have been changed elsewhere since. */
+/**
+ * Posts the fields that differ from what the form showed when it opened, and what it showed of them: the others may have been changed
+ * elsewhere since, and where these were it is refused.
+ */
 export async function postChanges(path: string, shown: object, now: object): Promise<void> {
   const before = new Map<string, unknown>(Object.entries(shown));
   const changes = Object.entries(now).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before.get(name)),
   );
-  if (changes.length > 0) await post(path, Object.fromEntries(changes));
+  const replaced = changes.map(([name]) => [name, before.get(name)]);
+  if (changes.length > 0)
+    await post(path, { ...Object.fromEntries(changes), shown: Object.fromEntries(replaced) });
 }
 
 async function readAnswer<Answer>(response: Response): Promise<Answer> {
