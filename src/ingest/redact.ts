@@ -29,8 +29,8 @@ const raiseVersion = namedStatement(
 );
 
 /**
- * The number of all that is to be redacted, which an erasure raises twice: when its subjects are listed, and when they are taken
- * out of the log and of records, before it looks at what was made of those. Who reads records in one transaction and writes in
+ * The number of all that is to be redacted, which an erasure raises when its subjects are listed, and before and after it rewrites
+ * messages that were made of their records. Who reads records in one transaction and writes in
  * another what they say reads this first, and writes only while it holds.
  */
 export async function readPrivacyVersion(on: Queryable): Promise<string> {

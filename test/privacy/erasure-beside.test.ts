@@ -12,7 +12,7 @@ import { recordAudit } from "../../src/identity/audit.ts";
 import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { withSession } from "../../src/platform/db/connection.ts";
 import { readListFile } from "../../src/privacy/erasure/erasure-list.ts";
-import { carryOutList, runErasure } from "../../src/privacy/erasure/run-erasure.ts";
+import { carryOutList, type ErasureOrder, runErasure } from "../../src/privacy/erasure/run-erasure.ts";
 import { rewritePart } from "../../src/retention/rewrite-log.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import { addWebhook } from "../../src/webhooks/administration.ts";
@@ -54,30 +54,48 @@ const PLACES = {
   "at the end": (names) => names.at(-1) === "finish-erasure",
 } as const satisfies Record<string, (names: readonly string[]) => boolean>;
 
+/** Runs work on a session each of whose statements waits for `before`, which gets the names of all so far. */
+async function watched<Result>(
+  { database }: ApplyBench,
+  before: (names: readonly string[]) => Promise<void>,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  return withSession(database.clientConfig, "watched", async (client) => {
+    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>;
+    const names: string[] = [];
+    const watchedQuery = async (...asked: unknown[]) => {
+      const [statement] = asked as [string | { readonly name?: string }];
+      names.push(typeof statement === "string" ? statement : (statement.name ?? ""));
+      await before(names);
+      return query(...asked);
+    };
+    Object.assign(client, { query: watchedQuery });
+    return work(client);
+  });
+}
+
 /** Runs work whose session is lost at a place; `meanwhile` comes before its first bucket is redacted. */
 async function cutOff(
-  { database }: ApplyBench,
+  bench: ApplyBench,
   place: keyof typeof PLACES,
   work: (client: pg.Client) => Promise<unknown>,
   meanwhile?: () => Promise<unknown>,
 ): Promise<void> {
   const lost = new Error("the session was lost");
-  await withSession(database.clientConfig, "cut-off", async (client) => {
-    const query = client.query.bind(client) as (...asked: unknown[]) => Promise<unknown>;
-    const names: string[] = [];
-    let isLost = false;
-    const queryUntil = async (...asked: unknown[]) => {
-      const [statement] = asked as [string | { readonly name?: string }];
-      names.push(typeof statement === "string" ? statement : (statement.name ?? ""));
-      isLost ||= PLACES[place](names);
-      if (isLost) throw lost;
-      if (names.at(-1) === "end-lease") await meanwhile?.();
-      return query(...asked);
-    };
-    Object.assign(client, { query: queryUntil });
-    await assert.rejects(work(client), lost);
-  });
+  let isLost = false;
+  const before = async (names: readonly string[]) => {
+    isLost ||= PLACES[place](names);
+    if (isLost) throw lost;
+    if (names.at(-1) === "end-lease") await meanwhile?.();
+  };
+  await assert.rejects(watched(bench, before, work), lost);
 }
+
+const orderOf = (key: string): ErasureOrder => ({
+  subjects: [{ clientCode: "ACME", propertyCode: "LON01", resource: "reservations", key }],
+  reason: "x",
+  who: "cli:x",
+});
 
 describe("an erasure beside what others have read or kept", () => {
   let bench: ApplyBench;
@@ -191,6 +209,25 @@ describe("an erasure beside what others have read or kept", () => {
     assert.deepEqual(await placesOf("CNF-HANNES"), []);
   });
 
+  test("leaves nothing of an answer to a message that was sent just before it was redacted", async () => {
+    await bench.acceptAndApply([{ ...reservation("R-14", at(1), "x"), confirmationNumber: "CNF-JULE" }]);
+    const asked = Promise.withResolvers<ServerResponse>();
+    receiver.answer = (_message, response) => asked.resolve(response);
+    let trying: ReturnType<typeof deliver> | undefined;
+    const before = async (names: readonly string[]) => {
+      if (names.at(-1) === "end-lease")
+        assert.equal(await noticer(bench.database.pool).notice(EVERY_SHARD), true);
+      if (names.at(-1) !== "find-change-messages" || !names.includes("end-lease")) return;
+      const [message] = await messages();
+      trying = deliver(message?.messageId ?? "");
+      await asked.promise;
+    };
+    await watched(bench, before, (client) => runErasure(client, orderOf("R-14")));
+    (await asked.promise).writeHead(500).end("no room for CNF-JULE");
+    assert.equal((await trying)?.failure, "NotAccepted");
+    assert.deepEqual(await placesOf("CNF-JULE"), []);
+  });
+
   /** Takes the records of a request out of the log, as retention does. */
   async function expire(requestId: string) {
     const client = await bench.database.pool.connect();
@@ -265,13 +302,10 @@ describe("an erasure beside what others have read or kept", () => {
       await bench.outcomesOf(requestId);
       await recordAudit(pool, { who: "cli:x", what: "note", detail: { why: `asked by ${name}` } });
       receiver.answer = (_message, response) => response.writeHead(500).end(`no room for ${name}`);
-      const subjects = [
-        { clientCode: "ACME", propertyCode: "LON01", resource: "reservations", key },
-      ] as const;
       await cutOff(
         bench,
         place,
-        (client) => runErasure(client, { subjects, reason: "x", who: "cli:x" }),
+        (client) => runErasure(client, orderOf(key)),
         async () => {
           assert.equal(await noticer(pool).notice(EVERY_SHARD), true);
           for (const { messageId } of await messages())

@@ -206,5 +206,7 @@ export async function rewriteMessages(client: pg.ClientBase, rewrite: RewriteRec
     ]);
     if (await rewriteMessage(client, messageId, { members })) rewritten += 1;
   }
+  // Nor is an answer kept to a message that was sent before it was written anew.
+  await raisePrivacyVersion(client);
   return rewritten;
 }
