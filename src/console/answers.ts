@@ -194,7 +194,7 @@ export interface PortfolioItem extends PropertyCodes {
   readonly asOf: string | null;
   readonly day: string | null;
   readonly feeds: readonly FeedGlance[];
-  /** Records in quarantine; those of all properties are counted up to 10,000 in total. */
+  /** Records in quarantine; counted up to 1,000 of each property. */
   readonly quarantined: number;
   readonly attention: readonly Attention[];
   readonly now: PortfolioFigures | null;

@@ -229,3 +229,20 @@ test("a total has the money of every property in its currency, and counts the ro
     ],
   );
 });
+
+test("very many quarantined records of one property do not hide those of others", async () => {
+  const { bucket, propertyId } = await addProperty(service, "FLOODED");
+  await service.pool.query(
+    `insert into bellhop.quarantine (bucket, request_id, record_index, property_id, resource, key, code, message)
+    select $1, gen_random_uuid(), place, $2, 'r', 'R' || place, 'time.future', '' from generate_series(1, 12000) as place`,
+    [bucket, propertyId],
+  );
+  const { items } = await session.read<PortfolioAnswer>("portfolio?nights=30&attention=quarantine&limit=100");
+  assert.deepEqual(
+    items.map(({ propertyCode, quarantined }) => [propertyCode, quarantined]),
+    [
+      ["FLOODED", 1_000],
+      ["PARIS01", 1],
+    ],
+  );
+});

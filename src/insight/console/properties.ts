@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Calendar, CalendarNight } from "../../console/answers.ts";
 import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
+import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property } from "../../query/property.ts";
 import { addDays, daysBetween } from "../question.ts";
@@ -62,15 +63,23 @@ export async function readCalendar(
 }
 
 /**
- * Quarantined records of the properties $2 in the buckets $1: one row each, $3 at most of all of them together. Property numbers are
- * those of one bucket each. An index-only scan of quarantine_unresolved.
+ * How many records of each of the properties $2 in the buckets $1 are quarantined, $3 at most of each; those with none have no row.
+ * Plan: for each property an index-only scan of quarantine_unresolved.
  */
-const findQuarantined = namedStatement(
-  "find-quarantined-of-properties",
-  `select property_id as "propertyId"
-  from bellhop.quarantine
-  where state = 'q' and bucket = any ($1::smallint[]) and property_id = any ($2::integer[])
-  limit $3`,
+const countEach = namedStatement(
+  "count-quarantined-of-properties",
+  `select wanted.property_id as "propertyId", quarantined.records
+  from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
+  cross join lateral (
+    select count(*)::integer as records
+    from (
+      select t.bucket
+      from bellhop.quarantine as t
+      where t.state = 'q' and t.bucket = wanted.bucket and t.property_id = wanted.property_id /* and its bucket */
+      limit $3
+    ) as counted
+  ) as quarantined
+  where quarantined.records > 0`,
 );
 const listCodesStatement = namedStatement(
   "list-client-codes",
@@ -83,21 +92,21 @@ const listCodesStatement = namedStatement(
 );
 
 const CLIENT_CODES_MAX = 1_000;
-const COUNTED_MAX = 10_000;
+/** Of each property. */
+const COUNTED_MAX = 1_000;
 
-/** How many records of each of these properties are quarantined, by its number; counted to 10,000 in all. */
+/** How many records of each of these properties are quarantined, by its number. */
 export async function countQuarantined(
   pool: pg.Pool,
   properties: readonly Property[],
 ): Promise<Map<number, number>> {
-  const buckets = [...new Set(properties.map(({ bucket }) => bucket))];
-  const { rows } = await pool.query<{ propertyId: number }>({
-    ...findQuarantined,
-    values: [buckets, properties.map(({ propertyId }) => propertyId), COUNTED_MAX],
-  });
-  const counts = new Map<number, number>();
-  for (const { propertyId } of rows) counts.set(propertyId, (counts.get(propertyId) ?? 0) + 1);
-  return counts;
+  const { rows } = await queryEachBucket<{ propertyId: number; records: number }, Property>(
+    pool,
+    countEach,
+    properties,
+    (some) => [some.map(({ bucket }) => bucket), some.map(({ propertyId }) => propertyId), COUNTED_MAX],
+  );
+  return new Map(rows.map(({ propertyId, records }) => [propertyId, records]));
 }
 
 /** Every client code that has a property within the scope, in order; a thousand at most. */

@@ -47,6 +47,8 @@ const ATTENTION = {
   unmapped: "unmapped statuses",
 } as const;
 const ROWS_SHOWN = 100;
+/** So many quarantined records of a property are counted. */
+const COUNTED_MAX = 1_000;
 const RENEWED_MS = 60_000;
 
 /** A property, or the total of a currency. */
@@ -208,7 +210,10 @@ function Attention({ of }: { of: PortfolioItem }) {
         </Link>
       )}
       {quarantined > 0 && (
-        <Link to={propertyPath("/quarantine", of)}>{writeCount(quarantined)} quarantined</Link>
+        <Link to={propertyPath("/quarantine", of)}>
+          {quarantined === COUNTED_MAX && "at least "}
+          {writeCount(quarantined)} quarantined
+        </Link>
       )}
       {attention.includes("unmapped") && (
         <Link to={`/settings?${new URLSearchParams({ clientCode, statuses: "unmapped" })}`}>unmapped</Link>
