@@ -38,7 +38,7 @@ interface ErasureFacts {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly subjects: readonly ListedSubject[];
-  /** The records that were found of them, redacted now or before. */
+  /** The records that were found of them: those known by their key, redacted now or before, and those that named a profile. */
   readonly records: readonly RecordIdentity[];
   readonly redacted: Readonly<Record<string, number>>;
   /** What was found of the subjects when all was read again: 0, or there is no certificate. */
