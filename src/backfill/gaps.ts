@@ -161,11 +161,11 @@ export async function readGaps(
 
 /**
  * The next $6 requests of the backfill $2 in the bucket $1, of the resource $3 and up to $4, from the id $5 on, with a rejected or
- * quarantined record.
+ * quarantined record, and how many were rejected.
  */
 const findFailing = namedStatement(
   "find-failing-requests",
-  `select log.request_id
+  `select log.request_id, log.batch_record_count - log.record_count as rejected
   from bellhop.accept_log as log
   left join bellhop.request_outcome as outcome on outcome.bucket = $1::smallint and outcome.request_id = log.request_id
   where log.bucket = $1::smallint and log.backfill_id = $2::uuid and log.resource = $3::"char"
@@ -202,16 +202,24 @@ export async function readFailedRecords(
   const rows: FailedRow[] = [];
   let { requestId, index } = after ?? { requestId: ID_LOWEST, index: -1 };
   while (rows.length < limit) {
-    const failing = await client.query<{ request_id: string }>({
+    const { rows: failing } = await client.query<{ request_id: string; rejected: number }>({
       ...findFailing,
       values: [bucket, backfillId, letterOf(resource), upTo, requestId, REQUESTS_AT_ONCE],
     });
-    const requestIds = failing.rows.map(({ request_id }) => request_id);
+    const requestIds: string[] = [];
+    // No more of them than have what is wanted, as reading some of a request's rejections parses all of them.
+    for (let room = limit - rows.length, at = 0; room > 0 && at < failing.length; at += 1) {
+      const { request_id, rejected } = failing[at] as (typeof failing)[0];
+      requestIds.push(request_id);
+      // Of the one that is read on, some are known already.
+      if (request_id !== requestId) room -= rejected;
+    }
     const values = [bucket, requestIds, upTo, requestId, index, limit - rows.length];
     const found = await client.query<FailedRow>({ ...readFailed, values });
     for (const row of found.rows) rows.push(row);
     const last = requestIds.at(-1);
-    if (last === undefined || requestIds.length < REQUESTS_AT_ONCE) break;
+    const isEnd = failing.length < REQUESTS_AT_ONCE && requestIds.length === failing.length;
+    if (last === undefined || isEnd) break;
     // All records of the last one were read, or there is no room for more.
     requestId = last;
     index = 2 ** 31 - 1;

@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 import { replay } from "../../src/apply/replay.ts";
 import { requireBackfill } from "../../src/backfill/backfill.ts";
 import { abandonBackfill, BackfillRefusal, closeBackfill } from "../../src/backfill/close-backfill.ts";
+import { readFailedRecords } from "../../src/backfill/gaps.ts";
+import { UP_TO_NOW } from "../../src/backfill/tally.ts";
 import { addDays } from "../../src/insight/question.ts";
 import {
   appliedOf,
@@ -22,6 +24,7 @@ import { logInAsNew } from "../support/console-session.ts";
 import { accept, apply, inventory, readRequest, reservation, untilApplied } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { watchedPool } from "../support/watched-pool.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const T1 = "2026-01-01T00:00:00Z";
@@ -333,6 +336,26 @@ describe("a batch that does not belong where it says", () => {
     assert.equal((await close(service, closed, { acceptGaps: true })).status, 200);
     const refusal = await post(service, `/${closed}/abandon`);
     assert.deepEqual([refusal.status, refusal.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
+  });
+
+  test("a page of failed records reads no more requests than it needs, and pages go on in each", async () => {
+    const { pool, client } = service;
+    const own = await open(service, "FAILING", [{ resource: "reservations", ...range }]);
+    const headers = { "backfill-id": own, prefer: "handling=lenient" };
+    const bad = Array.from({ length: 4 }, (_, at) => ({ ...stay(`B${at}`, "FAILING"), status: 5 }));
+    for (const id of ["F1", "F2", "F3"])
+      await apply(service, "reservations", [stay(id, "FAILING"), ...bad], { headers });
+    const whole = await gapsOf(service, own, 100);
+    assert.equal(whole.filter(({ kind }) => kind === "record-failed").length, 12);
+    for (const limit of [1, 3, 5]) assert.deepEqual(await gapsOf(service, own, limit), whole, `${limit}`);
+    const asked: number[] = [];
+    const counted = watchedPool(pool, ({ name, values = [] }) => {
+      if (name?.startsWith("read-failed-records")) asked.push((values[1] as string[]).length);
+    });
+    const backfill = await requireBackfill(pool, own, client.clientId);
+    const of = { backfill, propertyId: null, resource: "reservations", upTo: UP_TO_NOW } as const;
+    assert.equal((await readFailedRecords(counted, of, null, 6)).length, 6);
+    assert.deepEqual(asked, [2]);
   });
 
   test("what another request ended meanwhile stays so: each answers as it would have afterwards", async () => {

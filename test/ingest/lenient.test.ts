@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type pg from "pg";
 import { BodyLayout } from "../../src/ingest/log/stored-body.ts";
 import { listRequestRecords } from "../../src/query/list-request-records.ts";
 import { errorObject } from "../support/error-object.ts";
 import { inventoryRecord, type LooseRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
+import { watchedPool } from "../support/watched-pool.ts";
 
 let service: TestService;
 before(async () => {
@@ -115,14 +115,8 @@ test("at most 10,000 violations of a batch are kept, then one a record, and a pa
   assert.deepEqual(kept, [...Array(1_000).fill(10), ...Array(100).fill(1)]);
   assert.ok(part?.rejections?.every(({ violationTotal }) => violationTotal === 10));
   let statements = 0;
-  const counted = new Proxy(service.pool, {
-    get(pool, name) {
-      if (name !== "query") return Reflect.get(pool, name);
-      return (asked: pg.QueryConfig) => {
-        if (asked.name?.startsWith("read-request-details")) statements += 1;
-        return pool.query(asked);
-      };
-    },
+  const counted = watchedPool(service.pool, ({ name }) => {
+    if (name?.startsWith("read-request-details")) statements += 1;
   });
   const request = { requestId, resource: "inventories" } as const;
   const listed: { violations: object[]; violationTotal: number }[] = [];

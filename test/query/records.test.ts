@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
 import { bucketOf, type StoredBody } from "../../src/ingest/log/part-name.ts";
 import { replaceBody, rewriteBody } from "../../src/ingest/log/stored-body.ts";
 import { loadPart, loadRecords } from "../../src/query/load-records.ts";
 import { apply, group, inventory, LISBON, readAll, readPage, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
+import { watchedPool } from "../support/watched-pool.ts";
 
 let service: TestService;
 before(async () => {
@@ -84,17 +84,10 @@ describe("the current records of a property", () => {
       await service.pool.query({ ...replaceBody, values });
     };
     let isRewritten = false;
-    const pool = new Proxy(service.pool, {
-      get(target, name) {
-        if (name !== "query") return Reflect.get(target, name);
-        return async (asked: pg.QueryConfig) => {
-          if (asked.name?.startsWith("read-chunks") && !isRewritten) {
-            isRewritten = true;
-            await rewrite();
-          }
-          return target.query(asked);
-        };
-      },
+    const pool = watchedPool(service.pool, async ({ name }) => {
+      if (name?.startsWith("read-chunks") !== true || isRewritten) return;
+      isRewritten = true;
+      await rewrite();
     });
     const kept: unknown[] = [];
     for await (const bytes of loadRecords(
