@@ -152,18 +152,17 @@ export class ContextWarnings {
       if (isUnmapped) {
         list.add(
           "status.unmapped",
-          () => [of.resource === "r" ? "status" : "groupStatusCode"],
-          () =>
-            `Status ${JSON.stringify(status.slice(0, 64))} is not mapped: the record is kept, but does not count on the books until the status is mapped.`,
+          [of.resource === "r" ? "status" : "groupStatusCode"],
+          `Status ${JSON.stringify(status.slice(0, 64))} is not mapped: the record is kept, but does not count on the books until the status is mapped.`,
         );
       }
       warnings.addTo(list);
       for (const code of unknown) {
+        if (list.isFull) break;
         list.add(
           "room-type.unknown",
-          () => [of.resource === "r" ? "roomStays" : "groupBlocks"],
-          () =>
-            `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
+          [of.resource === "r" ? "roomStays" : "groupBlocks"],
+          `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
         );
       }
     });

@@ -49,13 +49,15 @@ export class WarningList {
     this.#max = max;
   }
 
+  /** What is added from now on is not listed. */
+  get isFull(): boolean {
+    return this.#kept.length >= this.#max;
+  }
+
   /** Adds a warning at a path within the record. */
-  add(code: WarningCode, path: () => readonly (string | number)[], message: () => string): void {
-    if (this.#kept.length >= this.#max) return;
-    const pointer = path()
-      .map((step) => `/${step}`)
-      .join("");
-    this.#kept.push({ pointer, code, message: message() });
+  add(code: WarningCode, path: readonly (string | number)[], message: string): void {
+    if (this.isFull) return;
+    this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
   }
 
   /** The warnings, in the order in which they were found, and one more where there are more than were listed. */
@@ -204,7 +206,8 @@ class WarningCheck {
   inventory(isRepeated: boolean): void {
     const count = this.#countOf(LIST.rooms);
     if (count > ROOM_TYPES_MAX) {
-      const message = () =>
+      const message =
+        this.#isListing &&
         `the record has ${count} room types, and insight counts up to ${ROOM_TYPES_MAX}: it leaves the record out`;
       this.#warn("inventory.too-many-room-types", "roomTypeInventories", message);
     }
@@ -218,7 +221,7 @@ class WarningCheck {
       if (seen !== undefined) {
         const code = this.#text(room + ROOM.roomTypeCode);
         if (seen.has(code))
-          this.#warn("inventory.room-type-repeated", "roomTypeCode", () => "this room type is named twice");
+          this.#warn("inventory.room-type-repeated", "roomTypeCode", "this room type is named twice");
         seen.add(code);
       }
       this.#warnOfRooms(room);
@@ -235,12 +238,13 @@ class WarningCheck {
       this.#warn(
         "inventory.oversold",
         "roomsSold",
-        () => `roomsSold is ${sold}, and ${available} rooms are available`,
+        this.#isListing && `roomsSold is ${sold}, and ${available} rooms are available`,
       );
     const transient = this.#whole(room + ROOM.transientSold);
     const group = this.#whole(room + ROOM.groupSold);
     if (Number.isNaN(transient + group) || transient + group === sold) return;
-    const message = () => `transientSold ${transient} and groupSold ${group} are not roomsSold ${sold}`;
+    const message =
+      this.#isListing && `transientSold ${transient} and groupSold ${group} are not roomsSold ${sold}`;
     this.#warn("inventory.sold-split", "roomsSold", message);
   }
 
@@ -300,7 +304,8 @@ class WarningCheck {
       const nights = Math.max(0, this.#day(stay + STAY.departureDate) - this.#day(stay + STAY.arrivalDate));
       if (nights > STAY_NIGHTS_MAX) {
         [this.#list, this.#item] = ["roomStays", at];
-        const message = () =>
+        const message =
+          this.#isListing &&
           `the stay has ${nights} nights, and insight counts stays of up to ${STAY_NIGHTS_MAX}: it leaves the reservation out`;
         this.#warn("reservation.too-many-nights", "departureDate", message);
         this.#list = "";
@@ -310,7 +315,8 @@ class WarningCheck {
       at += 1;
     }
     if (all <= RESERVATION_NIGHTS_MAX) return;
-    const message = () =>
+    const message =
+      this.#isListing &&
       `the room stays have ${all} nights together, and insight counts up to ${RESERVATION_NIGHTS_MAX}: it leaves the reservation out`;
     this.#warn("reservation.too-many-nights", "roomStays", message);
   }
@@ -320,8 +326,10 @@ class WarningCheck {
     const date = this.#date(place);
     // Of a date that is not given every comparison is false.
     if (!(date < arrival || date > departure)) return;
-    const within = () => `${this.#text(stay + STAY.arrivalDate)} to ${this.#text(stay + STAY.departureDate)}`;
-    this.#warn("reservation.outside-stay", name, () => `${this.#text(place)} is outside ${within()}`);
+    const [from, to] = [stay + STAY.arrivalDate, stay + STAY.departureDate];
+    const message =
+      this.#isListing && `${this.#text(place)} is outside ${this.#text(from)} to ${this.#text(to)}`;
+    this.#warn("reservation.outside-stay", name, message);
   }
 
   #warnOfDays(): void {
@@ -333,11 +341,13 @@ class WarningCheck {
       const date = this.#date(day + DAY.occupancyDate);
       const isWithin = dates === undefined ? date >= arrival && date <= departure : dates.has(date);
       if (!isWithin) {
-        const message = () => `${this.#text(day + DAY.occupancyDate)} is outside every room stay`;
+        const message =
+          this.#isListing && `${this.#text(day + DAY.occupancyDate)} is outside every room stay`;
         this.#warn("reservation.outside-stay", "occupancyDate", message);
       }
       if (!this.#isSum(day)) {
-        const message = () =>
+        const message =
+          this.#isListing &&
           "netTotalRevenue is not the sum of the day's net room, food, beverage and other revenue";
         this.#warn("reservation.revenue-total", "netTotalRevenue", message);
       }
@@ -391,7 +401,7 @@ class WarningCheck {
     const isQuick = !Number.isNaN(difference) && count <= QUICK_PARTS_MAX;
     if (isQuick ? difference === 0 : this.#addUp(this.#placesOfDays(DAY[price]), HEAD[total])) return;
     this.#list = "";
-    const message = () => `${total} is not the sum of the days' ${price}`;
+    const message = this.#isListing && `${total} is not the sum of the days' ${price}`;
     this.#warn("reservation.revenue-summary", `stayRevenue/summary/${total}`, message);
   }
 
@@ -405,7 +415,8 @@ class WarningCheck {
   group(): void {
     const count = this.#countOf(LIST.blocks);
     if (count > GROUP_BLOCKS_MAX) {
-      const message = () =>
+      const message =
+        this.#isListing &&
         `the group has ${count} blocks, and insight counts up to ${GROUP_BLOCKS_MAX}: it leaves them out`;
       this.#warn("group.too-many-blocks", "groupBlocks", message);
     }
@@ -415,11 +426,16 @@ class WarningCheck {
       this.#warnOfNegative(block, BLOCK_COUNTS);
       const [blocks, pickup] = [this.#count(block + BLOCK.blocks), this.#whole(block + BLOCK.pickup)];
       if (pickup > blocks)
-        this.#warn("group.pickup-above-blocks", "pickup", () => `pickup is ${pickup}, blocks is ${blocks}`);
+        this.#warn(
+          "group.pickup-above-blocks",
+          "pickup",
+          this.#isListing && `pickup is ${pickup}, blocks is ${blocks}`,
+        );
       const date = this.#date(block + BLOCK.occupancyDate);
       if (date < first || date > last) {
         const [day, start, end] = [block + BLOCK.occupancyDate, GROUP.startDate, GROUP.endDate];
-        const message = () => `${this.#text(day)} is outside ${this.#text(start)} to ${this.#text(end)}`;
+        const message =
+          this.#isListing && `${this.#text(day)} is outside ${this.#text(start)} to ${this.#text(end)}`;
         this.#warn("group.outside-dates", "occupancyDate", message);
       }
       this.#item += 1;
@@ -443,23 +459,25 @@ class WarningCheck {
   }
 
   /** Warns of a member of the item being checked. */
-  #warn(code: WarningCode, member: string, message: () => string): void {
+  #warn(code: WarningCode, member: string, message: string | false): void {
     this.count += 1;
     if (code === "count.negative") this.negative += 1;
-    if ((this.#only ?? code) === code) this.#found?.add(code, () => this.#pathOf(member), message);
+    if (message === false || (this.#only ?? code) !== code) return;
+    const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];
+    const path = this.#list === "" ? [] : [this.#list, this.#item, ...inner];
+    this.#found?.add(code, [...path, member], message);
   }
 
-  #pathOf(member: string): (string | number)[] {
-    if (this.#list === "") return [member];
-    const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];
-    return [this.#list, this.#item, ...inner, member];
+  /** Whether the text of a warning is made: a closure that would make it costs each record a tenth of its reading. */
+  get #isListing(): boolean {
+    return this.#found?.isFull === false;
   }
 
   #warnOfNegative(item: number, counts: Counts): void {
     for (const { name, place } of counts) {
       if (!this.#isGiven(item + place) || this.#bytes[this.#start(item + place)] !== MINUS) continue;
       const value = this.#whole(item + place);
-      if (value < 0) this.#warn("count.negative", name, () => `${name} is ${value}`);
+      if (value < 0) this.#warn("count.negative", name, this.#isListing && `${name} is ${value}`);
     }
   }
 
@@ -529,6 +547,17 @@ class WarningCheck {
   }
 }
 
+/** Warnings that were counted, to be found again; called only where there are any, as closures cost (see `#isListing`). */
+function foundAgain(
+  count: number,
+  resource: Resource,
+  spans: RecordSpans,
+  isRoomRepeated: boolean,
+  only?: WarningCode,
+): Warnings {
+  return new Warnings(count, (list) => new WarningCheck(spans, list, only).record(resource, isRoomRepeated));
+}
+
 /** The warnings of a record, in the order of its members, those of counts below zero, and the first and last date that it is about. */
 export function lookAt(
   resource: Resource,
@@ -542,13 +571,10 @@ export function lookAt(
   const check = new WarningCheck(spans);
   check.record(resource, isRoomRepeated);
   const { count, negative } = check;
-  const warningsOf = (total: number, only?: WarningCode) =>
-    total === 0
-      ? NO_WARNINGS
-      : new Warnings(total, (list) => new WarningCheck(spans, list, only).record(resource, isRoomRepeated));
   return {
-    warnings: warningsOf(count),
-    negative: warningsOf(negative, "count.negative"),
+    warnings: count === 0 ? NO_WARNINGS : foundAgain(count, resource, spans, isRoomRepeated),
+    negative:
+      negative === 0 ? NO_WARNINGS : foundAgain(negative, resource, spans, isRoomRepeated, "count.negative"),
     dates: check.dates(resource),
   };
 }
