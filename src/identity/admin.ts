@@ -18,7 +18,7 @@ export function demand(isMet: boolean, message: string): asserts isMet {
   if (!isMet) throw new AuthInputError(message);
 }
 
-/** Throws ConflictError where a field is not as it was shown to whoever replaces it now. */
+/** Throws ConflictError where a field is no longer as the form that replaces it showed it. */
 export function demandUnchanged<Now extends object>(
   now: Now,
   shown: Readonly<Record<string, unknown>>,

@@ -137,7 +137,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         // Whether a call without an answer has decided is not known.
         await page.route(/quarantine\/discard/, (route) => route.abort(), { times: 1 });
         await discard();
-        await page.getByText("0 of 60 records discarded, 25 failed, 35 not tried.").waitFor();
+        await page.getByText("0 of 60 records discarded, 25 of unknown outcome, 35 not tried.").waitFor();
         complaints.splice(0);
         await page.getByRole("button", { name: "Close" }).click();
         await discard();

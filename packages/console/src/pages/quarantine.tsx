@@ -434,6 +434,8 @@ interface Progress {
   readonly total: number;
   readonly done: readonly string[];
   readonly failed: readonly { readonly record: string; readonly failure: string }[];
+  /** Sent with the call that failed, which may have decided on some of them. */
+  readonly unknown: number;
   /** It went no further. */
   readonly error: CallError | null;
   readonly isOver: boolean;
@@ -450,7 +452,7 @@ function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) 
   const start = useWork();
   const many = writeMany(names.length, "record");
   const decide = async (form: FormData) => {
-    let now: Progress = { total: names.length, done: [], failed: [], error: null, isOver: false };
+    let now: Progress = { total: names.length, done: [], failed: [], unknown: 0, error: null, isOver: false };
     setProgress(now);
     await start(`${verb} ${many}`, async (report, signal) => {
       report({ done: 0, of: names.length });
@@ -506,17 +508,18 @@ function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) 
 }
 
 /** `59 of 60 records released, 1 failed.` */
-function writeOutcome({ total, done: decided, failed, isOver }: Progress, done: string): string {
-  const left = total - decided.length - failed.length;
+function writeOutcome({ total, done: decided, failed, unknown, isOver }: Progress, done: string): string {
+  const left = total - decided.length - failed.length - unknown;
   return [
     `${writeCount(decided.length)} of ${writeMany(total, "record")} ${done}`,
     failed.length > 0 ? `, ${writeCount(failed.length)} failed` : "",
+    unknown > 0 ? `, ${writeCount(unknown)} of unknown outcome` : "",
     isOver && left > 0 ? `, ${writeCount(left)} not tried` : "",
     ".",
   ].join("");
 }
 
-/** The progress after some more records. A call that fails may have decided on some of them; an error that is of none of them ends it. */
+/** The progress after some more records. An error that is of none of them ends it. */
 async function decideOn(
   decision: Decision,
   some: readonly string[],
@@ -531,9 +534,9 @@ async function decideOn(
     return { ...before, done: [...before.done, ...done], failed: [...before.failed, ...failed] };
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
+    if (error.status !== 404 && error.status !== 409) return { ...before, error, unknown: some.length };
     const failed = some.map((record) => ({ record, failure: error.message }));
-    const isOfThem = error.status === 404 || error.status === 409;
-    return { ...before, failed: [...before.failed, ...failed], error: isOfThem ? null : error };
+    return { ...before, failed: [...before.failed, ...failed] };
   }
 }
 

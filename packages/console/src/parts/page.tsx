@@ -210,6 +210,7 @@ export function Notice({ tone = "plain", title, children, action }: NoticeProps)
 function adviceOn({ status, retryAfterSeconds }: CallError): string {
   if (status === 0) return "Check that the service runs, then try again.";
   if (status === 404) return "It may have been removed, or the link may be cut short.";
+  if (status === 409) return "It is not as it was shown: look again.";
   if (status === 400 || status === 422) return "Correct the filters or the address above.";
   if (retryAfterSeconds !== undefined) return `Try again in ${retryAfterSeconds} seconds.`;
   if (status >= 500) return "Try again; if it stays, the service's log says more.";
