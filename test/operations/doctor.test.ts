@@ -8,7 +8,11 @@ import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { examine } from "../../src/operations/doctor/examine.ts";
 import type { Finding, Severity } from "../../src/operations/doctor/finding.ts";
-import { askOldestTransactions } from "../../src/operations/doctor/server-checks.ts";
+import {
+  askOldestTransactions,
+  READ_CONNECTIONS,
+  replicaFinding,
+} from "../../src/operations/doctor/server-checks.ts";
 import { createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setTerm } from "../../src/retention/cli.ts";
@@ -146,6 +150,36 @@ describe("beside a running service", () => {
     await retirePepper(admin, { force: true });
     assert.deepEqual(await severities(encrypted), ["ok", "warning"]);
     await pool.query("delete from bellhop.payload_key");
+  });
+
+  test("what a role does not see without pg_monitor is reported in place of a verdict", async (t) => {
+    const client = await service.pool.connect();
+    try {
+      await client.query("set role pg_read_all_settings");
+      const { rows } = await client.query<{ used: number; databaseUsed: number }>(READ_CONNECTIONS);
+      const [{ used, databaseUsed } = assert.fail()] = rows;
+      assert.ok(databaseUsed > 1 && used >= databaseUsed, `${used} of the server, ${databaseUsed} here`);
+    } finally {
+      client.release(true);
+    }
+    const hidden = { name: "standby", isSynchronous: null, lagSeconds: null, lagBytes: null };
+    const { severity, says } = replicaFinding({
+      synchronousNames: "standby",
+      replicas: [hidden],
+      slots: [],
+      archivingFails: false,
+    });
+    assert.deepEqual([severity, says], ["warning", "How far 1 standby is behind: not visible to this role."]);
+    if (await isOnCitus()) return t.skip("Who looks would have to log in to the workers.");
+    const url = new URL(service.database.url);
+    assert.equal(severityOf(await look(url.href), "database.transactions"), "ok");
+    url.searchParams.set("options", "-c role=pg_read_all_settings");
+    const ofOrdinary = await look(url.href);
+    assert.equal(severityOf(ofOrdinary, "database.transactions"), "warning");
+    assert.equal(
+      saysOf(ofOrdinary, "database.transactions"),
+      "Transactions of other roles: not visible to this role.",
+    );
   });
 
   test("a transaction that stays open is found with who has it", async () => {

@@ -186,14 +186,22 @@ const rights = rowCheck<Rights>(
   ],
 );
 
-/** How many connections there may be and are, and how many of them an ordinary role can have. */
-const READ_CONNECTIONS = namedStatement(
+/** A finding of what a role that is no member of pg_monitor cannot see. */
+const notVisible = (id: string, what: string, means: string) =>
+  warning(id, `${what}: not visible to this role.`, means, "Make the role a member of pg_monitor.");
+
+/**
+ * How many connections there may be and are, and how many of them an ordinary role can have. Such a role sees of others' sessions
+ * only which database they are in.
+ */
+export const READ_CONNECTIONS = namedStatement(
   "read-connections",
   `select
     current_setting('max_connections')::integer
       - coalesce(current_setting('superuser_reserved_connections', true)::integer, 0)
       - coalesce(current_setting('reserved_connections', true)::integer, 0) as most,
-    (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used,
+    (select count(*)::integer from pg_stat_activity
+      where datname is not null and coalesce(backend_type, 'client backend') = 'client backend') as used,
     (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user) as "roleMost",
     (select count(*)::integer from pg_stat_activity where usename = current_user) as "roleUsed",
     (select nullif(datconnlimit, -1) from pg_database where datname = current_database()) as "databaseMost",
@@ -258,11 +266,13 @@ const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS,
 });
 
 interface OpenTransaction {
-  readonly who: string;
+  /** Null where none was found. */
+  readonly who: string | null;
   readonly program: string;
   readonly role: string;
   readonly state: string;
   readonly seconds: number;
+  readonly seesAll: boolean;
 }
 
 /** Nothing of the service takes as long; a replay or an analyst's query may. */
@@ -286,8 +296,15 @@ const transactions: Check = {
 function transactionFinding(open: readonly OpenTransaction[]): Finding {
   const id = "database.transactions";
   const [oldest] = open;
-  if (oldest === undefined)
-    return ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`);
+  if (oldest === undefined) throw new Error("The statement read-transactions returned no row.");
+  if (oldest.who === null)
+    return oldest.seesAll
+      ? ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`)
+      : notVisible(
+          id,
+          "Transactions of other roles",
+          "One that is left open for hours is not reported: no row that has died since is cleaned up.",
+        );
   const { who, program, role, state, seconds } = oldest;
   return (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
     id,
@@ -303,7 +320,8 @@ interface Replication {
   readonly synchronousNames: string;
   readonly replicas: readonly {
     readonly name: string;
-    readonly isSynchronous: boolean;
+    /** Null where the role may not know. */
+    readonly isSynchronous: boolean | null;
     readonly lagSeconds: number | null;
     readonly lagBytes: number | null;
   }[];
@@ -320,7 +338,13 @@ const REPLICA_LAG_SECONDS_MAX = 60;
 /** More write-ahead log than the slot of a follower that keeps up ever holds back. */
 const KEPT_BYTES_MAX = 2 ** 30;
 
-function replicaFinding({ replicas, synchronousNames }: Replication): Finding {
+export function replicaFinding({ replicas, synchronousNames }: Replication): Finding {
+  if (replicas.some(({ isSynchronous }) => isSynchronous === null))
+    return notVisible(
+      "replication.lag",
+      `How far ${countText(replicas.length, "standby is", "standbys are")} behind`,
+      "One that is far behind, or that commits wait for in vain, is not reported.",
+    );
   if (synchronousNames !== "" && !replicas.some(({ isSynchronous }) => isSynchronous))
     return error(
       "replication.synchronous",

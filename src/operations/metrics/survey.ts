@@ -71,7 +71,10 @@ const OFTEN: readonly Look[] = [
   },
   {
     // Of this database: nothing that was replaced since can be vacuumed.
-    gauges: { oldest_transaction_seconds: "Age of the database's oldest transaction." },
+    gauges: {
+      oldest_transaction_seconds:
+        "Age of the database's oldest transaction; of other roles' only for a member of pg_monitor.",
+    },
     see: asks(
       "survey-transactions",
       `select coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)::float8 as oldest_transaction_seconds

@@ -1,6 +1,8 @@
 -- Transactions of this server that have been open for longer than $1 seconds, the oldest first, at most 5, prepared ones among
--- them: as long as one is open, no row that died after its beginning is cleaned up, in any database.
-select * from (
+-- them: as long as one is open, no row that died after its beginning is cleaned up, in any database. Without any, one row says
+-- whether the role sees those of others.
+select open.*, pg_has_role('pg_read_all_stats', 'usage') as "seesAll"
+from (select) as asked left join (select * from (
   select
     'session ' || pid as who, coalesce(nullif(application_name, ''), 'unnamed') as program, usename::text as role,
     coalesce(state, 'hidden') as state, extract(epoch from clock_timestamp() - xact_start)::float8 as seconds
@@ -11,7 +13,7 @@ select * from (
     'prepared transaction ' || gid, 'two-phase commit', owner::text, 'prepared',
     extract(epoch from clock_timestamp() - prepared)::float8
   from pg_prepared_xacts
-) as open
+) as known
 where seconds > $1
 order by seconds desc
-limit 5
+limit 5) as open on true
