@@ -12,17 +12,20 @@ import {
 import type { HttpCalls, HttpOrder } from "./http-thread.ts";
 import type { Ports } from "./serve-http.ts";
 
-/** A thread, or several that do the same, as far as the whole process can be asked about it. */
+/** A thread, or a part of the main one, as far as the whole process can be asked about it. What a thread does not answer in time rejects. */
 interface ProcessPart {
+  /** Of a thread but the main one. */
+  readonly name?: string;
   /** Why it cannot do now what the role is for; undefined when it can, or has no part in it. */
   blockedReason?(role: Role): Promise<string | undefined>;
-  /** Values of the metrics of each thread. */
+  /** Values of its metrics. */
   metrics(): Promise<readonly MetricValues[]>;
 }
 
 /** What the process says of itself as a whole, whichever of its threads is asked: each of its parts is asked in turn. */
 export class WholeProcess {
   readonly #parts: ProcessPart[] = [];
+  readonly #lastRead = new Map<ProcessPart, readonly MetricValues[]>();
   readonly #roles: readonly Role[];
   readonly #metrics = createProcessMetrics();
 
@@ -43,14 +46,30 @@ export class WholeProcess {
   }
 
   async #readParts(): Promise<MetricValues[]> {
-    const ofParts = await Promise.all(this.#parts.map((part) => part.metrics()));
-    for (const role of this.#roles)
-      this.#metrics.ready.set({ role }, (await this.#blockedReason([role])) === undefined ? 1 : 0);
-    return [await this.#metrics.registry.getMetricsAsJSON(), ...ofParts.flat()];
+    const { registry, ready, unresponsiveThreads } = this.#metrics;
+    let unresponsive = 0;
+    const ofParts = this.#parts.map(async (part) => {
+      const read = await part.metrics().catch(() => undefined);
+      if (read === undefined) unresponsive += 1;
+      else this.#lastRead.set(part, read);
+      // Without what a thread has counted, sums would fall and rise again.
+      return this.#lastRead.get(part) ?? [];
+    });
+    const ofRoles = this.#roles.map(async (role) =>
+      ready.set({ role }, (await this.#blockedReason([role])) === undefined ? 1 : 0),
+    );
+    const values = (await Promise.all(ofParts)).flat();
+    await Promise.all(ofRoles);
+    unresponsiveThreads.set(unresponsive);
+    return [await registry.getMetricsAsJSON(), ...values];
   }
 
   async #blockedReason(roles: readonly Role[]): Promise<string | undefined> {
-    const asked = this.#parts.flatMap((part) => roles.map((role) => part.blockedReason?.(role)));
+    const asked = this.#parts.flatMap((part) =>
+      roles.map((role) =>
+        part.blockedReason?.(role).catch(() => `The thread ${part.name ?? "main"} does not answer.`),
+      ),
+    );
     return (await Promise.all(asked)).find((reason) => reason !== undefined);
   }
 
@@ -107,7 +126,7 @@ export async function canSharePort(host: string): Promise<boolean> {
 }
 
 /** The threads that serve HTTP together, as the main thread sees them. They begin to load their modules at once. */
-export class HttpThreads implements ProcessPart {
+export class HttpThreads {
   readonly #threads: readonly ServiceThread<HttpCalls>[];
 
   constructor(count: number, parts: ThreadParts) {
@@ -137,21 +156,14 @@ export class HttpThreads implements ProcessPart {
     return ports;
   }
 
-  /** Why one of them cannot do that now; undefined when all can: the next connection may come to any of them. */
-  async blockedReason(role: Role): Promise<string | undefined> {
-    if (role === "apply") return undefined;
-    const reasons = await Promise.all(
-      this.#threads.map((thread) =>
-        thread
-          .call("blockedReason", role, ANSWER_MS_MAX)
-          .catch(() => `The thread ${thread.name} does not answer.`),
-      ),
-    );
-    return reasons.find((reason) => reason !== undefined);
-  }
-
-  metrics(): Promise<MetricValues[]> {
-    return Promise.all(this.#threads.map((thread) => thread.call("metrics", undefined, ANSWER_MS_MAX)));
+  /** All have to be able to do what a role is for: the next connection may come to any of them. */
+  get parts(): readonly ProcessPart[] {
+    return this.#threads.map((thread) => ({
+      name: thread.name,
+      blockedReason: async (role) =>
+        role === "apply" ? undefined : await thread.call("blockedReason", role, ANSWER_MS_MAX),
+      metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
+    }));
   }
 
   /** Answers what is in flight on each of them, at the same time. */

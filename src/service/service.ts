@@ -286,6 +286,7 @@ async function startThreads(
     const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
     stops.push(() => thread.leave());
     whole.add({
+      name: thread.name,
       blockedReason: async (role) =>
         role === "apply" ? await thread.call("blockedReason", undefined, ANSWER_MS_MAX) : undefined,
       metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
@@ -296,7 +297,7 @@ async function startThreads(
   const http = several ? new HttpThreads(config.httpThreads, parts) : undefined;
   if (http !== undefined) {
     stops.push(() => http.leave());
-    whole.add(http);
+    for (const part of http.parts) whole.add(part);
   }
   const died = apply.map((thread) => thread.died);
   if (http !== undefined) died.push(http.died);

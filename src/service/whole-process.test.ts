@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Counter, Registry } from "prom-client";
 import type { Role } from "../platform/db/coordination.ts";
 import { WholeProcess } from "./http-threads.ts";
 
@@ -48,4 +49,25 @@ test("of each role of a node a metric shows whether it can be done", async () =>
     ["apply", 0],
     ["read", 1],
   ]);
+});
+
+test("a thread that does not answer is not ready, and its metrics are what it reported last", async () => {
+  const whole = new WholeProcess(ALL);
+  const registry = new Registry();
+  new Counter({ name: "counted", help: "Counted.", registers: [registry] }).inc(3);
+  const counted = await registry.getMetricsAsJSON();
+  let answers = true;
+  const answer = async <Value>(value: Value) => (answers ? value : assert.fail("not in time"));
+  whole.add({ metrics: async () => [counted] });
+  whole.add({ name: "http-2", blockedReason: () => answer(undefined), metrics: () => answer([counted]) });
+  const report = async () => {
+    const read = await whole.readMetrics();
+    return ["bellhop_ready", "bellhop_unresponsive_threads", "counted"].map((metric) =>
+      read.find(({ name }) => name === metric)?.values.map(({ value }) => value),
+    );
+  };
+  assert.deepEqual(await report(), [[1, 1, 1], [0], [6]]);
+  answers = false;
+  assert.deepEqual(await report(), [[0, 0, 0], [1], [6]]);
+  assert.equal(await whole.calls.blockedReason(undefined), "The thread http-2 does not answer.");
 });

@@ -23,14 +23,22 @@ export interface ProcessMetrics {
   readonly registry: Registry;
   /** 1 for each of its roles while it can do it, else 0. */
   readonly ready: Gauge<"role">;
+  readonly unresponsiveThreads: Gauge;
 }
 
 /** Beside our own, what prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
 export function createProcessMetrics(): ProcessMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const ready = makersOf(registry).gauge("ready", "Whether the node can do what the role is for.", ["role"]);
-  return { registry, ready };
+  const { gauge } = makersOf(registry);
+  return {
+    registry,
+    ready: gauge("ready", "Whether the node can do what the role is for.", ["role"]),
+    unresponsiveThreads: gauge(
+      "unresponsive_threads",
+      "Threads that did not report within 2 s: their other metrics are what they reported last.",
+    ),
+  };
 }
 
 /** How metrics of one registry are made, under names that begin alike. */
