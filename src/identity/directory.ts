@@ -94,6 +94,8 @@ export interface ClientFacts {
   readonly revoked: boolean;
   /** The certification of the client that is open; null where none is, as nearly always. */
   readonly certificationId: string | null;
+  /** When it ends, by the database's clock: no change of the client says so. */
+  readonly knownUntilMs: number | null;
   readonly grants: Grants;
 }
 
@@ -224,13 +226,18 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
       return peppers;
     },
     isDenied: (tokenId) => denied.has(tokenId),
-    findClient: (clientId) => clients.get(clientId) ?? readClient(clientId),
+    findClient: (clientId) => currentOrNone(clients.get(clientId), now()) ?? readClient(clientId),
   };
 }
 
 /** The key while tokens signed with it are good. */
 function liveOrNone(key: SigningKey | undefined, nowMs: number): SigningKey | undefined {
   return key !== undefined && (key.removeAtMs === null || key.removeAtMs > nowMs) ? key : undefined;
+}
+
+/** The facts of a client until they end by themselves. */
+function currentOrNone(facts: ClientFacts | undefined, nowMs: number): ClientFacts | undefined {
+  return facts === undefined || (facts.knownUntilMs ?? nowMs + 1) > nowMs ? facts : undefined;
 }
 
 interface OneQuestion {

@@ -72,6 +72,21 @@ test("a client under certification is held to its terms, and to its own limits a
   assert.equal(await endCertification(admin(), client.clientId), false);
 });
 
+test("a client under certification has its own limits again once the time of that is over, which no change says", async () => {
+  const { client, certificationId } = await certifiedClient(service, "OVER", { requestBurst: 7 });
+  await client.token();
+  const end =
+    "update bellhop.certification set ends_at = clock_timestamp() + interval '4 s' where certification_id = $1";
+  await service.pool.query(end, [certificationId]);
+  const policy = async () =>
+    (await service.get("/api/public/v1/requests", { as: client })).headers.get("ratelimit-policy") ?? "";
+  assert.match(await policy(), /q=7/);
+  const { clientId } = client;
+  await until(async () => (await findCertification(service.pool, clientId))?.isOpen === false, 60_000);
+  // The service's idea of the database's clock may be behind by half of a question to it.
+  await until(async () => /q=100000/.test(await policy()), 2_000);
+});
+
 test("a report that waits is one of ten of its client, keeps no other client from its own, and ends with its reader", async () => {
   const [{ client: as }, { client: other }] = [
     await certifiedClient(service, "MANY"),
@@ -81,7 +96,8 @@ test("a report that waits is one of ten of its client, keeps no other client fro
   const holder = await service.pool.connect();
   await holder.query("begin; lock table bellhop.backfill in access exclusive mode");
   const isReading = async () => {
-    const { rowCount } = await holder.query(
+    // Not in the holder's transaction, which sees the statements of its first look.
+    const { rowCount } = await service.pool.query(
       "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%statement_hash as hash%'",
     );
     return rowCount === 1;

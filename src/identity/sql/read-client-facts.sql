@@ -1,11 +1,12 @@
 -- What a node keeps in memory of a client whose token it has seen. While a certification of the client is open, its limits are
--- that one's.
+-- that one's, and the rest is kept until that ends.
 select scopes,
   coalesce(open.request_rate, c.request_rate) as "requestRate",
   coalesce(open.request_burst, c.request_burst) as "requestBurst",
   reply_to_origins as "replyToOrigins",
   revoked_at is not null as revoked,
   open.certification_id as "certificationId",
+  extract(epoch from open.ends_at)::float8 * 1000 as "knownUntilMs",
   (
     select coalesce(json_agg(json_build_object('clientCode', g.client_code, 'propertyCode', g.property_code)), '[]')
     from bellhop.client_grant g
@@ -13,7 +14,7 @@ select scopes,
   ) as grants
 from bellhop.client c
 left join lateral (
-  select certification_id, request_rate, request_burst
+  select certification_id, request_rate, request_burst, ends_at
   from bellhop.certification o
   where o.client_id = c.client_id and o.ends_at > clock_timestamp()
   order by opened_at desc
