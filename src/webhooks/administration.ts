@@ -11,6 +11,7 @@ import {
   type EndpointSettings,
   type EndpointSummary,
   findEndpoint,
+  lockEndpoint,
   PAUSE_ENDPOINT,
   readEndpointSettings,
 } from "./endpoint.ts";
@@ -19,10 +20,10 @@ import { positionsText, readEnds } from "./notice-changes.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
 import { putFirstSecret, rotateWebhookSecret } from "./secrets.ts";
 
-/** The rights that decide what client $1 may be notified of. */
+/** The rights that decide what client $1 may be notified of. Until the transaction ends, no other one changes them or adds an endpoint. */
 const READ_CLIENT = namedStatement(
   "read-webhook-client",
-  `select scopes, revoked_at is not null as "isRevoked" from bellhop.client where client_id = $1`,
+  `select scopes, revoked_at is not null as "isRevoked" from bellhop.client where client_id = $1 for no key update`,
 );
 /** A new endpoint, unless its client has $9 already; it is notified of changes after the positions $10. */
 const INSERT = namedStatement(
@@ -120,7 +121,7 @@ function change<Result>(
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<Result> {
   return withTransaction(pool, async (on) => {
-    const endpoint = await findEndpoint(on, clientId, endpointId);
+    const endpoint = await lockEndpoint(on, clientId, endpointId);
     const result = await work(on, endpoint);
     const entry = { who, what, clientId: endpoint.clientId, detail: { endpointId, ...detail } };
     await recordAudit(on, entry);

@@ -77,6 +77,12 @@ export const PAUSE_ENDPOINT = namedStatement(
   set paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3
   where endpoint_id = $1 and paused_at is null`,
 );
+/** Not against messages of the endpoint: only changes of its own row wait. */
+const LOCK = namedStatement(
+  "lock-webhook-endpoint",
+  `select from bellhop.webhook_endpoint
+  where ($1::text is null or client_id = $1) and endpoint_id = $2 for no key update`,
+);
 const LISTED_MAX = 1_000;
 
 /** The endpoints of a client, or (null) of all, that are of `clients` (null: any); the oldest first, at most 1,000. */
@@ -99,4 +105,14 @@ export async function findEndpoint(
     : { rows: [] };
   if (rows[0] === undefined) throw new WebhookNotFound("There is no webhook endpoint with this id.");
   return rows[0];
+}
+
+/** One endpoint, as `findEndpoint`; no other transaction changes it until this one ends. */
+export async function lockEndpoint(
+  on: Queryable,
+  clientId: string | null,
+  endpointId: string,
+): Promise<EndpointSummary> {
+  if (isUuid(endpointId.toLowerCase())) await on.query({ ...LOCK, values: [clientId, endpointId] });
+  return findEndpoint(on, clientId, endpointId);
 }

@@ -6,8 +6,10 @@ import { readSummariesOf } from "../../src/query/request-summary.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import {
   addWebhook,
+  changeWebhook,
   redriveWebhook,
   resumeWebhook,
+  rotateWebhook,
   type WebhookAdmin,
 } from "../../src/webhooks/administration.ts";
 import type { RetryPlan } from "../../src/webhooks/deliver-once.ts";
@@ -17,6 +19,7 @@ import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
 import { bodyOf } from "../../src/webhooks/message.ts";
 import { noticeApplied } from "../../src/webhooks/notice-applied.ts";
 import { enqueueMessages, listAttempts, listDeadLetters, SHARDS } from "../../src/webhooks/queue.ts";
+import { readLiveSecrets } from "../../src/webhooks/secrets.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -199,6 +202,51 @@ describe("a message", () => {
 });
 
 describe("an endpoint", () => {
+  /** Runs changes of endpoints at once: one of them waits with its audit entry, and the other for it or with its own. */
+  async function atOnce<One, Other>(one: () => Promise<One>, other: () => Promise<Other>) {
+    const holder = await database.pool.connect();
+    try {
+      await holder.query("begin; lock table bellhop.audit_entry in share row exclusive mode");
+      const both = Promise.allSettled([one(), other()]);
+      const waiting =
+        "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+      await until(async () => (await database.pool.query(waiting)).rowCount === 2, 60_000);
+      await holder.query("rollback");
+      return await both;
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+  }
+
+  test("that is changed twice at once keeps both changes", async () => {
+    const endpointId = await newEndpoint("/at-once");
+    await atOnce(
+      () => changeWebhook(admin, endpointId, { description: "Night audit" }),
+      () => changeWebhook(admin, endpointId, { resource: "groups" }),
+    );
+    const { description, resource } = await stands(endpointId);
+    assert.deepEqual([description, resource], ["Night audit", "groups"]);
+  });
+
+  test("that is given two secrets at once signs with both", async () => {
+    const endpointId = await newEndpoint("/two-secrets");
+    const rotate = () => rotateWebhook(admin, endpointId, undefined);
+    const answered = (await atOnce(rotate, rotate)).map(
+      (one) => one.status === "fulfilled" && one.value.secret,
+    );
+    const live = await readLiveSecrets(database.pool, cipher, endpointId);
+    assert.deepEqual(answered.sort(), live.sort());
+  });
+
+  test("is one of ten at most, also when the last two are made at once", async () => {
+    const { clientId } = await stands(await newEndpoint("/many"));
+    const add = () => addWebhook(admin, clientId, { url: receiver.url, events: ["request.applied"] });
+    for (let made = 1; made < 9; made += 1) await add();
+    const made = await atOnce(add, add);
+    assert.deepEqual(made.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+  });
+
   test("that has been failing for as long as the setting says is paused, and goes on when it is resumed", async () => {
     const endpointId = await newEndpoint("/failing");
     receiver.answer = (_message, response) => response.writeHead(500).end();
