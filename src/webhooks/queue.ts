@@ -37,7 +37,7 @@ const LIST_ATTEMPTS = namedStatement(
   limit $2`,
 );
 
-/** Messages that may wait for one endpoint: some 10 MB, or three hours of a client that sends a batch a second. */
+/** Messages of one event that may wait for one endpoint: some 10 MB, or three hours of a client that sends a batch a second. */
 const WAITING_MAX = 10_000;
 const DEAD_LETTERS_LISTED_MAX = 1_000;
 

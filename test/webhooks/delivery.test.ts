@@ -10,6 +10,7 @@ import {
   redriveWebhook,
   resumeWebhook,
   rotateWebhook,
+  testWebhook,
   type WebhookAdmin,
 } from "../../src/webhooks/administration.ts";
 import type { RetryPlan } from "../../src/webhooks/deliver-once.ts";
@@ -197,6 +198,12 @@ describe("a message", () => {
     ]);
     const { waiting: now, dropped: still } = await stands(endpointId);
     assert.deepEqual([now, still], [10_000 + 1, 3]);
+    const test = await testWebhook(admin, endpointId);
+    const { rowCount } = await database.pool.query(
+      "select from bellhop.webhook_message where message_id = $1",
+      [test],
+    );
+    assert.deepEqual([rowCount, (await stands(endpointId)).dropped], [1, 3]);
     await database.pool.query("delete from bellhop.webhook_endpoint where endpoint_id = $1", [endpointId]);
   });
 });
