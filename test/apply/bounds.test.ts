@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { PropertyDirectory, readPart } from "../../src/apply/backlog.ts";
+import { insertRows } from "../../src/platform/db/copy.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { openStateClients, readNext } from "../support/state-clients.ts";
+import { watchedPool } from "../support/watched-pool.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
 
@@ -145,5 +147,24 @@ describe("what one batch can make apply do", () => {
     );
     assert.equal(arrival?.warned, 20);
     await bench.stopApplier();
+  });
+
+  test("rows of which a batch brings many are inserted some at a time", async () => {
+    const sent: number[] = [];
+    const pool = watchedPool(bench.database.pool, ({ values }) => {
+      sent.push(JSON.parse(String(values?.[0])).length);
+    });
+    const columns = { bucket: "smallint", property_id: "integer", room_type_code: "text" } as const;
+    const rows = Array.from({ length: 12_000 }, (_, n) => ({
+      bucket: 1,
+      property_id: 1_000_000,
+      room_type_code: `R${n}`,
+    }));
+    await insertRows(pool, { table: "bellhop_state.known_room_type", columns }, rows);
+    assert.deepEqual(sent, [5_000, 5_000, 2_000]);
+    const [found] = await bench.rows<{ rows: number }>(
+      "select count(*)::integer as rows from bellhop_state.known_room_type where property_id = 1000000",
+    );
+    assert.equal(found?.rows, rows.length);
   });
 });
