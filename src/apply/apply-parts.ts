@@ -244,7 +244,7 @@ const QUARANTINE: Columns<QuarantinedRecord> = {
  * thread until others take it for unresponsive, and make every page of its outcome cost seconds.
  */
 function warningsListedMax(records: number): number {
-  return Math.min(10_000, 1_000 + 10 * records);
+  return Math.min(10_000, 200 + 10 * records);
 }
 
 /**

@@ -123,15 +123,17 @@ const own = verb({
     const log = createLogger(logOptions);
     // From here a signal is an orderly stop, also while the service is still starting.
     const stop = listenForStop();
-    const starting = startService(config, log, logOptions, stop.signal).catch((error: unknown) => {
+    const starting = startService(config, log, logOptions, stop.signal).catch(async (error: unknown) => {
       if (!stop.signal.aborted) throw error;
-      return undefined;
+      // The start may have failed for a reason of its own.
+      const err = error === stop.signal.reason ? undefined : error;
+      log.info({ reason: await stop.first, err }, "stopped before it had started");
+      return null;
     });
     const service = await Promise.race([starting, untilLate(stop.first)]);
-    if (service === undefined) {
-      log.info({ reason: await stop.first }, "stopped before it had started");
-      return 0;
-    }
+    if (service === undefined)
+      log.warn("the start did not stop in time; the next one takes over what it has left");
+    if (service == null) return 0;
     const { embedded, pool } = service.database;
     const client = await settleSandbox(service, config, log);
     log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");

@@ -292,7 +292,7 @@ async function deleteProperty(
     const waiting = await countWaiting(client, parts);
     if (waiting > 0)
       throw new DeletionError(
-        `${waiting} batches of ${property.clientCode}/${property.propertyCode} are not applied yet: take its grant away, let the service apply them, and try again.`,
+        `${waiting} batches of ${property.clientCode}/${property.propertyCode} are not applied yet: remove its grants, let the service apply them, and run this again.`,
       );
     await dropRecords(client, parts);
     await deleteRows(client, property, counts, false);

@@ -1,4 +1,4 @@
--- Endpoints of webhooks and what is wrong with them; dead letters are counted to $1.
+-- Endpoints of webhooks and what is wrong with them; dead letters are counted to $1. Late is what find-due-messages.sql would have tried.
 select
   count(*)::integer as endpoints,
   count(*) filter (where paused_at is not null and pause_reason is not null)::integer as paused,
@@ -12,6 +12,9 @@ select
     select extract(epoch from clock_timestamp() - min(message.next_try_at))::float8
     from bellhop.webhook_message as message
     join bellhop.webhook_endpoint as endpoint using (endpoint_id)
+    join bellhop.client as client using (client_id)
     where message.dead_at is null and endpoint.paused_at is null and coalesce(endpoint.not_before, '-infinity') < clock_timestamp()
+      and client.revoked_at is null and (endpoint.kind = 'w' or endpoint.url = any (client.reply_to_origins))
+      and (message.event <> 'changes.available' or 'read' = any (client.scopes))
   ) as "lateSeconds"
 from bellhop.webhook_endpoint
