@@ -88,7 +88,7 @@ test("an operator starts and finishes a certification, and the audit says who", 
     [{ clientId, property: "GO" }, 422],
     [{ clientId, property: "OTHER/LIS01" }, 422],
     [{ clientId, days: 400 }, 422],
-    [{ clientId: "bhc_nobody" }, 422],
+    [{ clientId: "bhc_nobody" }, 404],
   ] as const)
     assert.equal((await operator.post("certifications", wrong)).status, status, JSON.stringify(wrong));
   const path = `certifications/${started.certificationId}`;
