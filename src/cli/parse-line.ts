@@ -160,6 +160,9 @@ function wordsOf({ code, message }: CommanderError): string {
     code === "commander.optionMissingArgument"
       ? `${option} needs a value.`
       : `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
+  // Ids of signing keys may begin with a dash.
+  if (option !== undefined && !option.startsWith("--"))
+    return `${sentence} Write -- before an argument that begins with a dash.`;
   return meant === undefined ? sentence : `${sentence} Did you mean ${meant}?`;
 }
 

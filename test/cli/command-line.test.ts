@@ -100,6 +100,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["token", /CLIENT_ID is missing/],
   ["send", /FILE is missing\. See bellhop send --help\./],
   ["validate --frob -", /Unknown option '--frob'/],
+  ["key revoke -Ys0", /Unknown option '-Ys0'\. Write -- before an argument that begins with a dash\. See /],
   ["validate /", /^bellhop validate: \/ is a directory, not a file\./],
   ["watch", /Give the id of a request, or --changes/],
   ["completion", /SHELL is missing/],

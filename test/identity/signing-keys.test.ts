@@ -80,7 +80,11 @@ describe("signing keys", () => {
     const { kid } = await rotateKey(service.admin, { announceSeconds: 5 });
     await waitUntil(async () => kidOf(await takeToken(service.url, client)) === kid, SPREAD_MS);
     const fresh = await takeToken(service.url, client);
-    const { code, out, err } = await bellhop(["key", "revoke", kidOf(before), "--json"], {}, service.admin);
+    const { code, out, err } = await bellhop(
+      ["key", "revoke", "--json", "--", kidOf(before)],
+      {},
+      service.admin,
+    );
     assert.equal(code, 0, err);
     assert.deepEqual(JSON.parse(out), { kid: kidOf(before), replaced_by: null });
     assert.deepEqual(
