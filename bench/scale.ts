@@ -123,11 +123,11 @@ try {
   for (const url of values.database) started.push(await start(url));
   for (const benchCase of cases) {
     for (let round = 0; round <= rounds; round += 1) {
-      for (const one of started) {
+      for (const one of round % 2 === 0 ? started : started.toReversed()) {
         const figures = await measure(one, load, benchCase, round);
         const { accepted, applied } = figures;
         console.error(
-          `round ${round || "(warm-up)"} ${benchCase.name}, workers ${workersOf(one)}: accepted ${Math.round(accepted)}, applied ${Math.round(applied)} records/s`,
+          `round ${round || "(warm-up)"} ${benchCase.name}, workers ${workersOf(one)}: accepted ${Math.round(accepted)}, applied ${Math.round(applied)} records/s, first ${figures.firstMicros.toFixed(1)} workers ${figures.workerMicros.toFixed(1)}`,
         );
         const key = keyOf(benchCase, one.url);
         if (round > 0 || rounds === 0) found.set(key, [...(found.get(key) ?? []), figures]);
