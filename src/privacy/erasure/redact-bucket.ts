@@ -197,7 +197,12 @@ async function findUnlogged(
   hits: readonly Hit[],
   salt: Buffer,
 ): Promise<HashOverride[]> {
-  const logged = new Set(hits.map((hit) => `${identityText(hit.identity)}\0${hit.contentHash}`));
+  // What an applier has redacted since the log was searched has the hash of its redacted bytes.
+  const logged = new Set(
+    hits.flatMap(({ identity, contentHash, redactedHash }) =>
+      [contentHash, redactedHash].map((of) => `${identityText(identity)}\0${of}`),
+    ),
+  );
   const hashOverrides: HashOverride[] = [];
   for (const { identity, propertyId } of records) {
     const { rows } = await client.query<{ hash: string }>(
