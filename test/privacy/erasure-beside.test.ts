@@ -357,3 +357,26 @@ test("an erasure comes again in another database by the list, where the same was
     await rm(directory, { recursive: true });
   }
 });
+
+test("a version redacted as it is applied, after an erasure has searched the log, has the hash that a replay gives it", async () => {
+  const bench = await ApplyBench.open();
+  try {
+    const requestId = await bench.accept([ottilie(at(8))]);
+    let isApplied = false;
+    const before = async (names: readonly string[]) => {
+      if (isApplied || names.at(-1) !== "lock-buckets") return;
+      isApplied = true;
+      bench.startApplier();
+      assert.equal(await bench.outcomesOf(requestId), "a");
+      await bench.stopApplier();
+    };
+    await watched(bench, before, (client) => runErasure(client, orderOf("R-7001")));
+    assert.ok(isApplied);
+    assert.deepEqual(await searchEverywhere(bench.database.pool, "Ottilie"), []);
+    const { clientConfig, pool } = bench.database;
+    const replayed = await replay({ clientConfig, pool, swap: false });
+    assert.equal(replayed.equal, true, JSON.stringify(replayed));
+  } finally {
+    await bench.close();
+  }
+});
