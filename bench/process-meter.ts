@@ -74,7 +74,7 @@ export class ProcessMeter {
 
   start(): void {
     if (!ProcessMeter.supported) return;
-    this.#cpuBefore = this.#cpuSeconds();
+    this.#cpuBefore = this.cpuSeconds();
     this.#peakBytes = 0;
     this.#sample();
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
@@ -84,14 +84,15 @@ export class ProcessMeter {
     if (!ProcessMeter.supported) return undefined;
     clearInterval(this.#timer);
     this.#sample();
-    return { cpuSeconds: this.#cpuSeconds() - this.#cpuBefore, peakBytes: this.#peakBytes };
+    return { cpuSeconds: this.cpuSeconds() - this.#cpuBefore, peakBytes: this.#peakBytes };
   }
 
   #processes(): number[] {
     return this.#withChildren ? [this.#pid, ...childrenOf(this.#pid)] : [this.#pid];
   }
 
-  #cpuSeconds(): number {
+  /** What it has used since it was started. */
+  cpuSeconds(): number {
     let seconds = 0;
     for (const pid of this.#processes()) seconds += secondsOf(pid);
     if (!this.#withChildren) return seconds;

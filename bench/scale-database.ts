@@ -45,18 +45,13 @@ export class ScaleDatabase {
     );
   }
 
-  start(): void {
-    for (const meter of this.#meters) meter.start();
-  }
-
-  /** CPU seconds of the first server, and of all others together; NaN where they run elsewhere. */
-  stop(): { readonly first: number; readonly workers: number } {
-    const seconds = this.#meters.map((meter) => meter.stop()?.cpuSeconds ?? Number.NaN);
-    const [first = Number.NaN, ...others] = seconds;
+  /** CPU seconds that the first server has used so far, and all others together; NaN where they run elsewhere. */
+  cpuSeconds(): { readonly first: number; readonly workers: number } {
+    const [first = Number.NaN, ...others] = this.#meters.map((meter) => meter.cpuSeconds());
     return { first, workers: others.reduce((sum, each) => sum + each, 0) };
   }
 
-  /** Bytes that all servers have written to their logs. */
+  /** Bytes that all servers have written to their logs so far. */
   async walBytes(): Promise<number> {
     const nodes = await nodeStates(this.#client, this.workers);
     return nodes.reduce((sum, { wal }) => sum + Number(wal), 0);

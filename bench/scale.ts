@@ -15,7 +15,8 @@ const USAGE = `node bench/scale.ts --database URL … [--case NAME …] [--round
 
 What the service takes in and applies on databases that are given, each empty, or distributed and empty
 (bellhop citus distribute). A service runs on each. One round of a case is sent to each in turn; round 0 warms up: on Citus a
-service plans statements for each shard after its start.
+service plans statements for each shard after its start. CPU and log are those of all rounds that count and of the time between
+them, in which autovacuum and checkpoints work for the records of the last round.
 
   --database URL    once for each database
   --case NAME       of those of the bench; by default reservations-100-new and inventories-730-unchanged90
@@ -33,20 +34,25 @@ const values = readOptions(USAGE, {
 });
 
 interface RoundFigures {
+  readonly records: number;
   readonly accepted: number;
   readonly applied: number;
-  readonly nodeMicros: number;
-  readonly firstMicros: number;
-  readonly workerMicros: number;
-  readonly walBytes: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
+/** What the service and its servers have used so far: seconds of CPU and bytes of log. */
+interface Used {
+  readonly node: number;
+  readonly first: number;
+  readonly workers: number;
+  readonly wal: number;
+}
+
 /** A service on one of the databases. */
 interface Started {
-  readonly url: string;
   readonly service: ServiceProcess;
+  readonly node: ProcessMeter;
   readonly database: ScaleDatabase;
 }
 
@@ -59,7 +65,7 @@ async function start(url: string): Promise<Started> {
   const service = closers.kept(await startServiceProcess({ settings: { ...settings, DATABASE_URL: url } }));
   const database = await ScaleDatabase.open(url);
   closers.kept({ stop: () => database.close() });
-  return { url, service, database };
+  return { service, node: new ProcessMeter(service.pid, false), database };
 }
 
 /** One round of one case on one database. */
@@ -70,10 +76,6 @@ async function measure(
   round: number,
 ): Promise<RoundFigures> {
   const prepared = await load.prepare({ benchCase, round });
-  const node = new ProcessMeter(service.pid, false);
-  const walBefore = await database.walBytes();
-  node.start();
-  database.start();
   const sent = await load.send({
     target: {
       port: service.port,
@@ -93,19 +95,55 @@ async function measure(
   });
   const records = sent.batches * benchCase.recordsPerBatch;
   const appliedAt = await database.untilApplied(records, sent.startedAt);
-  const nodeSeconds = node.stop()?.cpuSeconds ?? Number.NaN;
-  const servers = database.stop();
-  const wal = (await database.walBytes()) - walBefore;
   return {
+    records,
     accepted: (records * 1000) / (sent.endedAt - sent.startedAt),
     applied: (records * 1000) / (appliedAt - sent.startedAt),
-    nodeMicros: (nodeSeconds * 1e6) / records,
-    firstMicros: (servers.first * 1e6) / records,
-    workerMicros: (servers.workers * 1e6) / records,
-    walBytes: wal / records,
     p50Ms: sent.p50Ms,
     p99Ms: sent.p99Ms,
   };
+}
+
+async function usedBy({ node, database }: Started): Promise<Used> {
+  const wal = await database.walBytes();
+  const { first, workers } = database.cpuSeconds();
+  return { node: ProcessMeter.supported ? node.cpuSeconds() : Number.NaN, first, workers, wal };
+}
+
+const workersOf = ({ database }: Started) => database.workers || "none";
+
+/** All rounds of one case, on each database in turn, which of them comes first alternating; answers a row of the table for each. */
+async function measureCase(
+  started: readonly Started[],
+  load: LoadProcess,
+  benchCase: BenchCase,
+  rounds: number,
+): Promise<string[]> {
+  const found = started.map((one) => ({ one, figures: [] as RoundFigures[] }));
+  let before: Used[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    if (round === Math.min(1, rounds)) before = await Promise.all(started.map(usedBy));
+    for (const { one, figures } of round % 2 === 0 ? found : found.toReversed()) {
+      const measured = await measure(one, load, benchCase, round);
+      const { accepted, applied } = measured;
+      console.error(
+        `round ${round || "(warm-up)"} ${benchCase.name}, workers ${workersOf(one)}: accepted ${Math.round(accepted)}, applied ${Math.round(applied)} records/s`,
+      );
+      if (round > 0 || rounds === 0) figures.push(measured);
+    }
+  }
+  const after = await Promise.all(started.map(usedBy));
+  return found.map(({ one, figures }, at) => {
+    const records = figures.reduce((sum, round) => sum + round.records, 0);
+    const each = (name: keyof Used) => ((after[at]?.[name] ?? 0) - (before[at]?.[name] ?? 0)) / records;
+    const micros = (name: keyof Used) => (each(name) * 1e6).toFixed(1);
+    const median = (name: keyof RoundFigures) =>
+      spreadOf(figures.map((round) => round[name])).median.toFixed();
+    const speeds = [median("accepted"), median("applied")];
+    const costs = [micros("node"), micros("first"), micros("workers"), each("wal").toFixed()];
+    const cells = [...speeds, ...costs, median("p50Ms"), median("p99Ms")];
+    return `| ${benchCase.name} | ${workersOf(one)} | ${cells.join(" | ")} |`;
+  });
 }
 
 if (values.database.length === 0) throw new Error(USAGE);
@@ -113,49 +151,19 @@ const cases = chooseCases(values.case, false).map((benchCase) => ({
   ...benchCase,
   recordsPerRound: benchCase.recordsPerRound * Number(values.times),
 }));
-const rounds = Number(values.rounds);
-const found = new Map<string, RoundFigures[]>();
-const keyOf = (benchCase: BenchCase, url: string) => `${benchCase.name} ${url}`;
-const started: Started[] = [];
-const workersOf = ({ database }: Started) => database.workers || "none";
+const rows: string[] = [];
 try {
   const load = closers.kept(new LoadProcess());
+  const started: Started[] = [];
   for (const url of values.database) started.push(await start(url));
-  for (const benchCase of cases) {
-    for (let round = 0; round <= rounds; round += 1) {
-      for (const one of round % 2 === 0 ? started : started.toReversed()) {
-        const figures = await measure(one, load, benchCase, round);
-        const { accepted, applied } = figures;
-        console.error(
-          `round ${round || "(warm-up)"} ${benchCase.name}, workers ${workersOf(one)}: accepted ${Math.round(accepted)}, applied ${Math.round(applied)} records/s, first ${figures.firstMicros.toFixed(1)} workers ${figures.workerMicros.toFixed(1)}`,
-        );
-        const key = keyOf(benchCase, one.url);
-        if (round > 0 || rounds === 0) found.set(key, [...(found.get(key) ?? []), figures]);
-      }
-    }
-  }
+  for (const benchCase of cases)
+    rows.push(...(await measureCase(started, load, benchCase, Number(values.rounds))));
 } finally {
   await closers.close();
 }
-const COLUMNS: readonly [string, keyof RoundFigures][] = [
-  ["accepted/s", "accepted"],
-  ["applied/s", "applied"],
-  ["service µs", "nodeMicros"],
-  ["first server µs", "firstMicros"],
-  ["workers µs", "workerMicros"],
-  ["WAL bytes", "walBytes"],
-  ["p50 ms", "p50Ms"],
-  ["p99 ms", "p99Ms"],
-];
-console.log(`| case | workers | ${COLUMNS.map(([name]) => name).join(" | ")} |`);
-console.log(`|---|---|${COLUMNS.map(() => "---").join("|")}|`);
-for (const benchCase of cases) {
-  for (const one of started) {
-    const measured = found.get(keyOf(benchCase, one.url)) ?? [];
-    const cells = COLUMNS.map(([heading, name]) =>
-      spreadOf(measured.map((figures) => figures[name])).median.toFixed(heading.endsWith("µs") ? 1 : 0),
-    );
-    console.log(`| ${benchCase.name} | ${workersOf(one)} | ${cells.join(" | ")} |`);
-  }
-}
+console.log(
+  "| case | workers | accepted/s | applied/s | service µs | first server µs | workers µs | WAL bytes | p50 ms | p99 ms |",
+);
+console.log("|---|---|---|---|---|---|---|---|---|---|");
+for (const row of rows) console.log(row);
 process.exit();
