@@ -138,6 +138,27 @@ describe("what is run of it", () => {
   });
 });
 
+test("the console is for operators' networks behind every proxy that is shown", () => {
+  assert.match(
+    read("deploy/compose/haproxy.cfg"),
+    /http-request deny .* if \{ path_beg \/console \} !from_operators/,
+  );
+  for (const { metadata, spec } of ofKind("Ingress")) {
+    const paths: string[] = spec.rules[0].http.paths.map(({ path }: Loose) => path);
+    const limited = "nginx.ingress.kubernetes.io/whitelist-source-range" in metadata.annotations;
+    assert.equal(limited, paths.includes("/console"), metadata.name);
+  }
+  const document = read("docs/deployment.md");
+  const [nginx, caddy] = ["nginx", "caddyfile"].map(
+    (language) => document.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "",
+  );
+  assert.match(nginx ?? "", /location \/console \{\s+allow [\s\S]*?deny all;/);
+  assert.match(
+    caddy ?? "",
+    /@console \{\s+path \/console \/console\/\*\s+not remote_ip [\s\S]*?respond @console 404/,
+  );
+});
+
 describe("what refers to another part finds it", () => {
   test("selectors, targets, secrets and settings", () => {
     const labels = deployments.map(labelsOf);
@@ -171,6 +192,25 @@ describe("what refers to another part finds it", () => {
     );
     for (const { metadata } of objects.filter(({ kind }) => kind !== "Namespace"))
       assert.equal(metadata.namespace, "bellhop");
+  });
+
+  test("the documented steps for Kubernetes create the namespace, then every Secret, then the rest", () => {
+    const steps = [...read("docs/deployment.md").matchAll(/```sh\n([\s\S]*?)```/g)]
+      .map(([, commands = ""]) => commands)
+      .find((commands) => commands.includes("kubectl apply -k"));
+    const order = [
+      "kubectl apply -f deploy/kubernetes/base/namespace.yaml",
+      ...ofKind("Secret").map(({ metadata }) => `kubectl create secret generic ${metadata.name} -n bellhop`),
+      ...new Set(
+        ofKind("Ingress").map(({ spec }) => `kubectl create secret tls ${spec.tls[0].secretName} -n bellhop`),
+      ),
+      "kubectl apply -k",
+    ].map((command) => steps?.indexOf(command) ?? -1);
+    assert.deepEqual(
+      order,
+      order.toSorted((left, right) => left - right),
+    );
+    assert.ok(!order.includes(-1), String(order));
   });
 
   test("a secret's files are those that the settings name", () => {
