@@ -309,7 +309,7 @@ export interface ServersOfGround {
   readonly openAt: (server: BucketServer) => OpenLogWriterSession;
 }
 
-/** Nothing is promised, and the batch may be sent again later. */
+/** The batch may or may not have been stored; sent again under its key it is stored once. */
 export function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
   return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds });
 }

@@ -23,7 +23,7 @@ export const ERRORS = {
     cause:
       "the body is not JSON in UTF-8, is incomplete, is nested too deep, or has a record that is too large; the message says where",
     remedy: "fix the request body",
-    more: "The message names the record and the byte of the decompressed body. Common causes: a truncated body, a comma after the last item, a byte order mark, `NaN`, an encoding other than UTF-8, a field that occurs twice.",
+    more: "The message names the record and the byte of the decompressed body. Common causes: a truncated body, a comma after the last item, a byte order mark, `NaN`, an encoding other than UTF-8.",
   },
   "bellhop.contract.NotAnArray": {
     status: 400,
@@ -147,19 +147,21 @@ export const ERRORS = {
   "bellhop.accept.TooManyNewProperties": {
     status: 429,
     text: "This client has named too many new properties today.",
-    cause: "the client has named more new properties today than its daily limit; nothing was stored",
-    remedy: "ask your operator",
+    cause:
+      "the batch names more new properties than the client has left of its limit for 24 hours; nothing was stored",
+    remedy:
+      "ask your operator to raise the limit, or wait `Retry-After` seconds; then send the same request again",
     again: "same",
     more: "The limit protects against senders that invent codes. Your operator can raise it for a chain that goes live in one day.",
   },
   "bellhop.accept.Unavailable": {
     status: 503,
-    text: "The batch could not be stored durably; nothing was accepted. Send it again later.",
+    text: "The batch was not confirmed as stored. Send the same bytes again with the same Idempotency-Key.",
     cause:
-      "the batch could not be stored durably (database unreachable, disk full, queue full), or whether it was stored is unknown",
-    remedy: "send the same request again after `Retry-After`, with the same `Idempotency-Key`",
+      "the batch was not confirmed as stored (database unreachable, disk full, queue full), so it may or may not have been stored; for other requests: the database is unreachable",
+    remedy: "send the same bytes again after `Retry-After`, with the same `Idempotency-Key`",
     again: "same",
-    more: "Bellhop returns 202 only for a batch that is on disk, so a full disk or an unreachable database leads to this error. Batches that were accepted before are safe.",
+    more: "Bellhop returns 202 only for a batch that is on disk, so a full disk or an unreachable database leads to this error. If the batch was stored, the same key returns its 202. Batches that were accepted before are safe.",
   },
   "bellhop.backfill.InvalidManifest": {
     status: 400,
@@ -220,8 +222,7 @@ export const ERRORS = {
     status: 429,
     text: "This client has the maximum number of open backfills.",
     cause: "the client has 100 open backfills",
-    remedy: "close one",
-    again: "same",
+    remedy: "close or abandon one, then send the request again",
   },
   "bellhop.read.RequestNotFound": {
     status: 404,
@@ -247,9 +248,8 @@ export const ERRORS = {
   },
   "bellhop.feed.CursorGone": {
     status: 410,
-    text: "The changes after this cursor are no longer kept: read the records again, then restart the feed.",
-    cause:
-      "the change feed no longer reaches back to this cursor, or the database was restored to an earlier state",
+    text: "This cursor is from before the database was restored: read the records again, then restart the feed.",
+    cause: "the database was restored to an earlier state after this cursor was issued",
     remedy: "read the records again, then [restart the feed](changes.md#when-a-cursor-is-gone)",
   },
   "bellhop.webhook.InvalidWebhook": {

@@ -69,7 +69,7 @@ function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isDatabaseOutage(error)) {
     return new ServiceError("bellhop.accept.Unavailable", {
-      message: "The database cannot be reached now; nothing was accepted. Send it again later.",
+      message: "The database cannot be reached now. Send the same request again later.",
       cause: error,
       retryAfterSeconds: OUTAGE_RETRY_AFTER_SECONDS,
     });

@@ -185,7 +185,7 @@ export const ERROR_ANSWERS = {
   ),
   RequestNotFound: rated("The client has no request with this id.", "bellhop.read.RequestNotFound"),
   CursorGone: rated(
-    "The changes after the cursor are no longer kept. Read the records again, then restart the feed without a cursor.",
+    "The cursor is from before the database was restored. Read the records again, then restart the feed.",
     "bellhop.feed.CursorGone",
   ),
   WebhookNotFound: rated(
@@ -227,7 +227,7 @@ export const ERROR_ANSWERS = {
     "bellhop.http.Internal",
   ),
   Unavailable: ofBatchForLater(
-    "The database is unreachable, or the service is overloaded. A batch was not accepted. Send the same request again after `Retry-After`, with the same `Idempotency-Key`.",
+    "The database is unreachable, or the service is overloaded. A batch may or may not have been stored. Send the same request again after `Retry-After`, with the same `Idempotency-Key`.",
     "bellhop.accept.Unavailable",
   ),
   BadRequest: bare("The request is not valid HTTP/1.1, or repeats a header.", "bellhop.http.BadRequest"),
