@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
+import { readKnownVersions } from "../apply/state/look-up.ts";
 import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "../platform/db/time-windows.ts";
@@ -56,7 +57,7 @@ export class PastTerm {
     return past === 0 ? "none" : past === this.#clients.length ? "all" : "some";
   }
 
-  /** Everything that is past its term of some kinds; the same text, the same things. */
+  /** Everything that is past its term of some kinds. */
   listOf(
     kinds: readonly Retained[],
   ): readonly { clientCode: string; resource: ResourceLetter; kind: Retained }[] {
@@ -97,8 +98,9 @@ export interface ExpiringWindow {
 }
 
 /**
- * The windows of a table to be gone through: of which something is past its term now that was not when they were gone
- * through last; and, for what has been replaced since, again when they are twice, four times … as old as the term was. `resource`: of which alone the table holds anything.
+ * The windows of a table to be gone through: where another term is over, or one was changed, since they were gone through last;
+ * for what has been replaced since, again when they are twice, four times … as old as the term was; and windows of
+ * versions where a client code has some that are new to us. `resource`: of which alone the table holds anything.
  */
 export async function findExpiring(
   client: Queryable,
@@ -110,21 +112,51 @@ export async function findExpiring(
   const shortestMs = Math.min(...kinds.map((kind) => terms.shortest(kind)));
   if (shortestMs === Number.POSITIVE_INFINITY || !(await isWindowed(client, of))) return [];
   const marks = await readMarks(client, of);
+  const known = kinds.includes("versions") ? await readKnownVersions(client) : undefined;
   const expiring: ExpiringWindow[] = [];
   for (const window of await readWindows(client, of)) {
     const ageMs = nowMs - window.toMs;
     if (ageMs < shortestMs) continue;
     const past = new PastTerm(clients, terms, ageMs);
-    const list = past.listOf(kinds).filter((one) => resource === undefined || one.resource === resource);
+    const isHere = (one: { resource: ResourceLetter; kind: Retained }) =>
+      kinds.includes(one.kind) && (resource === undefined || one.resource === resource);
+    const list = past.listOf(kinds).filter(isHere);
     if (list.length === 0) continue;
+    // Not by who there is: the log has nothing of a client code from before its first batch.
+    const over = terms.over(ageMs).filter(isHere);
     const passes = Math.floor(Math.log2(ageMs / shortestMs));
     const hash = createHash("sha256")
-      .update(JSON.stringify([list, passes]))
+      .update(JSON.stringify([over.map((one) => [one.clientCode, one.resource, one.kind]), passes]))
       .digest("hex");
     const mark = `retention ${hash.slice(0, 32)}`;
-    if (marks.get(window.name) !== mark) expiring.push({ window, past, mark });
+    const isNewTo = ({ clientCode }: { clientCode: string }) =>
+      known !== undefined && !(Date.parse(known.get(`${resource} ${clientCode}`) ?? "") >= window.toMs);
+    const newcomers = list.filter(isNewTo).map(({ clientCode }) => clientCode);
+    if (marks.get(window.name) !== mark || (await holdsAnyOf(client, of, window, newcomers)))
+      expiring.push({ window, past, mark });
   }
   return expiring;
+}
+
+/** Whether a window of versions holds any of these client codes. */
+async function holdsAnyOf(
+  client: Queryable,
+  { schema }: WindowedTable,
+  { name }: TimeWindow,
+  clientCodes: readonly string[],
+): Promise<boolean> {
+  if (clientCodes.length === 0) return false;
+  const properties = await client.query<{ buckets: number[] | null; ids: number[] | null }>(
+    `select array_agg(distinct bucket) as buckets, array_agg(property_id) as ids
+    from bellhop.property where client_code = any ($1::text[])`,
+    [clientCodes],
+  );
+  const { buckets = null, ids = null } = properties.rows[0] ?? {};
+  const { rowCount } = await client.query(
+    `select from ${schema}.${name} where bucket = any ($1::smallint[]) and property_id = any ($2::integer[]) limit 1`,
+    [buckets, ids],
+  );
+  return rowCount === 1;
 }
 
 async function readMarks(client: Queryable, of: WindowedTable): Promise<Map<string, string | null>> {

@@ -44,9 +44,11 @@ export function settingOfTerm(kind: Retained, resource: ResourceLetter): string 
 
 /** Every term that is set, and how long whatever is kept of whom: for ever where nothing is said. */
 export class Terms {
+  readonly #set: readonly Term[];
   readonly #ms: ReadonlyMap<string, number>;
 
   constructor(set: readonly Term[]) {
+    this.#set = set;
     this.#ms = new Map(
       set.map(({ clientCode, resource, kind, ms }) => [`${kind} ${resource} ${clientCode}`, ms]),
     );
@@ -56,6 +58,15 @@ export class Terms {
   of(clientCode: string, resource: ResourceLetter, kind: Retained): number {
     const own = this.#ms.get(`${kind} ${resource} ${clientCode}`);
     return own ?? this.#ms.get(`${kind} ${resource} ${EVERY_CLIENT}`) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The terms that are over after so long, and those of single client codes that are not where that of everyone is. */
+  over(ageMs: number): readonly Term[] {
+    const isOver = ({ clientCode, resource, kind }: Term) => this.of(clientCode, resource, kind) <= ageMs;
+    return this.#set.filter((term) => {
+      const isOfEveryone = term.clientCode === EVERY_CLIENT;
+      return isOver(term) !== (!isOfEveryone && isOver({ ...term, clientCode: EVERY_CLIENT }));
+    });
   }
 
   /** The shortest of all that are set of a kind; Infinity where none is. */

@@ -277,6 +277,14 @@ describe("retention", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
+  test("a client code that is new to us has nothing in windows that were gone through", async () => {
+    assert.equal(
+      await bench.acceptAndApply([{ ...reservation("N1", at(1), "new"), clientCode: "NEW" }]),
+      "a",
+    );
+    assert.deepEqual((await run()).due, []);
+  });
+
   test("one run at a time, and none beside a replay", async () => {
     const replaying = await bench.database.pool.connect();
     try {

@@ -197,4 +197,30 @@ describe("retention of versions", () => {
     await runRetention({ clientConfig: bench.database.clientConfig, nowMs: later });
     assert.ok(!(await due(later)).includes(window));
   });
+
+  test("a client code that is new to us has its old versions taken out of the windows that they came into", async () => {
+    const every = { clientCode: "*", kind: "versions", resource: undefined } as const;
+    await setTerm(bench.database.pool, every, 13 * MINUTE_MS);
+    const at = { clientConfig: bench.database.clientConfig, nowMs: Date.now() + 90 * MINUTE_MS };
+    await runRetention(at);
+    assert.deepEqual((await runRetention(at)).due, []);
+    for (const [minutes, content] of [
+      [14.7, "first"],
+      [12.2, "second"],
+    ] as const) {
+      const record = { ...reservation("N1", ago(minutes), content), clientCode: "NEW" };
+      assert.equal(await bench.acceptAndApply([record]), "a");
+    }
+    const holding = (await readWindows(bench.database.pool, RESERVATIONS)).filter(({ fromMs, toMs }) =>
+      [14.7, 12.2].some((minutes) => fromMs <= Date.parse(ago(minutes)) && Date.parse(ago(minutes)) < toMs),
+    );
+    const { due } = await runRetention(at);
+    assert.deepEqual(
+      due.map(({ window }) => window),
+      holding.map(({ name }) => name),
+    );
+    assert.deepEqual(await timesOf("N1"), [12.2]);
+    assert.deepEqual((await runRetention(at)).due, []);
+    assert.equal((await runReplay()).equal, true);
+  });
 });
