@@ -15,25 +15,24 @@ const USAGE = `node bench/scale.ts --database URL … [--case NAME …] [--round
 
 What the service takes in and applies on databases that are given, each empty, or distributed and empty
 (bellhop citus distribute). A service runs on each. One round of a case is sent to each in turn; round 0 warms up: on Citus a
-service plans statements for each shard after its start. CPU and log are those of all rounds that count and of the time between
-them, in which autovacuum and checkpoints work for the records of the last round.
+service plans statements for each shard after its start. A round should take a minute at least, or autovacuum, which looks once
+a minute, works for one database while another is measured.
 
   --database URL    once for each database
   --case NAME       of those of the bench; by default reservations-100-new and inventories-730-unchanged90
   --rounds N        rounds that count; by default 3
-  --times N         records of a round, in rounds of the bench; by default 1. The longer a round is, the less of it is what is done
-                    by the clock
+  --times N         rounds of the bench that a round consists of, one after the other; by default 10
   --settings N=V    of the service, such as APPLY_WRITERS=4`;
 
 const values = readOptions(USAGE, {
   database: { type: "string", multiple: true, default: [] },
   case: { type: "string", multiple: true, default: ["reservations-100-new", "inventories-730-unchanged90"] },
   rounds: { type: "string", default: "3" },
-  times: { type: "string", default: "1" },
+  times: { type: "string", default: "10" },
   settings: { type: "string", multiple: true, default: [] },
 });
 
-interface RoundFigures {
+interface Sent {
   readonly records: number;
   readonly accepted: number;
   readonly applied: number;
@@ -41,12 +40,17 @@ interface RoundFigures {
   readonly p99Ms: number;
 }
 
-/** What the service and its servers have used so far: seconds of CPU and bytes of log. */
+/** Seconds of CPU and bytes of log that the service and its servers have used so far, or for each record. */
 interface Used {
   readonly node: number;
   readonly first: number;
   readonly workers: number;
   readonly wal: number;
+}
+
+interface RoundFigures {
+  readonly sent: readonly Sent[];
+  readonly each: Used;
 }
 
 /** A service on one of the databases. */
@@ -68,13 +72,13 @@ async function start(url: string): Promise<Started> {
   return { service, node: new ProcessMeter(service.pid, false), database };
 }
 
-/** One round of one case on one database. */
-async function measure(
+/** Sends a round of the bench, and waits until it is applied. */
+async function send(
   { service, database }: Started,
   load: LoadProcess,
   benchCase: BenchCase,
   round: number,
-): Promise<RoundFigures> {
+): Promise<Sent> {
   const prepared = await load.prepare({ benchCase, round });
   const sent = await load.send({
     target: {
@@ -112,52 +116,68 @@ async function usedBy({ node, database }: Started): Promise<Used> {
 
 const workersOf = ({ database }: Started) => database.workers || "none";
 
+/** So many rounds of the bench, one after the other, and what a record cost from the first to the end of the last. */
+async function measure(
+  one: Started,
+  load: LoadProcess,
+  benchCase: BenchCase,
+  round: number,
+  times: number,
+): Promise<RoundFigures> {
+  const before = await usedBy(one);
+  const sent: Sent[] = [];
+  for (let time = 0; time < times; time += 1)
+    sent.push(await send(one, load, benchCase, round * times + time));
+  const after = await usedBy(one);
+  const records = sent.reduce((sum, each) => sum + each.records, 0);
+  const each = (name: keyof Used) => (after[name] - before[name]) / records;
+  return {
+    sent,
+    each: { node: each("node"), first: each("first"), workers: each("workers"), wal: each("wal") },
+  };
+}
+
+const microsOf = (seconds: number) => (seconds * 1e6).toFixed(1);
+
 /** All rounds of one case, on each database in turn, which of them comes first alternating; answers a row of the table for each. */
 async function measureCase(
   started: readonly Started[],
   load: LoadProcess,
   benchCase: BenchCase,
-  rounds: number,
 ): Promise<string[]> {
+  const rounds = Number(values.rounds);
   const found = started.map((one) => ({ one, figures: [] as RoundFigures[] }));
-  let before: Used[] = [];
   for (let round = 0; round <= rounds; round += 1) {
-    if (round === Math.min(1, rounds)) before = await Promise.all(started.map(usedBy));
     for (const { one, figures } of round % 2 === 0 ? found : found.toReversed()) {
-      const measured = await measure(one, load, benchCase, round);
-      const { accepted, applied } = measured;
+      const measured = await measure(one, load, benchCase, round, Number(values.times));
+      const { node, first, workers } = measured.each;
       console.error(
-        `round ${round || "(warm-up)"} ${benchCase.name}, workers ${workersOf(one)}: accepted ${Math.round(accepted)}, applied ${Math.round(applied)} records/s`,
+        `round ${round || "(warm-up)"} ${benchCase.name}, workers ${workersOf(one)}: service ${microsOf(node)}, first server ${microsOf(first)}, workers ${microsOf(workers)} µs a record`,
       );
       if (round > 0 || rounds === 0) figures.push(measured);
     }
   }
-  const after = await Promise.all(started.map(usedBy));
-  return found.map(({ one, figures }, at) => {
-    const records = figures.reduce((sum, round) => sum + round.records, 0);
-    const each = (name: keyof Used) => ((after[at]?.[name] ?? 0) - (before[at]?.[name] ?? 0)) / records;
-    const micros = (name: keyof Used) => (each(name) * 1e6).toFixed(1);
-    const median = (name: keyof RoundFigures) =>
-      spreadOf(figures.map((round) => round[name])).median.toFixed();
-    const speeds = [median("accepted"), median("applied")];
-    const costs = [micros("node"), micros("first"), micros("workers"), each("wal").toFixed()];
-    const cells = [...speeds, ...costs, median("p50Ms"), median("p99Ms")];
+  return found.map(({ one, figures }) => {
+    const speed = (name: keyof Sent) =>
+      spreadOf(figures.flatMap(({ sent }) => sent.map((each) => each[name]))).median.toFixed();
+    const cost = (name: keyof Used) => spreadOf(figures.map(({ each }) => each[name])).median;
+    const cells = [
+      ...[speed("accepted"), speed("applied")],
+      ...[microsOf(cost("node")), microsOf(cost("first")), microsOf(cost("workers")), cost("wal").toFixed()],
+      ...[speed("p50Ms"), speed("p99Ms")],
+    ];
     return `| ${benchCase.name} | ${workersOf(one)} | ${cells.join(" | ")} |`;
   });
 }
 
 if (values.database.length === 0) throw new Error(USAGE);
-const cases = chooseCases(values.case, false).map((benchCase) => ({
-  ...benchCase,
-  recordsPerRound: benchCase.recordsPerRound * Number(values.times),
-}));
 const rows: string[] = [];
 try {
   const load = closers.kept(new LoadProcess());
   const started: Started[] = [];
   for (const url of values.database) started.push(await start(url));
-  for (const benchCase of cases)
-    rows.push(...(await measureCase(started, load, benchCase, Number(values.rounds))));
+  for (const benchCase of chooseCases(values.case, false))
+    rows.push(...(await measureCase(started, load, benchCase)));
 } finally {
   await closers.close();
 }
