@@ -5,7 +5,7 @@ import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { runCommand } from "../../src/cli.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";
 import { groupRecord, inventoryRecord } from "../support/records.ts";
 import { searchEverywhere } from "../support/search-everywhere.ts";
@@ -169,6 +169,31 @@ test("a replay comes to the state without it, and sent again it begins anew unde
   assert.equal(await bench.acceptAndApply([guest("R-1", "LON01", 1)]), "a");
   const ids = await bench.rows("select from bellhop.property where property_code = 'LON01'");
   assert.equal(ids.length, 1);
+});
+
+test("a batch of a deleted property is stored again when it is sent again under its key", async () => {
+  const records = [guest("K-1", "KEYED", 1), guest("K-1", "KEYED2", 1)];
+  const idempotency = { key: "content-hash", fingerprint: "ab".repeat(32) };
+  const send = async () => {
+    const submission = { ...submissionOf(records), idempotency };
+    await bench.properties.register(submission.clientId, submission.records);
+    const { requestId } = await bench.log.append(submission);
+    const outcomes = "select from bellhop.request_outcome where request_id = $1";
+    await until(async () => (await bench.rows(outcomes, [requestId])).length === 2, 20_000);
+    return requestId;
+  };
+  const first = await send();
+  assert.equal(await send(), first);
+  const dryRun = await run("property", "ACME/KEYED", "--dry-run", "--json");
+  const { rows } = JSON.parse(dryRun.out) as { rows: Record<string, number> };
+  assert.equal(rows["bellhop.idempotency_key"], 1);
+  // Neither property need lie in the bucket that the key lies with.
+  for (const property of ["ACME/KEYED", "ACME/KEYED2"]) {
+    const before = await send();
+    const { code, err } = await run("property", property, "--reason", "contract ended");
+    assert.equal(code, 0, err);
+    assert.notEqual(await send(), before);
+  }
 });
 
 test("what is not applied yet, not known, or asked without a reason is refused", async () => {

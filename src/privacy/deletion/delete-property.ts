@@ -57,8 +57,12 @@ interface Target {
 const OF_BACKFILL =
   "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
 
-/** What is deleted with a property beside its records in the log. */
-async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Target[]> {
+/** What is deleted with a property beside its records in the log, which were of these parts. */
+async function targetsOf(
+  client: pg.ClientBase,
+  of: DeletedProperty,
+  parts: readonly PartOfProperty[],
+): Promise<Target[]> {
   const { bucket, propertyId, clientCode, propertyCode } = of;
   const tables = await client.query<{ name: string }>(findTables);
   const byNumber = { where: "bucket = $1 and property_id = $2", values: [bucket, propertyId] };
@@ -72,6 +76,12 @@ async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Ta
       values: byCodes.values,
     },
     { table: "bellhop.backfill", ...byCodes },
+    // Or the same batch, sent again, would be taken for stored. A key lies with any bucket of its batch.
+    {
+      table: "bellhop.idempotency_key",
+      where: "request_id = any ($1::uuid[])",
+      values: [parts.map(({ part }) => part.requestId)],
+    },
   ];
 }
 
@@ -79,10 +89,11 @@ async function targetsOf(client: pg.ClientBase, of: DeletedProperty): Promise<Ta
 async function deleteRows(
   client: pg.ClientBase,
   of: DeletedProperty,
+  parts: readonly PartOfProperty[],
   counts: RowCounts,
   isDryRun: boolean,
 ): Promise<void> {
-  for (const { table, where, values } of await targetsOf(client, of)) {
+  for (const { table, where, values } of await targetsOf(client, of, parts)) {
     const { rows, rowCount } = await client.query<{ count: string }>(
       isDryRun
         ? `select count(*)::text as count from ${table} where ${where}`
@@ -285,8 +296,9 @@ async function deleteProperty(
   isDryRun: boolean,
 ): Promise<number> {
   if (isDryRun) {
-    await deleteRows(client, property, counts, true);
-    return countRecords(await searchLog(client, searchOf(property)));
+    const parts = await searchLog(client, searchOf(property));
+    await deleteRows(client, property, parts, counts, true);
+    return countRecords(parts);
   }
   return rewriteFound(client, searchOf(property), async (parts) => {
     const waiting = await countWaiting(client, parts);
@@ -295,7 +307,7 @@ async function deleteProperty(
         `${waiting} batches of ${property.clientCode}/${property.propertyCode} are not applied yet: remove its grants, let the service apply them, and run this again.`,
       );
     await dropRecords(client, parts);
-    await deleteRows(client, property, counts, false);
+    await deleteRows(client, property, parts, counts, false);
     await client.query({ ...markDeleted, values: [property.propertyId] });
     return countRecords(parts);
   });
