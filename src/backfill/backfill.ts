@@ -18,6 +18,7 @@ import {
 import type { Violation } from "#contract/violation.ts";
 import type { BackfillListItem, BackfillSignature } from "../console/answers.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
+import { daysBetween } from "../insight/question.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
@@ -131,14 +132,17 @@ export async function listBackfills(
 
 /** Ten years and some days: a longer span has most likely a wrong year. */
 export const DAYS_MAX = 3_700;
-const DAY_MS = 86_400_000;
 const VIOLATIONS_MAX = 100;
 
-/** The announced dates of one resource, both included, and its number of different records. */
-export interface ManifestResource {
-  readonly resource: Resource;
+/** A range of dates, both ends included. */
+export interface DateRange {
   readonly from: string;
   readonly to: string;
+}
+
+/** The announced dates of one resource, and its number of different records. */
+export interface ManifestResource extends DateRange {
+  readonly resource: Resource;
   /** Null: not announced, so nothing can be missing. */
   readonly expectedRecords: number | null;
 }
@@ -170,9 +174,8 @@ export const manifestSchema = object("The data that a backfill will load", {
 
 type SentManifest = ValueOf<typeof manifestSchema>;
 
-/** Days from one date to another, both included. */
-export function daysIn({ from, to }: Pick<ManifestResource, "from" | "to">): number {
-  return (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+export function daysIn({ from, to }: DateRange): number {
+  return daysBetween(from, to) + 1;
 }
 
 function parse(body: Buffer): unknown {

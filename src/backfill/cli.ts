@@ -6,7 +6,7 @@ import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
 import { OUTCOMES } from "../query/outcome.ts";
 import { type Backfill, findBackfill, listBackfills } from "./backfill.ts";
-import { abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
+import { abandonBackfill, countersignBackfill, isReproduced, NOT_RECOMPUTED } from "./close-backfill.ts";
 import { readGaps } from "./gaps.ts";
 import { onBackfill, type Progress, progressOf, type ResourceProgress } from "./progress.ts";
 
@@ -66,6 +66,7 @@ function progressLines(progress: Progress, reproduced: boolean | null): string[]
   const only = (isShown: boolean, name: string, value: string): Field[] => (isShown ? [[name, value]] : []);
   const waiting = `${waitingBatches} batches since ${moment(oldestWaitingAt)}`;
   const same = reproduced ? "yes: the log gives the same statement" : "NO: the log gives another statement";
+  const answer = reproduced === null ? NOT_RECOMPUTED : same;
   return [
     ...fields([
       ["backfill", backfill.backfillId],
@@ -79,7 +80,7 @@ function progressLines(progress: Progress, reproduced: boolean | null): string[]
       ...only(lateBatches > 0, "late", `${lateBatches} batches arrived after the statement`),
       ...only(abandonedBy !== null, "abandoned", `${abandonedBy}: ${abandonedWhy ?? "no reason given"}`),
       ...only(statementHash !== null, "statement", statementHash ?? ""),
-      ...only(reproduced !== null, "reproduced", same),
+      ...only(statementHash !== null, "reproduced", answer),
       ...signatures.map(
         ({ side, signedBy, signedAt }): Field => [`signed (${side})`, `${signedBy}, ${moment(signedAt)}`],
       ),
@@ -94,11 +95,11 @@ const show = verb({
   args: ID,
   examples: [`backfill show ${EXAMPLE_ID}`],
   json: '{"backfillId", "state", "manifest", "signatures", "resources", "statement", "reproduced", ...}',
-  exitCodes: "0, or 1 if the log no longer gives the signed statement.",
+  exitCodes: "0, or 1 if the log gives another statement than the signed one.",
   async database({ id }, opened, { output }) {
     const backfill = await findOne(opened, id);
     const progress = await progressOf(opened.pool, backfill);
-    const reproduced = backfill.state === "closed" ? await isReproduced(opened.pool, backfill) : null;
+    const reproduced = await isReproduced(opened.pool, backfill);
     const { statement, ...own } = backfill;
     const { backfill: _, recordsRead: __, ...sums } = progress;
     const data = { ...own, ...sums, statement: JSON.parse(statement ?? "null"), reproduced };

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { letterOf } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { daysBetween } from "../insight/question.ts";
@@ -10,13 +11,12 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ConflictError } from "../platform/errors/operator-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
-import { type Backfill, requireBackfill } from "./backfill.ts";
+import { type Backfill, type DateRange, daysIn, requireBackfill } from "./backfill.ts";
 import { missingDates, readFailedRecords } from "./gaps.ts";
 import {
   type BackfillQueryContext,
   inSnapshot,
   lateOf,
-  onBackfill,
   queryContextOf,
   type ResourceProgress,
   resourcesOf,
@@ -27,15 +27,8 @@ const FORM = "bellhop.backfill/1";
 /** Failed records of a resource that are checked for a later version; any beyond count as open. */
 const FAILED_LOOKED_AT_MAX = 10_000;
 
-/** A range of dates, both ends included. */
-interface DateRange {
-  readonly from: string;
-  readonly to: string;
-}
-
 /** The statement's figures for one resource. */
-interface ResourceStatement
-  extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt" | "lastRequestId"> {
+interface ResourceStatement extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt"> {
   readonly missingDates: readonly DateRange[];
   /** Rejected, quarantined and discarded records without a later applied record of the same key. */
   readonly openRecords: number;
@@ -89,7 +82,7 @@ async function writeStatement(
   const { clientCode, propertyCode, note } = manifest;
   const resources: ResourceStatement[] = [];
   for (const of of await resourcesOf(queryContext)) {
-    const { waitingBatches: _w, oldestWaitingAt: _o, lastRequestId: _l, ...own } = of;
+    const { waitingBatches: _w, oldestWaitingAt: _o, ...own } = of;
     const dates = rangesOf(await missingDates(client, asked, of));
     resources.push({ ...own, missingDates: dates, openRecords: await countOpenRecords(queryContext, of) });
   }
@@ -116,7 +109,7 @@ function gapsInWords(resources: readonly ResourceStatement[]): string {
   return resources
     .filter((of) => !isComplete(of))
     .map(({ resource, missingRecords, missingDates: dates, openRecords }) => {
-      const days = dates.reduce((sum, { from, to }) => sum + daysBetween(from, to) + 1, 0);
+      const days = dates.reduce((sum, range) => sum + daysIn(range), 0);
       const parts = [
         ...((missingRecords ?? 0) > 0 ? [`${missingRecords} records fewer than expected`] : []),
         ...(days > 0 ? [`${days} dates without a record`] : []),
@@ -227,15 +220,26 @@ function closed(backfill: Backfill): Backfill {
   throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
 }
 
-/** Whether the log still gives the statement that was signed. */
-export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<boolean> {
-  const { endedAt, statement } = backfill;
-  if (endedAt === null || statement === null) return false;
+/** Whether retention has removed anything of the client code $1 and the resources $2 that a backfill opened at $3 may count. */
+const findRemoved = namedStatement(
+  "find-removed-of-backfill",
+  `select from bellhop.retention_horizon
+  where client_code = $1 and resource = any ($2::"char"[]) and (kind = 'versions' or known_from > $3::timestamptz)
+  limit 1`,
+);
+
+/** Whether the log gives the statement that was signed; null where it cannot any more, because of retention, and without a statement. */
+export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<boolean | null> {
+  const { endedAt, statement, countedTo, openedAt, manifest } = backfill;
+  if (endedAt === null || statement === null || countedTo === null) return null;
   const { gapsAccepted } = JSON.parse(statement) as { gapsAccepted: boolean };
-  const { text } = await onBackfill(pool, backfill, (queryContext) =>
-    writeStatement(backfill, queryContext, endedAt, gapsAccepted),
+  const { text } = await inSnapshot(pool, async (client) =>
+    writeStatement(backfill, await queryContextOf(client, backfill, countedTo), endedAt, gapsAccepted),
   );
-  return text === statement;
+  if (text === statement) return true;
+  const letters = manifest.resources.map(({ resource }) => letterOf(resource));
+  const { rowCount } = await pool.query({ ...findRemoved, values: [manifest.clientCode, letters, openedAt] });
+  return rowCount === 0 ? false : null;
 }
 
 /** The operator's ($2) signature below the statement of the backfill $1, if that has the hash $3 and none yet. */
@@ -254,6 +258,9 @@ const abandon = namedStatement(
   where backfill_id = $1 and state = 'o'`,
 );
 
+/** Why a statement is neither confirmed nor denied. */
+export const NOT_RECOMPUTED = "cannot be recomputed any more: data that it counts is past its retention term";
+
 /** The backfill cannot be signed or abandoned; the message says why. */
 export class BackfillRefusal extends ConflictError {}
 
@@ -269,7 +276,9 @@ export async function countersignBackfill(
     throw new BackfillRefusal(`This backfill is ${state}: only what its partner has closed can be signed.`);
   if (statementHash !== hash.toLowerCase())
     throw new BackfillRefusal(`The statement has another hash: ${statementHash}.`);
-  if (!(await isReproduced(pool, backfill)))
+  const reproduced = await isReproduced(pool, backfill);
+  if (reproduced === null) throw new BackfillRefusal(`The statement ${NOT_RECOMPUTED}.`);
+  if (!reproduced)
     throw new BackfillRefusal(
       "What is in the log gives another statement than the one that was closed with.",
     );

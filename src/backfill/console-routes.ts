@@ -43,14 +43,14 @@ async function requireOne(
 
 async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<BackfillAnswer> {
   const { pool } = parts.context;
-  const { abandonedBy, abandonedWhy, state } = backfill;
+  const { abandonedBy, abandonedWhy } = backfill;
   const [item] = (await itemsOf(parts, [backfill])) as [BackfillListItem];
   return {
     ...backfillAnswer(await progressOf(pool, backfill)),
     ...item,
     abandonedBy,
     abandonedWhy,
-    reproduced: state === "closed" ? await isReproduced(pool, backfill) : null,
+    reproduced: await isReproduced(pool, backfill),
   };
 }
 

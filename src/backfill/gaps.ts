@@ -2,6 +2,7 @@ import { letterOf, type Resource } from "#contract/resource.ts";
 import { isCalendarDate } from "#contract/walk-value.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { ID_LOWEST } from "../ingest/log/part-name.ts";
+import { addDays } from "../insight/question.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import {
@@ -15,8 +16,8 @@ import {
 import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
-import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
-import type { ResourceTally, Tally } from "./tally.ts";
+import { type Backfill, DAYS_MAX, type DateRange, daysIn, type ManifestResource } from "./backfill.ts";
+import { type ResourceTally, type Tally, UP_TO_NOW } from "./tally.ts";
 
 /**
  * Dates from $3 to $4 that the property $2 in the bucket $1 has no inventory of, in order: after the date $5, at most $6.
@@ -53,32 +54,36 @@ const DATES = 1;
 const FAILED = 2;
 const STAGES = 3;
 
-/** The backfill, and as of when: `asOf` is null for now, else a settled request. */
+/** The backfill, and as of which request: a settled one, or UP_TO_NOW. */
 export interface GapsAsked {
   readonly backfill: Backfill;
   readonly propertyId: number | null;
-  readonly asOf: string | null;
   readonly upTo: string;
 }
 
 /** Dates of a manifest for which the property has no inventory record, sent by any client. */
 export async function missingDates(
   client: Queryable,
-  { backfill, propertyId, asOf }: GapsAsked,
-  named: ManifestResource,
+  { backfill, propertyId, upTo }: GapsAsked,
+  named: ManifestResource & Pick<ResourceTally, "missingDates">,
   after = "0001-01-01",
   limit = DAYS_MAX,
 ): Promise<string[]> {
   if (named.resource !== "inventories") return [];
+  const datesOf = (range: DateRange) =>
+    Array.from({ length: daysIn(range) }, (_, day) => addDays(range.from, day));
+  if (named.missingDates !== undefined)
+    return named.missingDates
+      .flatMap(datesOf)
+      .filter((date) => date > after)
+      .slice(0, limit);
   const of = [backfill.bucket, propertyId ?? -1, named.from, named.to];
-  const statement =
-    asOf === null
+  const { rows } = await client.query<{ date: string }>(
+    upTo === UP_TO_NOW
       ? { ...readMissingDates, values: [...of, after, limit] }
-      : { ...readMissingDatesAsOf, values: [...of, asOf] };
-  const { rows } = await client.query<{ date: string }>(statement);
-  return asOf === null
-    ? rows.map(({ date }) => date)
-    : rows.flatMap(({ date }) => (date > after ? [date] : [])).slice(0, limit);
+      : { ...readMissingDatesAsOf, values: [...of, upTo] },
+  );
+  return rows.map(({ date }) => date);
 }
 
 /** How many dates are named and how many of them have a record; nulls where a record has no one date. */

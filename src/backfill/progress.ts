@@ -5,7 +5,7 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { findProperty } from "../query/property.ts";
 import type { Backfill } from "./backfill.ts";
 import { coverageOf, type GapsAsked } from "./gaps.ts";
-import { type ResourceTally, type Tally, tallyOf, UP_TO_NOW } from "./tally.ts";
+import { type ResourceTally, statedTally, type Tally, tallyOf, UP_TO_NOW } from "./tally.ts";
 
 /** Batches of the backfill $2 in the bucket $1 after the request $3, and those up to it that are not applied. */
 const READ_LATE = namedStatement(
@@ -38,25 +38,30 @@ export function inSnapshot<Answer>(
   return withTransaction(pool, ask, { isolation: "repeatable read", readOnly: true });
 }
 
-/** Answers a query about a backfill: of one that is closed, as of what its statement counts. */
+/** Answers a query about a backfill: of one that is closed, by what its statement counts. */
 export function onBackfill<Answer>(
   pool: pg.Pool,
   backfill: Backfill,
   ask: (queryContext: BackfillQueryContext) => Promise<Answer>,
 ): Promise<Answer> {
-  return inSnapshot(pool, async (client) => ask(await queryContextOf(client, backfill, backfill.countedTo)));
+  const { statement, countedTo } = backfill;
+  const stated = statement === null ? undefined : statedTally(statement);
+  return inSnapshot(pool, async (client) =>
+    ask(await queryContextOf(client, backfill, countedTo ?? UP_TO_NOW, stated)),
+  );
 }
 
-/** The context of a query in the caller's snapshot; `asOf` is null for now, else a settled request. */
+/** The context of a query in the caller's snapshot; `upTo` is a settled request, or UP_TO_NOW. */
 export async function queryContextOf(
   client: Queryable,
   backfill: Backfill,
-  asOf: string | null,
+  upTo: string,
+  stated?: Tally,
 ): Promise<BackfillQueryContext> {
   const { clientCode, propertyCode } = backfill.manifest;
   const property = await findProperty(client, clientCode, propertyCode);
-  const asked = { backfill, propertyId: property?.propertyId ?? null, asOf, upTo: asOf ?? UP_TO_NOW };
-  return { client, asked, tally: await tallyOf(client, backfill, asked.propertyId, asked.upTo) };
+  const asked = { backfill, propertyId: property?.propertyId ?? null, upTo };
+  return { client, asked, tally: stated ?? (await tallyOf(client, backfill, asked.propertyId, upTo)) };
 }
 
 /** What has arrived by resource, with the dates that are covered. */
@@ -99,6 +104,6 @@ export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, s
 
 /** A backfill with its progress, as partners and operators see it. */
 export function backfillAnswer({ backfill, resources, recordsRead: _, ...sums }: Progress) {
-  const reported = resources.map(({ lastRequestId: _id, requestsHash: _hash, ...own }) => own);
+  const reported = resources.map(({ requestsHash: _hash, missingDates: _dates, ...own }) => own);
   return { ...backfillItem(backfill), resources: reported, ...sums, signatures: backfill.signatures };
 }

@@ -7,9 +7,9 @@ import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { NO_RECORDS } from "../query/list-requests.ts";
-import { loadRecords } from "../query/load-records.ts";
+import { isNoLongerKept, loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
-import type { Backfill } from "./backfill.ts";
+import type { Backfill, DateRange } from "./backfill.ts";
 
 const READ_SUMS = readStatement(new URL("./sql/read-sums.sql", import.meta.url));
 const COUNT_KEYS = readForEachResource(new URL("./sql/count-keys.sql", import.meta.url));
@@ -56,7 +56,8 @@ async function keysOfCopies(
       return indexes.filter((index) => !versions.has(index)).map((index) => ({ bucket, requestId, index }));
     });
     for await (const bytes of loadRecords(client, copies)) {
-      keys.add(readRecord(resource, bytes).key);
+      // One past its retention term is not counted: an open backfill lacks it.
+      if (!isNoLongerKept(bytes)) keys.add(readRecord(resource, bytes).key);
       recordsRead += 1;
       sinceTurn += bytes.length;
       if (sinceTurn < TURN_BYTES) continue;
@@ -90,10 +91,10 @@ export const UP_TO_NOW = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 export interface ResourceTally extends Omit<BackfillResource, "datesNamed" | "datesCovered"> {
   /** Outcomes as of requests: batches retried without an Idempotency-Key count here, as duplicates. */
   readonly counts: RequestCounts;
-  /** The newest request of it; null: none. */
-  readonly lastRequestId: string | null;
   /** SHA-256 of the ids of all its requests, ascending, with commas between: which batches were counted. */
   readonly requestsHash: string | null;
+  /** Of a closed backfill, as its statement says. */
+  readonly missingDates?: readonly DateRange[];
 }
 
 export interface Tally {
@@ -147,11 +148,19 @@ export async function tallyOf(
       oldestWaitingAt: receivedAt(of?.oldestWaiting),
       firstReceivedAt: receivedAt(of?.firstRequest),
       lastReceivedAt: receivedAt(of?.lastRequest),
-      lastRequestId: of?.lastRequest ?? null,
       requestsHash: of?.requestsHash ?? null,
     });
   }
   return { resources, recordsRead };
+}
+
+/** What the statement of a closed backfill says: it stays readable when what it counted is past its retention term. */
+export function statedTally(statement: string): Tally {
+  const stated = JSON.parse(statement) as { resources: (ResourceTally & { openRecords: number })[] };
+  const resources = stated.resources.map(({ openRecords: _, ...of }) => {
+    return { ...of, waitingBatches: 0, oldestWaitingAt: null };
+  });
+  return { resources, recordsRead: 0 };
 }
 
 /** The log for batches of backfills, with log writers of its own: opened with the first batch, so that other nodes hold no connection. */

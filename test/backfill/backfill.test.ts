@@ -6,10 +6,19 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { replay } from "../../src/apply/replay.ts";
 import { requireBackfill } from "../../src/backfill/backfill.ts";
-import { abandonBackfill, BackfillRefusal, closeBackfill } from "../../src/backfill/close-backfill.ts";
+import {
+  abandonBackfill,
+  BackfillRefusal,
+  closeBackfill,
+  countersignBackfill,
+  isReproduced,
+} from "../../src/backfill/close-backfill.ts";
 import { readFailedRecords } from "../../src/backfill/gaps.ts";
 import { UP_TO_NOW } from "../../src/backfill/tally.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { addDays } from "../../src/insight/question.ts";
+import { setTerm } from "../../src/retention/cli.ts";
+import { runRetention } from "../../src/retention/run-retention.ts";
 import {
   appliedOf,
   asBackfill,
@@ -21,7 +30,15 @@ import {
   progress,
 } from "../support/backfill-fixture.ts";
 import { logInAsNew } from "../support/console-session.ts";
-import { accept, apply, inventory, readRequest, reservation, untilApplied } from "../support/read-fixture.ts";
+import {
+  accept,
+  apply,
+  inventory,
+  readRequest,
+  reservation,
+  resolveQuarantined,
+  untilApplied,
+} from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { watchedPool } from "../support/watched-pool.ts";
@@ -36,9 +53,11 @@ before(async () => {
 });
 after(() => service.stop());
 
-async function bellhop(...args: string[]) {
+const bellhop = (...args: string[]) => bellhopOf(service, ...args);
+
+async function bellhopOf({ database }: TestService, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, "backfill", ...args], {
-    env: { ...process.env, DATABASE_URL: service.database.url },
+    env: { ...process.env, DATABASE_URL: database.url },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -451,6 +470,70 @@ describe("a batch that does not belong where it says", () => {
     const found = await bellhop("list", "--client-id", half.clientId, "--json");
     assert.equal((JSON.parse(found.out) as { items: object[] }).items.length, 1);
   });
+});
+
+test("a record that is released after the statement changes nothing of what that says", async () => {
+  const { pool, client } = service;
+  const propertyCode = "RELEASED";
+  const own = await open(service, propertyCode, [
+    { resource: "reservations", from: "2026-01-01", to: "2026-01-31" },
+  ]);
+  const headers = { "backfill-id": own, prefer: "handling=lenient" };
+  const stay = (id: string, at = T1) => reservation(id, at, { propertyCode });
+  await apply(service, "reservations", [stay("V1"), { ...stay("V2"), status: 5 }], { headers });
+  const ahead = new Date(Date.now() + 3_600_000).toISOString();
+  const requestId = await apply(service, "reservations", [stay("V2", ahead)], { headers });
+  const { statementHash } = asBackfill(await close(service, own, { acceptGaps: true }));
+  await resolveQuarantined(service, "release", requestId, 0, bucketOf("ACME", propertyCode));
+  const signed = await countersignBackfill(
+    pool,
+    await requireBackfill(pool, own, client.clientId),
+    statementHash ?? "",
+    "test",
+  );
+  assert.equal(signed.signatures.length, 2);
+});
+
+test("what a backfill counts may be past its retention term: its statement stays, and cannot be recomputed any more", async () => {
+  const own = await startTestService();
+  const { database, pool } = own;
+  try {
+    const stays = ["D1", "D2"].map((id) => reservation(id, T1, { propertyCode: "TERM" }));
+    const range = { resource: "reservations", from: "2026-01-01", to: "2026-01-31", expectedRecords: 2 };
+    const [closed, left] = [await open(own, "TERM", [range]), await open(own, "TERM", [range])];
+    await apply(own, "reservations", stays);
+    // Nothing but what they were sent as says of which records these are copies.
+    for (const id of [closed, left])
+      await apply(own, "reservations", stays, { headers: { "backfill-id": id } });
+    const before = asBackfill(await close(own, closed));
+    assert.deepEqual(before.resources[0]?.missingRecords, 0);
+    const gapsBefore = await gapsOf(own, closed, 10);
+    const retain = async (kind: "payloads" | "outcomes") => {
+      await setTerm(pool, { clientCode: "*", kind, resource: undefined }, 86_400_000);
+      const nowMs = Date.now() + 90 * 86_400_000;
+      const { expired } = await runRetention({ clientConfig: database.clientConfig, nowMs });
+      assert.ok(expired.some(({ replaced }) => replaced !== null));
+    };
+    await retain("payloads");
+    const open2 = await progress(own, left);
+    assert.deepEqual([open2.resources[0]?.batches, open2.resources[0]?.distinctRecords], [1, 0]);
+    assert.equal((await close(own, left)).json()["exception"], "bellhop.backfill.HasGaps");
+    for (const kind of ["payloads", "outcomes"] as const) {
+      if (kind !== "payloads") await retain(kind);
+      assert.deepEqual(await progress(own, closed), before);
+      assert.deepEqual(await gapsOf(own, closed, 10), gapsBefore);
+      const backfill = await requireBackfill(pool, closed, null);
+      assert.equal(await isReproduced(pool, backfill), null);
+      await assert.rejects(
+        countersignBackfill(pool, backfill, backfill.statementHash ?? "", "test"),
+        /cannot be recomputed any more/,
+      );
+      const shown = await bellhopOf(own, "show", closed);
+      assert.deepEqual([shown.code, /reproduced +cannot be recomputed any more/.test(shown.out)], [0, true]);
+    }
+  } finally {
+    await own.stop();
+  }
 });
 
 test("a console's operator sees a backfill, signs what was closed complete, and abandons what is open", async () => {

@@ -1,7 +1,12 @@
 -- The places, from 1, of the keys $3 with a version in the property $2 of the bucket $1 that was received after the request of the
--- same place in $4, up to $5.
+-- same place in $4, up to $5, and is not quarantined as of then.
 select distinct failed.place::integer as place
 from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, place)
 join {versions} as version
   on version.bucket = $1::smallint and version.property_id = $2 and version.key = failed.key
     and version.request_id > failed.request_id and version.request_id <= $5::uuid
+where not exists (
+  select from bellhop.quarantine
+  where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
+    and (quarantine.state <> 'r' or quarantine.resolved_by > $5::uuid)
+)

@@ -194,6 +194,11 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
           You cannot sign it: the statement or the log was changed.
         </Notice>
       )}
+      {reproduced === null && statementHash !== null && (
+        <Notice tone="warn" title="The statement cannot be recomputed any more">
+          You cannot sign it: data that it counts is past its retention term.
+        </Notice>
+      )}
       <Facts
         facts={{
           State: <Badge tone={state === "open" ? "accent" : "plain"}>{state}</Badge>,
