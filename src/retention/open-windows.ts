@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { placeByBucket } from "../platform/db/dialect.ts";
 import {
-  boundsClause,
+  attachWindow,
+  createWindowTable,
   isWindowed,
   missingWindow,
   type WindowedTable,
@@ -106,16 +107,11 @@ async function becomeFirstWindow(
   );
   for (const { again } of definitions) await client.query(again);
   await placeByBucket(client, [`${schema}.${table}`]);
-  const first = { fromMs: Number.NEGATIVE_INFINITY, toMs: cutMs };
-  await client.query(
-    `alter table ${schema}.${table} attach partition ${schema}.${before} ${boundsClause(of, first)}`,
-  );
-  for (let next = 0; next < WINDOWS_AT_FIRST; next += 1) {
-    const window = { fromMs: cutMs + next * windowMs, toMs: cutMs + (next + 1) * windowMs };
-    const name = windowName(table, window.fromMs);
-    await client.query(
-      `create table ${schema}.${name} partition of ${schema}.${table} ${boundsClause(of, window)}`,
-    );
+  await attachWindow(client, of, { name: before, fromMs: Number.NEGATIVE_INFINITY, toMs: cutMs });
+  for (let fromMs = cutMs; fromMs < cutMs + WINDOWS_AT_FIRST * windowMs; fromMs += windowMs) {
+    const name = windowName(table, fromMs);
+    await createWindowTable(client, of, name);
+    await attachWindow(client, of, { name, fromMs, toMs: fromMs + windowMs });
   }
   for (const { name, text, options } of views)
     await client.query(

@@ -4,7 +4,8 @@ import { announceGate, closeGate } from "../platform/db/coordination.ts";
 import { sqlState } from "../platform/db/database-errors.ts";
 import { placeByBucket, placementOf, reachAllBuckets } from "../platform/db/dialect.ts";
 import {
-  boundsClause,
+  attachWindow,
+  createWindowTable,
   type TimeWindow,
   type WindowedTable,
   windowName,
@@ -204,11 +205,9 @@ export async function countRows(client: pg.ClientBase, name: string): Promise<nu
 
 /** Makes the table that is to stand in a window's place: beside it, and sure to have only what belongs there. */
 async function makeSuccessor(client: pg.ClientBase, of: WindowedTable, window: TimeWindow): Promise<string> {
-  const { schema, table } = of;
-  const suffix = `_${Date.now().toString(36)}`;
-  const name = windowName(table, window.fromMs, suffix);
-  await client.query(`create table ${schema}.${name} (like ${schema}.${table} including all)`);
-  await placeByBucket(client, [`${schema}.${name}`]);
+  const name = windowName(of.table, window.fromMs, `_${Date.now().toString(36)}`);
+  await createWindowTable(client, of, name);
+  await placeByBucket(client, [`${of.schema}.${name}`]);
   return name;
 }
 
@@ -236,8 +235,6 @@ async function swap(
   const { schema, table } = of;
   await client.query(`alter table ${schema}.${table} detach partition ${schema}.${window.name}`);
   if (successor === undefined) return;
-  await client.query(
-    `alter table ${schema}.${table} attach partition ${schema}.${successor} ${boundsClause(of, window)}`,
-  );
+  await attachWindow(client, of, { ...window, name: successor });
   await client.query(`alter table ${schema}.${successor} drop constraint ${successor}_window`);
 }

@@ -1,10 +1,11 @@
 import type pg from "pg";
 import { ROW_SUM, type RowSum } from "../../apply/state/state-schema.ts";
 import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
-import { REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
+import { ACCEPT_LOG, REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { copyOut, copyPartsIn } from "../../platform/db/copy.ts";
 import { slicesOf } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
+import { createWindowTable } from "../../platform/db/time-windows.ts";
 import { openWindows } from "../../retention/open-windows.ts";
 import { BackupError } from "./backup-error.ts";
 import { columnList, describeTables, type TableDescription } from "./describe-tables.ts";
@@ -28,8 +29,8 @@ interface Identity {
   readonly sequence: string;
 }
 
-/** Tables that are given partitions when a term is first set, and not by a migration. */
-const OPENED_LATER = [REQUEST_OUTCOME, ...VERSION_WINDOWS];
+/** The log has partitions from its migration on, the others when a term is first set. */
+const WINDOWED = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
 const ANY_WINDOW_MS = 7 * 86_400_000;
 
 /** Puts the partitions that are described in the place of the empty ones that there are. */
@@ -37,13 +38,13 @@ async function replacePartitions(
   client: pg.ClientBase,
   { table, partitions }: TableDescription,
 ): Promise<void> {
-  const windowed = OPENED_LATER.find((of) => `${of.schema}.${of.table}` === table);
-  if (windowed !== undefined)
-    await openWindows(client, windowed, { nowMs: Date.now(), windowMs: ANY_WINDOW_MS });
+  const windowed = WINDOWED.find((of) => `${of.schema}.${of.table}` === table);
+  if (windowed === undefined) throw new BackupError(`The schema has no partitions of ${table}.`);
+  await openWindows(client, windowed, { nowMs: Date.now(), windowMs: ANY_WINDOW_MS });
   const [made] = await describeTables(client, [table]);
   for (const { name } of made?.partitions ?? []) await client.query(`drop table ${name}`);
   for (const { name, bounds } of partitions) {
-    await client.query(`create table ${name} (like ${table} including all)`);
+    await createWindowTable(client, windowed, name.slice(windowed.schema.length + 1));
     await client.query(`alter table ${table} attach partition ${name} ${bounds}`);
   }
 }

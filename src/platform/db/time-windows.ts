@@ -94,7 +94,7 @@ export function windowName(table: string, fromMs: number, suffix = ""): string {
 }
 
 /** `for values …` of a window. Its literals are made here of numbers, never of input. */
-export function boundsClause(of: WindowedTable, { fromMs, toMs }: Omit<TimeWindow, "name">): string {
+function boundsClause(of: WindowedTable, { fromMs, toMs }: Omit<TimeWindow, "name">): string {
   const from = Number.isFinite(fromMs) ? `'${of.boundOf(fromMs)}'` : "minvalue";
   return `for values from (${from}) to ('${of.boundOf(toMs)}')`;
 }
@@ -146,11 +146,30 @@ async function attachNew(
   const plain = windowName(of.table, missing.fromMs);
   // A window may have been made anew, and its former name freed or not.
   const name = windows.some((one) => one.name === plain) ? `${plain}_${windows.length}` : plain;
-  const { schema, table, storage } = of;
+  await createWindowTable(client, of, name);
+  const window = { ...missing, name };
+  await attachWindow(client, of, window);
+  return window;
+}
+
+/** Makes an empty table that is to become a window. */
+export async function createWindowTable(
+  client: pg.ClientBase,
+  { schema, table, storage }: Pick<WindowedTable, "schema" | "table" | "storage">,
+  name: string,
+): Promise<void> {
   const parameters = storage === undefined ? "" : ` with (${storage})`;
   await client.query(`create table ${schema}.${name} (like ${schema}.${table} including all)${parameters}`);
+}
+
+/** Makes a table of its name a window. */
+export async function attachWindow(
+  client: pg.ClientBase,
+  of: WindowedTable,
+  window: TimeWindow,
+): Promise<void> {
+  const { schema, table } = of;
   await client.query(
-    `alter table ${schema}.${table} attach partition ${schema}.${name} ${boundsClause(of, missing)}`,
+    `alter table ${schema}.${table} attach partition ${schema}.${window.name} ${boundsClause(of, window)}`,
   );
-  return { ...missing, name };
 }
