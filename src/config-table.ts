@@ -92,7 +92,11 @@ export const SETTINGS = [
   whole("NESTING_DEPTH_MAX", "16", "Deepest nesting of a body, the array itself counted."),
   whole("HEADERS_TIMEOUT_MS", "10000", "Time for a request's headers to arrive."),
   whole("REQUEST_TIMEOUT_MS", "60000", "Time for a whole request to arrive."),
-  whole("KEEP_ALIVE_TIMEOUT_MS", "65000", "How long an idle connection is kept."),
+  whole(
+    "KEEP_ALIVE_TIMEOUT_MS",
+    "65000",
+    "How long a connection is kept that is idle, or whose client does not read its answer.",
+  ),
   whole("REQUEST_RATE", "50", "Requests a second of one client, unless the client has its own."),
   whole("REQUEST_BURST", "100", "Burst of one client's requests, unless the client has its own."),
   whole("TOKEN_BURST", "6", "Tokens a client may take at once; one comes back every 10 minutes."),

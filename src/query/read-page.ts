@@ -46,8 +46,6 @@ export interface PageText<End = Position | null> {
   readonly asLines?: boolean;
 }
 
-/** The connection of a client that reads nothing for this long is closed, by Node after up to twice as long. */
-const STALL_MS_MAX = 30_000;
 /** Items are gathered up to this many bytes. */
 const GATHERED_BYTES = 65_536;
 /** The part of a page's memory that is freed explicitly; the garbage collector frees the rest. */
@@ -119,13 +117,6 @@ export function preparePages(app: FastifyInstance): void {
   app.decorate("openPages", new OpenPages());
 }
 
-/** Closes the connection of a client that does not read its page. */
-function endWhenStalled({ raw }: FastifyReply): void {
-  raw.setTimeout(STALL_MS_MAX);
-  // Before Node's own listener, which sets how long the connection may then be idle.
-  raw.prependOnceListener("finish", () => raw.setTimeout(0));
-}
-
 /**
  * Sends a page: a small one whole, a large one streamed as it is read. A failure before the first bytes is an ordinary error; after
  * them the connection is cut, so that half a page is not taken for a whole one.
@@ -153,6 +144,5 @@ export async function sendPage<End = Position | null>(
   // Only then is everything written; a cut connection may still be writing.
   reply.raw.once("finish", () => memory.free());
   if (second.done === true) return reply.send(start);
-  endWhenStalled(reply);
   return reply.send(Readable.from(startingWith([start, second.value], text), { objectMode: false }));
 }

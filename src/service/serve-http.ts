@@ -36,6 +36,7 @@ import { ServiceError } from "../platform/errors/registry.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
 import {
   COMMON_HEADERS,
+  endWhenStalled,
   faultOf,
   followsLast,
   HEADERS_MAX,
@@ -107,6 +108,7 @@ function buildApp(
         noteRequest(raw, response);
         // It gets no answer: the connection ends with the answer before it.
         if (followsLast(raw)) return;
+        endWhenStalled(response, context.limits.keepAliveTimeoutMs);
         if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
       }),
   });
@@ -246,6 +248,13 @@ const BACKFILL_WRITERS = 1;
 /** Of the 10 s that a drain may take; the applier and the database need the rest. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
+/** Answers what is in flight. What is not answered in time, or whose client does not read it, is cut off. */
+async function drain(app: FastifyInstance): Promise<void> {
+  const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_REQUESTS_MS_MAX);
+  await app.close();
+  clearTimeout(late);
+}
+
 /** What HTTP is served with on one thread. */
 export interface HttpParts {
   readonly thread: string;
@@ -336,12 +345,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   }
   const authApp = config.authPort === undefined ? app : buildApp(context, requestLog);
   if (accepts) await registerAuth(authApp, parts, context);
-  stops.push(() =>
-    Promise.race([
-      Promise.all([...new Set([app, authApp])].map((listener) => listener.close())),
-      new Promise((resolve) => setTimeout(resolve, DRAIN_REQUESTS_MS_MAX).unref()),
-    ]),
-  );
+  stops.push(() => Promise.all([...new Set([app, authApp])].map(drain)));
   return {
     listen: (ports) => listen(app, authApp, parts, ports),
     blockedReason: (role) => (role === "accept" ? context.blockedReason() : undefined),

@@ -41,6 +41,25 @@ async function countRequests(): Promise<number> {
   return rows[0].requests;
 }
 
+/** A connection whose client asks, and reads no answer, until the service reads no more of it. */
+async function pipelineUnread(of: TestService): Promise<RawConnection> {
+  const connection = await RawConnection.open(of.address);
+  connection.socket.pause();
+  const ask = Buffer.from("GET /api/public/v1/nowhere HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1_000));
+  let stopped = false;
+  for (let n = 0; n < 2_000 && !stopped; n += 1) {
+    // Once the service reads no more, its socket buffers fill, and then ours.
+    if (!connection.socket.write(ask)) {
+      stopped = await Promise.race([
+        new Promise<false>((resolve) => connection.socket.once("drain", () => resolve(false))),
+        new Promise<true>((resolve) => setTimeout(() => resolve(true), 1_500)),
+      ]);
+    }
+  }
+  assert.equal(stopped, true);
+  return connection;
+}
+
 describe("slow clients", () => {
   let strict: TestService;
   before(async () => {
@@ -119,6 +138,30 @@ describe("slow clients", () => {
     await connection.closing();
   });
 
+  test("a connection whose client does not read its answers is closed after the keep-alive time", async () => {
+    const connection = await pipelineUnread(strict);
+    await connection.closing();
+  });
+
+  test("an answer that is made for longer than that is not taken for one that nobody reads", async () => {
+    const held = await holdAppends(strict.database.clientConfig);
+    const connection = await RawConnection.open(strict.address);
+    connection.write(await withLength(strict));
+    await until(() => held.isWaiting(1_000), 10_000);
+    await held.release();
+    assert.equal((await connection.answer()).status, 202);
+    connection.destroy();
+  });
+
+  test("a request that does not come to its end does not outlive the service", async () => {
+    const own = await startTestService();
+    const connection = await RawConnection.open(own.address);
+    connection.write(`${await head(own, ["Content-Length: 300000", "Expect: 100-continue"])} `);
+    await until(() => connection.received.includes("100 Continue"), 5_000);
+    await own.stop();
+    await connection.closing();
+  });
+
   test("three hundred idle connections do not keep out others", async () => {
     const idle = await Promise.all(Array.from({ length: 300 }, () => RawConnection.open(service.address)));
     assert.equal((await service.post("inventories", body)).status, 202);
@@ -151,20 +194,7 @@ describe("one connection, many requests", () => {
   });
 
   test("a client that pipelines without end and never reads is not answered without end", async () => {
-    const connection = await RawConnection.open(service.address);
-    connection.socket.pause();
-    const ask = Buffer.from("GET /api/public/v1/nowhere HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1_000));
-    let stopped = false;
-    for (let n = 0; n < 2_000 && !stopped; n += 1) {
-      // Once the service reads no more, its socket buffers fill, and then ours.
-      if (!connection.socket.write(ask)) {
-        stopped = await Promise.race([
-          new Promise<false>((resolve) => connection.socket.once("drain", () => resolve(false))),
-          new Promise<true>((resolve) => setTimeout(() => resolve(true), 1_500)),
-        ]);
-      }
-    }
-    assert.equal(stopped, true);
+    const connection = await pipelineUnread(service);
     assert.equal((await service.post("inventories", body)).status, 202);
     connection.destroy();
   });
