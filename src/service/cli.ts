@@ -52,22 +52,39 @@ interface StopRequests {
   readonly signal: AbortSignal;
   readonly first: Promise<string>;
   readonly again: Promise<void>;
+  /** Something failed: all ends, with no grace. */
+  failed(error: unknown): void;
+  exitCode(): number;
 }
 
-/** Listens for signals, and for the launcher's end: a service that can no longer be stopped stops itself. */
-function listenForStop(): StopRequests {
+/** A terminal's SIGINT comes at once by itself, by way of the launcher and perhaps of npm: all are one. */
+const SAME_SIGNAL_MS = 500;
+
+/** Listens for signals, for errors that nobody caught, and for the launcher's end: a service that can no longer be stopped stops itself. */
+function listenForStop(log: Logger): StopRequests {
   const controller = new AbortController();
   const first = Promise.withResolvers<string>();
   const again = Promise.withResolvers<void>();
   const { signal } = controller;
+  let firstAt = 0;
+  let exitCode = 0;
   const request = (reason: string) => {
-    if (signal.aborted) again.resolve();
+    if (!signal.aborted) firstAt = performance.now();
+    else if (performance.now() - firstAt > SAME_SIGNAL_MS) again.resolve();
     first.resolve(reason);
     controller.abort();
   };
+  const failed = (error: unknown) => {
+    log.fatal({ err: error }, "a thread failed: stopping, the next start recovers");
+    exitCode = 1;
+    request("a failure");
+    again.resolve();
+  };
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => request(name));
   if (process.connected) process.once("disconnect", () => request("the end of its launcher"));
-  return { signal, first: first.promise, again: again.promise };
+  // Of this thread; that of another comes as an event of its own. Node would print the error with all the values that it quotes.
+  process.on("uncaughtException", failed);
+  return { signal, first: first.promise, again: again.promise, failed, exitCode: () => exitCode };
 }
 
 async function untilLate(begun: Promise<unknown>): Promise<undefined> {
@@ -78,7 +95,7 @@ async function untilLate(begun: Promise<unknown>): Promise<undefined> {
 /** Keeps serving until balancers have seen /readyz fail. A second signal, or a failure, ends that at once. */
 async function leaveWithGrace(service: Service, graceMs: number, again: Promise<void>): Promise<void> {
   service.leave();
-  await Promise.race([new Promise((resolve) => setTimeout(resolve, graceMs)), again, service.failed]);
+  await Promise.race([new Promise((resolve) => setTimeout(resolve, graceMs)), again]);
 }
 
 async function settleSandbox(
@@ -122,7 +139,7 @@ const own = verb({
     const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
     const log = createLogger(logOptions);
     // From here a signal is an orderly stop, also while the service is still starting.
-    const stop = listenForStop();
+    const stop = listenForStop(log);
     const starting = startService(config, log, logOptions, stop.signal).catch(async (error: unknown) => {
       if (!stop.signal.aborted) throw error;
       // The start may have failed for a reason of its own.
@@ -133,7 +150,8 @@ const own = verb({
     const service = await Promise.race([starting, untilLate(stop.first)]);
     if (service === undefined)
       log.warn("the start did not stop in time; the next one takes over what it has left");
-    if (service == null) return 0;
+    if (service == null) return stop.exitCode();
+    void service.failed.then(stop.failed);
     const { embedded, pool } = service.database;
     const client = await settleSandbox(service, config, log);
     log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
@@ -141,18 +159,13 @@ const own = verb({
     process.send?.("listening");
     if (!config.production)
       output.line(welcome(service, config, client, await hasOperators(pool)).join("\n"));
-    const ending = Promise.race([stop.first, service.failed]);
-    const end = await ending;
-    const late = untilLate(ending);
-    if (end instanceof Error) log.fatal({ err: end }, "a thread failed: stopping, the next start recovers");
-    else {
-      log.info({ reason: end }, "draining");
-      await leaveWithGrace(service, config.stopGraceMs, stop.again);
-    }
+    const late = untilLate(stop.first);
+    log.info({ reason: await stop.first }, "draining");
+    await leaveWithGrace(service, config.stopGraceMs, stop.again);
     const drained = service.stop().then(() => true);
     if (await Promise.race([drained, late])) log.info("stopped");
     else log.warn("the drain took too long; accepted batches are in the log");
-    return end instanceof Error ? 1 : 0;
+    return stop.exitCode();
   },
 });
 

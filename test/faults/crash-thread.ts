@@ -1,7 +1,7 @@
 /**
  * Makes one thread of the service throw what nobody catches, once a file is there; where the file says `heap` it fills its heap
  * instead, and with `how=stuck` it does nothing at all for as long as the file is there.
- * Loaded before the service by `--import crash-thread.ts?thread=<name>&file=<path>`, which each of its threads loads too.
+ * Loaded before the service by `--import crash-thread.ts?thread=<name or main>&file=<path>`, which each of its threads loads too.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { workerData } from "node:worker_threads";
@@ -13,7 +13,7 @@ const wordOf = (path: string) => (statSync(path).isFile() ? readFileSync(path, "
 
 const { searchParams } = new URL(import.meta.url);
 const file = searchParams.get("file") ?? "";
-if ((workerData as { name?: string } | null)?.name === searchParams.get("thread")) {
+if (((workerData as { name?: string } | null)?.name ?? "main") === searchParams.get("thread")) {
   setInterval(() => {
     if (!existsSync(file)) return;
     if (searchParams.get("how") === "stuck") {
@@ -21,7 +21,8 @@ if ((workerData as { name?: string } | null)?.name === searchParams.get("thread"
       while (existsSync(file)) Atomics.wait(nothing, 0, 0, LOOK_MS);
       return;
     }
-    if (wordOf(file) !== "heap") throw new Error("a planted crash");
+    if (wordOf(file) !== "heap")
+      throw Object.assign(new Error("a planted crash"), { detail: "Key (name)=(A. Guest)" });
     const held: number[][] = [];
     for (;;) held.push(new Array<number>(1_000_000).fill(0.5));
   }, LOOK_MS).unref();

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { findServer } from "../../src/platform/db/embedded/postmaster.ts";
 import { type Batch, BatchSource } from "../faults/batch-source.ts";
 import { checkLog } from "../faults/check-log.ts";
 import { untilApplied } from "../faults/check-sessions.ts";
-import { withDatabaseOf } from "../faults/database-of-service.ts";
+import { clusterOf, withDatabaseOf } from "../faults/database-of-service.ts";
 import { Ledger } from "../faults/ledger.ts";
 import { newToken } from "../faults/new-token.ts";
 import { Senders } from "../faults/senders.ts";
 import { ServiceProcess } from "../faults/service-process.ts";
 import { RawConnection } from "../support/raw-http.ts";
+import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
 
 describe("SIGTERM under load", () => {
@@ -68,5 +72,52 @@ describe("SIGTERM under load", () => {
     });
     assert.deepEqual([...ledger.problems, ...problems], []);
     assert.equal(await service.end("SIGTERM"), 0);
+  });
+});
+
+describe("a service in production", () => {
+  const GRACE_MS = 3_000;
+  let service: ServiceProcess;
+  let crash: string;
+  before(async () => {
+    crash = join(await temporaryDirectory("crash"), "now");
+    const module = new URL("../faults/crash-thread.ts", import.meta.url);
+    module.search = String(new URLSearchParams({ thread: "main", file: crash }));
+    service = await ServiceProcess.prepare({
+      imports: [module.href],
+      environment: { STOP_GRACE_MS: String(GRACE_MS), HTTP_THREADS: "1" },
+    });
+  });
+  beforeEach(async () => {
+    service.start();
+    await service.untilReady(60_000);
+  });
+  after(() => service.remove());
+
+  const status = async () => (await fetch(`${service.address}/readyz`)).status;
+
+  test("takes signals of one moment, as a terminal and the launcher send them, for one", async () => {
+    const beganAt = performance.now();
+    service.signal("SIGINT");
+    assert.equal(await service.end("SIGTERM"), 0);
+    assert.ok(performance.now() - beganAt >= GRACE_MS);
+  });
+
+  test("stops at once when it is asked again", async () => {
+    const beganAt = performance.now();
+    service.signal("SIGTERM");
+    await until(async () => performance.now() - beganAt > 600 && (await status()) === 503, 10_000);
+    assert.equal(await service.end("SIGTERM"), 0);
+    assert.ok(performance.now() - beganAt < GRACE_MS);
+  });
+
+  test("stops in order after an error that nobody caught on its main thread, and says so without the values it quotes", async () => {
+    await writeFile(crash, "");
+    assert.equal(await service.ended(), 1);
+    await rm(crash);
+    const log = await readFile(service.logPath, "utf8");
+    assert.match(log, /"level":60.*a planted crash.*a thread failed: stopping/);
+    assert.doesNotMatch(log, /A. Guest/);
+    assert.equal(await findServer(await clusterOf(service.dataDir)), undefined);
   });
 });
