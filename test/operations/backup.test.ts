@@ -253,6 +253,40 @@ describe("a backup that is taken under load", () => {
   });
 });
 
+test("a batch that is not in a backup was received at the time that it is as of, or later", async () => {
+  const { pool, client } = service;
+  const holder = await pool.connect();
+  try {
+    await holder.query("begin");
+    await holder.query(
+      `insert into bellhop.idempotency_key (client_id, key, bucket, request_id, fingerprint, created_at)
+      values ($1, 'held', 0, '00000000-0000-7000-8000-000000000000', '', clock_timestamp())`,
+      [client.clientId],
+    );
+    const headers = { "idempotency-key": "held" };
+    const answering = service.post("reservations", [reservationRecord()], { headers });
+    const isFlushing = async () =>
+      (
+        await rowsOf(
+          service.database,
+          "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+        )
+      ).length > 0;
+    await until(isFlushing, WAIT_MS);
+    const { header } = await verifyBackup(await backUp());
+    await holder.query("rollback");
+    const answer = await answering;
+    assert.equal(answer.status, 202, answer.text);
+    const { rows } = await pool.query<{ is_later: boolean }>(
+      "select received_at >= $2::timestamptz as is_later from bellhop.accept_log where request_id = $1",
+      [answer.json()["requestId"], header.takenAt],
+    );
+    assert.deepEqual(rows, [{ is_later: true }]);
+  } finally {
+    holder.release(true);
+  }
+});
+
 describe("a backup with the state", () => {
   const NUMBERED = `select bucket, property_id, key, source_time::text, outcome, change_no, is_update
     from bellhop_state.reservation_version order by 1, 2, 3, 4, change_no`;
@@ -382,6 +416,21 @@ async function isHeld(database: TestDatabase): Promise<boolean> {
   );
   return sessions.length > 0;
 }
+
+test("of two backups to one file the second one fails, and leaves what the first one wrote", async () => {
+  const path = join(directory, "twice.tar");
+  const [first, second] = [await openBackupFile(path, 0), await openBackupFile(path, 0)];
+  await first.write(Buffer.from("first"));
+  await second.write(Buffer.from("second"));
+  await first.finish();
+  await assert.rejects(second.finish(), /There is a file \S+twice\.tar already/);
+  await second.abandon();
+  assert.equal(await readFile(path, "utf8"), "first");
+  assert.deepEqual(
+    (await readdir(directory)).filter((name) => name.startsWith("twice")),
+    ["twice.tar"],
+  );
+});
 
 describe("killed in the middle", () => {
   test("a backup leaves no file that bears its name, and the service goes on", async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BackupError } from "./backup-error.ts";
 
@@ -15,8 +15,11 @@ export interface BackupSink {
   abandon(): Promise<void>;
 }
 
+const isThere = (path: string) => `There is a file ${path} already: a backup does not replace it.`;
+
 function cannotBeWritten(path: string, cause: unknown): BackupError {
   const { code } = cause as NodeJS.ErrnoException;
+  if (code === "EEXIST") return new BackupError(isThere(path), { cause });
   return new BackupError(`The backup cannot be written to ${path} (${code ?? String(cause)}).`, { cause });
 }
 
@@ -24,11 +27,13 @@ function cannotBeWritten(path: string, cause: unknown): BackupError {
 async function fileIn(path: string, atMs: number): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined && !path.endsWith("/")) return path;
-  if (found !== undefined && !found.isDirectory())
-    throw new BackupError(`There is a file ${path} already: a backup does not replace it.`);
+  if (found !== undefined && !found.isDirectory()) throw new BackupError(isThere(path));
   const moment = new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   return join(path, `bellhop-${moment}.tar`);
 }
+
+/** What file systems answer that have no links, such as exFAT. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
 class FileSink implements BackupSink {
   readonly name: string;
@@ -51,12 +56,24 @@ class FileSink implements BackupSink {
     try {
       await this.#file.sync();
       await this.#file.close();
-      await rename(this.#partial, this.name);
+      await this.#takeName();
       const directory = await open(dirname(this.name), "r");
       await directory.sync();
       await directory.close();
     } catch (error) {
       throw cannotBeWritten(this.name, error);
+    }
+  }
+
+  /** Fails where another was faster: unlike a rename, a link replaces nothing. */
+  async #takeName(): Promise<void> {
+    try {
+      await link(this.#partial, this.name);
+      await rm(this.#partial);
+    } catch (error) {
+      if (!NO_LINKS.has((error as NodeJS.ErrnoException).code)) throw error;
+      await (await open(this.name, "wx", 0o600)).close();
+      await rename(this.#partial, this.name);
     }
   }
 

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { readReplayHorizon } from "../../apply/replay.ts";
 import { digestState, STATE_SCHEMA } from "../../apply/state/state-schema.ts";
 import type { ShowStep } from "../../cli/progress.ts";
+import { ACCEPTING_MS_MAX } from "../../ingest/log/log-writer-session.ts";
 import { endWithClient, reportProcess, withSession } from "../../platform/db/connection.ts";
 import { holdOffExclusiveWork } from "../../platform/db/coordination.ts";
 import { inSnapshot, query, reachAllBuckets } from "../../platform/db/dialect.ts";
@@ -30,6 +31,8 @@ import { TABLE_CLASSES, tablesOf } from "./table-class.ts";
 /** One state of the whole database, for as long as the client's transaction lasts. */
 interface Snapshot {
   readonly client: pg.Client;
+  /** ISO 8601: what was received before and is accepted is in it, also where the flush ended later than it began. */
+  readonly takenAt: string;
   /** In an order in which they can be filled. */
   readonly tables: readonly TableDescription[];
 }
@@ -52,6 +55,7 @@ export async function withSnapshot<Result>(
     // As text, which a digest is made of, values are to be the same whatever the server's defaults are.
     await client.query("set bytea_output = 'hex'; set intervalstyle = 'postgres'");
     const described = await describeTables(client, tables);
+    const takenAt = await readTakenAt(client);
     const begin = async () => {
       await client.query("begin isolation level repeatable read read only");
       await reachAllBuckets(client);
@@ -59,9 +63,20 @@ export async function withSnapshot<Result>(
     };
     // Described anew: partitions may have come before the lock was had.
     return await inSnapshot(client, clientConfig, begin, async () =>
-      work({ client, tables: await describeTables(client, tables) }),
+      work({ client, takenAt, tables: await describeTables(client, tables) }),
     );
   });
+}
+
+/** Batches in flight when a snapshot is taken after this were received at this time or later. */
+async function readTakenAt(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ at: string }>(
+    `select to_char(
+      (clock_timestamp() - $1 * interval '1 millisecond') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+    ) as at`,
+    [ACCEPTING_MS_MAX],
+  );
+  return rows[0]?.at ?? "";
 }
 
 const compress = promisify(zstdCompress) as (
@@ -95,13 +110,15 @@ async function isStateNeeded(client: pg.ClientBase): Promise<boolean> {
   return logMs !== null || versionsMs !== null;
 }
 
-async function describeSnapshot({ client, tables }: Snapshot, withState: boolean): Promise<BackupHeader> {
-  const { rows } = await client.query<Pick<BackupHeader, "takenAt" | "postgres">>(
-    `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt",
-      current_setting('server_version') as postgres`,
+async function describeSnapshot(
+  { client, takenAt, tables }: Snapshot,
+  withState: boolean,
+): Promise<BackupHeader> {
+  const { rows } = await client.query<Pick<BackupHeader, "postgres">>(
+    "select current_setting('server_version') as postgres",
   );
   const records = await readRecords(client);
-  const { takenAt = "", postgres = "" } = rows[0] ?? {};
+  const { postgres = "" } = rows[0] ?? {};
   const version = CODE_VERSION;
   const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table] === "kept");
   return newHeader({
