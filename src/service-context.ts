@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { BackfillAdmission } from "./backfill/admission.ts";
 import type { WireNotes } from "./certification/wire-notes.ts";
 import type { Authenticator, RateLimiter } from "./identity/authenticator.ts";
+import type { ClientTurns } from "./ingest/client-turns.ts";
 import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
 import type { RedactionListWatch } from "./ingest/redact.ts";
 import type { BodyBudget, BodyLimits } from "./platform/http/receive-body.ts";
@@ -14,8 +15,10 @@ import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
 /** What the routes work with; made once by main. */
 export interface HttpContext {
   readonly pool: pg.Pool;
-  /** Few connections of their own for insights: however long those take, nothing else waits for them. */
+  /** Few connections of their own for insights and backfills: however long those take, nothing else waits for them. */
   readonly questions: pg.Pool;
+  /** One of a client at a time on a thread: fewer than the connections, and no more work than pauses bound. */
+  readonly questionTurns: ClientTurns;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Requests that take at least this many milliseconds are logged; 0: none. */

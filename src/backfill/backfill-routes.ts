@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type pg from "pg";
 import { RESOURCES } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { authorize, lacksGrant, lacksScope, refuseEmpty } from "../identity/authorize.ts";
-import { hasScope, type Principal, writeScopeOf } from "../identity/permissions.ts";
+import { authorize, EmptyRefusal, lacksGrant, lacksScope, refuseEmpty } from "../identity/authorize.ts";
+import { hasScope, type Principal, permits, writeScopeOf } from "../identity/permissions.ts";
 import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
+import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
 import { type Operation, type Parameter, type PathItem, schemaOf } from "../platform/http/openapi/model.ts";
 import { pathParameter } from "../platform/http/openapi/schema.ts";
+import { readingFor } from "../platform/http/reader.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PAGE_PARAMETERS, query } from "../query/openapi/read-parameters.ts";
 import { readPaging } from "../query/page-cursors.ts";
@@ -26,7 +29,13 @@ import {
 import { abandonBackfill, BackfillRefusal, closeBackfill } from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
 import { BACKFILL_EXAMPLES } from "./openapi.ts";
-import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
+import {
+  type BackfillQueryContext,
+  backfillAnswer,
+  backfillItem,
+  onBackfill,
+  progressOf,
+} from "./progress.ts";
 
 const BASE = "/api/public/v1/backfills";
 /** Any one of these scopes allows a change; opening a backfill needs those of all its resources. */
@@ -46,8 +55,30 @@ interface Asked {
   parameters(): DefinedParameters;
 }
 
-const find = ({ context, backfillId, clientId }: Asked) =>
+const findOwn = ({ context, backfillId, clientId }: Asked) =>
   requireBackfill(context.pool, backfillId, clientId);
+
+/** Throws EmptyRefusal where the client may not read the property. */
+async function requireGrant({ context, principal }: Asked, { manifest }: Pick<Backfill, "manifest">) {
+  if (!(await mayRead(context, principal, manifest)))
+    throw lacksGrant(manifest.clientCode, manifest.propertyCode);
+}
+
+/** The client's backfill, if it may still read the property. */
+async function find(asked: Asked): Promise<Backfill> {
+  const backfill = await findOwn(asked);
+  await requireGrant(asked, backfill);
+  return backfill;
+}
+
+/** Reads when it is the client's turn, and for as long as it waits: copies of a large backfill are many records. */
+function inTurn<Answer>(
+  { context, reply, clientId }: Asked,
+  read: (pool: pg.Pool) => Promise<Answer>,
+): Promise<Answer> {
+  const { questions, questionTurns } = context;
+  return questionTurns.run(clientId, () => readFor(readingFor(reply.raw), () => read(questions)));
+}
 
 /** Charges a query for the records that it has read, beyond the request that it is. */
 function charge({ context: { rateLimiter, nodes }, principal }: Asked, recordsRead: number): void {
@@ -57,7 +88,7 @@ function charge({ context: { rateLimiter, nodes }, principal }: Asked, recordsRe
 }
 
 async function describe(asked: Asked, backfill: Backfill) {
-  const progress = await progressOf(asked.context.pool, backfill);
+  const progress = await inTurn(asked, (pool) => progressOf(pool, backfill));
   charge(asked, progress.recordsRead);
   return backfillAnswer(progress);
 }
@@ -68,9 +99,8 @@ async function open(asked: Asked) {
   const lacking = manifest.resources
     .map(({ resource }) => writeScopeOf(resource))
     .filter((scope) => !hasScope(principal, scope));
-  if (lacking.length > 0) return refuseEmpty(reply, lacksScope(lacking.slice(0, 1)));
-  if (!(await mayRead(context, principal, manifest)))
-    return refuseEmpty(reply, lacksGrant(manifest.clientCode, manifest.propertyCode));
+  if (lacking.length > 0) throw lacksScope(lacking.slice(0, 1));
+  await requireGrant(asked, { manifest });
   const backfill = await openBackfill(context.pool, clientId, manifest);
   const { backfillId } = backfill;
   const { clientCode, propertyCode } = manifest;
@@ -85,7 +115,8 @@ async function close(asked: Asked) {
   const { acceptGaps = false } = await receiveForm(context, request, ["acceptGaps"]);
   if (typeof acceptGaps !== "boolean")
     throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps is true or false." });
-  return describe(asked, await closeBackfill(context.pool, await find(asked), acceptGaps));
+  const backfill = await find(asked);
+  return describe(asked, await inTurn(asked, (pool) => closeBackfill(pool, backfill, acceptGaps)));
 }
 
 /** The reason in `{"why":"…"}`; null where there is no body. */
@@ -100,13 +131,22 @@ async function readWhy({ context, request }: Asked): Promise<string | null> {
 
 async function abandon(asked: Asked) {
   const why = await readWhy(asked);
-  const backfill = await find(asked);
+  const backfill = await findOwn(asked);
   const { pool } = asked.context;
   const abandoned = await abandonBackfill(pool, backfill, why, `client:${asked.clientId}`).catch((cause) => {
     if (!(cause instanceof BackfillRefusal)) throw cause;
     throw new ServiceError("bellhop.backfill.NotOpen", { message: cause.message, cause });
   });
-  return describe(asked, abandoned);
+  const { clientCode, propertyCode } = backfill.manifest;
+  if (permits(asked.principal, clientCode, propertyCode)) return describe(asked, abandoned);
+  return backfillAnswer({
+    backfill: abandoned,
+    resources: [],
+    waitingBatches: 0,
+    oldestWaitingAt: null,
+    lateBatches: 0,
+    recordsRead: 0,
+  });
 }
 
 async function list(asked: Asked) {
@@ -124,11 +164,13 @@ async function gaps(asked: Asked) {
   const parameters = asked.parameters();
   const question = { clientId, path: `backfills/${backfillId}/gaps`, filters: parameters.filters };
   const { start, limit, cursorOf } = readPaging(context, question, parameters.page, GAP_POSITION);
-  return onBackfill(context.pool, await find(asked), async ({ client, asked: of, tally }) => {
-    const { items, next } = await readGaps(client, of, tally, start, limit);
+  const backfill = await find(asked);
+  const page = ({ client, asked: of, tally }: BackfillQueryContext) => {
     charge(asked, tally.recordsRead);
-    return { items, nextCursor: cursorOf(next) };
-  });
+    return readGaps(client, of, tally, start, limit);
+  };
+  const { items, next } = await inTurn(asked, (pool) => onBackfill(pool, backfill, page));
+  return { items, nextCursor: cursorOf(next) };
 }
 
 /** The statement's text, byte for byte. */
@@ -139,7 +181,7 @@ async function statement(asked: Asked): Promise<string> {
   throw new ServiceError("bellhop.backfill.NotFound", { message });
 }
 
-/** A route and its operation in the OpenAPI document. `work` answers the reply it has sent, JSON as text, or an object. */
+/** A route and its operation in the OpenAPI document. `work` answers JSON as text, or an object; throws ServiceError and EmptyRefusal. */
 interface Route extends Pick<Operation, "operationId" | "summary" | "description" | "requestBody"> {
   readonly method: "get" | "post";
   readonly path: string;
@@ -252,7 +294,7 @@ const ROUTES: readonly Route[] = [
     operationId: "abandonBackfill",
     summary: "Abandon a backfill",
     description:
-      "Ends an open backfill without a statement. Its records stay, and accepted batches are still applied. Abandoning an abandoned backfill returns it unchanged.",
+      "Ends an open backfill without a statement. Its records stay, and accepted batches are still applied. Abandoning an abandoned backfill returns it unchanged. A client without the grant of the property can abandon it, too; then `resources` is empty.",
     requestBody: bodyOf("The reason; the body may be empty.", "BackfillAbandoning", {
       why: "opened for the wrong property",
     }),
@@ -292,16 +334,14 @@ function register(app: FastifyInstance, context: HttpContext, method: Route["met
       const id = backfillId.toLowerCase();
       const parameters = () => new DefinedParameters(request, route.parameters ?? []);
       if (method === "get") parameters();
-      const answer = await route.work({
-        context,
-        request,
-        reply,
-        principal,
-        clientId,
-        backfillId: id,
-        parameters,
-      });
-      if (answer === reply) return reply;
+      const asked = { context, request, reply, principal, clientId, backfillId: id, parameters };
+      let answer: object | string;
+      try {
+        answer = await route.work(asked);
+      } catch (refusal) {
+        if (refusal instanceof EmptyRefusal) return refuseEmpty(reply, refusal);
+        throw refusal;
+      }
       reply.header("cache-control", "no-store").type("application/json; charset=utf-8");
       return reply.send(typeof answer === "string" ? answer : JSON.stringify(answer));
     });

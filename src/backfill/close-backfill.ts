@@ -5,6 +5,7 @@ import { recordAudit } from "../identity/audit.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
+import { apartFromReader } from "../platform/db/connection.ts";
 import { readUnfinished } from "../platform/db/migrate.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
@@ -204,14 +205,16 @@ export async function closeBackfill(
     throw new ServiceError("bellhop.backfill.HasGaps", {
       message: `Something is missing: ${gapsInWords(resources)}. Send it, or close with acceptGaps.`,
     });
-  await withTransaction(pool, async (client) => {
-    const values = [backfillId, closedAt, countedTo, text, hash, who];
-    const { rowCount } = await client.query({ ...closeStatement, values });
-    const detail = { statementHash: hash, complete };
-    // Where another request has ended it in the meantime, that stands.
-    if (rowCount === 1) await audit(client, who, backfill, "close-backfill", detail);
+  return apartFromReader(async () => {
+    await withTransaction(pool, async (client) => {
+      const values = [backfillId, closedAt, countedTo, text, hash, who];
+      const { rowCount } = await client.query({ ...closeStatement, values });
+      const detail = { statementHash: hash, complete };
+      // Where another request has ended it in the meantime, that stands.
+      if (rowCount === 1) await audit(client, who, backfill, "close-backfill", detail);
+    });
+    return closed(await requireBackfill(pool, backfillId, clientId));
   });
-  return closed(await requireBackfill(pool, backfillId, clientId));
 }
 
 /** A backfill that has ended, if it was closed. */

@@ -9,7 +9,6 @@ import type {
 import type pg from "pg";
 import { authorize, lacksGrant, refuseEmpty } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
-import { ClientTurns } from "../ingest/client-turns.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -112,8 +111,6 @@ interface InsightDoor {
   run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
 }
 
-/** Of one client on one thread: fewer than the connections for questions (`QUESTION_CONNECTIONS`), and no more work than pauses bound. */
-const QUESTIONS_AT_ONCE = 1;
 /** A question takes some hundredths of a second as a rule, and 2 s at its worst on a quiet database. */
 const QUESTION_TIME: ReadingTime = {
   ms: 8_000,
@@ -122,11 +119,10 @@ const QUESTION_TIME: ReadingTime = {
 
 function doorOfPartners(context: HttpContext): InsightDoor {
   const onRequest = authorize(context, "insight:read");
-  const turns = new ClientTurns(QUESTIONS_AT_ONCE);
   return {
     path: INSIGHT_PATH,
     onRequest,
-    run: ({ principal }, answering) => turns.run(principal?.clientId ?? "", answering),
+    run: ({ principal }, answering) => context.questionTurns.run(principal?.clientId ?? "", answering),
   };
 }
 

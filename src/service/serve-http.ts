@@ -21,6 +21,7 @@ import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
+import { ClientTurns } from "../ingest/client-turns.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
@@ -453,6 +454,7 @@ function createContext(
   return {
     pool,
     questions,
+    questionTurns: new ClientTurns(1),
     log,
     metrics,
     tracer,

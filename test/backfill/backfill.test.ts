@@ -15,6 +15,7 @@ import {
 } from "../../src/backfill/close-backfill.ts";
 import { readFailedRecords } from "../../src/backfill/gaps.ts";
 import { UP_TO_NOW } from "../../src/backfill/tally.ts";
+import { updateClient } from "../../src/identity/client-admin.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { addDays } from "../../src/insight/question.ts";
 import { setTerm } from "../../src/retention/cli.ts";
@@ -470,6 +471,53 @@ describe("a batch that does not belong where it says", () => {
     const found = await bellhop("list", "--client-id", half.clientId, "--json");
     assert.equal((JSON.parse(found.out) as { items: object[] }).items.length, 1);
   });
+});
+
+test("who has no grant of the property any more reads nothing of a backfill, and abandons it", async () => {
+  const client = await service.newClient();
+  const range = { resource: "reservations", from: "2026-01-01", to: "2026-01-31" };
+  const own = await open(service, "REVOKED", [range], { as: client });
+  const ended = await open(service, "REVOKED", [range], { as: client });
+  const path = `${BACKFILLS}/${ended}`;
+  assert.equal((await post(service, `/${ended}/close`, { acceptGaps: true }, { as: client })).status, 200);
+  const admin = { internals: service.service.authenticator.internals, who: "cli:test" };
+  await updateClient(admin, client.clientId, { grants: [{ clientCode: "OTHER", propertyCode: "*" }] });
+  await until(async () => (await service.get(path, { as: client })).status === 403, 20_000);
+  for (const part of ["", "/gaps", "/statement"]) {
+    const answer = await service.get(`${path}${part}`, { as: client });
+    assert.deepEqual([answer.status, answer.bytes.length], [403, 0], part);
+    assert.match(answer.headers.get("www-authenticate") ?? "", /ACME\/REVOKED, which is not granted/);
+  }
+  assert.equal((await post(service, `/${own}/close`, { acceptGaps: true }, { as: client })).status, 403);
+  const abandoned = asBackfill(await post(service, `/${own}/abandon`, undefined, { as: client }));
+  assert.deepEqual([abandoned.state, abandoned.resources], ["abandoned", []]);
+});
+
+test("the reads of one client wait for each other, and hold one connection", async () => {
+  const { pool } = service;
+  const own = await open(service, "TURNS", [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }]);
+  const holder = await pool.connect();
+  try {
+    await holder.query("begin; lock table bellhop.property");
+    const answers = ["", "/gaps", "", "/gaps"].map((of) => service.get(`${BACKFILLS}/${own}${of}`));
+    const closing = post(service, `/${own}/close`, { acceptGaps: true });
+    const waiting = async () =>
+      (
+        await pool.query(
+          `select from pg_stat_activity
+          where wait_event_type = 'Lock' and datname = current_database() and query like 'select property_id%from bellhop.property where client_code = $1 and property_code = $2'`,
+        )
+      ).rowCount ?? 0;
+    await until(async () => (await waiting()) > 0, 20_000);
+    // Those sent before have reached the database by then, if they do.
+    for (let n = 0; n < 5; n += 1) await service.get(BACKFILLS);
+    assert.equal(await waiting(), 1);
+    await holder.query("commit");
+    for (const answer of await Promise.all(answers)) assert.equal(answer.status, 200);
+    assert.ok([200, 409].includes((await closing).status));
+  } finally {
+    holder.release(true);
+  }
 });
 
 test("a record that is released after the statement changes nothing of what that says", async () => {

@@ -439,7 +439,7 @@ export function createPool(
   return pool;
 }
 
-/** More than one client has questions at once (`QUESTIONS_AT_ONCE`), so that the others have a connection, too. */
+/** More than one client has questions at once (`HttpContext.questionTurns`), so that the others have a connection, too. */
 export const QUESTION_CONNECTIONS = 3;
 
 /**
