@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
-import { BellhopClient, type BellhopClientOptions, type BellhopError, type Reservation } from "#client";
+import {
+  BellhopClient,
+  type BellhopClientOptions,
+  type BellhopError,
+  type Reservation,
+  type StoredToken,
+  type TokenStore,
+} from "#client";
 import { until } from "../support/until.ts";
 import { type HostilePlan, HostileServer } from "./hostile-server.ts";
 
@@ -72,6 +79,34 @@ describe("the client's token", () => {
       );
     assert.equal(failure?.exception, "client.TokenLimit");
     assert.equal(server.tokenRequests, 6);
+  });
+
+  test("of another process is replaced where it lacks a scope, not where a record names a foreign property", async () => {
+    let stored: StoredToken | undefined;
+    const tokenStore: TokenStore = {
+      find: async () => stored,
+      keep: async (_key, token) => {
+        stored = token;
+      },
+      exclusive: (_key, work) => work(),
+    };
+    const lacking = 'Bearer error="insufficient_scope", error_description="The token lacks the scope read."';
+    const bellhop = await started(
+      {
+        get: (_request, response, count) =>
+          void response.writeHead(count === 1 ? 403 : 200, { "www-authenticate": lacking }).end("{}"),
+      },
+      { tokenStore },
+    );
+    await bellhop.fetch("/api/public/v1/requests");
+    // Another fetch: a client that knows of the token by the store alone, as that of another process.
+    const inAnotherProcess = () => newClient({ tokenStore, fetch: (...asked) => fetch(...asked) });
+    const foreign = [{ reservationId: "R-1", propertyCode: "FOREIGN" }] as unknown as Reservation[];
+    const report = await inAnotherProcess().reservations.send(foreign);
+    assert.equal(report.rejected[0]?.code, "oauth.insufficient_scope");
+    assert.equal(server.tokenRequests, 1);
+    assert.equal((await inAnotherProcess().fetch("/api/public/v1/requests")).status, 200);
+    assert.equal(server.tokenRequests, 2);
   });
 
   test("that never worked is not worth another one", async () => {

@@ -5,6 +5,7 @@ import {
   bearerError,
   fetchWithin,
   Gate,
+  lacksScope,
   orAborted,
   type RetryNotice,
   type RetryPolicy,
@@ -139,8 +140,8 @@ function isRefusedToken(response: Response, token: Token): boolean {
   if (response.status === 401) return true;
   if (response.status !== 403) return false;
   const reason = bearerError(response);
-  // A stored token may be from before the client was given the scope.
-  if (reason === "insufficient_scope") return token.isStored;
+  // A stored token may be from before the client was given the scope. No token helps records of another client.
+  if (reason === "insufficient_scope") return token.isStored && lacksScope(response);
   return reason === undefined ? token.worked : reason === "invalid_token";
 }
 

@@ -173,6 +173,15 @@ export function bearerError(response: Response): string | undefined {
   return /error="([a-z_]{1,64})"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
 }
 
+function bearerReason(response: Response): string | undefined {
+  return /error_description="([^"]{1,500})"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
+}
+
+/** Whether it is the token that lacks something, which RFC 6750's code `insufficient_scope` does not say. */
+export function lacksScope(response: Response): boolean {
+  return bearerReason(response)?.startsWith("The token lacks the scope ") === true;
+}
+
 function codeOf(response: Response, body: ErrorLike): BellhopErrorCode {
   if (typeof body.exception === "string") return body.exception as ErrorCode;
   const oauth = typeof body.error_description === "string" ? body.error : bearerError(response);
@@ -187,8 +196,7 @@ const WORDS: Readonly<Record<number, string>> = {
 function messageOf(response: Response, body: ErrorLike): string {
   const said = body.message ?? body.error_description;
   if (typeof said === "string" && said !== "") return said.slice(0, MESSAGE_CHARACTERS_MAX);
-  const [, reason] =
-    /error_description="([^"]{1,500})"/.exec(response.headers.get("www-authenticate") ?? "") ?? [];
+  const reason = bearerReason(response);
   if (reason !== undefined) return reason;
   if (response.status === 403 && bearerError(response) === "insufficient_scope")
     return "The client may not do this: its token lacks the scope, or a record names codes that are not its own.";
