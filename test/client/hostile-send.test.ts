@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterEach, describe, mock, test } from "node:test";
 import {
   BellhopClient,
   type BellhopClientOptions,
   JsonBatch,
   type Reservation,
+  readRecords,
   SendError,
   type SendReport,
 } from "#client";
-import { FileJournal } from "../../src/partner/cli/send.ts";
 import { type HostilePlan, HostileServer, type Misdeed, type TestRecord } from "./hostile-server.ts";
 
 let server: HostileServer;
@@ -46,6 +44,10 @@ function assertEachOnce(all: readonly Reservation[], refused: readonly number[] 
   );
   assert.deepEqual(missing, []);
   for (const index of refused) assert.ok(!server.accepted.has(all[index]?.reservationId ?? ""), `R-${index}`);
+}
+
+function assertCovered({ records, accepted, rejectedTotal, unconfirmed }: SendReport): void {
+  assert.equal(accepted + rejectedTotal + unconfirmed.reduce((sum, { count }) => sum + count, 0), records);
 }
 
 const MISDEEDS: readonly Misdeed[] = [
@@ -179,24 +181,13 @@ describe("a send to a server that misbehaves", () => {
 
 describe("a batch that is answered 500 whatever happens", () => {
   const hurried = { retry: { forMs: 30, firstDelayMs: 2, delayMsMax: 4 } };
-  const OWNER = { url: "https://bellhop.example", clientId: "partner" };
 
-  test("keeps no other from being sent, is reported, and is all that the next send brings", async (context) => {
-    const directory = mkdtempSync(join(tmpdir(), "bellhop-fault-"));
-    context.after(() => rmSync(directory, { recursive: true }));
-    const state = join(directory, "state");
+  test("keeps no other from being sent, is reported, and is all that the next send brings anew", async () => {
     const plan: HostilePlan = { isMended: false };
     const bellhop = await started(plan, hurried);
     const all = records(60, (index) => (index === 25 || index === 41 ? { propertyCode: "POISON" } : {}));
-    const sendAll = async () => {
-      const journal = FileJournal.open(state, OWNER);
-      const sent = await bellhop.reservations
-        .send(all, { batchRecords: 10, concurrency: 2, journal })
-        .catch((error: unknown) => error);
-      journal.close(!(sent instanceof Error));
-      return sent;
-    };
-    const failure = await sendAll();
+    const sendAll = () => bellhop.reservations.send(all, { batchRecords: 10, concurrency: 2 });
+    const failure = await sendAll().catch((error: unknown) => error);
     assert.ok(failure instanceof SendError);
     assert.match(
       failure.message,
@@ -217,11 +208,8 @@ describe("a batch that is answered 500 whatever happens", () => {
     );
     for (const { requestId } of left) assert.match(String(requestId), /^hostile-\d+$/);
     plan.isMended = true;
-    const before = server.arrivals.length;
-    const report = (await sendAll()) as SendReport;
+    const report = await sendAll();
     assert.equal(report.accepted, 60);
-    assert.equal(server.arrivals.length - before, 2);
-    assert.ok(!existsSync(state));
     assertEachOnce(all);
   });
 
@@ -328,6 +316,38 @@ describe("what a send reports of records that are refused", () => {
     assertEachOnce(all, [7]);
   });
 
+  test("keeps back what is not one JSON value, which would shift the places of all after it", async () => {
+    const bellhop = await started({});
+    const [first, second, third, fourth] = records(4).map((record) => JSON.stringify(record));
+    const broken = JSON.stringify({ reservationId: "R-broken", broken: true });
+    const lines = [
+      `${first},${second}`,
+      '{"reservationId":"R-half","a":[1',
+      "2]}",
+      broken,
+      third,
+      '"',
+      fourth,
+    ];
+    const report = await bellhop.reservations.send(
+      readRecords(Readable.from([Buffer.from(lines.join("\n"))])),
+    );
+    assert.equal(report.records, 7);
+    assert.deepEqual([...server.accepted.keys()], ["R-2", "R-3"]);
+    assert.deepEqual(
+      report.rejected
+        .map(({ index, code }) => [index, code])
+        .toSorted(([one], [other]) => Number(one) - Number(other)),
+      [
+        [0, "client.NotJson"],
+        [1, "client.NotJson"],
+        [2, "client.NotJson"],
+        [3, "required"],
+        [5, "client.NotJson"],
+      ],
+    );
+  });
+
   test("keeps back what cannot be written as JSON", async () => {
     const bellhop = await started({});
     const cycle: { reservationId: string; own?: unknown } = { reservationId: "R-cycle" };
@@ -405,6 +425,7 @@ describe("batches that were made before", () => {
     const refusal = await other.reservations.send([wrong]).catch((cause: unknown) => cause);
     assert.ok(refusal instanceof SendError);
     assert.equal(refusal.exception, "client.UnreadableInput");
+    assertCovered(refusal.report);
   });
 });
 
@@ -424,6 +445,33 @@ describe("what ends a send at once", () => {
     const failure = await bellhop.reservations.send(records(4)).catch((error) => error);
     assert.equal(failure.exception, "oauth.insufficient_scope");
     assert.equal(server.arrivals.length, 0);
+  });
+
+  test("an outcome that cannot be read, with the parts of its batch that were not sent yet", async () => {
+    const lost: HostilePlan["get"] = (_request, response) => void response.writeHead(404).end();
+    const bellhop = await started({ recordsMax: 2, get: lost });
+    const failure = await bellhop.reservations
+      .send(records(4), { waitForOutcomes: true, concurrency: 1 })
+      .catch((error) => error);
+    assert.ok(failure instanceof SendError);
+    assert.equal(failure.report.accepted, 2);
+    assert.deepEqual(
+      failure.report.unconfirmed.map(({ first, count, code }) => [first, count, code]),
+      [[2, 2, "http.404"]],
+    );
+  });
+
+  test("an error of the caller's own onAccepted, which unsends nothing", async () => {
+    const bellhop = await started({ recordsMax: 2 });
+    const onAccepted = () => {
+      throw new Error("the disk is full");
+    };
+    const failure = await bellhop.reservations
+      .send(records(4), { onAccepted, concurrency: 1 })
+      .catch((error) => error);
+    assert.ok(failure instanceof SendError);
+    assert.equal(failure.report.accepted, 2);
+    assertCovered(failure.report);
   });
 
   test("an address where nobody listens, by its name", async () => {

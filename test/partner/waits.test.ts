@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -188,10 +187,7 @@ describe("the token of a partner's command", () => {
 
   test("is requested once by commands that start together", async () => {
     const file = await fileOf("together.ndjson");
-    const names = ["one", "two", "three", "four"];
-    const sent = await Promise.all(
-      names.map((name) => run(["send", file, "--no-wait", "--state", inDirectory(name)])),
-    );
+    const sent = await Promise.all([1, 2, 3, 4].map(() => run(["send", file, "--no-wait"])));
     assert.deepEqual(
       sent.map(({ code }) => code),
       [0, 0, 0, 0],
@@ -280,13 +276,12 @@ describe("a long send", () => {
         "3 of 3 files: 6 accepted",
       ],
     );
-    assert.ok(!existsSync(inDirectory("b.ndjson.bellhop-send")));
     const none = await run(["send", "nothing-*.ndjson"]);
     assert.equal(none.code, 2);
     assert.match(none.err, /No file matches nothing-\*\.ndjson\./);
   });
 
-  test("that stops at one of several files keeps the state of those before it, and begins none after it", async () => {
+  test("that stops at one of several files, run again sends all of them, and leaves nothing beside them", async () => {
     const good = await fileOf("a.ndjson");
     const bad = inDirectory("bad.csv");
     await writeFile(bad, "a,b\n");
@@ -294,8 +289,6 @@ describe("a long send", () => {
     const names = [good, bad, last];
     const { code, out } = await run(["send", ...names, "--resource", "reservations", "--no-wait", "--json"]);
     assert.equal(code, 1, out);
-    assert.ok(existsSync(`${good}.bellhop-send`));
-    assert.ok(!existsSync(`${bad}.bellhop-send`));
     let batches = 0;
     service.onBatch = (...batch) => {
       batches += 1;
@@ -306,8 +299,8 @@ describe("a long send", () => {
     assert.equal(again.code, 0, again.err);
     const { complete, accepted, remaining } = JSON.parse(again.out);
     assert.deepEqual([complete, accepted, remaining], [true, 5, []]);
-    assert.equal(batches, 2);
-    assert.ok(!existsSync(`${good}.bellhop-send`));
+    assert.equal(batches, 3);
+    assert.deepEqual((await readdir(directory)).sort(), ["a.ndjson", "bad.csv", "cache", "z.ndjson"]);
   });
 });
 

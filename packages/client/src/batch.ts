@@ -38,8 +38,25 @@ interface UnwritableRecord {
 function itemOf<Of>(record: Of | JsonRecord, index: number): Item<Of> {
   const json = record instanceof JsonRecord ? record.json : JSON.stringify(record);
   if (json === undefined) throw new TypeError(`A record is an object, not ${typeof record}.`);
+  if (record instanceof JsonRecord && !isOneValue(json)) throw new TypeError("A record is one JSON value.");
   const bytes = typeof json === "string" ? Buffer.byteLength(json) : json.byteLength;
   return { index, record, json, bytes };
+}
+
+/** Whether it is one value of an array, by brackets and quotes only: another number would shift the places of the records after it. */
+function isOneValue(json: string | Uint8Array): boolean {
+  const bytes = typeof json === "string" ? Buffer.from(json) : json;
+  let depth = 0;
+  let isInText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isInText = !isInText;
+    else if (isInText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth -= 1;
+    if (depth < 0 || (depth === 0 && byte === COMMA && !isInText)) return false;
+  }
+  return depth === 0 && !isInText && bytes.length > 0;
 }
 
 export function batchOf(items: readonly Item<unknown>[]): Batch {

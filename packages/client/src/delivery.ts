@@ -7,7 +7,13 @@ import type { RefusedRecord, Tally } from "./report.ts";
 
 export interface Accepted {
   readonly requestId: string;
+  readonly idempotencyKey: string;
   readonly batch: Batch;
+}
+
+interface Attempt {
+  readonly accepted?: Accepted;
+  readonly rest?: readonly (readonly Item<unknown>[])[];
 }
 
 const ANSWER_BYTES_MAX = 65_536;
@@ -43,30 +49,27 @@ export class Delivery {
     this.#tally = tally;
   }
 
-  /** Rejects when nothing can go on; the records that were not settled by then are noted as unconfirmed. */
-  async *deliver(batch: Batch, signal: AbortSignal): AsyncGenerator<Accepted, void, undefined> {
+  /** Calls `follow` for each accepted part. Rejects when nothing can go on; what was not settled by then is noted as unconfirmed. */
+  async deliver(
+    batch: Batch,
+    signal: AbortSignal,
+    follow: (accepted: Accepted) => Promise<void>,
+  ): Promise<void> {
+    /** What is not settled, the next part last. */
     const parts = [batch];
-    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-      const allowed = this.#withoutForbidden(part);
-      if (allowed.count === 0) continue;
-      const watched = this.#faults.watched();
-      try {
-        const requestId = await this.#post(allowed, signal, watched);
-        yield { requestId, batch: allowed };
-      } catch (error) {
-        if (isFault(error)) {
-          this.#giveUp(allowed, error);
-          if (this.#faults.giveUp(watched.failedAt ?? performance.now())) continue;
-          this.#leave(parts, error);
-          throw inARow(error);
-        }
-        const rest = error instanceof BellhopError ? this.#takeApart(allowed, error) : undefined;
-        if (rest === undefined) {
-          this.#leave([allowed, ...parts], error);
-          throw error;
-        }
-        parts.push(...rest.map(batchOf).reverse());
+    try {
+      for (let part = parts.at(-1); part !== undefined; part = parts.at(-1)) {
+        const allowed = this.#withoutForbidden(part);
+        parts.splice(-1, 1, allowed);
+        const { accepted, rest = [] } = allowed.count === 0 ? {} : await this.#attempt(allowed, signal);
+        parts.splice(-1, 1, ...rest.map(batchOf).reverse());
+        if (accepted === undefined) continue;
+        this.#accept(accepted);
+        await follow(accepted);
       }
+    } catch (error) {
+      this.#leave(parts.reverse(), error);
+      throw error;
     }
   }
 
@@ -85,41 +88,60 @@ export class Delivery {
     this.#report({ index, record, code: "client.NotJson", message, violations: [] });
   }
 
-  async #post(batch: Batch, signal: AbortSignal, { patienceMsOf }: FaultyRequest): Promise<string> {
-    const { lenient, journal, correlationId, headers = {}, onAccepted } = this.#settings;
+  /** The batch as it was accepted, or the parts of it that are worth sending again. Rejects when nothing can go on. */
+  async #attempt(batch: Batch, signal: AbortSignal): Promise<Attempt> {
+    const watched = this.#faults.watched();
+    try {
+      return { accepted: await this.#post(batch, signal, watched) };
+    } catch (error) {
+      if (isFault(error)) {
+        if (!this.#faults.giveUp(watched.failedAt ?? performance.now())) throw inARow(error);
+        this.#giveUp(batch, error);
+        return {};
+      }
+      const rest = error instanceof BellhopError ? this.#takeApart(batch, error) : undefined;
+      if (rest === undefined) throw error;
+      return { rest };
+    }
+  }
+
+  async #post(batch: Batch, signal: AbortSignal, { patienceMsOf }: FaultyRequest): Promise<Accepted> {
+    const { lenient, correlationId, headers = {} } = this.#settings;
     const path = apiPath(this.#resource);
     const plain = batch.body();
-    const key = idempotencyKeyOf([path, lenient ? "lenient" : "strict", headers], plain);
-    let requestId = journal?.find(key);
-    if (requestId === undefined) {
-      const packed = await pack(plain, this.#connection.settings.compression);
-      requestId = await this.#connection.ask(
-        {
-          method: "POST",
-          path,
-          body: packed.body,
-          headers: {
-            ...headers,
-            "content-type": "application/json",
-            "idempotency-key": key,
-            ...packed.headers,
-            ...(lenient ? { prefer: "handling=lenient" } : {}),
-            ...(correlationId === undefined ? {} : { "x-correlation-id": correlationId }),
-          },
-          signal,
-          onRetry: (notice) => this.#waiting(notice),
-          patienceMsOf,
+    const idempotencyKey = idempotencyKeyOf([path, lenient ? "lenient" : "strict", headers], plain);
+    const packed = await pack(plain, this.#connection.settings.compression);
+    const requestId = await this.#connection.ask(
+      {
+        method: "POST",
+        path,
+        body: packed.body,
+        headers: {
+          ...headers,
+          "content-type": "application/json",
+          "idempotency-key": idempotencyKey,
+          ...packed.headers,
+          ...(lenient ? { prefer: "handling=lenient" } : {}),
+          ...(correlationId === undefined ? {} : { "x-correlation-id": correlationId }),
         },
-        readRequestId,
-      );
-      this.#faults.accepted(performance.now());
-      this.#tally.waiting = undefined;
-      await journal?.note(key, requestId);
-    }
+        signal,
+        onRetry: (notice) => this.#waiting(notice),
+        patienceMsOf,
+      },
+      readRequestId,
+    );
+    return { requestId, idempotencyKey, batch };
+  }
+
+  #accept({ requestId, idempotencyKey, batch }: Accepted): void {
+    this.#faults.accepted(performance.now());
+    this.#tally.waiting = undefined;
     this.#tally.accept(batch.count, requestId);
-    if (onAccepted !== undefined)
-      onAccepted({ requestId, idempotencyKey: key, indexes: batch.items().map(({ index }) => index) });
-    return requestId;
+    this.#settings.onAccepted?.({
+      requestId,
+      idempotencyKey,
+      indexes: batch.items().map(({ index }) => index),
+    });
   }
 
   #waiting({ error, delayMs }: RetryNotice): void {

@@ -17,7 +17,6 @@ export type {
   Compression,
   RecordOf,
   Resource,
-  SendJournal,
   SendOptions,
   StoredToken,
   TokenStore,

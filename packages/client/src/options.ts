@@ -109,14 +109,6 @@ export function readOptions(options: BellhopClientOptions) {
   };
 }
 
-/** Accepted batches, kept across processes. A repeated `send` is safe without one: the service replays its answers for 24 hours. */
-export interface SendJournal {
-  /** The request id of a batch that was already accepted; it is not sent again. */
-  find(idempotencyKey: string): string | undefined;
-  /** Called as soon as a batch is accepted. */
-  note(idempotencyKey: string, requestId: string): void | Promise<void>;
-}
-
 export interface SendOptions {
   /** Records per batch, 1 to 10,000; default 500. */
   readonly batchRecords?: number | undefined;
@@ -134,7 +126,6 @@ export interface SendOptions {
   readonly correlationId?: string | undefined;
   /** Other headers of every batch, such as `Backfill-Id`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly journal?: SendJournal | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called after every batch, and when a request has to wait. */
   readonly onProgress?: ((progress: SendProgress) => void) | undefined;

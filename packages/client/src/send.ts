@@ -93,7 +93,7 @@ class Sending {
         const { done, value: batch } = await orAborted(batches.next(), signal);
         if (done === true) return;
         this.tally.records += batch.count;
-        for await (const accepted of this.#delivery.deliver(batch, signal)) await this.#follow(accepted);
+        await this.#delivery.deliver(batch, signal, (accepted) => this.#follow(accepted));
         this.#settings.onProgress?.(this.tally.progress());
       }
     } catch (cause) {

@@ -1,20 +1,9 @@
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  globSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, globSync, openSync, writeSync } from "node:fs";
 import {
   progressLine,
   type RefusedRecord,
   type Resource,
   SendError,
-  type SendJournal,
   type SendProgress,
   type SendReport,
   type UnconfirmedRecords,
@@ -212,7 +201,7 @@ const own = verb({
   summary: "send files of records and report their outcomes",
   details:
     "A file is a JSON array or NDJSON (one record per line), plain or gzip, of any size. Several are sent one after another. Interrupted and " +
-    `run again, it resumes: nothing is sent twice, nothing is left out. ${CREDENTIALS_DETAILS}`,
+    `run again, it resumes: nothing is applied twice, nothing is left out. ${CREDENTIALS_DETAILS}`,
   args: {
     files: required(texts("FILE", "a file, or a pattern in quotes; - is standard input")),
   },
@@ -223,10 +212,6 @@ const own = verb({
     backfill: text("ID", "the batches belong to this backfill"),
     noCheck: flag("do not check records offline first"),
     noWait: flag("do not wait for outcomes"),
-    state: text(
-      "FILE",
-      "where accepted batches are recorded (default: FILE.bellhop-send beside each file, removed at the end)",
-    ),
     rejected: text("FILE", "write every refused record with its reasons there, as NDJSON"),
     batch: withDefault(count("records per batch, 1 to 10,000"), undefined, "500"),
     concurrency: withDefault(count("batches sent at the same time, 1 to 64"), undefined, "4"),
@@ -244,18 +229,9 @@ const own = verb({
     const { batch, concurrency, backfill, lenient, noCheck, noWait } = values;
     const partner = await readPartner(values, context);
     const bellhop = partnerClient({ ...partner, concurrency }, context);
-    const owner = { url: partner.baseUrl, clientId: partner.clientId };
     const files = await findFiles(values.files);
     const rejected = values.rejected === undefined ? undefined : openSync(values.rejected, "w");
     const stopped = untilStopped();
-    const journals = new Map<string, FileJournal>();
-    const journalOf = (file: string) => {
-      // Standard input cannot be read again: it has a journal only where --state names one.
-      const path = values.state ?? (file === "-" ? undefined : `${file}.bellhop-send`);
-      const journal = path === undefined ? undefined : (journals.get(path) ?? FileJournal.open(path, owner));
-      if (path !== undefined && journal !== undefined) journals.set(path, journal);
-      return journal;
-    };
     const sendFile = async (file: string, title: string): Promise<SentFile> => {
       const startedAt = performance.now();
       const { resource, records, share } = await openFile(file, values.resource);
@@ -268,7 +244,6 @@ const own = verb({
           waitForOutcomes: !noWait,
           lenient,
           headers: backfill === undefined ? {} : { "backfill-id": backfill },
-          journal: journalOf(file),
           signal: stopped.signal,
           onRefused: (refused) => refusals.add(refused),
           onProgress: (soFar) => {
@@ -282,7 +257,6 @@ const own = verb({
     };
     const startedAt = performance.now();
     const sent: SentFile[] = [];
-    let isDone = false;
     try {
       for (const [at, file] of files.entries()) {
         const one = await sendFile(file, files.length === 1 ? "" : `${file}, ${at + 1} of ${files.length}  `);
@@ -291,7 +265,6 @@ const own = verb({
         if (one.failure !== undefined) break;
       }
       const remaining = files.slice(sent.length);
-      isDone = remaining.length === 0 && sent.every(({ failure }) => failure === undefined);
       const [only] = sent;
       if (files.length === 1 && only !== undefined) {
         if (json) output.result(sentJson(only), []);
@@ -304,66 +277,11 @@ const own = verb({
     } finally {
       stopped.forget();
       if (rejected !== undefined) closeSync(rejected);
-      for (const journal of journals.values()) journal.close(isDone);
     }
   },
 });
 
 export const command: Noun = { own };
-
-const LINE = /^([\x21-\x7e]{1,255}) ([0-9a-f-]{36})$/;
-
-/** The accepted batches of a file: a head that names service and client, then a line per batch. The batch of a truncated line is sent again. */
-export class FileJournal implements SendJournal {
-  /** Batches that an earlier run had sent. */
-  readonly resumed: number;
-  readonly #path: string;
-  readonly #file: number;
-  readonly #accepted: Map<string, string>;
-
-  private constructor(path: string, accepted: Map<string, string>) {
-    this.#path = path;
-    this.#accepted = accepted;
-    this.resumed = accepted.size;
-    this.#file = openSync(path, "a", 0o600);
-    // Ends a truncated line.
-    appendFileSync(this.#file, "\n");
-  }
-
-  /** Opens the journal at `path`, or begins one. Throws UsageError for a file of another service or client, or no journal. */
-  static open(path: string, owner: { readonly url: string; readonly clientId: string }): FileJournal {
-    const head = JSON.stringify({ bellhop: "send", ...owner });
-    const [first = "", ...lines] = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
-    const accepted = new Map<string, string>();
-    for (const line of lines) {
-      const [, key, requestId] = LINE.exec(line) ?? [];
-      if (key !== undefined && requestId !== undefined) accepted.set(key, requestId);
-    }
-    // A journal without batches is of a send that never began: it belongs to nobody.
-    const isUnused = accepted.size === 0 && (first === "" || first.startsWith('{"bellhop":"send",'));
-    if (isUnused) writeFileSync(path, head, { mode: 0o600 });
-    else if (first !== head)
-      throw new UsageError(
-        `${path} is not the state of this send: it belongs to another service, client or file. Use another --state FILE or remove it.`,
-      );
-    return new FileJournal(path, accepted);
-  }
-
-  find(idempotencyKey: string): string | undefined {
-    return this.#accepted.get(idempotencyKey);
-  }
-
-  note(idempotencyKey: string, requestId: string): void {
-    this.#accepted.set(idempotencyKey, requestId);
-    appendFileSync(this.#file, `${idempotencyKey} ${requestId}\n`);
-  }
-
-  /** Removes the file where all is sent (`done`) or nothing was accepted; otherwise it is for the next run. */
-  close(done: boolean): void {
-    closeSync(this.#file);
-    if (done || this.#accepted.size === 0) rmSync(this.#path, { force: true });
-  }
-}
 
 /** Refused records in the report; the file of `--rejected` has all. */
 const LISTED_MAX = 20;
