@@ -35,13 +35,14 @@ const gaps = await get(`/api/public/v1/backfills/${backfillId}/gaps`, {});
 for (const gap of gaps.items) console.log(gap.kind, gap.date ?? "");
 await send("2025-01-02");
 
-// 4. Close it. As long as a batch is very new the answer is 409: try again.
+// 4. Close it. As long as a batch is very new the answer is NotReady: try again. Any other refusal says what is wrong.
 for (;;) {
   const closed = await bellhop.fetch(`/api/public/v1/backfills/${backfillId}/close`, { method: "POST" });
+  const answer = await closed.text();
   if (closed.ok) {
-    console.log((await closed.json()).state);
+    console.log(JSON.parse(answer).state);
     break;
   }
-  if (closed.status !== 409) throw new Error(`${closed.status}: ${await closed.text()}`);
-  await delay(1000);
+  if (!answer.includes('"bellhop.backfill.NotReady"')) throw new Error(`${closed.status}: ${answer}`);
+  await delay(1000 * closed.headers.get("retry-after"));
 }

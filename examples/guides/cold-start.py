@@ -41,12 +41,12 @@ for gap in get(backfill + "/gaps")["items"]:
     print(gap["kind"], gap.get("date") or "")
 send("2025-01-02")
 
-# 4. Close it. As long as a batch is very new the answer is 409: try again.
+# 4. Close it. As long as a batch is very new the answer is NotReady: try again. Any other refusal says what is wrong.
 while True:
-    status, _, closed = call("POST", backfill + "/close")
-    if status != 409:
+    status, headers, closed = call("POST", backfill + "/close")
+    if status != 409 or closed["exception"] != "bellhop.backfill.NotReady":
         break
-    time.sleep(1)
+    time.sleep(int(headers["Retry-After"]))
 if status != 200:
     raise RuntimeError(f"{status}: {closed}")
 print(closed["state"])

@@ -27,6 +27,10 @@ night 2025-01-03
 get "/api/public/v1/backfills/$BACKFILL/gaps" | grep -o '"kind":"[a-z-]*"\|"date":"[0-9-]*"'
 night 2025-01-02
 
-# 4. Close it. As long as a batch is very new the answer is 409: try again.
-until curl -sS -X POST "$BASE_URL/api/public/v1/backfills/$BACKFILL/close" -H "Authorization: Bearer $TOKEN" |
-  grep -o '"state":"closed"'; do sleep 1; done
+# 4. Close it. As long as a batch is very new the answer is NotReady: try again. Any other refusal says what is wrong.
+try_close() {
+  CLOSED=$(curl -sS -i -X POST "$BASE_URL/api/public/v1/backfills/$BACKFILL/close" -H "Authorization: Bearer $TOKEN")
+  case $CLOSED in *'"bellhop.backfill.NotReady"'*) return 1 ;; esac
+}
+until try_close; do sleep "$(printf '%s\n' "$CLOSED" | grep -i '^retry-after:' | tr -dc 0-9)"; done
+printf '%s\n' "$CLOSED" | grep -o '"state":"closed"' || { printf '%s\n' "$CLOSED" >&2; exit 1; }

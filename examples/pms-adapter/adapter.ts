@@ -26,9 +26,14 @@ async function sendReservations(of: Hotel): Promise<SendReport> {
   const changed = of.bookings
     .map((booking) => reservationOf(of, booking))
     .filter((record) => !state.has(record.reservationId, record));
-  const report = await bellhop.reservations.send(changed, { waitForOutcomes: true });
   // Do not note refused records, so that each run sends and reports them again until somebody fixes them.
-  const refused = new Set(report.rejected.map(({ index }) => index));
+  const refused = new Set<number>();
+  const report = await bellhop.reservations.send(changed, {
+    waitForOutcomes: true,
+    onRefused: ({ index, outcome }) => {
+      if (outcome === "rejected") refused.add(index);
+    },
+  });
   changed.forEach((record, index) => {
     if (!refused.has(index)) state.note(record.reservationId, record);
   });

@@ -53,9 +53,10 @@ async function run(
   args: readonly string[],
   property: string,
   secret = client.clientSecret,
+  cwd = GUIDES,
 ): Promise<string> {
   const { stdout, stderr } = await execute(command, [...args], {
-    cwd: GUIDES,
+    cwd,
     timeout: WAIT_MS_MAX,
     env: {
       PATH: process.env["PATH"],
@@ -141,9 +142,45 @@ describe("the adapter of a property management system", () => {
     );
     await rm(hotel, { recursive: true });
   });
+
+  test("notes no booking as sent that was refused, however many are", async (t) => {
+    const hotel = await temporaryDirectory("adapter");
+    t.after(() => rm(hotel, { recursive: true }));
+    await cp(join(root, "examples/pms-adapter/hotel"), hotel, { recursive: true });
+    const bookings = join(hotel, "bookings.csv");
+    const [head, , confirmed = ""] = (await readFile(bookings, "utf8")).split("\n");
+    const many = Array.from({ length: 1_100 }, (_, at) => confirmed.replace("B-2", `M-${at}`));
+    await writeFile(bookings, [head, ...many, ""].join("\n"));
+    const own = join(hotel, "hotel.csv");
+    await writeFile(own, (await readFile(own, "utf8")).replace("DEMO", "FOREIGN"));
+    await assert.rejects(runAdapter(hotel), /record 0 rejected \(oauth\.insufficient_scope\)/);
+    assert.equal(await readFile(join(hotel, "sent.json"), "utf8"), "{}");
+  });
 });
 
 describe("the programs of the guides", () => {
+  test("that load a hotel's history end with the reason where something is missing, in each language", async (t) => {
+    const copy = await temporaryDirectory("guides");
+    t.after(() => rm(copy, { recursive: true }));
+    await cp(GUIDES, copy, { recursive: true });
+    const languages = [
+      ["sh", "cold-start.sh"],
+      [process.execPath, RUN_EXAMPLES, "cold-start.mjs"],
+    ];
+    const python = await findPython();
+    if (python === undefined) t.diagnostic("this machine has no python3");
+    else languages.push([python, "cold-start.py"]);
+    for (const [command = "", ...args] of languages) {
+      const name = args.at(-1) ?? "";
+      const whole = await readFile(join(copy, name), "utf8");
+      const short = whole.replace(/^(night 2025-01-02|(await )?send\("2025-01-02"\);?)\n/m, "");
+      assert.notEqual(short, whole);
+      await writeFile(join(copy, name), short);
+      const ran = run(command, args, `LON-GAP-${name}`, client.clientSecret, copy);
+      await assert.rejects(ran, /bellhop\.backfill\.HasGaps/, name);
+    }
+  });
+
   test("are there in each language, and each has what it prints beside it", () => {
     assert.ok(names.length >= 7);
     for (const ending of ["mjs", "py"])
@@ -220,6 +257,12 @@ describe("the programs of the guides", () => {
       for (const [other = "", ...others] of languages) await run(other, others, "LON-ONE");
       assert.equal(await readFile(file, "utf8"), token);
     }
+    // Other pages need it in the shell.
+    await cp(file, join(tokens, ".bellhop-token"));
+    const told = await readFile(join(root, "docs/guides/quickstart.md"), "utf8");
+    const [, line] = /`(export TOKEN=[^`]+)`/.exec(told) ?? assert.fail();
+    const asked = `${line}; curl -sS "$BASE_URL/api/public/v1/requests?limit=1" -H "Authorization: Bearer $TOKEN"`;
+    assert.match(await run("sh", ["-c", asked], "", client.clientSecret, tokens), /^\{"items":\[\{/);
   });
 
   for (const file of programs("py"))
