@@ -29,12 +29,17 @@ def open_export(folder):
     connection = duckdb.connect()
     for table, described in manifest["tables"].items():
         columns = described["columns"]
+        files = files_of(manifest, folder, table)
         # The pass is in the path of a file. Parquet has types; in the other formats every value is read as a text first.
         options = "hive_partitioning = true, hive_types = {'pass': bigint}"
         if format != "parquet":
             options += f", columns = { {column['name']: 'varchar' for column in columns} }"
+        rows = f"{READERS[format]}({files}, {options})"
+        if not files:
+            # No rows were exported yet.
+            rows = "(select " + "".join(f"null as {column['name']}, " for column in columns) + "null::bigint as pass limit 0)"
         values = ", ".join(f"{column['name']}::{TYPES[column['type']]} as {column['name']}" for column in columns)
-        source = f"select {values}, pass from {READERS[format]}({files_of(manifest, folder, table)}, {options})"
+        source = f"select {values}, pass from {rows}"
         if table == "nights":
             # Those that were written with the newest row of their reservation.
             connection.execute(

@@ -224,6 +224,15 @@ describe("an export", () => {
       },
     );
 
+  test("the example in Python reads tables that have no rows yet, and so no files", PYTHON, async () => {
+    const folder = newFolder();
+    await exportTo(folder);
+    const manifest = await readManifest(folder);
+    await writeFile(join(folder, "manifest.json"), JSON.stringify({ ...manifest, passes: [] }));
+    const { stdout } = await execute(PYTHON_PATH, [EXAMPLE, folder, "ACME", "LIS02", "CONFIRMED"]);
+    assert.match(stdout, /^stay_date,room_type_code,.*\n$/);
+  });
+
   test("keeps amounts that no decimal of 18 digits holds as texts", async () => {
     const folder = newFolder();
     await exportTo(folder, { format: "csv" });
