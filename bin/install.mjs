@@ -124,7 +124,7 @@ function pathWithoutOurs() {
  */
 export async function takeLock(path) {
   const mine = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
-  writeFileSync(mine, `${process.pid}\n`);
+  writeFileSync(mine, `${nameOf(process.pid)}\n`);
   let said = false;
   try {
     while (!tryLink(mine, path)) {
@@ -142,7 +142,7 @@ export async function takeLock(path) {
   const release = () => rmSync(path, { force: true });
   process.once("exit", release);
   // npm goes on when only this process is killed, and nobody may begin beside it.
-  const alsoHeldBy = (pid) => writeFileSync(path, `${process.pid} ${pid}\n`);
+  const alsoHeldBy = (pid) => writeFileSync(path, `${nameOf(process.pid)} ${nameOf(pid)}\n`);
   return { release, alsoHeldBy };
 }
 
@@ -168,13 +168,21 @@ function tryLink(from, to) {
   }
 }
 
-function isAlive(pid) {
+/** Its PID and, where the system says so, when it began: after a kill or a restart the PID alone may be another's, or one's own. */
+function nameOf(pid) {
+  // Of what follows the program's name, which may hold anything.
+  const began = readIfPresent(`/proc/${pid}/stat`)?.split(") ").at(-1).split(" ")[19] ?? "";
+  return `${pid}:${began}`;
+}
+
+function isAlive(holder) {
+  const [pid] = holder.split(":");
   try {
     process.kill(Number(pid), 0);
-    return true;
   } catch (error) {
-    return error.code !== "ESRCH";
+    if (error.code === "ESRCH") return false;
   }
+  return nameOf(pid) === holder;
 }
 
 function readIfPresent(path) {

@@ -193,6 +193,14 @@ test("the lock of an installation whose process is dead does not stop the next",
   assert.equal(child.exitCode, 0);
 });
 
+test("the lock of an installation whose PID is another process's by now does not stop the next", async () => {
+  await installed(6);
+  await writeFile(join(checkout, ".bellhop-install"), `${process.pid}:1\n`);
+  const child = launch({ args: ["exit", "0"] });
+  await once(child, "close", { signal: AbortSignal.timeout(10_000) });
+  assert.equal(child.exitCode, 0);
+});
+
 test("SIGTERM is passed on, and a signal that ends the entry is how the launch ends", async () => {
   const child = launch();
   await firstWords(child);
