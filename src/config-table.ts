@@ -6,7 +6,7 @@ export interface Setting {
   readonly kind: "text" | "whole number" | "yes or no";
   readonly fallback: string | undefined;
   readonly meaning: string;
-  /** Its value may lie in a file that NAME_FILE names instead: an environment is seen by more than is a file. */
+  /** Its value may be in a file that NAME_FILE names: more processes can read environment variables than files. */
   readonly isSecret?: true;
 }
 
@@ -38,23 +38,23 @@ export const SETTINGS = [
   text(
     "NODE_ENV",
     "development",
-    "`development` or `test`; whatever else it says is production: no sandbox client, and the log in JSON.",
+    "`development` or `test`; any other value means production: no sandbox client, and a JSON log.",
   ),
   text(
     "BASE_URL",
     undefined,
-    "Public address of the data endpoints, as documents name it; by default http://HOST:PORT.",
+    "Public address of the data endpoints, shown in the documentation; by default http://HOST:PORT.",
   ),
   text("AUTH_URL", undefined, "Public address of the token endpoint; by default BASE_URL."),
-  whole("AUTH_PORT", undefined, "A second port for the token endpoint alone; the first then serves none."),
+  whole("AUTH_PORT", undefined, "Separate port for the token endpoint; PORT then does not serve it."),
   text("LOG_LEVEL", "info", "fatal, error, warn, info, debug or silent."),
   secret(
     "KEY_ENCRYPTION_KEY",
-    "32 bytes, base64: encrypts signing keys, peppers, webhook secrets and payload keys in the database.",
+    "32 bytes, base64: encrypts signing keys, peppers, webhook secrets, payload keys, operators' TOTP secrets and the cursor key in the database.",
   ),
   secret(
     "KEY_ENCRYPTION_KEY_PREVIOUS",
-    "Keys before it, divided by commas: they open what they encrypted until it is encrypted anew.",
+    "Former keys, separated by commas: they decrypt stored values until these are re-encrypted.",
   ),
   yesOrNo(
     "ENCRYPT_PAYLOADS",
@@ -64,12 +64,12 @@ export const SETTINGS = [
   whole(
     "PAYLOAD_KEY_ROTATION_DAYS",
     "90",
-    "Days after which a new payload key encrypts new batches; 0: rotate by hand.",
+    "Days after which a new payload key encrypts new batches; 0: rotate manually.",
   ),
   whole(
     "SIGNING_KEY_ROTATION_DAYS",
     "90",
-    "Days after which a signing key is replaced, with the overlap of a rotation by hand; 0: rotate by hand.",
+    "Days after which a signing key is replaced, with the overlap of a manual rotation; 0: rotate manually.",
   ),
   yesOrNo(
     "ALLOW_UNSAFE_DURABILITY",
@@ -79,63 +79,63 @@ export const SETTINGS = [
   whole(
     "MIN_FREE_DISK_MIB",
     "512",
-    "Below this free space under DATA_DIR the embedded service answers 503 to new batches; below half of it, it applies nothing either.",
+    "With the embedded server: with less free space under DATA_DIR, new batches are answered 503; with less than half of it, nothing is applied either.",
   ),
   whole("BODY_LIMIT_BYTES", String(16 * MIB), "Largest body on the wire."),
   whole("INFLATED_LIMIT_BYTES", String(64 * MIB), "Largest body after decompression."),
   whole(
     "BODIES_IN_FLIGHT_BYTES",
     String(128 * MIB),
-    "Memory of all bodies being handled at once: the room made for them, a decompressor's and what is kept for the next ones; beyond it 503. One client gets half.",
+    "Memory for all request bodies in progress, including decompression buffers and buffers kept for reuse; above it 503. One client gets half.",
   ),
-  whole("RECORDS_PER_BATCH_MAX", "10000", "Most records in one batch."),
-  whole("NESTING_DEPTH_MAX", "16", "Deepest nesting of a body, the array itself counted."),
+  whole("RECORDS_PER_BATCH_MAX", "10000", "Maximum number of records in one batch."),
+  whole("NESTING_DEPTH_MAX", "16", "Maximum nesting depth of a body, the array included."),
   whole("HEADERS_TIMEOUT_MS", "10000", "Time for a request's headers to arrive."),
   whole("REQUEST_TIMEOUT_MS", "60000", "Time for a whole request to arrive."),
   whole(
     "KEEP_ALIVE_TIMEOUT_MS",
     "65000",
-    "How long a connection is kept that is idle, or whose client does not read its answer.",
+    "How long a connection is kept that is idle, or whose client does not read its response.",
   ),
-  whole("REQUEST_RATE", "50", "Requests a second of one client, unless the client has its own."),
-  whole("REQUEST_BURST", "100", "Burst of one client's requests, unless the client has its own."),
-  whole("TOKEN_BURST", "6", "Tokens a client may take at once; one comes back every 10 minutes."),
+  whole("REQUEST_RATE", "50", "Requests per second of one client, unless the client has its own rate."),
+  whole("REQUEST_BURST", "100", "Burst of one client's requests, unless the client has its own burst."),
+  whole("TOKEN_BURST", "6", "Tokens that a client may request at once; one more every 10 minutes."),
   yesOrNo(
     "TOKEN_STRICT_HOUR",
     "no",
     "At most TOKEN_BURST tokens in any rolling hour, instead of the bucket.",
   ),
-  whole("NEW_PROPERTIES_PER_DAY", "1000", "New properties one client may bring in 24 hours."),
+  whole("NEW_PROPERTIES_PER_DAY", "1000", "New properties that one client may name in 24 hours."),
   whole(
     "HTTP_THREADS",
     undefined,
-    "Threads that serve HTTP, all on one port; by default one for two cores, 4 at most.",
+    "Threads that serve HTTP, all on one port; by default one per two cores, at most 4.",
   ),
   whole(
     "ACCEPT_WRITERS",
     "1",
-    "Connections (log writers) of each of these threads that append accepted batches; 16 at most.",
+    "Connections (log writers) of each of these threads that append accepted batches; at most 16.",
   ),
   text(
     "ROLE",
     "accept,apply,read",
-    "What the node is for: `accept` batches (and issue tokens), `apply` what any node accepted, answer who wants to `read`.",
+    "Roles of this node: `accept` receives batches and issues tokens, `apply` applies accepted batches, `read` answers queries.",
   ),
   whole(
     "APPLY_WRITERS",
     undefined,
-    "Threads that apply, each with a connection, and share the buckets out; by default one a core, 2 at most.",
+    "Threads that apply batches; they divide the buckets among themselves. By default one per core, at most 2.",
   ),
-  whole("APPLY_POLL_MS", "250", "How often to poll the log for batches that other nodes accepted."),
+  whole("APPLY_POLL_MS", "250", "Interval at which the log is polled for batches that other nodes accepted."),
   whole(
     "STOP_GRACE_MS",
     undefined,
-    "How long a stopping node still answers while /readyz says 503, 3000 at most; by default 2000 in production, else 0.",
+    "How long a stopping node still accepts requests while /readyz is 503, at most 3000; by default 2000 in production, otherwise 0.",
   ),
   text(
     "WEBHOOK_ALLOWED_NETWORKS",
     undefined,
-    "Networks, such as `10.1.0.0/16,fd00:1::/48`, to which webhooks may go although they are not public, also over plain http; by default loopback in a sandbox, else none.",
+    "Non-public networks, such as `10.1.0.0/16,fd00:1::/48`, that may receive webhooks, also over plain http; by default loopback with a sandbox client, otherwise none.",
   ),
   whole(
     "WEBHOOK_PAUSE_HOURS",
@@ -145,48 +145,48 @@ export const SETTINGS = [
   text(
     "CONSOLE_OIDC_ISSUER",
     undefined,
-    "Issuer of the OpenID Connect provider with which operators log in to the console, as its documents name it.",
+    "Issuer URL of the OpenID Connect provider with which operators log in to the console.",
   ),
   text(
     "CONSOLE_OIDC_CLIENT_ID",
     undefined,
-    "What the provider calls the console; its redirect URI there is BASE_URL/console/api/oidc/callback.",
+    "Client id of the console at the provider; its redirect URI is BASE_URL/console/api/oidc/callback.",
   ),
   secret(
     "CONSOLE_OIDC_CLIENT_SECRET",
-    "The secret that the provider gave the console; without it the console is a public client (PKCE).",
+    "Client secret of the console at the provider; without it the console is a public client (PKCE).",
   ),
   text(
     "TRUSTED_PROXIES",
     undefined,
-    "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For that is none of theirs. Without it the header is ignored.",
+    "Networks of the proxies in front, such as `10.1.0.0/16`: the client's address is then the last one in X-Forwarded-For outside them. Without it the header is ignored.",
   ),
   text(
     "RETENTION_WINDOW",
     "7d",
-    "How long the windows of time are (minutes, hours or days: 30m, 12h, 7d) in which the log, outcomes and versions are kept and go; 1m to 31d.",
+    "Length of the time partitions that retention deletes as a unit: minutes, hours or days (30m, 12h, 7d), 1m to 31d.",
   ),
   whole(
     "SLOW_REQUEST_MS",
     "1000",
-    "Requests that take longer (not counting Prefer: wait) are logged with what they waited for; 0: none.",
+    "Requests that take longer (without Prefer: wait) are logged, with what they waited for; 0: none.",
   ),
-  whole("SLOW_QUERY_MS", "1000", "Statements that take the database longer are logged by name; 0: none."),
-  secret("METRICS_TOKEN", "When set, /metrics asks for this bearer token."),
+  whole("SLOW_QUERY_MS", "1000", "Statements that take longer are logged by name; 0: none."),
+  secret("METRICS_TOKEN", "If set, /metrics requires this bearer token."),
   text(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     undefined,
-    "Address of an OpenTelemetry collector that takes OTLP/HTTP, such as `http://127.0.0.1:4318`: traces and metrics are sent there. Without it none are.",
+    "Address of an OpenTelemetry collector (OTLP/HTTP), such as `http://127.0.0.1:4318`, that receives traces and metrics. Without it none are sent.",
   ),
   secret(
     "OTEL_EXPORTER_OTLP_HEADERS",
     "Headers for the collector, `name=value,name=value`, values percent-encoded.",
   ),
-  text("OTEL_SERVICE_NAME", "bellhop", "What this service is called in traces and metrics."),
+  text("OTEL_SERVICE_NAME", "bellhop", "Name of this service in traces and metrics."),
   text(
     "OTEL_RESOURCE_ATTRIBUTES",
     undefined,
-    "What else is said of it there, `name=value,name=value`, values percent-encoded.",
+    "Further attributes of the service in traces and metrics, `name=value,name=value`, values percent-encoded.",
   ),
   text(
     "OTEL_TRACES_SAMPLER",
@@ -197,7 +197,7 @@ export const SETTINGS = [
   whole(
     "OTEL_METRIC_EXPORT_INTERVAL",
     "60000",
-    "Milliseconds between two sendings of metrics; 0: none are sent (they are at /metrics, too).",
+    "Milliseconds between two exports of metrics; 0: none are sent (`/metrics` has them, too).",
   ),
 ] satisfies readonly Setting[];
 

@@ -10,7 +10,9 @@ import { type Decision, decideQuarantined, findQuarantined, listQuarantined } fr
 const list = verb({
   summary: "list quarantined records",
   details:
-    "Records are quarantined when their source time is more than 10 minutes ahead of their receipt, or when the database cannot store a value.",
+    "CODE gives the cause: time.future, a source time more than 10 minutes after receipt; count.negative, a count below zero where the " +
+    "setting negativeCounts is quarantine; data.unstorable, a value that the database rejects; record.unreadable and state.incomplete, " +
+    "faults of the service (docs/operations.md).",
   options: {
     client: text("CODE", "only of this client code"),
     property: text("CODE", "only of this property"),
