@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import {
   knowledgeOfKey,
@@ -106,10 +107,15 @@ describe("what the database keeps encrypted", () => {
     t.after(() => plain.drop());
     const readable = await start(t, {}, plain);
     await addWebhook(readable.node);
+    const { cipher } = readable.node.service.authenticator.internals;
+    await plain.pool.query(
+      "insert into bellhop.operator (name, role, grants, encrypted_totp_secret) values ('anna', 'viewer', '{}', $1)",
+      [cipher.encrypt("operator totp anna", randomBytes(20))],
+    );
     const token = await readable.node.token();
     await readable.stop();
     const left = async () => (await readSecretState(plain.pool, createSecretCipher(first))).behind.length;
-    assert.equal(await left(), 4);
+    assert.equal(await left(), 5);
     const one = await start(t, { keyEncryptionKey: first, signingKeyRotationDays: 0 }, plain);
     assert.equal(await left(), 0);
     for (const values of (await encryptedTexts(plain)).values())
@@ -121,7 +127,14 @@ describe("what the database keeps encrypted", () => {
       );
       return rows.map(({ detail }) => detail);
     };
-    assert.deepEqual(await detailsOf("reseal-values"), [{ instance: 2, signing_key: 1, webhook_secret: 1 }]);
+    const encrypted = { instance: 2, signing_key: 1, webhook_secret: 1, operator: 1 };
+    assert.deepEqual(await detailsOf("reseal-values"), [encrypted]);
+    const manual = await readFile(new URL("../../docs/authentication.md", import.meta.url), "utf8");
+    const [, rewritten = ""] = /`vacuum full (.*?)`/.exec(manual) ?? [];
+    assert.deepEqual(
+      rewritten.split(", "),
+      Object.keys(encrypted).map((table) => `bellhop.${table}`),
+    );
     const states = async () => (await listKeys(one.node.service.authenticator)).map(({ state }) => state);
     assert.deepEqual(await states(), ["announced", "active"]);
     const [rotated, ...more] = await detailsOf("rotate-key");
