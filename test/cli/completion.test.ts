@@ -36,7 +36,7 @@ describe("bellhop completion", () => {
     assert.deepEqual(offered("bellhop", "label", "map", "ACME", "res"), ["reservations"]);
     assert.deepEqual(offered("bellhop", "backup", "--ver"), ["--verify"]);
     assert.deepEqual(offered("bellhop", "backup", ""), [], "files, by bash");
-    assert.deepEqual(offered("bellhop", "send", "--state", ""), [], "files, by bash");
+    assert.deepEqual(offered("bellhop", "send", "--rejected", ""), [], "files, by bash");
     assert.deepEqual(offered("bellhop", "delete", "client", "--dry"), ["--dry-run"]);
     assert.deepEqual(offered("bellhop", "nothing", "--he"), ["--help"]);
   });
