@@ -23,6 +23,8 @@ const RETRY_AFTER_SECONDS = 1;
 export interface Admitted {
   readonly clientCode: string;
   readonly propertyCode: string;
+  /** Rejects as `admit` where the backfill has ended: its body may have taken minutes to come. */
+  stillOpen(): Promise<unknown>;
   done(): void;
 }
 
@@ -43,11 +45,7 @@ export class BackfillAdmission {
    * `NotInManifest` (422) for a resource that it does not name, `Ahead` (429) where enough of it waits to be applied.
    */
   async admit(clientId: string, backfillId: string, resource: Resource): Promise<Admitted> {
-    const { manifest, state, bucket } = await this.#openOne(clientId, backfillId);
-    if (state !== "open")
-      throw new ServiceError("bellhop.backfill.NotOpen", {
-        message: `This backfill is ${state}: send the batch without Backfill-Id, or open another backfill.`,
-      });
+    const { manifest, bucket } = await this.#openOne(clientId, backfillId);
     if (!manifest.resources.some((named) => named.resource === resource))
       throw new ServiceError("bellhop.backfill.NotInManifest", {
         message: `The manifest of this backfill does not name ${resource}.`,
@@ -70,10 +68,18 @@ export class BackfillAdmission {
       throw error;
     }
     const { clientCode, propertyCode } = manifest;
-    return { clientCode, propertyCode, done };
+    return { clientCode, propertyCode, stillOpen: () => this.#openOne(clientId, backfillId), done };
   }
 
   async #openOne(clientId: string, backfillId: string): Promise<Backfill> {
+    const backfill = await this.#find(clientId, backfillId);
+    if (backfill.state === "open") return backfill;
+    throw new ServiceError("bellhop.backfill.NotOpen", {
+      message: `This backfill is ${backfill.state}: send the batch without Backfill-Id, or open another backfill.`,
+    });
+  }
+
+  async #find(clientId: string, backfillId: string): Promise<Backfill> {
     const known = this.#known.get(backfillId);
     if (known !== undefined && known.backfill.clientId === clientId && this.#now() < known.until)
       return known.backfill;

@@ -48,6 +48,7 @@ const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> |
   receive, // 413, 415, 503; inflates, and charges the client's rate for the bytes as they come
   readRecords, // 400 not a JSON array; checks each record and charges the rate for all of them
   refuseForeign, // 403 a property not granted, 422 one that is not the backfill's
+  readmitBackfill, // 409: the body may have taken as long as a request may
   judgeRecords, // 400 invalid records, 409 backfill; ends with the first answer again where the key had one
   registerProperties, // 429 too many new properties
   fingerprint, // of the path, the handling and the body, for the Idempotency-Key
@@ -644,19 +645,32 @@ export function checkReady(context: HttpContext): void {
 }
 
 function admitBackfill(context: HttpContext, post: DataPost): Promise<void> | undefined {
-  const { backfillId, idempotencyKey } = found(post.parameters);
+  const { backfillId } = found(post.parameters);
   if (backfillId === null) return undefined;
   const { clientId } = found(post.principal);
-  const admitting = context.backfills.admit(clientId, backfillId, post.endpoint.resource).then(
-    (admitted) => {
+  const admitting = context.backfills.admit(clientId, backfillId, post.endpoint.resource);
+  return whileOpen(
+    post,
+    admitting.then((admitted) => {
       post.backfill = admitted;
-    },
+    }),
+  );
+}
+
+function whileOpen(post: DataPost, asking: Promise<unknown>): Promise<void> {
+  const { idempotencyKey } = found(post.parameters);
+  const asked = asking.then(
+    () => undefined,
     (refusal) => {
       if (idempotencyKey === null || refusal.code !== "bellhop.backfill.NotOpen") throw refusal;
       post.notOpen = refusal;
     },
   );
-  return countDatabase(post.waits, admitting);
+  return countDatabase(post.waits, asked);
+}
+
+function readmitBackfill(_context: HttpContext, post: DataPost): Promise<void> | undefined {
+  return post.backfill && whileOpen(post, post.backfill.stillOpen());
 }
 
 async function receive(context: HttpContext, post: DataPost): Promise<void> {

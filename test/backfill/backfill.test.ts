@@ -40,6 +40,7 @@ import {
   resolveQuarantined,
   untilApplied,
 } from "../support/read-fixture.ts";
+import { groupRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { watchedPool } from "../support/watched-pool.ts";
@@ -491,6 +492,38 @@ test("who has no grant of the property any more reads nothing of a backfill, and
   assert.equal((await post(service, `/${own}/close`, { acceptGaps: true }, { as: client })).status, 403);
   const abandoned = asBackfill(await post(service, `/${own}/abandon`, undefined, { as: client }));
   assert.deepEqual([abandoned.state, abandoned.resources], ["abandoned", []]);
+});
+
+test("a batch whose body comes after the end of its backfill is refused", async () => {
+  const own = await open(service, "SLOW", [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }]);
+  const body = JSON.stringify([groupRecord({ propertyCode: "SLOW" })]);
+  const headers = { "backfill-id": own };
+  const ended = Promise.withResolvers<void>();
+  const send = (more: Record<string, string>) =>
+    service.post(
+      "groups",
+      new ReadableStream({
+        async start(stream) {
+          stream.enqueue(new TextEncoder().encode(body.slice(0, 10)));
+          await ended.promise;
+          stream.enqueue(new TextEncoder().encode(body.slice(10)));
+          stream.close();
+        },
+      }),
+      { headers: { ...headers, ...more } },
+    );
+  const sending = [send({}), send({ "idempotency-key": "slow" })];
+  const next = async () => (await service.post("groups", body, { headers })).status;
+  try {
+    // So many are admitted at a time.
+    await until(async () => (await next()) === 429, 20_000);
+    await post(service, `/${own}/abandon`);
+    await until(async () => (await next()) === 409, 20_000);
+  } finally {
+    ended.resolve();
+  }
+  for (const answer of await Promise.all(sending))
+    assert.deepEqual([answer.status, answer.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
 });
 
 test("the reads of one client wait for each other, and hold one connection", async () => {
