@@ -1,4 +1,5 @@
 import { knownStatus } from "#contract/statuses.ts";
+import { daysBetween } from "../insight/question.ts";
 import type { SeenRecord } from "./step.ts";
 
 /** Readers of an accepted record's optional fields: one that is missing or of another type is undefined. */
@@ -31,11 +32,6 @@ const DAY_MS = 86_400_000;
 /** The calendar date that is `days` after another (`2026-01-31`). */
 export function dayAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
-}
-
-/** How many days later the second calendar date is. */
-export function daysBetween(first: string, second: string): number {
-  return Math.round((Date.parse(`${second}T00:00:00Z`) - Date.parse(`${first}T00:00:00Z`)) / DAY_MS);
 }
 
 /** Consecutive dates. */

@@ -1,6 +1,7 @@
 import type { Resource } from "#contract/resource.ts";
+import { daysBetween } from "../../insight/question.ts";
 import type { Certification } from "../certification.ts";
-import { datesFrom, dayAfter, daysBetween } from "../fields.ts";
+import { datesFrom, dayAfter } from "../fields.ts";
 import {
   type Evidence,
   type Finding,

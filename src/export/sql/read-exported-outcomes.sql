@@ -12,5 +12,5 @@ from (
 ) as wanted
 join bellhop.accept_log as log on log.bucket = $1 and log.request_id = wanted.request_id and log.kind = 'b'
 join bellhop.request_outcome as outcome on outcome.bucket = $1 and outcome.request_id = wanted.request_id
-{../../query/sql/parts/outcome-counts}
+{../../query/sql/parts/outcome-counts of quarantine.state <> 'q'}
 order by log.request_id

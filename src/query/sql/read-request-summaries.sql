@@ -25,7 +25,7 @@ cross join lateral (
     coalesce(sum(resolved.discarded), 0)::integer as discarded
   from bellhop.accept_log as log
   left join bellhop.request_outcome as outcome on outcome.bucket = log.bucket and outcome.request_id = log.request_id
-  {parts/outcome-counts}
+  {parts/outcome-counts of quarantine.state <> 'q'}
   where log.request_id = wanted.request_id and log.client_id = wanted.client_id and log.kind = 'b'
   having count(*) > 0
 ) as request

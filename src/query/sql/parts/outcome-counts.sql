@@ -1,4 +1,4 @@
--- Counts of a part `log` with its `outcome`: by the letters of its records, and of those that were released or discarded since.
+-- Counts of a part `log` with its `outcome`: by the letters of its records, and of those that were released or discarded since, as far as `of` says.
 cross join lateral (
   select
     coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 'a', '')), 0) as applied,
@@ -16,5 +16,5 @@ left join lateral (
     count(*) filter (where quarantine.outcome = 'd') as duplicate,
     count(*) filter (where quarantine.outcome = 'x') as discarded
   from bellhop.quarantine
-  where quarantine.bucket = log.bucket and quarantine.request_id = log.request_id and quarantine.state <> 'q'
+  where quarantine.bucket = log.bucket and quarantine.request_id = log.request_id and {of}
 ) as resolved on letters.quarantined > 0
