@@ -296,23 +296,24 @@ function isConcerned({ records, rejected }: CheckedBatch, redactions: RedactionL
   return false;
 }
 
-/** A record as it is to be kept. */
-function keptOf(
+/** A record as it is to be kept, where it is not kept as it came. */
+function redactedOf(
   resource: Resource,
   bytes: Buffer,
   record: SubmittedRecord | RejectedRecord,
   redactions: RedactionList,
-): Buffer {
-  if ("violations" in record) return redactions.redactedRejected(resource, bytes) ?? bytes;
+): Buffer | undefined {
+  if ("violations" in record) return redactions.redactedRejected(resource, bytes);
   const { clientCode, propertyCode } = record;
-  if (!redactions.concerns(clientCode, propertyCode)) return bytes;
+  if (!redactions.concerns(clientCode, propertyCode)) return undefined;
   const { key } = readRecord(resource, bytes);
-  return redactions.redacted({ resource, clientCode, propertyCode, key }, bytes) ?? bytes;
+  return redactions.redacted({ resource, clientCode, propertyCode, key }, bytes);
 }
 
 /**
  * Takes out of a batch, before it is kept, what the erasure list names and what client codes are set not to keep
- * (docs/privacy.md). The batch itself, where that is nothing, as nearly always; else a copy, for which a promise.
+ * (docs/privacy.md). The batch itself, where that is nothing, as nearly always; else a promise of one in which each record that
+ * is redacted has bytes of its own. The body, for which room was taken, is not copied.
  */
 export function redactBatch(
   resource: Resource,
@@ -327,24 +328,21 @@ async function redactInTurns(
   { body, records, rejected }: CheckedBatch,
   redactions: RedactionList,
 ): Promise<CheckedBatch> {
-  const pieces: Buffer[] = [];
-  let end = 0;
-  let turnAt = REDACTED_BYTES_A_TURN;
-  const placed = async <Kept extends SubmittedRecord | RejectedRecord>(
+  let left = REDACTED_BYTES_A_TURN;
+  const keptOf = async <Kept extends SubmittedRecord | RejectedRecord>(
     all: readonly Kept[],
   ): Promise<Kept[]> => {
-    const moved: Kept[] = [];
+    const kept: Kept[] = [];
     for (const record of all) {
-      const kept = keptOf(resource, body.subarray(record.start, record.end), record, redactions);
-      pieces.push(kept);
-      moved.push({ ...record, start: end, end: end + kept.length });
-      end += kept.length;
-      if (end < turnAt) continue;
-      turnAt = end + REDACTED_BYTES_A_TURN;
+      const came = body.subarray(record.start, record.end);
+      const bytes = redactedOf(resource, came, record, redactions);
+      kept.push(bytes === undefined ? record : { ...record, bytes, start: 0, end: bytes.length });
+      left -= came.length;
+      if (left > 0) continue;
+      left = REDACTED_BYTES_A_TURN;
       await new Promise((resume) => setImmediate(resume));
     }
-    return moved;
+    return kept;
   };
-  const kept = { records: await placed(records), rejected: await placed(rejected) };
-  return { ...kept, body: Buffer.concat(pieces) };
+  return { body, records: await keptOf(records), rejected: await keptOf(rejected) };
 }

@@ -23,19 +23,13 @@ import { ensurePartitions } from "./partitions.ts";
 import { encryptBody, type PayloadKey, packBody, type RecordSlice } from "./stored-body.ts";
 
 /** One record of a submission that is to be accepted or kept as rejected: where it lies in `body`, and whose it is. */
-export interface SubmittedRecord {
-  readonly index: number;
-  readonly start: number;
-  readonly end: number;
+export interface SubmittedRecord extends RecordSlice {
   readonly clientCode: string;
   readonly propertyCode: string;
 }
 
 /** A record refused in a lenient batch: kept as sent, with its first violations (at most 10) and how many there were. */
-export interface RejectedRecord {
-  readonly index: number;
-  readonly start: number;
-  readonly end: number;
+export interface RejectedRecord extends RecordSlice {
   readonly violations: readonly ErrorDetail[];
   readonly violationTotal: number;
 }

@@ -136,11 +136,12 @@ const CHUNK_BYTES_TARGET = 131_072;
 const COMPRESS_BYTES_MIN = 6_144;
 const ZSTD_LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** A record's place in the body as received: `[start, end)` in bytes, and its index in the batch as sent. */
+/** A record's place in the body as received, or in `bytes` of its own: `[start, end)`, and its index in the batch as sent. */
 export interface RecordSlice {
   readonly index: number;
   readonly start: number;
   readonly end: number;
+  readonly bytes?: Buffer;
 }
 
 /**
@@ -198,8 +199,8 @@ function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number
   const room = fits ? scratch : Buffer.allocUnsafe(bytes);
   let length = 0;
   for (let at = from; at < to; at += 1) {
-    const { start, end } = slices[at] as RecordSlice;
-    length += received.copy(room, length, start, end);
+    const { bytes: own, start, end } = slices[at] as RecordSlice;
+    length += (own ?? received).copy(room, length, start, end);
   }
   return room.subarray(0, length);
 }
@@ -242,7 +243,7 @@ export function packBody(
     const [first] = slices.slice(at, at + 1);
     const plain =
       first !== undefined && bound === at + 1
-        ? received.subarray(first.start, first.end)
+        ? (first.bytes ?? received).subarray(first.start, first.end)
         : endToEnd(received, slices, at, bound);
     const frame = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, ZSTD_LEVEL_1);
     // Equal lengths say "stored as it is", so a frame that came out no smaller is not used.
@@ -524,11 +525,9 @@ function repack(
   body: Buffer,
   decide: (record: StoredRecord) => RecordRewrite,
 ): StoredBody | undefined {
-  const pieces: Buffer[] = [];
   const slices: RecordSlice[] = [];
   const hashOverrides = new Map<number, string>();
   let hasChanged = false;
-  let end = 0;
   let position = 0;
   for (const { index, bytes } of layout.allRecords(body)) {
     const hashOverride = layout.hashOverrideAt(position);
@@ -538,9 +537,7 @@ function repack(
     const kept = rewrite === "keep" ? bytes : rewrite === "drop" ? Buffer.alloc(0) : rewrite.bytes;
     const hash = rewrite === "keep" ? hashOverride : rewrite === "drop" ? undefined : rewrite.contentHash;
     if (hash !== undefined) hashOverrides.set(index, hash);
-    pieces.push(kept);
-    slices.push({ index, start: end, end: end + kept.length });
-    end += kept.length;
+    slices.push({ index, bytes: kept, start: 0, end: kept.length });
   }
-  return hasChanged ? packBody(Buffer.concat(pieces), slices, hashOverrides) : undefined;
+  return hasChanged ? packBody(Buffer.alloc(0), slices, hashOverrides) : undefined;
 }

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { reservationRecord } from "../../test/support/records.ts";
+import { entriesOf } from "./log/log-writer-session.ts";
+import { BodyLayout } from "./log/stored-body.ts";
+import { RedactionList, redactBatch } from "./redact.ts";
+
+test("a batch of which something is redacted is not copied: only the records that change have bytes of their own", async () => {
+  const redactions = new RedactionList({
+    version: "1",
+    subjects: [],
+    settings: [{ name: "personalData", clientCode: "ACME", propertyCode: "LON01", value: "strip" }],
+    list_key: "00",
+    names_key: "00",
+  });
+  const profiles = [{ id: "P-1", name: "Berta Bussard", profileType: "GUEST" }];
+  const texts = ["LON01", "PAR01"].map((propertyCode) =>
+    JSON.stringify(reservationRecord({ propertyCode, profiles })),
+  );
+  const body = Buffer.from(`[${texts.join(",")}]`);
+  const records = texts.map((text, index) => {
+    const start = body.indexOf(text);
+    const propertyCode = index === 0 ? "LON01" : "PAR01";
+    return { index, start, end: start + text.length, clientCode: "ACME", propertyCode };
+  });
+  const batch = { body, records, rejected: [] };
+  const kept = await redactBatch("reservations", batch, redactions);
+  assert.equal(kept.body, body);
+  assert.equal(kept.records[1], records[1]);
+  const submission = {
+    clientId: "C",
+    resource: "r",
+    lenient: false,
+    correlationId: null,
+    replyTo: null,
+  } as const;
+  const { entries } = entriesOf({ ...submission, ...kept, idempotency: null });
+  const stored = entries.flatMap(({ layout, body: packed }) => {
+    assert.ok(layout !== null && packed !== null);
+    return [...new BodyLayout(layout).allRecords(packed)];
+  });
+  const first = stored.find(({ index }) => index === 0)?.bytes.toString() ?? "";
+  assert.match(first, /"id":"P-1","name":"hash:[\w-]{22}"/);
+  assert.equal(stored.find(({ index }) => index === 1)?.bytes.toString(), texts[1]);
+});
