@@ -169,7 +169,7 @@ async function requireAllowance(
   });
 }
 
-/** The RateLimit fields of the IETF draft: the hourly quota, what remains, and the seconds until the next token. */
+/** The RateLimit fields of the IETF draft: the bucket and how long it takes to fill, what remains, and the seconds until the next token. */
 export function rateLimitHeaders({ burst, remaining, waitSeconds }: TokenAllowance): Record<string, string> {
   return {
     "ratelimit-policy": `"token";q=${burst};w=3600`,

@@ -47,7 +47,8 @@ export const HEADERS = {
     schema: textLike(128, '^"(requests|token)";r=[0-9]+;t=[0-9]+$', '"requests";r=99;t=1'),
   },
   "RateLimit-Policy": {
-    description: "The quota (`q`) and its window in seconds (`w`).",
+    description:
+      "The burst (`q`) and the seconds in which it refills (`w`). A window can hold more than `q`: the burst, and what refills meanwhile.",
     schema: textLike(128, '^"(requests|token)";q=[0-9]+;w=[0-9]+$', '"requests";q=100;w=2'),
   },
   "Retry-After": {
