@@ -3,6 +3,7 @@ import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
+import { spareDiskBytes } from "../platform/db/open-database.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
@@ -203,15 +204,20 @@ const run = verb({
   examples: ["retention run --dry-run", "retention run"],
   json: '{"state", "due", "expired"}',
   run: ({ dryRun }, { output, session, json }) =>
-    session.database(async ({ database, pool, who }) => {
+    session.database(async ({ config, database, pool, who }) => {
+      let windows = 0;
       const report = await runRetention({
         clientConfig: database.clientConfig,
         dryRun,
         copying: (processId) => database.embedded && letLowerPriority(processId),
+        spareBytes: () => spareDiskBytes(database, config.minFreeDiskBytes),
+        progress: () => {
+          windows += 1;
+        },
+      }).finally(async () => {
+        if (windows > 0) await recordAudit(pool, { who, what: "run-retention", detail: { windows } });
       });
-      const { state, expired } = report;
-      if (expired.length > 0)
-        await recordAudit(pool, { who, what: "run-retention", detail: { windows: expired.length } });
+      const { state } = report;
       if (state !== "done" && !json) return output.failure(BUSY);
       output.result(report, runLines(report, dryRun));
       return state === "done" ? 0 : 1;

@@ -6,7 +6,13 @@ import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
 import { rewriteBody } from "../ingest/log/stored-body.ts";
 import { placeByBucket } from "../platform/db/dialect.ts";
 import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
-import { type Expired, expireWindow, lockUnchanged, type RetentionSessions } from "./replace-window.ts";
+import {
+  checkRoom,
+  type Expired,
+  expireWindow,
+  lockUnchanged,
+  type RetentionSessions,
+} from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 
 /** Where the records lie that were received from $1 to before $2 and are current or quarantined: they outlive the terms. */
@@ -99,7 +105,7 @@ export async function expireLogWindow(
     await client.query(noteCurrent(pointed), [from, lowestIdAt(window.toMs)]);
     await client.query(`create index on ${pointed} (request_id, bucket)`);
     await client.query(`analyze ${pointed}`);
-    const { parts, kept } = await carry(client, expiring, { columns, successor, pointed });
+    const { parts, kept } = await carry(sessions, expiring, { columns, successor, pointed });
     await client.query(`drop table ${pointed}`);
     return {
       rows: parts,
@@ -114,7 +120,7 @@ export async function expireLogWindow(
 
 /** Copies what stays of one window into its successor; answers how many parts there were, and how many stay. */
 async function carry(
-  client: pg.ClientBase,
+  sessions: RetentionSessions,
   { window, past }: ExpiringWindow,
   {
     columns,
@@ -122,6 +128,7 @@ async function carry(
     pointed,
   }: { readonly columns: readonly string[]; readonly successor: string; readonly pointed: string },
 ): Promise<{ readonly parts: number; readonly kept: number }> {
+  const client = sessions.copying;
   const from = `bellhop.${window.name}`;
   const into = `insert into bellhop.${successor} (${columns.join(", ")})`;
   // Of what is no request any more nothing that only concerns the request.
@@ -169,6 +176,8 @@ async function carry(
     const { rows } = await client.query<WindowPart>(partsOf(window.name, pointed), [...after, PARTS_AT_ONCE]);
     const last = rows.at(-1);
     if (last === undefined) return { parts, kept };
+    // Others write meanwhile, too.
+    await checkRoom(sessions, window);
     after = [last.request_id, last.bucket];
     parts += rows.length;
     const fates = rows.map((part) => ({ part, fate: fateOf(part, past) }));

@@ -10,6 +10,8 @@ import {
   type WindowedTable,
   windowName,
 } from "../platform/db/time-windows.ts";
+import { OperatorError } from "../platform/errors/operator-error.ts";
+import { sizeText } from "../platform/runtime/amounts.ts";
 import { type ExpiringWindow, writeMark } from "./expiring-window.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
@@ -108,6 +110,25 @@ export interface RetentionSessions {
   readonly copying: pg.ClientBase;
   /** Puts tables in the place of others. */
   readonly replacing: pg.ClientBase;
+  /** What copies may take of the disk. */
+  spareBytes?(): Promise<number>;
+}
+
+/** There is too little free space on the disk for the copy of a window; the message says of which. */
+export class NoRoom extends OperatorError {}
+
+/** Throws NoRoom where the disk would be, or is, too full for others to write there. */
+export async function checkRoom(
+  { spareBytes }: RetentionSessions,
+  { name }: TimeWindow,
+  bytes = 0,
+): Promise<void> {
+  const spare = (await spareBytes?.()) ?? Number.POSITIVE_INFINITY;
+  if (spare >= bytes) return;
+  const size = bytes === 0 ? "" : ` of up to ${sizeText(bytes)}`;
+  throw new NoRoom(
+    `The disk has no room for a copy${size} of ${name}: ${sizeText(Math.max(0, spare))} are free beyond MIN_FREE_DISK_MIB.`,
+  );
 }
 
 /** How a window was replaced. */
@@ -141,15 +162,21 @@ interface Filled {
 
 /**
  * Replaces a window by a successor that `fill` has filled, or by nothing, in one transaction, and drops the former one after that.
- * Where it fails, nothing of the successor stays, now or after the next run (`dropStrays`). Throws as `atGate`.
+ * Where it fails, nothing of the successor stays, now or after the next run (`dropStrays`). Throws as `atGate`, and NoRoom.
  */
 export async function expireWindow(
-  { copying, replacing }: RetentionSessions,
+  sessions: RetentionSessions,
   of: WindowedTable,
   { window, mark }: ExpiringWindow,
   fill: (successor: string) => Promise<Filled>,
 ): Promise<Expired> {
+  const { copying, replacing } = sessions;
   const { schema, table } = of;
+  const { rows: sizes } = await copying.query<{ bytes: number }>(
+    "select pg_total_relation_size($1::regclass)::float8 as bytes",
+    [`${schema}.${window.name}`],
+  );
+  await checkRoom(sessions, window, sizes[0]?.bytes);
   const placement = await placementOf(copying);
   const filled = await makeSuccessor(copying, of, window);
   let mayBeInPlace = false;

@@ -5,8 +5,9 @@ import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME, readWindowMs } from "../ingest/log/partitions.ts";
 import { endWithClient, reportProcess, withSession } from "../platform/db/connection.ts";
 import { WorkUnderWay, withExclusiveWork } from "../platform/db/coordination.ts";
+import type { Database } from "../platform/db/open-database.ts";
 import { readStatement } from "../platform/db/statement.ts";
-import { isWindowed, type WindowedTable } from "../platform/db/time-windows.ts";
+import { isWindowed, type TimeWindow, type WindowedTable } from "../platform/db/time-windows.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { expireLogWindow } from "./expire-log.ts";
@@ -25,6 +26,7 @@ import {
   type Expired,
   expireWindow,
   lockUnchanged,
+  NoRoom,
   type RetentionSessions,
 } from "./replace-window.ts";
 import { listTerms, RETAINED, type Retained, Terms } from "./terms.ts";
@@ -95,6 +97,8 @@ interface RetentionOptions {
   readonly signal?: AbortSignal;
   /** A session that nobody waits for was opened; its process on the database's machine. */
   copying?(processId: number): void;
+  /** What copies may take of the disk; without bounds by default. */
+  spareBytes?(): Promise<number>;
   /** Called after each window. */
   progress?(expired: Expired): void;
 }
@@ -102,7 +106,7 @@ interface RetentionOptions {
 /**
  * Takes out of the log and its outcomes what is past its term (docs/retention.md), window by window, while the service runs, and
  * whatever the terms are, of when feeds arrived what nothing asks for any more.
- * One run at a time in a database.
+ * One run at a time in a database. Throws NoRoom, after all others, where there is no room for the copy of a window.
  */
 export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
   try {
@@ -136,12 +140,13 @@ function inSession<Result>(
 async function runOn(copying: pg.ClientBase, options: RetentionOptions): Promise<RetentionRun> {
   const rules = await readRules(copying, options.nowMs);
   if (options.dryRun === true) return { state: "done", due: await listDue(copying, rules), expired: [] };
+  await dropStrays(copying);
   await forgetArrivals(copying, rules.nowMs);
   return inSession(options, async (replacing) => {
-    const sessions = { copying, replacing };
+    const { spareBytes } = options;
+    const sessions = { copying, replacing, ...(spareBytes && { spareBytes }) };
     await openTheirWindows(replacing, rules);
     const due = await listDue(copying, rules);
-    if (due.length > 0) await dropStrays(sessions);
     return { state: "done", due, expired: due.length === 0 ? [] : await expireAll(sessions, rules, options) };
   });
 }
@@ -204,19 +209,29 @@ async function expireAll(
 ): Promise<Expired[]> {
   const client = sessions.copying;
   const all: Expired[] = [];
-  let untilMs = Number.POSITIVE_INFINITY;
+  /** What waits for the next run: a window of another table is gone through after the log's of its time. */
+  const waiting: Pick<TimeWindow, "fromMs" | "toMs">[] = [];
+  let noRoom: NoRoom | undefined;
   for (const { of, kinds, resource, expire } of TABLES)
     for (const expiring of await findExpiring(client, of, kinds, rules, resource)) {
-      if (expiring.window.toMs > untilMs || (await passEmpty(client, of, expiring))) continue;
-      const expired = await expire(sessions, expiring);
-      if (expired === undefined) {
+      const { fromMs, toMs } = expiring.window;
+      if (waiting.some((other) => other.fromMs < toMs && fromMs < other.toMs)) continue;
+      if (await passEmpty(client, of, expiring)) continue;
+      try {
+        const expired = await expire(sessions, expiring);
         // What has not been applied yet is in the way of all that is younger: its outcomes and versions are still to come.
-        untilMs = expiring.window.fromMs;
-        break;
+        if (expired === undefined) waiting.push({ fromMs, toMs: Number.POSITIVE_INFINITY });
+        else {
+          all.push(expired);
+          progress?.(expired);
+        }
+      } catch (error) {
+        if (!(error instanceof NoRoom)) throw error;
+        noRoom ??= error;
+        waiting.push({ fromMs, toMs });
       }
-      all.push(expired);
-      progress?.(expired);
     }
+  if (noRoom !== undefined) throw noRoom;
   return all;
 }
 
@@ -231,18 +246,22 @@ async function passEmpty(
   return rowCount === 0;
 }
 
-/** Drops what a run that was killed left: tables that were to stand in a window's place. */
-async function dropStrays({ copying, replacing }: RetentionSessions): Promise<void> {
-  for (const of of VERSION_WINDOWS) await forgetAllLate(replacing, of);
-  for (const { schema, table } of TABLES.map(({ of }) => of)) {
-    const { rows } = await copying.query<{ name: string }>(
-      `select format('%I.%I', $1::text, relname) as name from pg_class
-      where relnamespace = $1::text::regnamespace and relkind = 'r' and not relispartition
-        and relname ~ ('^' || $2::text || '_(before|[0-9]{8})')`,
-      [schema, table],
-    );
-    for (const { name } of rows) await copying.query(`drop table ${name}`);
-  }
+/** What a run that was killed left: tables that were to stand in a window's place. While one is under way, its own. */
+async function findStrays(client: Queryable): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', of.schema, relname) as name
+    from unnest($1::text[], $2::text[]) as of (schema, windowed)
+    join pg_class on relnamespace = of.schema::regnamespace and relkind = 'r' and not relispartition
+      and relname ~ ('^' || of.windowed || '_(before|[0-9]{8})')`,
+    [TABLES.map(({ of }) => of.schema), TABLES.map(({ of }) => of.table)],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function dropStrays(client: pg.ClientBase): Promise<void> {
+  const strays = await findStrays(client);
+  if (strays.length > 0) for (const of of VERSION_WINDOWS) await forgetAllLate(client, of);
+  for (const name of strays) await client.query(`drop table ${name}`);
 }
 
 /** What retention should have done by now, and has not. */
@@ -286,22 +305,32 @@ export async function findOverdue(client: Queryable, graceMs: number): Promise<O
 const LOOK_MS_MAX = 3_600_000;
 /** With the shortest windows, a minute: what has expired is gone within two of them. */
 const LOOKS_A_WINDOW = 2;
+/** What a killed run left may have filled the disk, which cannot wait for the next one. */
+const SWEEP_MS = 60_000;
 
 /** Runs retention periodically; of several nodes, one at a time finds work. */
 export function keepRetention(
-  clientConfig: pg.ClientConfig,
+  { clientConfig, pool }: Pick<Database, "clientConfig" | "pool">,
   windowMs: number,
-  heard: { ran(run: RetentionRun): void; failed(error: unknown): void; copying(processId: number): void },
+  heard: Required<Pick<RetentionOptions, "copying" | "spareBytes" | "progress">> & {
+    ran(run: RetentionRun): void;
+    failed(error: unknown): void;
+  },
 ): { stop(): Promise<void> } {
   const ending = new AbortController();
+  const options = { ...heard, clientConfig, signal: ending.signal };
   const everyMs = Math.min(LOOK_MS_MAX, windowMs / LOOKS_A_WINDOW);
-  const run = async () =>
-    heard.ran(await runRetention({ clientConfig, signal: ending.signal, copying: heard.copying }));
-  const repeat = new Repeat(run, everyMs, heard.failed);
+  const repeat = new Repeat(async () => heard.ran(await runRetention(options)), everyMs, heard.failed);
+  const sweep = async () => {
+    if ((await findStrays(pool)).length === 0) return;
+    await inSession(options, (client) => withExclusiveWork(client, () => dropStrays(client)));
+  };
+  // Whatever keeps it from that, the next run reports; mostly that one is under way.
+  const sweeping = new Repeat(sweep, SWEEP_MS, () => undefined, 0);
   return {
-    stop: () => {
+    stop: async () => {
       ending.abort();
-      return repeat.stop();
+      await Promise.all([repeat.stop(), sweeping.stop()]);
     },
   };
 }

@@ -9,7 +9,7 @@ import { keepFiguresFresh } from "../insight/property-figures.ts";
 import { startSurvey } from "../operations/metrics/survey.ts";
 import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
-import { type Database, openDatabase } from "../platform/db/open-database.ts";
+import { type Database, openDatabase, spareDiskBytes } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
 import {
   letHeapsGrow,
@@ -200,32 +200,33 @@ function lowerOutsiders(pool: Database["pool"], log: Logger, stops: Stops): void
 
 /** Makes windows of time ahead, and takes out of past ones what need not be kept any longer. */
 async function startUpkeep(
-  { retentionWindowMs, roles }: Config,
+  { retentionWindowMs, roles, minFreeDiskBytes }: Config,
   log: Logger,
   metrics: Metrics,
-  { pool, clientConfig, embedded }: Database,
+  database: Database,
   stops: Stops,
 ): Promise<void> {
-  const upkeep = await keepUpAcceptLog(pool, retentionWindowMs, VERSION_WINDOWS, (error) =>
+  const upkeep = await keepUpAcceptLog(database.pool, retentionWindowMs, VERSION_WINDOWS, (error) =>
     log.warn({ err: error }, "upkeep of the log failed"),
   );
   stops.push(() => upkeep.stop());
   if (!roles.includes("apply")) return;
-  const retention = keepRetention(clientConfig, retentionWindowMs, {
-    ran: ({ state, expired }) => {
+  const retention = keepRetention(database, retentionWindowMs, {
+    progress: ({ table, window, rows, keptRows, replaced }) => {
+      if (replaced !== null) metrics.retentionWindows.inc({ table });
+      log.info({ table, window, rows, keptRows, ...replaced }, "what was past its term is gone");
+    },
+    ran: ({ state }) => {
       metrics.retentionRuns.inc({ state });
       if (state === "done") metrics.retentionRunTimestamp.setToCurrentTime();
-      for (const { table, window, rows, keptRows, replaced } of expired) {
-        if (replaced !== null) metrics.retentionWindows.inc({ table });
-        log.info({ table, window, rows, keptRows, ...replaced }, "what was past its term is gone");
-      }
     },
     failed: (error) => {
       metrics.retentionRuns.inc({ state: "failed" });
       log.warn({ err: error }, "retention failed and is tried again");
     },
     // Beside full load it would else get ten times as much of the processor as those who apply.
-    copying: (processId) => embedded && letLowerPriority(processId),
+    copying: (processId) => database.embedded && letLowerPriority(processId),
+    spareBytes: () => spareDiskBytes(database, minFreeDiskBytes),
   });
   stops.push(() => retention.stop());
 }

@@ -20,10 +20,12 @@ import { findQuarantined } from "../../src/query/quarantine.ts";
 import { readSummariesOf } from "../../src/query/request-summary.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
-import { runRetention } from "../../src/retention/run-retention.ts";
+import { NoRoom } from "../../src/retention/replace-window.ts";
+import { keepRetention, runRetention } from "../../src/retention/run-retention.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { createEmptyTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
+import { until } from "../support/until.ts";
 
 const silentLog = createLogger({ level: "silent", pretty: false });
 
@@ -167,9 +169,42 @@ describe("retention", () => {
     ]);
   });
 
-  test("takes out what is past its term, and leaves what is current, quarantined, or another's", async () => {
+  test("leaves a window whose copy the disk has no room for, and what depends on it", async () => {
     for (const kind of ["payloads", "outcomes"] as const)
       await setTerm(bench.database.pool, { clientCode: "ACME", kind, resource: undefined }, HOUR_MS);
+    const { clientConfig, pool } = bench.database;
+    const runWithin = (spareBytes: () => number) =>
+      runRetention({ clientConfig, nowMs: now, spareBytes: async () => spareBytes() });
+    const readDue = async () => (await runRetention({ clientConfig, nowMs: now, dryRun: true })).due;
+    await assert.rejects(
+      runWithin(() => 0),
+      /^Error: The disk has no room for a copy of up to \S+ kB of accept_log_\S+: 0 B are free beyond MIN_FREE_DISK_MIB\.$/,
+    );
+    const due = await readDue();
+    const ofLog = due.filter(({ table }) => table === "accept_log").length;
+    assert.ok(ofLog >= 3 && due.length > ofLog, JSON.stringify(due));
+    let looks = 0;
+    const afterLog = () => {
+      looks += 1;
+      return looks > ofLog ? Number.POSITIVE_INFINITY : 0;
+    };
+    await assert.rejects(runWithin(afterLog), NoRoom);
+    assert.equal(looks, ofLog, "no outcomes are taken out before what says which");
+    assert.deepEqual(await readDue(), due);
+    looks = 0;
+    const whileCopying = () => {
+      looks += 1;
+      return looks % 2 === 0 ? -1 : Number.POSITIVE_INFINITY;
+    };
+    await assert.rejects(runWithin(whileCopying), NoRoom);
+    assert.deepEqual(await readDue(), due);
+    const { rows } = await pool.query(
+      "select relname from pg_class where relname like 'accept_log%' and relkind = 'r' and not relispartition and relname not like '%_kept'",
+    );
+    assert.deepEqual(rows, []);
+  });
+
+  test("takes out what is past its term, and leaves what is current, quarantined, or another's", async () => {
     const { state, due, expired } = await run();
     assert.equal(state, "done");
     assert.ok(due.length >= 3, JSON.stringify(due));
@@ -283,6 +318,23 @@ describe("retention", () => {
       "a",
     );
     assert.deepEqual((await run()).due, []);
+  });
+
+  test("what a killed run left goes as soon as a node is there", async () => {
+    const stray = "bellhop.accept_log_20200106_killed";
+    await bench.rows(`create table ${stray} (like bellhop.accept_log)`);
+    const unheard = () => assert.fail("Nothing was due.");
+    const kept = keepRetention(bench.database, 7 * 24 * HOUR_MS, {
+      ran: unheard,
+      failed: unheard,
+      progress: unheard,
+      copying: unheard,
+      spareBytes: async () => 0,
+    });
+    const left = `select from pg_class where oid = to_regclass('${stray}')
+      union all select from pg_stat_activity where application_name = 'bellhop retention' and datname = current_database()`;
+    await until(async () => (await bench.rows(left)).length === 0, 60_000);
+    await kept.stop();
   });
 
   test("one run at a time, and none beside a replay", async () => {

@@ -303,6 +303,15 @@ export async function freeDiskBytes(directory: string): Promise<number> {
   return bavail * bsize;
 }
 
+/** Bytes that may be written under the embedded database while batches go on being accepted; without bounds where nobody watches. */
+export async function spareDiskBytes(
+  { dataDirectory }: Pick<Database, "dataDirectory">,
+  minFreeBytes: number,
+): Promise<number> {
+  if (dataDirectory === undefined || minFreeBytes === 0) return Number.POSITIVE_INFINITY;
+  return (await freeDiskBytes(dataDirectory)) - minFreeBytes;
+}
+
 const LOOK_MS = 1_000;
 
 /**
