@@ -57,7 +57,7 @@ interface StopRequests {
   exitCode(): number;
 }
 
-/** A terminal's SIGINT comes at once by itself, by way of the launcher and perhaps of npm: all are one. */
+/** A terminal's SIGINT arrives directly, through the launcher and perhaps through npm, within this time: all are one. */
 const SAME_SIGNAL_MS = 500;
 
 /** Listens for signals, for errors that nobody caught, and for the launcher's end: a service that can no longer be stopped stops itself. */
