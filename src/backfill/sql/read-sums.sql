@@ -22,7 +22,7 @@ select
   max(log.request_id::text) as "lastRequest",
   encode(sha256(string_agg(log.request_id::text, ',' order by log.request_id)::bytea), 'hex') as "requestsHash"
 from bellhop.accept_log as log
-left join bellhop.request_outcome as outcome on outcome.bucket = $1::smallint and outcome.request_id = log.request_id
+left join bellhop.request_outcome as outcome on outcome.bucket = log.bucket and outcome.request_id = log.request_id
 {../../query/sql/parts/outcome-counts of quarantine.state <> 'q' and quarantine.resolved_by <= $3::uuid}
 where log.bucket = $1::smallint and log.backfill_id = $2::uuid and log.request_id <= $3::uuid
 group by log.resource
