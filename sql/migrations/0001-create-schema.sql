@@ -899,7 +899,9 @@ create view analytics.stored_inventory_version as
 create view analytics.stored_reservation_version as
   select bucket, property_id, key, source_time, content_hash, request_id, record_index, outcome, facts_source_time,
     change_no, status, from_date, to_date,
-    fact[1] as confirmation_number, fact[2]::timestamptz as booking_time, fact[30]::timestamptz as cancellation_time,
+    -- Cut after the microsecond, the Z included: a cast would round 9999-12-31T23:59:59.9999999Z up.
+    fact[1] as confirmation_number, left(fact[2], 26)::timestamp at time zone 'UTC' as booking_time,
+    left(fact[30], 26)::timestamp at time zone 'UTC' as cancellation_time,
     fact[3]::integer as number_of_rooms, fact[32] as multi_reservation_id, fact[33] as share_id, fact[4] as channel,
     fact[5] as nationality, bellhop.list_of(fact[6])::date[] as arrival_date,
     bellhop.list_of(fact[7])::date[] as departure_date, bellhop.list_of(fact[8])::text[] as room_type_code,

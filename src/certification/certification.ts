@@ -73,7 +73,7 @@ export interface CertificationTerms {
   /** Low limits, so that every integration meets a 429. */
   readonly requestRate: number;
   readonly requestBurst: number;
-  /** A short lifetime, so that a renewal is seen within minutes. */
+  /** Shorter than the hour of the specification where a renewal is to be seen within minutes. */
   readonly tokenSeconds: number;
   readonly days: number;
   /** Of the examples; by default the first that the client was granted. */
@@ -83,7 +83,7 @@ export interface CertificationTerms {
 export const DEFAULT_TERMS: CertificationTerms = {
   requestRate: 5,
   requestBurst: 20,
-  tokenSeconds: 900,
+  tokenSeconds: 3_600,
   days: 14,
 };
 

@@ -77,6 +77,18 @@ describe("apply", () => {
     assert.equal((await currentOf("E"))?.channel, "new");
   });
 
+  test("takes source times that differ beyond the microsecond for the same: the one received later wins", async () => {
+    assert.equal(
+      await bench.acceptAndApply([
+        reservation("E2", "2026-01-01T00:00:01.0000029Z", "first"),
+        reservation("E2", "2026-01-01T00:00:01.000002Z", "second"),
+        reservation("E2", "2026-01-01T00:00:01.000002001Z", "second"),
+      ]),
+      "aad",
+    );
+    assert.equal((await currentOf("E2"))?.channel, "second");
+  });
+
   test("numbers every change of current content within its bucket, and nothing else", async () => {
     await bench.acceptAndApply([
       reservation("F", T1, "1", "CHG"),

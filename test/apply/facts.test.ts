@@ -42,7 +42,7 @@ describe("facts as text", () => {
       type.endsWith("[]")
         ? `(select array_agg(element::${type.slice(0, -2)}::text order by place)
             from unnest(${name}) with ordinality as one (element, place)) as ${name}`
-        : `${name}::${type}::text`,
+        : `${type === "timestamptz" ? `(left(rtrim(${name}, 'Z'), 26) || 'Z')` : name}::${type}::text as ${name}`,
     );
     const { rows } = await database.pool.query<Record<string, unknown>>(
       `select ${values.join(", ")} from rows from (json_to_recordset($1::json) as (${types.join(", ")}))

@@ -37,9 +37,10 @@ export function factColumns(resource: Resource): readonly FactColumn[] {
   const sql = readFileSync(new URL("../../sql/migrations/0001-create-schema.sql", import.meta.url), "utf8");
   const [, columns = ""] =
     new RegExp(`create view analytics\\.stored_${VIEWS[resource]}_version as([\\s\\S]*?);`).exec(sql) ?? [];
-  const reading = /((?:bellhop\.list_of\()?fact\[(\d+)\]\)?(?:::(\w+(?:\[\])?))?) as (\w+)/g;
+  const reading =
+    /((?:bellhop\.list_of\(|left\()?fact\[(\d+)\](?:, 26)?\)?(?:::(\w+(?:\[\])?))?(?: at time zone 'UTC')?) as (\w+)/g;
   return [...columns.matchAll(reading)].map(([, expression = "", place, type = "text", name = ""]) => {
-    return { name, type, place: Number(place), expression };
+    return { name, type: type === "timestamp" ? "timestamptz" : type, place: Number(place), expression };
   });
 }
 

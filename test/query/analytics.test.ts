@@ -56,7 +56,7 @@ before(async () => {
       ...reservation("R1", OLD),
       ...PARIS,
       numberOfRooms: "2",
-      bookingDateTime: "2026-01-01T01:02:03.000004Z",
+      bookingDateTime: "2026-01-01T01:02:03.0000049Z",
       roomStays: [
         {
           arrivalDate: "2026-07-14",

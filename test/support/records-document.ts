@@ -118,7 +118,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["lastBookedPropertyCode", "primarySharer", "sharers", "roomStays[].numberOfInfants"],
       open: NAMED_BY_US,
       answer:
-        "described and not named: checked under this name, which the field uses; under another it is stored and returned like any other field",
+        "described and not named: checked under this name, which the field uses, and null as if it were left out; under another it is stored and returned like any other field",
     },
     {
       fields: ["roomStays"],
@@ -173,7 +173,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       fields: ["action", "cancelDate", "netRoomRevenue", "totalRoomRevenue"],
       open: NAMED_BY_US,
       answer:
-        "described and not named: checked under this name, which the field uses; under another it is stored and returned like any other field. `action` is stored and changes nothing: the status decides",
+        "described and not named: checked under this name, which the field uses, and null as if it were left out; under another it is stored and returned like any other field. `action` is any text (COMMIT, MODIFY, CANCEL), stored, and changes nothing: the status decides",
     },
     {
       fields: ["groupStatusCode"],
@@ -225,7 +225,8 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
         "extraChildRate",
       ].map((name) => `groupBlocks[].${name}`),
       open: NAMED_BY_US,
-      answer: "described and not named: checked under this name, after those for one and two persons",
+      answer:
+        "described and not named: checked under this name, after those for one and two persons, and null as if it were left out",
     },
     {
       fields: ["services[].serviceValue"],

@@ -47,12 +47,13 @@ const timestamps = fc
     fc.nat({ max: 23 }),
     fc.nat({ max: 59 }),
     fc.nat({ max: 59 }),
-    fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 6 }),
-    fc.boolean(),
+    fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 9 }),
+    fc.constantFrom("minute", "second", "fraction", "fraction"),
   )
-  .map(([date, hour, minute, second, fraction, isWhole]) => {
-    const time = [hour, minute, second].map((value) => digits(value, 2)).join(":");
-    return `${date}T${time}${isWhole ? "" : `.${fraction}`}Z`;
+  .map(([date, hour, minute, second, fraction, to]) => {
+    const parts = to === "minute" ? [hour, minute] : [hour, minute, second];
+    const time = parts.map((value) => digits(value, 2)).join(":");
+    return `${date}T${time}${to === "fraction" ? `.${fraction}` : ""}Z`;
   });
 const figures = fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength: 19 });
 const decimals = fc.oneof(

@@ -51,11 +51,11 @@ export interface Reservation {
   /** Origin country of the guest. */
   nationality?: string | undefined;
   /** Property that was booked last. */
-  lastBookedPropertyCode?: string | undefined;
+  lastBookedPropertyCode?: string | null | undefined;
   /** Whether this is the primary sharer, or the primary sharer's id. */
-  primarySharer?: boolean | string | undefined;
+  primarySharer?: boolean | string | null | undefined;
   /** Sharers of the room. */
-  sharers?: (string | Record<string, unknown>)[] | undefined;
+  sharers?: (string | Record<string, unknown>)[] | null | undefined;
   /** Stays within the reservation. */
   roomStays: RoomStay[];
   /** Profiles attached. */
@@ -82,7 +82,7 @@ export interface Group {
   /** Description. */
   description?: string | undefined;
   /** Action associated with the group block. */
-  action?: "COMMIT" | "MODIFY" | "CANCEL" | undefined;
+  action?: string | null | undefined;
   /** Booking date. */
   bookingDate?: string | undefined;
   /** Group status code; see the default mapping. */
@@ -96,7 +96,7 @@ export interface Group {
   /** Cutoff date. */
   cutoffDate?: string | null | undefined;
   /** Cancel date. */
-  cancelDate?: string | undefined;
+  cancelDate?: string | null | undefined;
   /** Group type code. */
   groupTypeCode?: string | undefined;
   /** Pickup type code. */
@@ -108,9 +108,9 @@ export interface Group {
   /** Sales person. */
   salesPerson?: string | undefined;
   /** Net room revenue. */
-  netRoomRevenue?: Decimal | undefined;
+  netRoomRevenue?: NullableDecimal | undefined;
   /** Total room revenue. */
-  totalRoomRevenue?: Decimal | undefined;
+  totalRoomRevenue?: NullableDecimal | undefined;
   /** Per-date, per-room-type blocks. */
   groupBlocks: GroupBlock[];
   /** Services attached. */
@@ -282,7 +282,7 @@ export interface AccessToken {
   scope: string;
 }
 
-/** A UTC time with a trailing Z; up to six fractional digits are kept. */
+/** A UTC time with a trailing Z and up to nine fractional digits, returned as sent. Times are compared by their first six. */
 export type Timestamp = string;
 
 /** Rooms of one room type on one date. */
@@ -303,7 +303,7 @@ export interface RoomTypeInventory {
   groupSold?: WholeNumber | undefined;
 }
 
-/** An unknown field. It is stored and returned verbatim. */
+/** An unknown field. It is stored and returned verbatim. A number is within the range of a double. */
 export type UnknownField = null | boolean | number | string | UnknownField[] | Record<string, unknown>;
 
 /** An integer that fits 32 bits: a JSON number or a string of digits. */
@@ -332,7 +332,7 @@ export interface RoomStay {
   /** Number of children. */
   numberOfChildren?: WholeNumber | undefined;
   /** Number of infants. */
-  numberOfInfants?: WholeNumber | undefined;
+  numberOfInfants?: NullableWholeNumber | undefined;
   /** Currency code. */
   currencyCode?: string | undefined;
   /** Rate code. */
@@ -364,8 +364,8 @@ export interface StayRevenue {
   summary?: SummaryRevenue | undefined;
 }
 
-/** A decimal of at most 38 digits: a JSON number or a numeric string. Stored exactly, never converted to binary floating point. */
-export type Decimal = number | string;
+/** A decimal of at most 38 digits, as a JSON number or a numeric string, stored exactly, or null. */
+export type NullableDecimal = number | string | null;
 
 /** Rooms blocked on one date in one room type. */
 export interface GroupBlock {
@@ -384,29 +384,29 @@ export interface GroupBlock {
   /** Two person rate. */
   twoPersonRate?: Decimal | undefined;
   /** Three person rate. */
-  threePersonRate?: Decimal | undefined;
+  threePersonRate?: NullableDecimal | undefined;
   /** Four person rate. */
-  fourPersonRate?: Decimal | undefined;
+  fourPersonRate?: NullableDecimal | undefined;
   /** Single person total rate. */
   singlePersonTotalRate?: Decimal | undefined;
   /** Two person total rate. */
   twoPersonTotalRate?: Decimal | undefined;
   /** Three person total rate. */
-  threePersonTotalRate?: Decimal | undefined;
+  threePersonTotalRate?: NullableDecimal | undefined;
   /** Four person total rate. */
-  fourPersonTotalRate?: Decimal | undefined;
+  fourPersonTotalRate?: NullableDecimal | undefined;
   /** Single person occupancy. */
   singlePersonOccupancy?: WholeNumber | undefined;
   /** Two person occupancy. */
   twoPersonOccupancy?: WholeNumber | undefined;
   /** Three person occupancy. */
-  threePersonOccupancy?: WholeNumber | undefined;
+  threePersonOccupancy?: NullableWholeNumber | undefined;
   /** Four person occupancy. */
-  fourPersonOccupancy?: WholeNumber | undefined;
+  fourPersonOccupancy?: NullableWholeNumber | undefined;
   /** Extra adult rate. */
-  extraAdultRate?: Decimal | undefined;
+  extraAdultRate?: NullableDecimal | undefined;
   /** Extra child rate. */
-  extraChildRate?: Decimal | undefined;
+  extraChildRate?: NullableDecimal | undefined;
   /** Currency code. */
   currencyCode?: string | undefined;
 }
@@ -437,6 +437,9 @@ export interface Warning {
   /** What is doubtful. */
   message: string;
 }
+
+/** An integer that fits 32 bits, as a JSON number or a string of digits, or null. */
+export type NullableWholeNumber = number | string | null;
 
 /** The rate over a range of dates. */
 export interface Rate {
@@ -507,6 +510,9 @@ export interface SummaryRevenue {
   /** Total ticket revenue. */
   totalTicketRevenue?: Decimal | undefined;
 }
+
+/** A decimal of at most 38 digits: a JSON number or a numeric string. Stored exactly, never converted to binary floating point. */
+export type Decimal = number | string;
 
 /** What `listInventories` can be asked. */
 export interface ListInventoriesQuery {

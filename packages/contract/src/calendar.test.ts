@@ -51,12 +51,15 @@ test("a date has no other form", () => {
   }
 });
 
-test("a timestamp is UTC with at most microseconds", () => {
+test("a timestamp is UTC, to the minute, the second or a fraction of at most nine digits", () => {
   for (const time of [
     "2026-07-14T00:00:00Z",
     "2026-07-14T23:59:59Z",
     "2026-07-14T10:11:12.5Z",
     "2026-07-14T10:11:12.123456Z",
+    "2026-07-14T10:11:12.1234567Z",
+    "2026-07-14T10:11:12.123456789Z",
+    "2026-07-14T10:11Z",
     "0001-01-01T00:00:00Z",
   ]) {
     assert.ok(isUtcTimestamp(time), time);
@@ -65,7 +68,7 @@ test("a timestamp is UTC with at most microseconds", () => {
     "2026-07-14T10:11:12",
     "2026-07-14T10:11:12+00:00",
     "2026-07-14T10:11:12.Z",
-    "2026-07-14T10:11:12.1234567Z",
+    "2026-07-14T10:11:12.1234567890Z",
     "2026-07-14T10:11:60Z",
     "2026-07-14T24:00:00Z",
     "2026-07-14T10:60:00Z",
@@ -73,7 +76,11 @@ test("a timestamp is UTC with at most microseconds", () => {
     "2026-07-14 10:11:12Z",
     "2026-07-14t10:11:12Z",
     "2026-07-14T10:11:12z",
-    "2026-07-14T10:11Z",
+    "2026-07-14T10:11",
+    "2026-07-14T10Z",
+    "2026-07-14T10:11.5Z",
+    "2026-07-14T24:00Z",
+    "2026-07-14T10:11:Z",
     "2026-07-14",
     "",
     "2026-07-14T10:11:12,5Z",
@@ -84,8 +91,11 @@ test("a timestamp is UTC with at most microseconds", () => {
   }
 });
 
-test("a timestamp is written with six fractional digits, so that text order is time order", () => {
+test("a timestamp is cut to six fractional digits, so that text order is time order", () => {
   assert.equal(microsecondTimestamp("2026-07-14T10:11:12Z"), "2026-07-14T10:11:12.000000Z");
   assert.equal(microsecondTimestamp("2026-07-14T10:11:12.5Z"), "2026-07-14T10:11:12.500000Z");
   assert.equal(microsecondTimestamp("2026-07-14T10:11:12.123456Z"), "2026-07-14T10:11:12.123456Z");
+  assert.equal(microsecondTimestamp("2026-07-14T10:11:12.9999999Z"), "2026-07-14T10:11:12.999999Z");
+  assert.equal(microsecondTimestamp("2026-07-14T10:11:12.123456789Z"), "2026-07-14T10:11:12.123456Z");
+  assert.equal(microsecondTimestamp("2026-07-14T10:11Z"), "2026-07-14T10:11:00.000000Z");
 });

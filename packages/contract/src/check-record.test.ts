@@ -22,6 +22,12 @@ function found(resource: Resource, value: unknown): string[] {
     ({ pointer, code }) => `${pointer} ${code}`,
   );
 }
+/** The violations of one record as text, read as the service does. */
+function sent(resource: Resource, text: string) {
+  const reading = readBatch(Buffer.from(`[${text}]`), LIMITS, resource);
+  assert.ok(reading.ok);
+  return checkRecord(resource, reading.records[0]!, 100).violations;
+}
 const messageOf = (resource: Resource, value: unknown) =>
   checkRecord(resource, recordOf(value), 100).violations[0]?.message;
 
@@ -103,7 +109,7 @@ test("a missing field is a violation exactly where it is required", () => {
   }
 });
 
-test("null is accepted exactly where the specification shows null", () => {
+test("null is accepted where the specification shows null, and in fields that it does not name", () => {
   const nullable = everyField.filter(
     ({ resource, pointer }) => found(resource, changed(fullRecord(resource), pointer, null)).length === 0,
   );
@@ -113,9 +119,25 @@ test("null is accepted exactly where the specification shows null", () => {
       "reservations/multiReservationId",
       "reservations/cancellationDateTime",
       "reservations/cancellationReason",
+      "reservations/lastBookedPropertyCode",
+      "reservations/primarySharer",
+      "reservations/sharers",
+      "reservations/roomStays/0/numberOfInfants",
       "reservations/profiles/0/context",
       "groups/masterGroupCode",
+      "groups/action",
       "groups/cutoffDate",
+      "groups/cancelDate",
+      "groups/netRoomRevenue",
+      "groups/totalRoomRevenue",
+      "groups/groupBlocks/0/threePersonRate",
+      "groups/groupBlocks/0/fourPersonRate",
+      "groups/groupBlocks/0/threePersonTotalRate",
+      "groups/groupBlocks/0/fourPersonTotalRate",
+      "groups/groupBlocks/0/threePersonOccupancy",
+      "groups/groupBlocks/0/fourPersonOccupancy",
+      "groups/groupBlocks/0/extraAdultRate",
+      "groups/groupBlocks/0/extraChildRate",
     ],
   );
   assert.deepEqual(found("groups", changed(fullRecord("groups"), "/name", null)), ["/0/name null"]);
@@ -181,26 +203,28 @@ test("long number literals are judged by their text, not by the double they roun
     const text = JSON.stringify(
       changed(fullRecord("reservations"), "/roomStays/0/services/0/serviceValue", "LITERAL"),
     ).replace('"LITERAL"', literal);
-    return checkRecord("reservations", recordsOf(`[${text}]`)[0]!, 100).violations.map(({ code }) => code);
+    return sent("reservations", text).map(({ code }) => code);
   };
   assert.deepEqual(codes("0.1234567890123456789"), []);
   assert.deepEqual(codes("1e2"), []);
   assert.deepEqual(codes(`0.${"1".repeat(39)}`), ["number.decimal"]);
   assert.deepEqual(codes("1e-39"), ["number.decimal"]);
-  assert.deepEqual(codes("1e400"), ["number.unsafe"]);
-  assert.deepEqual(codes("9007199254740993"), ["number.unsafe"]);
+  assert.deepEqual(codes("1e400"), ["number.decimal"]);
+  assert.deepEqual(codes("1e-400"), ["number.decimal"]);
+  assert.deepEqual(codes("1.7976931348623157E308"), ["number.decimal"]);
+  for (const exact of ["9007199254740993", "1.2345678901234567e20", "3.4028234663852886e37", "9".repeat(38)])
+    assert.deepEqual(codes(exact), [], exact);
   const count = (literal: string) =>
-    checkRecord(
+    sent(
       "groups",
-      recordsOf(
-        `[${JSON.stringify(changed(fullRecord("groups"), "/cutoffDays", "L")).replace('"L"', literal)}]`,
-      )[0]!,
-      100,
-    ).violations.map(({ code }) => code);
+      JSON.stringify(changed(fullRecord("groups"), "/cutoffDays", "L")).replace('"L"', literal),
+    ).map(({ code }) => code);
   assert.deepEqual(count("1e1"), []);
   assert.deepEqual(count("1.0000000000000000"), []);
   assert.deepEqual(count("1.0000000000000000001"), ["number.integer"]);
-  assert.deepEqual(count("1e10"), ["number.range"]);
+  for (const large of ["1e10", "9007199254740993", "-1e400", `1${"0".repeat(50)}`, "9".repeat(60)])
+    assert.deepEqual(count(large), ["number.range"], large);
+  for (const small of ["1e-400", "1e-40"]) assert.deepEqual(count(small), ["number.integer"], small);
   assert.deepEqual(
     checkRecord(
       "groups",
@@ -225,7 +249,7 @@ test("dates are calendar dates and timestamps are UTC", () => {
     "2026-07-14",
     "2026-07-14T00:00:00",
     "2026-07-14T00:00:00+02:00",
-    "2026-07-14T00:00:00.1234567Z",
+    "2026-07-14T00:00:00.1234567890Z",
     "",
   ]) {
     assert.deepEqual(reservation("/lastModifiedDateTime", value), [
@@ -316,9 +340,9 @@ test("a reservation needs a room stay, and arrays are bounded", () => {
 });
 
 test("fields whose names the specification lost are typed, and unknown ones are kept whatever they hold", () => {
-  for (const value of ["COMMIT", "MODIFY", "CANCEL"])
+  for (const value of ["COMMIT", "modify", "New", ""])
     assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", value)), []);
-  assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", "EXPLODE")), ["/0/action enum"]);
+  assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", 1)), ["/0/action type"]);
   for (const value of [true, "S-1", ""])
     assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/primarySharer", value)), []);
   assert.deepEqual(found("reservations", changed(fullRecord("reservations"), "/primarySharer", 1)), [
@@ -342,6 +366,50 @@ test("fields whose names the specification lost are typed, and unknown ones are 
       assert.deepEqual(found(resource, changed(fullRecord(resource), pointer, value)), []);
     }
   }
+});
+
+test("a number of an unknown field is refused only where readers of JSON have none such", () => {
+  for (const resource of RESOURCES) {
+    const record = JSON.stringify(fullRecord(resource)).slice(1);
+    // More than 64 KiB are looked at in turns, and only known names are kept of them.
+    for (const filler of ["", `"filler":[${'"xxxxxxxxxx",'.repeat(7_000)}0],`]) {
+      const codes = (literal: string) =>
+        sent(resource, `{"rowId":${literal},"own":{"roomsSold":[${literal}]},${filler}${record}`).map(
+          ({ pointer, code }) => `${pointer} ${code}`,
+        );
+      for (const kept of [
+        "1234567890123456789",
+        "9223372036854775807",
+        "18446744073709551616",
+        "1.7976931348623157E308",
+        "3.4028234663852886e38",
+        "1.2345678901234567e20",
+        "9007199254740992.5",
+        "4.9e-324",
+      ])
+        assert.deepEqual(codes(kept), [], kept);
+      for (const lost of ["1e400", "-1e400", "1e-400", `1${"0".repeat(400)}`])
+        assert.deepEqual(codes(lost), ["/0/rowId number.unsafe", "/0/own/roomsSold/0 number.unsafe"], lost);
+    }
+  }
+});
+
+test("a number of a known field is judged by the field, in a large record too", () => {
+  const { groupBlocks, ...group } = fullRecord("groups");
+  const [block] = groupBlocks as object[];
+  for (const blocks of [1, 500]) {
+    const text = JSON.stringify({ ...group, groupBlocks: Array(blocks).fill(block) })
+      .replace('"blocks":20', '"blocks":1e400')
+      .replace('"singlePersonRate":140', '"singlePersonRate":1e400');
+    assert.deepEqual(
+      sent("groups", text).map(({ pointer, code }) => `${pointer} ${code}`),
+      ["/0/groupBlocks/0/blocks number.range", "/0/groupBlocks/0/singlePersonRate number.decimal"],
+    );
+  }
+  assert.deepEqual(
+    sent("groups", "1e400").map(({ code }) => code),
+    ["type"],
+  );
 });
 
 test("what is wrong with the text of a record is listed with what is wrong with its values", () => {
@@ -383,6 +451,15 @@ test("messages say what is expected and what was sent", () => {
     'numberOfAdults must be an integer, like 2 or "2"; got "two"',
   );
   assert.equal(message("/roomStays/0/roomTypeCode", undefined), "roomTypeCode is required");
+  assert.equal(
+    message("/roomStays/0/rates/0/rateValue", "1E+3"),
+    'rateValue must be a decimal of at most 38 digits, as a number or a string without an exponent, like "12.50"; got "1E+3"',
+  );
+  assert.equal(
+    sent("groups", JSON.stringify(fullRecord("groups")).replace(/"cutoffDays":\d+/, '"cutoffDays":1e400'))[0]
+      ?.message,
+    "cutoffDays must fit 32 bits (-2147483648 to 2147483647); got 1e400",
+  );
   assert.equal(message("/roomStays", [1]), "item 0 of roomStays must be an object; got number");
   assert.equal(messageOf("groups", 7), "the record must be an object; got number");
   const types: [value: unknown, name: string][] = [
@@ -395,7 +472,7 @@ test("messages say what is expected and what was sent", () => {
     assert.equal(message("/roomStays/0/roomTypeCode", value), `roomTypeCode must be a string; got ${name}`);
 });
 
-test("a misspelt field name or word is suggested, by the violations of a batch only", () => {
+test("a misspelt field name is suggested, by the violations of a batch only", () => {
   const stay = (name: string) =>
     messageOf("reservations", {
       ...fullRecord("reservations"),
@@ -412,12 +489,6 @@ test("a misspelt field name or word is suggested, by the violations of a batch o
     messageOf("inventories", { ...night, roomTypeInventory: roomTypeInventories }),
     'roomTypeInventories is required; got "roomTypeInventory" (did you mean roomTypeInventories?)',
   );
-  const action = (value: string) => messageOf("groups", changed(fullRecord("groups"), "/action", value));
-  const words = "action must be one of COMMIT, MODIFY, CANCEL; got";
-  assert.equal(action("COMIT"), `${words} "COMIT" (did you mean COMMIT?)`);
-  assert.equal(action("cancel"), `${words} "cancel" (did you mean CANCEL?)`);
-  assert.equal(action("EXPLODE"), `${words} "EXPLODE"`);
-  assert.doesNotMatch(action(`COM${"_".repeat(60)}MIT`) ?? "", /did you mean/);
 });
 
 test("the records of a batch have twenty suggestions together", () => {

@@ -76,7 +76,7 @@ test("what the OpenAPI components can say, they refuse as the service does", () 
     ["reservations", "/roomStays/0/arrivalDate", "x"],
     ["reservations", "/roomStays", []],
     ["reservations", "/channel", null],
-    ["groups", "/action", "X"],
+    ["groups", "/action", 1],
     ["groups", "/groupBlocks/0/blocks", undefined],
     ["inventories", "/clientCode", ""],
     ["inventories", "/createDateTime", "2026-03-01T08:30:00+00:00"],

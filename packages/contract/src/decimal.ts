@@ -118,22 +118,12 @@ export function needsExactNumber(source: string): boolean {
 }
 
 /**
- * Whether a JSON reader with doubles would silently change this literal: infinite, turned into zero, or a number of
- * 2^53 and above with more digits than a double gives back. Fractions may need more digits than a double has: fields read them exactly.
+ * Whether a double would be infinite, or zero, for a JSON number literal that is not. Databases write such a number out in hundreds of
+ * digits, and readers of JSON fail on it or lose it whole. One that has only more digits than a double is read exactly where it matters.
  */
-export function isUnsafeLiteral(source: string): boolean {
+export function isBeyondDouble(source: string): boolean {
   const value = Number(source);
-  if (!Number.isFinite(value)) return true;
-  if (value !== 0 && Math.abs(value) < 2 ** 53) return false;
-  const parts = decompose(source);
-  if (parts === undefined) return true;
-  if (parts.digits === "") return false;
-  // Up to this many digits, a decimal survives the round trip through a double.
-  if (value !== 0 && parts.digits.length <= DOUBLE_DIGITS) return false;
-  // From 2^53 on a double is a whole number, so a literal with a fraction cannot be one; nor is one that became zero.
-  // No BigInt of hostile length: the value is finite, so a whole literal has at most 309 digits.
-  if (parts.exponent < 0) return true;
-  return BigInt(parts.sign + parts.digits + "0".repeat(parts.exponent)) !== BigInt(value);
+  return !Number.isFinite(value) || (value === 0 && decompose(source)?.digits !== "");
 }
 
 /** Whether a text is a plain decimal: an optional minus, digits, an optional fraction; at most 38 digits. */
@@ -173,7 +163,7 @@ export function decimalText(value: Quantity): string {
 // A text of one to nine digits always fits 32 bits.
 const SHORT_DIGITS_MAX = 9;
 
-/** The value of a whole number given as a JSON number or numeric text; undefined when it is not a whole number. */
+/** The value of a whole number given as a JSON number or numeric text, nearly where it is large; undefined for any other. */
 export function integerValue(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isInteger(value) ? value + 0 : undefined;
   if (typeof value === "string") {
@@ -181,9 +171,12 @@ export function integerValue(value: unknown): number | undefined {
     if (!isDecimalText(value)) return undefined;
     return wholeNumber(value);
   }
-  if (!(value instanceof ExactNumber)) return undefined;
-  const plain = plainDecimal(value.source);
-  return plain === undefined ? undefined : wholeNumber(plain);
+  return value instanceof ExactNumber && isWholeLiteral(value.source) ? Number(value.source) + 0 : undefined;
+}
+
+function isWholeLiteral(source: string): boolean {
+  const parts = decompose(source);
+  return parts !== undefined && (parts.digits === "" || parts.exponent >= 0);
 }
 
 /** Whether a value is a whole number that fits 32 bits. */

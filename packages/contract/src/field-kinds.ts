@@ -5,7 +5,6 @@ import {
   integerValue,
   isDecimal,
   isInteger,
-  isUnsafeLiteral,
 } from "./decimal.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 import {
@@ -19,7 +18,7 @@ import {
   isObject,
 } from "./schema/field.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
-import { isCalendarDate, isUtcTimestamp } from "./walk-value.ts";
+import { FRACTION_DIGITS_MAX, isCalendarDate, isUtcTimestamp } from "./walk-value.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -127,8 +126,6 @@ export function findViolations(
     found.add("null", () => `must not be null; ${advice}`);
     return;
   }
-  // What is unsafe was reported by the close look already, with the number verbatim.
-  if (value instanceof ExactNumber && isUnsafeLiteral(value.source)) return;
   FIELD_KINDS[schema.fieldKind].check(value, found, schema);
 }
 
@@ -302,15 +299,15 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     openApi: () => ({
       type: "string",
       format: "utc-timestamp",
-      minLength: 20,
-      maxLength: 27,
-      pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?Z$",
+      minLength: 17,
+      maxLength: 30,
+      pattern: `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,${FRACTION_DIGITS_MAX}})?)?Z$`,
     }),
     check: (value, found) => {
       if (typeof value !== "string")
         wrongType("a string with a UTC time as YYYY-MM-DDThh:mm:ssZ", value, found);
       else if (!isUtcTimestamp(value)) {
-        const expected = "must be a UTC time as YYYY-MM-DDThh:mm:ssZ, at most 6 fractional digits";
+        const expected = `must be a UTC time as YYYY-MM-DDThh:mm:ssZ, at most ${FRACTION_DIGITS_MAX} fractional digits`;
         found.add("format.timestamp", () => `${expected}; got ${quoted(value)}`);
       }
     },
@@ -328,7 +325,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
           type: "string",
           maxLength: 64,
           pattern: "^-?[0-9]+([.][0-9]+)?$",
-          description: `A numeric string of at most ${DECIMAL_DIGITS_MAX} digits.`,
+          description: `A numeric string of at most ${DECIMAL_DIGITS_MAX} digits, without an exponent.`,
         },
       ],
     }),
@@ -338,7 +335,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
         wrongType("a number or a numeric string", value, found);
         return;
       }
-      const expected = `must be a decimal number of at most ${DECIMAL_DIGITS_MAX} digits, like 12.50`;
+      const expected = `must be a decimal of at most ${DECIMAL_DIGITS_MAX} digits, as a number or a string without an exponent, like "12.50"`;
       found.add("number.decimal", () => `${expected}; got ${shown(value)}`);
     },
     fact: (value) => (isDecimal(value) ? decimalText(value) : undefined),
@@ -421,5 +418,10 @@ export function toOpenApi(schema: FieldSchema): JsonSchema {
     ...FIELD_KINDS[schema.fieldKind].openApi(schema),
   };
   const example = schema.example === undefined ? {} : { examples: [schema.example] };
-  return { ...described, ...(schema.nullable ? { type: [described["type"], "null"] } : {}), ...example };
+  return { ...described, ...(schema.nullable ? orNull(described) : {}), ...example };
+}
+
+/** What of a schema changes where null is accepted too. */
+function orNull({ anyOf, type }: JsonSchema): JsonSchema {
+  return Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: "null" }] } : { type: [type, "null"] };
 }

@@ -1,4 +1,5 @@
-import { ExactNumber, isUnsafeLiteral, needsExactNumber } from "./decimal.ts";
+import { ExactNumber, isBeyondDouble, needsExactNumber } from "./decimal.ts";
+import type { FieldSchema } from "./schema/field.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
 import {
   codeUnitAt,
@@ -31,6 +32,8 @@ export interface InspectionOrder {
   readonly violationsMax: number;
   /** Names of the members that the value is to have, at any depth; without it no value is made. */
   readonly keeps?: { has(name: string): boolean };
+  /** What the element is to be: its check judges the numbers of the fields that this names. */
+  readonly schema?: FieldSchema | undefined;
   /** No name is repeated or forbidden: the parsed members were counted. */
   readonly namesAreSound?: boolean;
 }
@@ -96,6 +99,8 @@ interface Open {
   readonly isArray: boolean;
   /** What is kept of it; undefined where nothing is. */
   readonly holder: Holder | undefined;
+  /** What the contract says of it; undefined where it says nothing. */
+  readonly schema: FieldSchema | undefined;
   /** Where its names begin among those that are compared one by one, and the set of them once they are many. */
   readonly namesFrom: number;
   names: Set<string> | undefined;
@@ -103,7 +108,7 @@ interface Open {
 
 /**
  * A close look at one element: strict RFC 8259 syntax with the place of the first fault, and what `JSON.parse` hides (repeated and
- * forbidden names, numbers that a double changes, unpaired surrogates, NUL). Several times slower than the scan and the parse, so it
+ * forbidden names, numbers that a double cannot hold, unpaired surrogates, NUL). Several times slower than the scan and the parse, so it
  * is for elements that these doubt, and for large ones: it goes on where it paused, so that one element does not hold the event loop.
  */
 export class CloseLook implements Inspection {
@@ -205,8 +210,9 @@ export class CloseLook implements Inspection {
 
   #openHolder(isArray: boolean): void {
     const holder: Holder | undefined = this.#isKept ? (isArray ? [] : {}) : undefined;
+    const schema = this.#schema();
     if (holder !== undefined) this.#keep(holder);
-    this.#open.push({ isArray, holder, namesFrom: this.#seen.length, names: undefined });
+    this.#open.push({ isArray, holder, schema, namesFrom: this.#seen.length, names: undefined });
     this.#at += 1;
     this.#next = isArray ? FIRST_ITEM : FIRST_NAME;
     if (isArray) this.#path.push(0);
@@ -240,6 +246,16 @@ export class CloseLook implements Inspection {
     this.#next = VALUE;
     this.#isKept = open.holder !== undefined;
     this.#path[this.#path.length - 1] = (this.#path.at(-1) as number) + 1;
+  }
+
+  /** What the contract says of the value that comes next. */
+  #schema(): FieldSchema | undefined {
+    const open = this.#open.at(-1);
+    if (open === undefined) return this.#order.schema;
+    if (!this.#isKept || open.schema === undefined) return undefined;
+    if (open.isArray) return open.schema.items;
+    const { properties = {} } = open.schema;
+    return Object.hasOwn(properties, this.#name) ? properties[this.#name] : undefined;
   }
 
   /** Puts a value that is kept where it belongs. */
@@ -306,9 +322,9 @@ export class CloseLook implements Inspection {
       this.#keep(Number(source));
       return;
     }
-    if (isUnsafeLiteral(source)) {
+    if (isBeyondDouble(source) && this.#schema() === undefined) {
       const message = () =>
-        `${this.#place()} is a number that JSON readers cannot keep exactly: send a string, which is kept verbatim; got ${quoted(source)}`;
+        `${this.#place()} is a number outside the range of a double: send a string, which is kept verbatim; got ${quoted(source)}`;
       this.#report("number.unsafe", message);
     }
     if (this.#isKept) this.#keep(new ExactNumber(source));

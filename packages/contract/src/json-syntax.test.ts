@@ -44,7 +44,7 @@ for (const [section, texts] of Object.entries(REFUSED_JSON)) {
 }
 
 test("JSON that is not an array is NotAnArray; anything else is malformed", () => {
-  for (const body of ["{}", "1", '"a"', "null", "true", ' {"a":[1]} ', "-1.5"])
+  for (const body of ["{}", "1", '"a"', "null", "true", ' {"a":[1]} ', "-1.5", '{"a":1}\n{"a":2}\n'])
     assert.equal(code(body), "NotAnArray", body);
   for (const body of [
     "",

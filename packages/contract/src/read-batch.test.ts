@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isUtf8 } from "node:buffer";
 import test from "node:test";
 import fc from "fast-check";
 import { LIMITS, recordsOf } from "../../../test/contract/records.ts";
@@ -8,13 +9,27 @@ import { type BatchReading, type BatchRecord, readBatch, readBatchInTurns } from
 const read = (text: string | Buffer, limits = LIMITS) => readBatch(Buffer.from(text as string), limits);
 const codeOf = (reading: BatchReading) => (reading.ok ? "ok" : reading.code.split(".").at(-1));
 
+/** Whether a body is an object and, after it, the beginning of another, with or without a comma between. */
+function beginsRecords(body: Buffer): boolean {
+  if (!isUtf8(body)) return false;
+  const text = body.toString();
+  return [...text.matchAll(/\}[ \t\r\n]*,?[ \t\r\n]*\{/g)].some(({ index }) => {
+    try {
+      const value: unknown = JSON.parse(text.slice(0, index + 1));
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** What `JSON.parse` says of a body, as a refusal's code or "ok". */
 function oracle(body: Buffer): string {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body));
   } catch {
-    return "MalformedJson";
+    return beginsRecords(body) ? "NotAnArray" : "MalformedJson";
   }
   if (!Array.isArray(value)) return "NotAnArray";
   return value.length === 0 ? "EmptyBatch" : "ok";
@@ -379,7 +394,7 @@ test("what JSON.parse would hide is found, with its pointer", () => {
   ]);
   assert.deepEqual(
     found('[{"n":[1e400,-1E400,9007199254740993,9007199254740992,1e-400,1e5,0.1]}]'),
-    ["/0/n/0", "/0/n/1", "/0/n/2", "/0/n/4"].map((p) => `${p} number.unsafe`),
+    ["/0/n/0", "/0/n/1", "/0/n/4"].map((p) => `${p} number.unsafe`),
   );
   assert.deepEqual(
     found('[{"t":"\\ud800"},{"t":"\\udc00\\ud800"},{"t":"\\ud83d\\ude00"},{"t":"\\\\ud800"}]'),
@@ -460,6 +475,43 @@ const codesOf = (text: string) => {
   const reading = read(text);
   return reading.ok ? "ok" : reading.violations.map(({ pointer, code }) => `${pointer} ${code}`).join();
 };
+
+test("records that stand in no array are not said to be malformed", () => {
+  for (const body of ['{"a":1}\n{"a":2}\n', '{"a":1}{"a":2', '{"a":"}{"},\n{"a":2}', " {} \r\n {"]) {
+    const reading = read(body);
+    assert.equal(codeOf(reading), "NotAnArray", body);
+    assert.match(reading.ok ? "" : reading.message, /must be a JSON array/);
+  }
+  for (const body of [
+    '{"a":1}\n["b"]',
+    '{"a":1}x',
+    '{"a":1,}\n{"a":2}',
+    '{"a":1}}\n{}',
+    '{"a":1},,{}',
+    "1\n{}",
+  ])
+    assert.equal(codeOf(read(body)), "MalformedJson", body);
+});
+
+test("what is over a limit is not said to be no JSON, but which limit it is and what to do", () => {
+  const record = `[${"1,".repeat(249_998)}1]`;
+  const message = (text: string) => {
+    const reading = read(text);
+    return reading.ok ? "ok" : reading.message;
+  };
+  assert.equal(
+    message(`[0,${"[".repeat(1)}${"1,".repeat(250_000)}1]]`),
+    "Record 1, at byte 3 of the body, has more than 250,000 values, the most that one record may have: send fewer items in it.",
+  );
+  assert.equal(
+    message(`[${Array(17).fill(record).join(",")}]`),
+    "The batch has more than 4,000,000 values, the most that one may have, in record 16 at byte 8000001 of the body: send it in parts.",
+  );
+  assert.equal(
+    message(`[1,"${"x".repeat(9_000_000)}"]`),
+    "Record 1, at byte 3 of the body, has more than 8,388,608 bytes, the most that one record may have: send fewer items in it.",
+  );
+});
 
 test("a record or a batch of more values than any hotel has is refused before it is parsed", () => {
   const items = (count: number) => `{"a":[${"1,".repeat(count - 1)}1]}`;

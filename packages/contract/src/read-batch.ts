@@ -10,10 +10,18 @@ import {
 } from "./inspect-element.ts";
 import { NOTED, SOUGHT } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
+import type { FieldSchema } from "./schema/field.ts";
 import { FIELD_NAMES, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { NO_VIOLATIONS, type Violation, type ViolationCode } from "./violation.ts";
 import { newRecordWalk, type RecordWalk, type WalkLimits, walkRecord } from "./walk-record.ts";
-import { isShortNumber, isWhitespace, SHORT_NUMBER_CHARACTERS_MAX, skipWhitespace } from "./walk-value.ts";
+import {
+  isShortNumber,
+  isWhitespace,
+  SHORT_NUMBER_CHARACTERS_MAX,
+  skipValue,
+  skipWhitespace,
+  UNSURE,
+} from "./walk-value.ts";
 
 /** One element of a batch. */
 export interface BatchRecord {
@@ -34,7 +42,7 @@ export interface BatchRecord {
   /** Where they can be read: texts that are not empty, stand once, and have neither NUL nor an unpaired surrogate. */
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
-  /** Its source time up to the second, as sent, if it was found valid without being parsed: then its value is better not asked for. */
+  /** Its source time up to the second, as sent (the minute and Z where it has none), if it was found valid without being parsed: then its value is better not asked for. */
   readonly sourceSecond: string | undefined;
   /**
    * What is wrong with its text although it parses: repeated or forbidden names, unsafe numbers, unpaired surrogates,
@@ -142,6 +150,7 @@ const WALK_MISSES_MAX = 8;
 
 /** Of `2026-01-02T03:04:05`. */
 const SECOND_CHARACTERS = 19;
+const MINUTE_CHARACTERS = 16;
 
 /** A record that was found valid without being parsed. */
 class WalkedRecord implements BatchRecord {
@@ -193,6 +202,8 @@ class BatchRun {
   readonly #resource: Resource | undefined;
   readonly #walk: RecordWalk = newRecordWalk();
   readonly #walkLimits: WalkLimits;
+  /** What each record is looked at for, with its own index. */
+  readonly #schema: FieldSchema | undefined;
   /** The codes of the records that were walked, in their order, and where their source times begin. */
   readonly #codes: string[] = [];
   readonly #times: number[] = [];
@@ -219,6 +230,7 @@ class BatchRun {
     this.#view = new DataView(body.buffer, body.byteOffset, body.length);
     this.#limits = limits;
     this.#resource = resource;
+    this.#schema = resource === undefined ? undefined : RECORD_SCHEMAS[resource];
     this.#walkLimits = { bytesMax: WALKED_BYTES_MAX, depthMax: limits.depthMax };
     this.#visit = visit;
     this.#ascii = isAscii(body);
@@ -272,7 +284,7 @@ class BatchRun {
     if (body.length <= SMALL_BODY_BYTES) {
       // The scan bounds the depth to which the close look recurses; neither goes on after a value that is complete.
       scanElement(body, at, this.#limits.depthMax, this.#scan);
-      if (this.#scan.outcome !== "too-deep") {
+      if (this.#scan.outcome !== "too-deep" && !this.#beginsRecords(at)) {
         const { fault } = inspectElement(body, at, body.length, { index: 0, violationsMax: 0 });
         if (fault !== undefined) {
           const isOpen = this.#scan.depth > 1 || this.#scan.isInText;
@@ -286,6 +298,17 @@ class BatchRun {
       "bellhop.contract.NotAnArray",
       "The body must be a JSON array of records, also when it has only one.",
     );
+  }
+
+  /** Whether an object and the beginning of another stand at `at`, as in newline-delimited JSON. */
+  #beginsRecords(at: number): boolean {
+    const body = this.#body;
+    const end = body[at] === OPEN_OBJECT ? skipValue(body, at) : UNSURE;
+    if (end === UNSURE) return false;
+    let next = skipWhitespace(body, end);
+    if (body[next] === COMMA) next = skipWhitespace(body, next + 1);
+    if (body[next] !== OPEN_OBJECT) return false;
+    return inspectElement(body, at, end, { index: 0, violationsMax: 0 }).fault === undefined;
   }
 
   /** Finds one element and what follows it, or goes on with that for about so many bytes; gives the work of it in bytes. */
@@ -448,7 +471,8 @@ class BatchRun {
       this.#visitParsed({ index, start, end, values, value, lexical: NO_VIOLATIONS, lexicalTotal: 0 });
       return;
     }
-    const order = { index, violationsMax: this.#violationsMax(), keeps: ALL_NAMES, namesAreSound };
+    const [violationsMax, schema] = [this.#violationsMax(), this.#schema];
+    const order = { index, violationsMax, keeps: ALL_NAMES, schema, namesAreSound };
     this.#visitLookedAt(inspectElement(this.#body, start, end, order), { index, start, end, values });
   }
 
@@ -459,6 +483,7 @@ class BatchRun {
       index,
       violationsMax: this.#violationsMax(),
       keeps,
+      schema: this.#schema,
     });
     const look = this.#look;
     const from = look.at;
@@ -537,14 +562,22 @@ function codeIn(
 }
 
 function tooManyBytes(start: number, index: number): BatchRefusal {
-  return malformed(start, `the record has more than ${RECORD_BYTES_MAX} bytes`, index, "json.size");
+  return notJson(recordBeyond(start, index, `${grouped(RECORD_BYTES_MAX)} bytes`), index, "json.size");
 }
 
 function tooManyValues(start: number, index: number, inRecord: boolean): BatchRefusal {
-  const what = inRecord
-    ? `the record has more than ${VALUES_PER_RECORD_MAX} values`
-    : `the batch has more than ${VALUES_PER_BATCH_MAX} values; send it in parts`;
-  return malformed(start, what, index, "json.values");
+  const most = `${grouped(inRecord ? VALUES_PER_RECORD_MAX : VALUES_PER_BATCH_MAX)} values`;
+  const ofBatch = `The batch has more than ${most}, the most that one may have, in record ${index} at byte ${start} of the body: send it in parts.`;
+  return notJson(inRecord ? recordBeyond(start, index, most) : ofBatch, index, "json.values");
+}
+
+function recordBeyond(start: number, index: number, most: string): string {
+  return `Record ${index}, at byte ${start} of the body, has more than ${most}, the most that one record may have: send fewer items in it.`;
+}
+
+/** A whole number with commas, as English writes it. */
+function grouped(count: number): string {
+  return count.toLocaleString("en");
 }
 
 function malformed(
@@ -769,5 +802,6 @@ export function checkRecord(
 export function isAhead(resource: Resource, record: BatchRecord, latest: string): boolean {
   const field = NOTED[resource].sought?.[SOUGHT.sourceTime] as string;
   const second = record.sourceSecond ?? (record.value as Record<string, string>)[field];
-  return second !== undefined && second.slice(0, SECOND_CHARACTERS) > latest;
+  if (second === undefined) return false;
+  return second.slice(0, second[MINUTE_CHARACTERS] === ":" ? SECOND_CHARACTERS : MINUTE_CHARACTERS) > latest;
 }

@@ -34,7 +34,7 @@ const IS_OF_TYPE: Record<string, (value: unknown) => boolean> = {
   numeric: (value) => typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value),
   date: (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value),
   timestamptz: (value) =>
-    typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/.test(value),
+    typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value),
 };
 
 test("the facts are those of the views, each at its place and of its type", () => {
@@ -209,6 +209,20 @@ test("identity, source time, status and dates come from the fields of the contra
       .sourceTime,
     "2026-03-01T08:30:00.100000Z",
   );
+});
+
+test("times that differ beyond the microsecond are one source time, and none is rounded up", () => {
+  for (const resource of RESOURCES) {
+    const field = resource === "inventories" ? "/createDateTime" : "/lastModifiedDateTime";
+    const timeOf = (time: string) => read(resource, changed(fullRecord(resource), field, time)).sourceTime;
+    for (const time of [
+      "2026-02-28T23:59:59.999999999Z",
+      "2026-02-28T23:59:59.9999990Z",
+      "2026-02-28T23:59:59.999999Z",
+    ])
+      assert.equal(timeOf(time), "2026-02-28T23:59:59.999999Z", time);
+    assert.equal(timeOf("2026-02-28T23:59Z"), "2026-02-28T23:59:00.000000Z");
+  }
 });
 
 test("virtual room types follow the others and are marked", () => {

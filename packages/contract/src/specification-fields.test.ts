@@ -79,7 +79,12 @@ const KINDS: Readonly<Record<string, readonly FieldKind[]>> = {
 const VALUES: Readonly<Record<string, { readonly takes: unknown[]; readonly refuses: unknown[] }>> = {
   string: { takes: ["A", "Zoë 😀"], refuses: [1, true, {}, [], "\0"] },
   timestamp: {
-    takes: ["2026-07-14T08:30:00Z", "2026-07-14T08:30:00.123456Z"],
+    takes: [
+      "2026-07-14T08:30:00Z",
+      "2026-07-14T08:30Z",
+      "2026-07-14T08:30:00.1234567Z",
+      "2026-07-14T08:30:00.123456789Z",
+    ],
     refuses: ["2026-07-14", "2026-07-14T08:30:00", "2026-07-14T08:30:00+01:00", 1, "", {}],
   },
   date: {
@@ -222,7 +227,7 @@ test("docs/openapi.json has every field of the specification with its type", asy
 
 test("the fields whose names the specification lost are known and typed", () => {
   const lost: [Resource, string, FieldKind][] = [
-    ["groups", "action", "word"],
+    ["groups", "action", "code"],
     ["groups", "cancelDate", "date"],
     ["groups", "netRoomRevenue", "decimal"],
     ["groups", "totalRoomRevenue", "decimal"],

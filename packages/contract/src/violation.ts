@@ -8,18 +8,19 @@ export const VIOLATION_CODES = {
   "json.size": "A record is larger than 8 MiB.",
   "json.values": "A record has more than 250,000 values, or the batch more than 4,000,000.",
   type: "The value has a JSON type that this field does not accept.",
-  required: "A required field is missing.",
+  required: "A required field is missing, or an array has fewer items than it must have.",
   null: "The field does not accept null: send a value, or leave an optional field out.",
   length: "A string or an array is longer than its limit, or a required code is empty.",
   enum: "The value is not one of those that the field accepts.",
   "format.date": "Not a calendar date in the form YYYY-MM-DD, years 0001 to 9999.",
-  "format.timestamp": "Not a UTC time in the form YYYY-MM-DDThh:mm:ssZ, with at most 6 fractional digits.",
+  "format.timestamp": "Not a UTC time in the form YYYY-MM-DDThh:mm:ssZ, with at most 9 fractional digits.",
   "number.integer": "Not an integer, as a JSON number or a string of digits.",
   "number.range":
     "An integer that does not fit 32 bits, or a count below zero where your operator has such counts refused.",
-  "number.decimal": "Not a decimal of at most 38 digits, as a JSON number or a numeric string.",
+  "number.decimal":
+    "Not a decimal of at most 38 digits, as a JSON number or a numeric string without an exponent.",
   "number.unsafe":
-    "A JSON number that a double cannot hold: too large, or with more digits than a double keeps from 2^53 on. Send a string.",
+    "A JSON number of an unknown field that is outside the range of a double: beyond 1.8e308, or so small that it would be zero. Send a string.",
   "order.dates": "A period ends before it starts.",
   "name.duplicate": "A field name occurs twice in one object.",
   "name.forbidden": "__proto__, constructor and prototype are not allowed as field names.",

@@ -156,9 +156,13 @@ const DATES = [
   "0001-01-01",
   "9999-12-31",
 ].map((date) => `"${date}"`);
-const TIMES = ["2026-02-20T10:15:00Z", "2026-02-20T10:15:00.1Z", "2026-02-20T10:15:00.123456Z"].map(
-  (time) => `"${time}"`,
-);
+const TIMES = [
+  "2026-02-20T10:15:00Z",
+  "2026-02-20T10:15:00.1Z",
+  "2026-02-20T10:15:00.123456Z",
+  "2026-02-20T10:15:00.123456789Z",
+  "2026-02-20T10:15Z",
+].map((time) => `"${time}"`);
 const MARK = "\u0001mark";
 
 /** JSON pointers of all values of a record that are neither objects nor arrays. */

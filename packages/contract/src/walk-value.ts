@@ -23,6 +23,9 @@ for (let digit = 0; digit <= 15; digit += 1) {
     HEX[spelling.charCodeAt(0)] = digit;
 }
 
+/** Of a time; those beyond the sixth are kept as sent, and no time is told from another by them. */
+export const FRACTION_DIGITS_MAX = 9;
+
 /** Bytes of JSON's short escapes, after the backslash. */
 export const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
@@ -98,20 +101,23 @@ function pairAt(body: Uint8Array, at: number): number {
 }
 
 /**
- * Where the UTC time at `at` is over, the quote after it included. 24:00 and the leap second :60 are none: they have no single
- * instant that every database agrees on.
+ * Where the UTC time at `at` is over, the quote after it included. Java leaves out seconds of zero and writes nine fractional digits,
+ * .NET seven. 24:00 and the leap second :60 are none: they have no single instant that every database agrees on.
  */
 export function walkTimestamp(body: Uint8Array, at: number): number {
   if (walkDate(body, at) === UNSURE) return UNSURE;
-  if (body[at + 10] !== LETTER_T || body[at + 13] !== COLON || body[at + 16] !== COLON) return UNSURE;
-  if (!(pairAt(body, at + 11) <= 23 && pairAt(body, at + 14) <= 59 && pairAt(body, at + 17) <= 59))
-    return UNSURE;
-  let end = at + 19;
-  if (body[end] === POINT) {
-    end += 1;
-    const from = end;
-    while (digitAt(body, end) <= 9) end += 1;
-    if (end === from || end - from > 6) return UNSURE;
+  if (body[at + 10] !== LETTER_T || body[at + 13] !== COLON) return UNSURE;
+  if (!(pairAt(body, at + 11) <= 23 && pairAt(body, at + 14) <= 59)) return UNSURE;
+  let end = at + 16;
+  if (body[end] === COLON) {
+    if (!(pairAt(body, at + 17) <= 59)) return UNSURE;
+    end = at + 19;
+    if (body[end] === POINT) {
+      end += 1;
+      const from = end;
+      while (digitAt(body, end) <= 9) end += 1;
+      if (end === from || end - from > FRACTION_DIGITS_MAX) return UNSURE;
+    }
   }
   return body[end] === LETTER_Z && body[end + 1] === QUOTE ? end + 2 : UNSURE;
 }
@@ -194,7 +200,7 @@ function isDay(year: number, month: number, day: number): boolean {
 }
 
 /** Longer than any date or time. */
-const SHORT_CHARACTERS_MAX = 27;
+const SHORT_CHARACTERS_MAX = 30;
 const short = Buffer.alloc(4 * SHORT_CHARACTERS_MAX);
 
 /** Whether a text is a real calendar date `YYYY-MM-DD`, years 0001 to 9999 (ISO 8601, specification section 2). */
@@ -202,7 +208,7 @@ export function isCalendarDate(text: string): boolean {
   return text.length === 10 && short.write(text) === 10 && walkDate(short, 0) !== UNSURE;
 }
 
-/** Whether a text is a UTC time `YYYY-MM-DDThh:mm:ss[.f]Z` with one to six fractional digits (specification section 2). */
+/** Whether a text is a UTC time `YYYY-MM-DDThh:mm[:ss[.f]]Z` with one to nine fractional digits (specification section 2). */
 export function isUtcTimestamp(text: string): boolean {
   if (text.length > SHORT_CHARACTERS_MAX) return false;
   const bytes = short.write(text);
@@ -210,10 +216,11 @@ export function isUtcTimestamp(text: string): boolean {
   return walkTimestamp(short, 0) === bytes + 1;
 }
 
-/** An accepted timestamp with exactly six fractional digits: `2026-01-02T03:04:05.000000Z`. Its text order is its time order. */
+/** An accepted timestamp, cut to six fractional digits: `2026-01-02T03:04:05.000000Z`. Its text order is its time order. */
 export function microsecondTimestamp(text: string): string {
   if (text.length === 20) return `${text.slice(0, 19)}.000000Z`;
-  return `${text.slice(0, -1).padEnd(26, "0")}Z`;
+  if (text.length === 17) return `${text.slice(0, 16)}:00.000000Z`;
+  return `${text.slice(0, Math.min(text.length - 1, 26)).padEnd(26, "0")}Z`;
 }
 
 /** A source time further ahead of the receipt would win for ever, so its record is quarantined; a replay decides the same. */

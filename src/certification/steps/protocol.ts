@@ -146,7 +146,7 @@ export const tokenUse: Step = {
   title: "One token for many requests, renewed before it ends",
   docs: "authentication#token-rate",
   instruction: ({ tokenSeconds }) =>
-    `Take a token, send everything with it, and take the next one shortly before \`expires_in\` is over. While you are certified a token lives ${minutesText(tokenSeconds)} instead of an hour, so that a renewal is seen: let your integration run at least that long. At most ${EARLY_TOKENS_MAX} tokens may be taken early (a restart).`,
+    `Take a token, send everything with it, and take the next one shortly before \`expires_in\` is over. While you are certified a token lives ${minutesText(tokenSeconds)}: let your integration run at least that long, so that a renewal is seen. At most ${EARLY_TOKENS_MAX} tokens may be taken early (a restart).`,
   notYet: "",
   find: findingsOfTokenUse,
 };

@@ -29,10 +29,20 @@ const SHARED_TYPES = {
   Decimal: {
     description:
       "A decimal of at most 38 digits: a JSON number or a numeric string. Stored exactly, never converted to binary floating point.",
+    of: ["Group", "groupBlocks", "singlePersonRate"],
+  },
+  NullableWholeNumber: {
+    description: "An integer that fits 32 bits, as a JSON number or a string of digits, or null.",
+    of: ["Group", "groupBlocks", "threePersonOccupancy"],
+  },
+  NullableDecimal: {
+    description:
+      "A decimal of at most 38 digits, as a JSON number or a numeric string, stored exactly, or null.",
     of: ["Group", "netRoomRevenue"],
   },
   Timestamp: {
-    description: "A UTC time with a trailing Z; up to six fractional digits are kept.",
+    description:
+      "A UTC time with a trailing Z and up to nine fractional digits, returned as sent. Times are compared by their first six.",
     of: ["Inventory", "createDateTime"],
   },
 } as const;
@@ -54,7 +64,8 @@ const ANY_FIELDS: Schema = {
 
 /** What a field may hold that this version does not know. */
 const UNKNOWN_FIELD: Schema = {
-  description: "An unknown field. It is stored and returned verbatim.",
+  description:
+    "An unknown field. It is stored and returned verbatim. A number is within the range of a double.",
   anyOf: [
     { type: ["null", "boolean", "number"] },
     { type: "string", maxLength: 8_388_608, pattern: "^[^\\u0000]*$" },

@@ -9,7 +9,7 @@ export interface Instant {
 /** The last millisecond that a UUIDv7 can say. */
 const MS_LAST = 2 ** 48 - 1;
 
-/** Reads `2026-01-31T12:00:00Z`, with up to six fractional digits; undefined when it is not of that form. */
+/** Reads a time as records have it, cut after the microsecond; undefined when it is not of that form. */
 export function readInstant(text: string): Instant | undefined {
   if (!isUtcTimestamp(text)) return undefined;
   const exact = microsecondTimestamp(text);

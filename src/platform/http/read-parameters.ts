@@ -1,5 +1,10 @@
 import { didYouMean } from "#contract/nearest.ts";
-import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
+import {
+  FRACTION_DIGITS_MAX,
+  isCalendarDate,
+  isUtcTimestamp,
+  microsecondTimestamp,
+} from "#contract/walk-value.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { type Instant, readInstant } from "./instant.ts";
 
@@ -93,7 +98,7 @@ export class QueryParameters {
     const value = this.#values.get(name);
     if (value !== undefined && !isUtcTimestamp(value))
       throw invalidParameter(
-        `${name} takes a UTC time as YYYY-MM-DDThh:mm:ssZ, with at most 6 fractional digits.`,
+        `${name} takes a UTC time as YYYY-MM-DDThh:mm:ssZ, with at most ${FRACTION_DIGITS_MAX} fractional digits.`,
       );
     return value === undefined ? undefined : microsecondTimestamp(value);
   }

@@ -245,7 +245,7 @@ def members(value):
 def correct_values(value):
     """
     The end of a period is not before its start. Whole numbers as text fit 32 bits, whatever their length. A JSON number
-    is refused for digits: more than 38, or more than a double gives back from 2^53 on.
+    of a decimal is refused for digits: more than 38.
     """
     if isinstance(value, dict):
         for first, last in (("startDate", "endDate"), ("arrivalDate", "departureDate"), ("from", "to")):

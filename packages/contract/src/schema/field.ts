@@ -118,7 +118,7 @@ export const identity = (description: string, example: string) =>
 export const date = (description: string, example: string) =>
   field<string>({ fieldKind: "date", description, example });
 
-/** A UTC time with a trailing Z and at most microseconds. */
+/** A UTC time with a trailing Z; see `isUtcTimestamp`. */
 export const timestamp = (description: string, example: string) =>
   field<string>({ fieldKind: "timestamp", description, example });
 
@@ -150,7 +150,7 @@ export const flagOrCode = (description: string, example: boolean) =>
 export const codeOrObject = (description: string, example: string) =>
   field<string | object>({ fieldKind: "code-or-object", description, example });
 
-/** A field that the specification shows as null too. */
+/** A field that the specification shows as null too, or describes without a name: there is no telling what it may be. */
 export const nullable = <Value>(inner: Field<Value>) => field<Value | null>({ ...inner, nullable: true });
 
 /** A member of an object that may be left out. */
