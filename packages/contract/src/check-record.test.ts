@@ -371,7 +371,7 @@ test("fields whose names the specification lost are typed, and unknown ones are 
 test("a number of an unknown field is refused only where readers of JSON have none such", () => {
   for (const resource of RESOURCES) {
     const record = JSON.stringify(fullRecord(resource)).slice(1);
-    // More than 64 KiB are looked at in turns, and only known names are kept of them.
+    // Records of more than 64 KiB keep known names only, and are read in turns.
     for (const filler of ["", `"filler":[${'"xxxxxxxxxx",'.repeat(7_000)}0],`]) {
       const codes = (literal: string) =>
         sent(resource, `{"rowId":${literal},"own":{"roomsSold":[${literal}]},${filler}${record}`).map(

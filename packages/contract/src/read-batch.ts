@@ -202,7 +202,7 @@ class BatchRun {
   readonly #resource: Resource | undefined;
   readonly #walk: RecordWalk = newRecordWalk();
   readonly #walkLimits: WalkLimits;
-  /** What each record is looked at for, with its own index. */
+  /** What each record is to be. */
   readonly #schema: FieldSchema | undefined;
   /** The codes of the records that were walked, in their order, and where their source times begin. */
   readonly #codes: string[] = [];

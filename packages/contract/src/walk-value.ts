@@ -23,7 +23,7 @@ for (let digit = 0; digit <= 15; digit += 1) {
     HEX[spelling.charCodeAt(0)] = digit;
 }
 
-/** Of a time; those beyond the sixth are kept as sent, and no time is told from another by them. */
+/** Of a time; those beyond the sixth are kept as sent and compare no times. */
 export const FRACTION_DIGITS_MAX = 9;
 
 /** Bytes of JSON's short escapes, after the backslash. */

@@ -150,7 +150,7 @@ export const flagOrCode = (description: string, example: boolean) =>
 export const codeOrObject = (description: string, example: string) =>
   field<string | object>({ fieldKind: "code-or-object", description, example });
 
-/** A field that the specification shows as null too, or describes without a name: there is no telling what it may be. */
+/** A field that the specification shows as null too, or describes without a name: what it may be is open. */
 export const nullable = <Value>(inner: Field<Value>) => field<Value | null>({ ...inner, nullable: true });
 
 /** A member of an object that may be left out. */
