@@ -3,7 +3,7 @@ import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { spareDiskBytes } from "../platform/db/open-database.ts";
+import { roomOnDisk } from "../platform/db/open-database.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
@@ -210,7 +210,7 @@ const run = verb({
         clientConfig: database.clientConfig,
         dryRun,
         copying: (processId) => database.embedded && letLowerPriority(processId),
-        spareBytes: () => spareDiskBytes(database, config.minFreeDiskBytes),
+        roomBytes: () => roomOnDisk(database, config.minFreeDiskBytes),
         progress: () => {
           windows += 1;
         },

@@ -111,7 +111,7 @@ export interface RetentionSessions {
   /** Puts tables in the place of others. */
   readonly replacing: pg.ClientBase;
   /** What copies may take of the disk. */
-  spareBytes?(): Promise<number>;
+  roomBytes?(): Promise<number>;
 }
 
 /** There is too little free space on the disk for the copy of a window; the message says of which. */
@@ -119,15 +119,15 @@ export class NoRoom extends OperatorError {}
 
 /** Throws NoRoom where the disk would be, or is, too full for others to write there. */
 export async function checkRoom(
-  { spareBytes }: RetentionSessions,
+  { roomBytes }: RetentionSessions,
   { name }: TimeWindow,
   bytes = 0,
 ): Promise<void> {
-  const spare = (await spareBytes?.()) ?? Number.POSITIVE_INFINITY;
-  if (spare >= bytes) return;
+  const room = (await roomBytes?.()) ?? Number.POSITIVE_INFINITY;
+  if (room >= bytes) return;
   const size = bytes === 0 ? "" : ` of up to ${sizeText(bytes)}`;
   throw new NoRoom(
-    `The disk has no room for a copy${size} of ${name}: ${sizeText(Math.max(0, spare))} are free beyond MIN_FREE_DISK_MIB.`,
+    `The disk has no room for a copy${size} of ${name}: ${sizeText(Math.max(0, room))} are free beyond MIN_FREE_DISK_MIB.`,
   );
 }
 

@@ -98,7 +98,7 @@ interface RetentionOptions {
   /** A session that nobody waits for was opened; its process on the database's machine. */
   copying?(processId: number): void;
   /** What copies may take of the disk; without bounds by default. */
-  spareBytes?(): Promise<number>;
+  roomBytes?(): Promise<number>;
   /** Called after each window. */
   progress?(expired: Expired): void;
 }
@@ -143,8 +143,8 @@ async function runOn(copying: pg.ClientBase, options: RetentionOptions): Promise
   await dropStrays(copying);
   await forgetArrivals(copying, rules.nowMs);
   return inSession(options, async (replacing) => {
-    const { spareBytes } = options;
-    const sessions = { copying, replacing, ...(spareBytes && { spareBytes }) };
+    const { roomBytes } = options;
+    const sessions = { copying, replacing, ...(roomBytes && { roomBytes }) };
     await openTheirWindows(replacing, rules);
     const due = await listDue(copying, rules);
     return { state: "done", due, expired: due.length === 0 ? [] : await expireAll(sessions, rules, options) };
@@ -312,7 +312,7 @@ const SWEEP_MS = 60_000;
 export function keepRetention(
   { clientConfig, pool }: Pick<Database, "clientConfig" | "pool">,
   windowMs: number,
-  heard: Required<Pick<RetentionOptions, "copying" | "spareBytes" | "progress">> & {
+  heard: Required<Pick<RetentionOptions, "copying" | "roomBytes" | "progress">> & {
     ran(run: RetentionRun): void;
     failed(error: unknown): void;
   },

@@ -9,7 +9,7 @@ import { keepFiguresFresh } from "../insight/property-figures.ts";
 import { startSurvey } from "../operations/metrics/survey.ts";
 import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
-import { type Database, openDatabase, spareDiskBytes } from "../platform/db/open-database.ts";
+import { type Database, openDatabase, roomOnDisk } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
 import {
   letHeapsGrow,
@@ -226,7 +226,7 @@ async function startUpkeep(
     },
     // Beside full load it would else get ten times as much of the processor as those who apply.
     copying: (processId) => database.embedded && letLowerPriority(processId),
-    spareBytes: () => spareDiskBytes(database, minFreeDiskBytes),
+    roomBytes: () => roomOnDisk(database, minFreeDiskBytes),
   });
   stops.push(() => retention.stop());
 }

@@ -173,8 +173,8 @@ describe("retention", () => {
     for (const kind of ["payloads", "outcomes"] as const)
       await setTerm(bench.database.pool, { clientCode: "ACME", kind, resource: undefined }, HOUR_MS);
     const { clientConfig, pool } = bench.database;
-    const runWithin = (spareBytes: () => number) =>
-      runRetention({ clientConfig, nowMs: now, spareBytes: async () => spareBytes() });
+    const runWithin = (roomBytes: () => number) =>
+      runRetention({ clientConfig, nowMs: now, roomBytes: async () => roomBytes() });
     const readDue = async () => (await runRetention({ clientConfig, nowMs: now, dryRun: true })).due;
     await assert.rejects(
       runWithin(() => 0),
@@ -329,7 +329,7 @@ describe("retention", () => {
       failed: unheard,
       progress: unheard,
       copying: unheard,
-      spareBytes: async () => 0,
+      roomBytes: async () => 0,
     });
     const left = `select from pg_class where oid = to_regclass('${stray}')
       union all select from pg_stat_activity where application_name = 'bellhop retention' and datname = current_database()`;

@@ -304,7 +304,7 @@ export async function freeDiskBytes(directory: string): Promise<number> {
 }
 
 /** Bytes that may be written under the embedded database while batches go on being accepted; without bounds where nobody watches. */
-export async function spareDiskBytes(
+export async function roomOnDisk(
   { dataDirectory }: Pick<Database, "dataDirectory">,
   minFreeBytes: number,
 ): Promise<number> {
