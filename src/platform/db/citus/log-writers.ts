@@ -2,7 +2,7 @@ import type pg from "pg";
 import { monotonicNow } from "../../runtime/shared-memory.ts";
 import { sqlState } from "../database-errors.ts";
 import { namedStatement, readStatement, type Statement } from "../statement.ts";
-import type { Queryable } from "../transaction.ts";
+import { type Queryable, withTransaction } from "../transaction.ts";
 import { CONNECT_MS_MAX, findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
 
 /** The name that sessions of log writers show under. */
@@ -122,22 +122,16 @@ export class CitusLogWriter<Item extends FlushItem> implements LogWriterStatemen
     keyed: readonly Item[],
     parametersOf: FlushParameters<Item>,
   ): Promise<readonly Item[]> {
-    await this.#client.query("begin");
-    try {
+    return await withTransaction(this.#client, async (client) => {
       const [entries] = parametersOf(keyed, true);
-      const claimed = await this.#client.query<NewestRow>({ ...claimKeys, values: [entries] });
+      const claimed = await client.query<NewestRow>({ ...claimKeys, values: [entries] });
       const mine = new Set(claimed.rows.map(({ request_id }) => request_id));
       const written = items.filter(
         ({ append, requestId }) => append.idempotency === null || mine.has(requestId),
       );
       if (written.length > 0) await this.#write(written, parametersOf, true);
-      const { command } = await this.#client.query("commit");
-      if (command !== "COMMIT") throw new Error("The flush had failed and was rolled back at commit.");
       return written;
-    } catch (error) {
-      await this.#client.query("rollback");
-      throw error;
-    }
+    });
   }
 
   readKeys<Row extends object>(

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { sqlState } from "../database-errors.ts";
 import { namedStatement, type Statement } from "../statement.ts";
+import { withTransaction } from "../transaction.ts";
 import type {
   FlushAnswer,
   FlushItem,
@@ -77,17 +78,11 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     if (groups.size === 1) {
       for (const [group, of] of groups) return { rows: await this.#appendTo(group, of, parametersOf) };
     }
-    const rows: FlushAnswer["rows"][number][] = [];
-    await this.#client.query("begin");
-    try {
+    return await withTransaction(this.#client, async () => {
+      const rows: FlushAnswer["rows"][number][] = [];
       for (const [group, of] of groups) rows.push(...(await this.#appendTo(group, of, parametersOf)));
-      const { command } = await this.#client.query("commit");
-      if (command !== "COMMIT") throw new Error("The flush had failed and was rolled back at commit.");
       return { rows };
-    } catch (error) {
-      await this.#client.query("rollback");
-      throw error;
-    }
+    });
   }
 
   async #appendTo(
