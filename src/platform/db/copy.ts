@@ -14,6 +14,9 @@ const COUNT_BYTES = 2;
 const LENGTH_BYTES = 4;
 const END = -1;
 
+/** Where the first row begins: behind the header and its extension. */
+const firstRowAt = (bytes: Buffer): number => HEADER.length + bytes.readInt32BE(EXTENSION_LENGTH_AT);
+
 const BYTES_FIRST = 262_144;
 const CHUNK_BYTES = 65_536;
 /** Bytes of rows that one statement carries, about: bounds what is held, and lets the event loop turn. */
@@ -237,7 +240,7 @@ class CopyOut extends Copy {
    * used again: it is copied before this returns.
    */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, connection: CopyConnection): void {
-    const rowAt = this.#isBegun ? 0 : HEADER.length + chunk.readInt32BE(EXTENSION_LENGTH_AT);
+    const rowAt = this.#isBegun ? 0 : firstRowAt(chunk);
     const isEnd = chunk.readInt16BE(rowAt) === END;
     const end = isEnd && this.#done < this.#count - 1 ? rowAt : chunk.length;
     const from = this.#done === 0 ? 0 : rowAt;
@@ -304,7 +307,7 @@ class CopyValuesOut extends Copy {
   }
 
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
-    const at = this.#isFirst ? HEADER.length : 0;
+    const at = this.#isFirst ? firstRowAt(chunk) : 0;
     this.#isFirst = false;
     if (this.#failure !== undefined || chunk.length < at + COUNT_BYTES || chunk.readInt16BE(at) !== 1) return;
     try {
@@ -337,7 +340,7 @@ export async function copyValuesOut(
 /** The rows of a whole binary COPY, each with its values in the order of the columns. For tables of a few rows. */
 export function readCopiedRows(bytes: Buffer): (Buffer | null)[][] {
   const rows: (Buffer | null)[][] = [];
-  let at = HEADER.length + bytes.readInt32BE(EXTENSION_LENGTH_AT);
+  let at = firstRowAt(bytes);
   const value = (): Buffer | null => {
     const length = bytes.readInt32BE(at);
     at += LENGTH_BYTES;
