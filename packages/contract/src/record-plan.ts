@@ -441,13 +441,6 @@ export const SPAN_PLANS: Readonly<Record<WalkMode, Readonly<Record<Resource, Spa
 };
 
 /** As what members are checked that the contract does not name. */
-export const UNKNOWN_NUMBER = memberOf(
-  "",
-  { fieldKind: "decimal", description: "" },
-  "check",
-  NOTHING,
-  NO_PLACE,
-);
 export const UNKNOWN_OBJECT = planOf(
   { fieldKind: "object", description: "" },
   "check",
@@ -456,5 +449,8 @@ export const UNKNOWN_OBJECT = planOf(
 );
 export const UNKNOWN_LIST: SpanMember = {
   ...memberOf("", { fieldKind: "array", description: "" }, "check", NOTHING, NO_PLACE),
-  items: { ...UNKNOWN_NUMBER, kind: WALK.unknown },
+  items: {
+    ...memberOf("", { fieldKind: "decimal", description: "" }, "check", NOTHING, NO_PLACE),
+    kind: WALK.unknown,
+  },
 };

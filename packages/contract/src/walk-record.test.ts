@@ -100,6 +100,25 @@ test("what is usual is walked over: each field as partners write it, an unknown 
   }
 });
 
+test("an unknown number of many digits is walked over, and kept as one that is parsed", () => {
+  const record = JSON.stringify(fullRecord("reservations"));
+  const withNumber = (number: string) =>
+    record.replace("{", `{"own":${number},"list":[${number},{"a":${number}}],`);
+  for (const number of [
+    "1234567890123456789",
+    "-9223372036854775808",
+    "9".repeat(64),
+    `0.${"0".repeat(61)}1`,
+  ]) {
+    assert.ok(walks("reservations", withNumber(number)), number);
+    assert.equal(sameEitherWay("reservations", `[${withNumber(number)}]`), 1, number);
+  }
+  for (const number of ["9".repeat(65), "1e5", "01", "-", "1.", "00.5", "-01", "1234567890123456789x"]) {
+    assert.ok(!walks("reservations", withNumber(number)), number);
+    sameEitherWay("reservations", `[${withNumber(number)}]`);
+  }
+});
+
 test("one unknown name in several objects is walked over", () => {
   const record = JSON.stringify(fullRecord("reservations"));
   const text = record.replace("{", '{"own":1,').replace('"roomStays":[{', '"roomStays":[{"own":2,"own2":3,');

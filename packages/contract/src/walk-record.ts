@@ -9,7 +9,6 @@ import {
   type SpanMember,
   type SpanPlan,
   UNKNOWN_LIST,
-  UNKNOWN_NUMBER,
   UNKNOWN_OBJECT,
 } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
@@ -73,6 +72,7 @@ const NO_ITEM = -1;
 const ASCII_MAX = 0x7f;
 const DECIMAL_TEXT_CHARACTERS_MAX = 30;
 const WHOLE_DIGITS_MAX = 9;
+const NUMBER_CHARACTERS_MAX = 64;
 
 /** A quarter of a million numbers: those of some hundreds of records. */
 const SLAB_NUMBERS = 262_144;
@@ -479,8 +479,18 @@ function walkUnknown(body: Uint8Array, at: number): number {
     case LETTER_F:
       return walkBoolean(body, at);
     default:
-      return walkDecimal(body, at, UNKNOWN_NUMBER, NO_ITEM);
+      return walkNumber(body, at);
   }
+}
+
+/** Where the number of an unknown member is over, without an exponent and far within the range of a double. */
+function walkNumber(body: Uint8Array, at: number): number {
+  const from = body[at] === MINUS ? at + 1 : at;
+  const point = walkDigits(body, from);
+  if (point === from || (point - from > 1 && body[from] === ZERO)) return UNSURE;
+  if (body[point] !== POINT) return point - at > NUMBER_CHARACTERS_MAX ? UNSURE : point;
+  const end = walkDigits(body, point + 1);
+  return end === point + 1 || end - at > NUMBER_CHARACTERS_MAX ? UNSURE : end;
 }
 
 /** Where the value at `at` is over. */
