@@ -36,6 +36,7 @@ import {
   onBackfill,
   progressOf,
 } from "./progress.ts";
+import type { CountRead } from "./tally.ts";
 
 const BASE = "/api/public/v1/backfills";
 /** Any one of these scopes allows a change; opening a backfill needs those of all its resources. */
@@ -73,24 +74,24 @@ async function find(asked: Asked): Promise<Backfill> {
 
 /** Reads when it is the client's turn, and for as long as it waits: copies of a large backfill are many records. */
 function inTurn<Answer>(
-  { context, reply, clientId }: Asked,
-  read: (pool: pg.Pool) => Promise<Answer>,
+  { context, reply, principal, clientId }: Asked,
+  read: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
 ): Promise<Answer> {
-  const { questions, questionTurns } = context;
-  return questionTurns.run(clientId, () => readFor(readingFor(reply.raw), () => read(questions)));
-}
-
-/** Charges a query for the records that it has read, beyond the request that it is. */
-function charge({ context: { rateLimiter, nodes }, principal }: Asked, recordsRead: number): void {
-  const more = Math.floor(recordsRead / RECORDS_PER_REQUEST);
-  const { clientId, requestRate, requestBurst } = principal;
-  if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
+  const { questions, questionTurns, rateLimiter, nodes } = context;
+  const { requestRate, requestBurst } = principal;
+  let uncharged = 0;
+  // Beyond the request that it is.
+  const countRead = (records: number) => {
+    uncharged += records;
+    const more = Math.floor(uncharged / RECORDS_PER_REQUEST);
+    uncharged %= RECORDS_PER_REQUEST;
+    if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
+  };
+  return questionTurns.run(clientId, () => readFor(readingFor(reply.raw), () => read(questions, countRead)));
 }
 
 async function describe(asked: Asked, backfill: Backfill) {
-  const progress = await inTurn(asked, (pool) => progressOf(pool, backfill));
-  charge(asked, progress.recordsRead);
-  return backfillAnswer(progress);
+  return backfillAnswer(await inTurn(asked, (pool, countRead) => progressOf(pool, backfill, countRead)));
 }
 
 async function open(asked: Asked) {
@@ -116,7 +117,10 @@ async function close(asked: Asked) {
   if (typeof acceptGaps !== "boolean")
     throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps is true or false." });
   const backfill = await find(asked);
-  return describe(asked, await inTurn(asked, (pool) => closeBackfill(pool, backfill, acceptGaps)));
+  return describe(
+    asked,
+    await inTurn(asked, (pool, countRead) => closeBackfill(pool, backfill, acceptGaps, countRead)),
+  );
 }
 
 /** The reason in `{"why":"…"}`; null where there is no body. */
@@ -145,7 +149,6 @@ async function abandon(asked: Asked) {
     waitingBatches: 0,
     oldestWaitingAt: null,
     lateBatches: 0,
-    recordsRead: 0,
   });
 }
 
@@ -165,11 +168,11 @@ async function gaps(asked: Asked) {
   const question = { clientId, path: `backfills/${backfillId}/gaps`, filters: parameters.filters };
   const { start, limit, cursorOf } = readPaging(context, question, parameters.page, GAP_POSITION);
   const backfill = await find(asked);
-  const page = ({ client, asked: of, tally }: BackfillQueryContext) => {
-    charge(asked, tally.recordsRead);
-    return readGaps(client, of, tally, start, limit);
-  };
-  const { items, next } = await inTurn(asked, (pool) => onBackfill(pool, backfill, page));
+  const page = ({ client, asked: of, tally }: BackfillQueryContext) =>
+    readGaps(client, of, tally, start, limit);
+  const { items, next } = await inTurn(asked, (pool, countRead) =>
+    onBackfill(pool, backfill, page, countRead),
+  );
   return { items, nextCursor: cursorOf(next) };
 }
 

@@ -101,7 +101,7 @@ const show = verb({
     const progress = await progressOf(opened.pool, backfill);
     const reproduced = await isReproduced(opened.pool, backfill);
     const { statement, ...own } = backfill;
-    const { backfill: _, recordsRead: __, ...sums } = progress;
+    const { backfill: _, ...sums } = progress;
     const data = { ...own, ...sums, statement: JSON.parse(statement ?? "null"), reproduced };
     output.result(data, progressLines(progress, reproduced));
     return reproduced === false ? 1 : 0;

@@ -22,6 +22,7 @@ import {
   type ResourceProgress,
   resourcesOf,
 } from "./progress.ts";
+import type { CountRead } from "./tally.ts";
 
 /** The form of the text; another form gets another name, and both stay readable. */
 const FORM = "bellhop.backfill/1";
@@ -163,7 +164,7 @@ async function settledRequest(
   return lowestIdFrom(after(watermark));
 }
 
-async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean) {
+async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, countRead?: CountRead) {
   // Before the snapshot, as a watermark has to be.
   const settled = await settledReceipts(pool, backfill);
   return inSnapshot(pool, async (client) => {
@@ -176,7 +177,7 @@ async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean) {
         message: `${late + waiting} batches of this backfill are not applied yet, or were received within the last seconds. Close it again later.`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
-    const queryContext = await queryContextOf(client, backfill, countedTo);
+    const queryContext = await queryContextOf(client, backfill, countedTo, countRead);
     return { ...(await writeStatement(backfill, queryContext, closedAt, acceptGaps)), closedAt, countedTo };
   });
 }
@@ -189,6 +190,7 @@ export async function closeBackfill(
   pool: pg.Pool,
   backfill: Backfill,
   acceptGaps: boolean,
+  countRead?: CountRead,
 ): Promise<Backfill> {
   const { backfillId, clientId, state } = backfill;
   const who = `client:${clientId}`;
@@ -200,7 +202,12 @@ export async function closeBackfill(
         "The database is being moved, and nothing is applied until that ends. Close the backfill again later.",
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
-  const { complete, resources, text, hash, closedAt, countedTo } = await prepare(pool, backfill, acceptGaps);
+  const { complete, resources, text, hash, closedAt, countedTo } = await prepare(
+    pool,
+    backfill,
+    acceptGaps,
+    countRead,
+  );
   if (!complete && !acceptGaps)
     throw new ServiceError("bellhop.backfill.HasGaps", {
       message: `Something is missing: ${gapsInWords(resources)}. Send it, or close with acceptGaps.`,

@@ -17,7 +17,7 @@ import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, type DateRange, daysIn, type ManifestResource } from "./backfill.ts";
-import { type ResourceTally, type Tally, UP_TO_NOW } from "./tally.ts";
+import { type ResourceTally, UP_TO_NOW } from "./tally.ts";
 
 /**
  * Dates from $3 to $4 that the property $2 in the bucket $1 has no inventory of, in order: after the date $5, at most $6.
@@ -144,14 +144,14 @@ async function readStage(
 export async function readGaps(
   client: Queryable,
   asked: GapsAsked,
-  tally: Tally,
+  tally: readonly ResourceTally[],
   start: Position | null,
   limit: number,
 ): Promise<ListPage<BackfillGap>> {
   const found: Found[] = [];
   let [place, stage, text, index] = (start ?? [0, SHORT, "", -1]) as Place;
-  for (; place < tally.resources.length && found.length <= limit; [stage, text, index] = [SHORT, "", -1]) {
-    const of = tally.resources[place] as ResourceTally;
+  for (; place < tally.length && found.length <= limit; [stage, text, index] = [SHORT, "", -1]) {
+    const of = tally[place] as ResourceTally;
     for (; stage < STAGES && found.length <= limit; [text, index] = ["", -1]) {
       const wanted = limit + 1 - found.length;
       for (const one of await readStage(client, asked, of, [place, stage, text, index], wanted))

@@ -5,7 +5,7 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { findProperty } from "../query/property.ts";
 import type { Backfill } from "./backfill.ts";
 import { coverageOf, type GapsAsked } from "./gaps.ts";
-import { type ResourceTally, statedTally, type Tally, tallyOf, UP_TO_NOW } from "./tally.ts";
+import { type CountRead, type ResourceTally, statedTally, tallyOf, UP_TO_NOW } from "./tally.ts";
 
 /** Batches of the backfill $2 in the bucket $1 after the request $3, and those up to it that are not applied. */
 const READ_LATE = namedStatement(
@@ -27,7 +27,7 @@ export interface ResourceProgress extends ResourceTally, BackfillResource {
 export interface BackfillQueryContext {
   readonly client: Queryable;
   readonly asked: GapsAsked;
-  readonly tally: Tally;
+  readonly tally: readonly ResourceTally[];
 }
 
 /** Runs a read-only query in one snapshot. */
@@ -43,11 +43,12 @@ export function onBackfill<Answer>(
   pool: pg.Pool,
   backfill: Backfill,
   ask: (queryContext: BackfillQueryContext) => Promise<Answer>,
+  countRead?: CountRead,
 ): Promise<Answer> {
   const { statement, countedTo } = backfill;
   const stated = statement === null ? undefined : statedTally(statement);
   return inSnapshot(pool, async (client) =>
-    ask(await queryContextOf(client, backfill, countedTo ?? UP_TO_NOW, stated)),
+    ask(await queryContextOf(client, backfill, countedTo ?? UP_TO_NOW, countRead, stated)),
   );
 }
 
@@ -56,19 +57,21 @@ export async function queryContextOf(
   client: Queryable,
   backfill: Backfill,
   upTo: string,
-  stated?: Tally,
+  countRead: CountRead = () => undefined,
+  stated?: readonly ResourceTally[],
 ): Promise<BackfillQueryContext> {
   const { clientCode, propertyCode } = backfill.manifest;
   const property = await findProperty(client, clientCode, propertyCode);
   const asked = { backfill, propertyId: property?.propertyId ?? null, upTo };
-  return { client, asked, tally: stated ?? (await tallyOf(client, backfill, asked.propertyId, upTo)) };
+  const tally = stated ?? (await tallyOf(client, backfill, asked.propertyId, upTo, countRead));
+  return { client, asked, tally };
 }
 
 /** What has arrived by resource, with the dates that are covered. */
 export async function resourcesOf(queryContext: BackfillQueryContext): Promise<ResourceProgress[]> {
   const { client, asked, tally } = queryContext;
   const resources: ResourceProgress[] = [];
-  for (const of of tally.resources) resources.push({ ...of, ...(await coverageOf(client, asked, of)) });
+  for (const of of tally) resources.push({ ...of, ...(await coverageOf(client, asked, of)) });
   return resources;
 }
 
@@ -82,8 +85,8 @@ export async function lateOf(client: Queryable, { backfillId, bucket }: Backfill
 export type Progress = Awaited<ReturnType<typeof progressOf>>;
 
 /** The progress of a backfill: of one that is closed, what its statement counts, and the batches that came after it. */
-export function progressOf(pool: pg.Pool, backfill: Backfill) {
-  return onBackfill(pool, backfill, async (queryContext) => {
+export function progressOf(pool: pg.Pool, backfill: Backfill, countRead?: CountRead) {
+  const progress = async (queryContext: BackfillQueryContext) => {
     const resources = await resourcesOf(queryContext);
     const waiting = resources.flatMap(({ oldestWaitingAt }) => oldestWaitingAt ?? []).sort();
     return {
@@ -92,9 +95,9 @@ export function progressOf(pool: pg.Pool, backfill: Backfill) {
       waitingBatches: resources.reduce((sum, { waitingBatches }) => sum + waitingBatches, 0),
       oldestWaitingAt: waiting[0] ?? null,
       lateBatches: (await lateOf(queryContext.client, backfill, queryContext.asked.upTo)).late,
-      recordsRead: queryContext.tally.recordsRead,
     };
-  });
+  };
+  return onBackfill(pool, backfill, progress, countRead);
 }
 
 export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, statementHash }: Backfill) {
@@ -103,7 +106,7 @@ export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, s
 }
 
 /** A backfill with its progress, as partners and operators see it. */
-export function backfillAnswer({ backfill, resources, recordsRead: _, ...sums }: Progress) {
+export function backfillAnswer({ backfill, resources, ...sums }: Progress) {
   const reported = resources.map(({ requestsHash: _hash, missingDates: _dates, ...own }) => own);
   return { ...backfillItem(backfill), resources: reported, ...sums, signatures: backfill.signatures };
 }

@@ -28,20 +28,17 @@ interface KeysAsked {
   readonly resource: Resource;
 }
 
-interface Keys<Of> {
-  readonly keys: Of;
-  /** Records that had to be read from the log. */
-  readonly recordsRead: number;
-}
+/** Hears of records that had to be read from the log, as they are read: the cost of a query. */
+export type CountRead = (records: number) => void;
 
 /** The keys of applied records without a version of their own, because an equal record had come before: read from the log. */
 async function keysOfCopies(
   client: Queryable,
   { bucket, propertyId, upTo, resource }: KeysAsked,
   requestIds: readonly string[],
-): Promise<Keys<ReadonlySet<string>>> {
+  countRead: CountRead,
+): Promise<ReadonlySet<string>> {
   const keys = new Set<string>();
-  let recordsRead = 0;
   let sinceTurn = 0;
   for (let at = 0; at < requestIds.length; at += REQUESTS_AT_ONCE) {
     const values = [bucket, propertyId, upTo, requestIds.slice(at, at + REQUESTS_AT_ONCE)];
@@ -55,21 +52,21 @@ async function keysOfCopies(
       const versions = new Set(known);
       return indexes.filter((index) => !versions.has(index)).map((index) => ({ bucket, requestId, index }));
     });
+    countRead(copies.length);
     for await (const bytes of loadRecords(client, copies)) {
       // One past its retention term is not counted: an open backfill lacks it.
       if (!isNoLongerKept(bytes)) keys.add(readRecord(resource, bytes).key);
-      recordsRead += 1;
       sinceTurn += bytes.length;
       if (sinceTurn < TURN_BYTES) continue;
       sinceTurn = 0;
       await new Promise((resume) => setImmediate(resume));
     }
   }
-  return { keys, recordsRead };
+  return keys;
 }
 
 /** Usually every record has a version: only the keys of copies are read from the log. */
-async function countDistinct(client: Queryable, asked: KeysAsked): Promise<Keys<number>> {
+async function countDistinct(client: Queryable, asked: KeysAsked, countRead: CountRead): Promise<number> {
   const { backfillId, bucket, propertyId, upTo, resource } = asked;
   const letter = letterOf(resource);
   const count = async (copies: readonly string[]) => {
@@ -79,9 +76,8 @@ async function countDistinct(client: Queryable, asked: KeysAsked): Promise<Keys<
     return rows[0] ?? { keys: 0, incomplete: [] };
   };
   const { keys, incomplete } = await count([]);
-  if (incomplete.length === 0) return { keys, recordsRead: 0 };
-  const copies = await keysOfCopies(client, asked, incomplete);
-  return { keys: (await count([...copies.keys])).keys, recordsRead: copies.recordsRead };
+  if (incomplete.length === 0) return keys;
+  return (await count([...(await keysOfCopies(client, asked, incomplete, countRead))])).keys;
 }
 
 /** Everything that has arrived so far. */
@@ -95,12 +91,6 @@ export interface ResourceTally extends Omit<BackfillResource, "datesNamed" | "da
   readonly requestsHash: string | null;
   /** Of a closed backfill, as its statement says. */
   readonly missingDates?: readonly DateRange[];
-}
-
-export interface Tally {
-  readonly resources: readonly ResourceTally[];
-  /** Records that had to be read from the log: the cost of the query. */
-  readonly recordsRead: number;
 }
 
 interface Sums {
@@ -127,23 +117,22 @@ export async function tallyOf(
   { backfillId, bucket, manifest }: Backfill,
   propertyId: number | null,
   upTo: string,
-): Promise<Tally> {
+  countRead: CountRead,
+): Promise<ResourceTally[]> {
   const { rows } = await client.query<Sums>({ ...READ_SUMS, values: [bucket, backfillId, upTo] });
   const resources: ResourceTally[] = [];
-  let recordsRead = 0;
   for (const named of manifest.resources) {
     const { resource, expectedRecords } = named;
     const of = rows.find((row) => row.resource === letterOf(resource));
     const isNone = of === undefined || propertyId === null;
     const asked = { backfillId, bucket, propertyId: propertyId ?? -1, upTo, resource };
-    const distinct = isNone ? { keys: 0, recordsRead: 0 } : await countDistinct(client, asked);
-    recordsRead += distinct.recordsRead;
+    const distinctRecords = isNone ? 0 : await countDistinct(client, asked, countRead);
     resources.push({
       ...named,
       batches: of?.batches ?? 0,
       counts: of?.counts ?? NO_RECORDS,
-      distinctRecords: distinct.keys,
-      missingRecords: expectedRecords === null ? null : Math.max(0, expectedRecords - distinct.keys),
+      distinctRecords,
+      missingRecords: expectedRecords === null ? null : Math.max(0, expectedRecords - distinctRecords),
       waitingBatches: of?.waitingBatches ?? 0,
       oldestWaitingAt: receivedAt(of?.oldestWaiting),
       firstReceivedAt: receivedAt(of?.firstRequest),
@@ -151,16 +140,15 @@ export async function tallyOf(
       requestsHash: of?.requestsHash ?? null,
     });
   }
-  return { resources, recordsRead };
+  return resources;
 }
 
 /** What the statement of a closed backfill says: it stays readable when what it counted is past its retention term. */
-export function statedTally(statement: string): Tally {
+export function statedTally(statement: string): ResourceTally[] {
   const stated = JSON.parse(statement) as { resources: (ResourceTally & { openRecords: number })[] };
-  const resources = stated.resources.map(({ openRecords: _, ...of }) => {
+  return stated.resources.map(({ openRecords: _, ...of }) => {
     return { ...of, waitingBatches: 0, oldestWaitingAt: null };
   });
-  return { resources, recordsRead: 0 };
 }
 
 /** The log for batches of backfills, with log writers of its own: opened with the first batch, so that other nodes hold no connection. */
