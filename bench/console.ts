@@ -4,10 +4,10 @@
  */
 import pg from "pg";
 import type { Page } from "playwright-core";
+import { addDays } from "#contract/dates.ts";
 import { readOptions } from "../scripts/read-options.ts";
 import { createOperator } from "../src/identity/operators.ts";
 import { refreshFigures } from "../src/insight/property-figures.ts";
-import { addDays } from "../src/insight/question.ts";
 import { openBrowser, openWindow } from "../test/console/chromium.ts";
 import { logInByHand, settled } from "../test/console/pages.ts";
 import { machineLine, machineOf } from "./machine.ts";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { daysBetween } from "#contract/dates.ts";
 import { integerValue } from "#contract/decimal.ts";
 import { findViolations, ViolationList } from "#contract/field-kinds.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
@@ -18,7 +19,6 @@ import {
 import type { Violation } from "#contract/violation.ts";
 import type { BackfillListItem, BackfillSignature } from "../console/answers.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
-import { daysBetween } from "../insight/question.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";

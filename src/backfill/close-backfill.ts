@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { daysBetween } from "#contract/dates.ts";
 import { letterOf } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
-import { daysBetween } from "../insight/question.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
 import { apartFromReader } from "../platform/db/connection.ts";
 import { readUnfinished } from "../platform/db/migrate.ts";

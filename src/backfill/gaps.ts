@@ -1,8 +1,8 @@
+import { addDays } from "#contract/dates.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import { isCalendarDate } from "#contract/walk-value.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { ID_LOWEST } from "../ingest/log/part-name.ts";
-import { addDays } from "../insight/question.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import {

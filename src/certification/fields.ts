@@ -1,5 +1,5 @@
+import { addDays, daysBetween } from "#contract/dates.ts";
 import { knownStatus } from "#contract/statuses.ts";
-import { daysBetween } from "../insight/question.ts";
 import type { SeenRecord } from "./step.ts";
 
 /** Readers of an accepted record's optional fields: one that is missing or of another type is undefined. */
@@ -27,16 +27,9 @@ export function listOf(fields: Fields, name: string): readonly Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
-const DAY_MS = 86_400_000;
-
-/** The calendar date that is `days` after another (`2026-01-31`). */
-export function dayAfter(date: string, days: number): string {
-  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
-}
-
 /** Consecutive dates. */
 export function datesFrom(first: string, count: number): string[] {
-  return Array.from({ length: count }, (_, days) => dayAfter(first, days));
+  return Array.from({ length: count }, (_, days) => addDays(first, days));
 }
 
 /** The fields of a stay that steps read. */

@@ -1,3 +1,4 @@
+import { addDays } from "#contract/dates.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
@@ -19,7 +20,6 @@ import {
 import { ROOM_TYPE_PARAMETERS } from "./parameters.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import {
-  addDays,
   type InsightProperty,
   type PointInTime,
   pointInTimeOf,

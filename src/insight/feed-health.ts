@@ -1,3 +1,4 @@
+import { addDays, daysBetween } from "#contract/dates.ts";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -8,7 +9,7 @@ import { businessDayOf, type PropertySettings } from "../settings/property-setti
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import type { PropertyStatuses, QueryContext } from "./query-context.ts";
-import { addDays, daysBetween, type InsightProperty } from "./question.ts";
+import type { InsightProperty } from "./question.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,3 +1,4 @@
+import { addDays } from "#contract/dates.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -6,7 +7,7 @@ import { loadRecords } from "../query/load-records.ts";
 import type { BlockNight, GroupMaster } from "./blocks.ts";
 import * as field from "./fields.ts";
 import type { NightReservation } from "./night-rooms.ts";
-import { addDays, type InsightProperty, type PointInTime } from "./question.ts";
+import type { InsightProperty, PointInTime } from "./question.ts";
 import type { ReportedNight } from "./reconciliation.ts";
 
 const readQuarantined = readStatement(new URL("./sql/read-quarantined-records.sql", import.meta.url));

@@ -1,3 +1,4 @@
+import { addDays } from "#contract/dates.ts";
 import type { Position } from "../platform/http/position.ts";
 import { count, listField, type ValuesOf } from "./fields.ts";
 import { FINDING, findingsOf, readQuarantinedRecords } from "./findings.ts";
@@ -5,7 +6,7 @@ import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
 import { laidOutOf } from "./paging.ts";
 import { NIGHT_PARAMETERS } from "./parameters.ts";
-import { addDays, pointInTimeOf, QuestionTooLarge } from "./question.ts";
+import { pointInTimeOf, QuestionTooLarge } from "./question.ts";
 import { NIGHT_EXAMPLE, NIGHT_FIELDS, NightSums, reconcile } from "./reconciliation.ts";
 
 const NIGHTS_AROUND = 31;

@@ -1,3 +1,4 @@
+import { daysBetween } from "#contract/dates.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { whole } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
@@ -6,7 +7,7 @@ import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
-import { boundOf, daysBetween, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
+import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
 /** What is to be added up of one cell at one number of days before the night; numbers are decimal text. */

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
+import { addDays, daysBetween } from "#contract/dates.ts";
 import { copyValuesOut } from "../platform/db/copy.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
@@ -7,7 +8,7 @@ import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
 import { type BooksPlace, compareCodes, type NightWindow, placeOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import { addDays, boundOf, daysBetween, type StayQuestion } from "./question.ts";
+import { boundOf, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
 /** Of an entry in a segment, as src/insight/sql/pack-nights.sql writes it. */

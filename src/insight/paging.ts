@@ -1,16 +1,10 @@
+import { addDays, daysBetween } from "#contract/dates.ts";
 import { isCalendarDate } from "#contract/walk-value.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
-import {
-  addDays,
-  daysBetween,
-  type Grouping,
-  type InsightProperty,
-  QuestionTooLarge,
-  type StayQuestion,
-} from "./question.ts";
+import { type Grouping, type InsightProperty, QuestionTooLarge, type StayQuestion } from "./question.ts";
 
 /** A row of nights in the order of answers: by stay date, group and currency; what is not reported comes last. */
 export interface BooksPlace {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { daysBetween } from "#contract/dates.ts";
 import type { Parameter } from "../platform/http/openapi/model.ts";
 import { checkOrder, invalidParameter } from "../platform/http/read-parameters.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
@@ -11,15 +12,7 @@ import {
   whole,
   wordOf,
 } from "../query/openapi/read-parameters.ts";
-import {
-  BY,
-  CLOCKS,
-  type Clock,
-  daysBetween,
-  type Grouping,
-  NIGHTS_MAX,
-  type StayQuestion,
-} from "./question.ts";
+import { BY, CLOCKS, type Clock, type Grouping, NIGHTS_MAX, type StayQuestion } from "./question.ts";
 
 /** How many items an insight answers at most at once: a year of ten room types in one page. */
 export const INSIGHT_LIMIT_MAX = 10_000;

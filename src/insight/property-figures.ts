@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import { addDays } from "#contract/dates.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
@@ -10,7 +11,7 @@ import { plus } from "./exact-amount.ts";
 import { baseOf, type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
 import { compareCodes, type InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
-import { addDays, type StayQuestion } from "./question.ts";
+import type { StayQuestion } from "./question.ts";
 import { pageOfReconciliation } from "./reconciliation.ts";
 
 /** Nights from today on that a portfolio is asked for. */

@@ -1,3 +1,4 @@
+import { addDays } from "#contract/dates.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { type BlockNight, type GroupMaster, readGroupBlocks } from "./blocks.ts";
@@ -17,7 +18,7 @@ import {
 } from "./paging.ts";
 import { ROOM_TYPE_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
-import { addDays, pointInTimeOf } from "./question.ts";
+import { pointInTimeOf } from "./question.ts";
 
 const SUM_FIELDS = {
   reported: field.countOrNull("Rooms sold according to inventory; null: it has no record of the night.", 33),

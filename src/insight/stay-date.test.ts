@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addDays, daysBetween } from "./question.ts";
+import { addDays, daysBetween } from "#contract/dates.ts";
 
 test("days are counted over the ends of months and years, and end with the calendar", () => {
   assert.equal(addDays("2028-02-28", 1), "2028-02-29");

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { addDays } from "#contract/dates.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { requireBackfill } from "../../src/backfill/backfill.ts";
 import {
@@ -17,7 +18,6 @@ import { readFailedRecords } from "../../src/backfill/gaps.ts";
 import { UP_TO_NOW } from "../../src/backfill/tally.ts";
 import { updateClient } from "../../src/identity/client-admin.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
-import { addDays } from "../../src/insight/question.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
 import {

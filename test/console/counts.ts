@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { addDays } from "#contract/dates.ts";
 import type {
   BackfillAnswer,
   CertificationAnswer,
@@ -8,7 +9,6 @@ import type {
   RequestAnswer,
   RequestItem,
 } from "../../src/console/answers.ts";
-import { addDays } from "../../src/insight/question.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { figuresOf, readFigure, rowsOf } from "./shown.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Locator, Page } from "playwright-core";
+import { addDays } from "#contract/dates.ts";
 import type { IntakeAnswer, PortfolioAnswer, Resource } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
-import { addDays } from "../../src/insight/question.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import {
   type Element,

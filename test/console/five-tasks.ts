@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { addDays } from "#contract/dates.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
-import { addDays } from "../../src/insight/question.ts";
 import { setSetting, unsetSetting } from "../../src/settings/change-setting.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { addDays } from "#contract/dates.ts";
 import { addMoney } from "../../packages/console/src/field/format.ts";
 import type { PortfolioAnswer } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
-import { addDays } from "../../src/insight/question.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { addProperty } from "../support/insight-fixture.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { addDays } from "#contract/dates.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
-import { addDays } from "../../src/insight/question.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { mapStatus } from "../../src/settings/status-mapping.ts";

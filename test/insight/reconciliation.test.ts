@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { addDays } from "#contract/dates.ts";
 import type { BlockItem } from "../../src/insight/blocks.ts";
 import type { NightReconciliation } from "../../src/insight/one-night.ts";
-import { addDays } from "../../src/insight/question.ts";
 import type { ReconciledNight } from "../../src/insight/reconciliation.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";

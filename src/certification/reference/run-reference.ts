@@ -6,7 +6,8 @@ import {
   type Inventory,
   type Reservation,
 } from "#client";
-import { datesFrom, dayAfter } from "../fields.ts";
+import { addDays } from "#contract/dates.ts";
+import { datesFrom } from "../fields.ts";
 import type { Report } from "../report.ts";
 
 /** The property as which an invented hotel is sent. */
@@ -55,7 +56,7 @@ interface Booking {
 /** A complete reservation: null where that is allowed, amounts as text, revenue for each night. */
 export function reservationOf(hotel: Hotel, booking: Booking): Reservation {
   const { id, modifiedAt, arrival, nights, adults = 2, block, share, cancelledAt } = booking;
-  const departure = dayAfter(arrival, nights);
+  const departure = addDays(arrival, nights);
   // A day use has no night, and its revenue on its day.
   const revenueDates = nights === 0 ? [arrival] : datesFrom(arrival, nights);
   return {
@@ -162,7 +163,7 @@ export function minutesAgo(minutes: number): string {
 
 /** The date `days` after the certification was opened. */
 export function inDays({ today }: Integration, days: number): string {
-  return dayAfter(today, days);
+  return addDays(today, days);
 }
 
 /** The report of the client's own certification. Throws where none was opened, or the service does not answer it. */
@@ -218,7 +219,7 @@ function book(
   days: number,
   more: Partial<Booking> = {},
 ): Reservation {
-  const arrival = dayAfter(today, days);
+  const arrival = addDays(today, days);
   return reservationOf(hotel, { id: `${run}-${id}`, modifiedAt: minutesAgo(9), arrival, nights: 2, ...more });
 }
 

@@ -1,7 +1,7 @@
+import { addDays, daysBetween } from "#contract/dates.ts";
 import type { Resource } from "#contract/resource.ts";
-import { daysBetween } from "../../insight/question.ts";
 import type { Certification } from "../certification.ts";
-import { datesFrom, dayAfter } from "../fields.ts";
+import { datesFrom } from "../fields.ts";
 import {
   type Evidence,
   type Finding,
@@ -23,7 +23,7 @@ function longestRun(dates: readonly string[]): string[] {
   let longest: string[] = [];
   for (const date of dates) {
     const before = run.at(-1);
-    run = before !== undefined && date === dayAfter(before, 1) ? [...run, date] : [date];
+    run = before !== undefined && date === addDays(before, 1) ? [...run, date] : [date];
     if (run.length > longest.length) longest = run;
   }
   return longest;
@@ -53,7 +53,7 @@ export const inventory: Step = {
   docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ clientCode, propertyCode, openedAt }) => {
     const today = openedAt.slice(0, 10);
-    return `Send the inventory of ${clientCode}/${propertyCode} for ${DATES_LEAST} dates in a row, such as ${today} to ${dayAfter(today, DATES_LEAST - 1)}: one record a date, every room type in each, transientSold + groupSold = roomsSold.`;
+    return `Send the inventory of ${clientCode}/${propertyCode} for ${DATES_LEAST} dates in a row, such as ${today} to ${addDays(today, DATES_LEAST - 1)}: one record a date, every room type in each, transientSold + groupSold = roomsSold.`;
   },
   notYet: `No ${DATES_LEAST} dates in a row of one property have been seen.`,
   find(evidence) {
@@ -141,7 +141,7 @@ const DAYS = 7;
 /** The business days on which a change with this time may have been made: a night audit is after midnight. */
 function daysOf(sourceTime: string): string[] {
   const date = sourceTime.slice(0, 10);
-  return date === "" ? [] : [date, dayAfter(date, -1)];
+  return date === "" ? [] : [date, addDays(date, -1)];
 }
 
 /** What was sent of one hotel by business day: the inventory of the day's own night, as of that day, and changes. */
@@ -195,7 +195,7 @@ export const sevenDays: Step = {
   docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ openedAt }) => {
     const today = openedAt.slice(0, 10);
-    return `Play ${DAYS} days in a row, ${dayAfter(today, -DAYS)} to ${dayAfter(today, -1)} say: of each day the inventory that was made on it (createDateTime), the day's own night and the nights ahead, and at least one reservation made or changed on it (lastModifiedDateTime). A later day's push replaces the nights it names.`;
+    return `Play ${DAYS} days in a row, ${addDays(today, -DAYS)} to ${addDays(today, -1)} say: of each day the inventory that was made on it (createDateTime), the day's own night and the nights ahead, and at least one reservation made or changed on it (lastModifiedDateTime). A later day's push replaces the nights it names.`;
   },
   notYet: "",
   find(evidence) {
@@ -218,7 +218,7 @@ const RESERVATIONS_LEAST = 10;
 const DATES_A_REQUEST_LEAST = 5;
 
 function datesOf({ openedAt }: Certification): string[] {
-  return datesFrom(dayAfter(openedAt.slice(0, 10), STARTS_IN_DAYS), DATES);
+  return datesFrom(addDays(openedAt.slice(0, 10), STARTS_IN_DAYS), DATES);
 }
 
 function findingOfDates(evidence: Evidence): Finding {

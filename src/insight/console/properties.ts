@@ -1,11 +1,11 @@
 import type pg from "pg";
+import { addDays, daysBetween } from "#contract/dates.ts";
 import type { Calendar, CalendarNight } from "../../console/answers.ts";
 import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property } from "../../query/property.ts";
-import { addDays, daysBetween } from "../question.ts";
 
 /** The first and last night that inventory was sent for. Two index scans of one row each. */
 const readBounds = namedStatement(
