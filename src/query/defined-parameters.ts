@@ -11,7 +11,7 @@ function missing(name: string, { format, $ref }: Schema): Error {
     format === "date"
       ? "a date as YYYY-MM-DD"
       : $ref !== undefined
-        ? "a UTC time as YYYY-MM-DDThh:mm:ssZ"
+        ? "a UTC time as YYYY-MM-DDThh:mm:ssZ or YYYY-MM-DDThh:mmZ"
         : "1 to 128 characters";
   return invalidParameter(`${name} is required: ${taken}.`);
 }

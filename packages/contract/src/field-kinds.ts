@@ -305,9 +305,9 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
     }),
     check: (value, found) => {
       if (typeof value !== "string")
-        wrongType("a string with a UTC time as YYYY-MM-DDThh:mm:ssZ", value, found);
+        wrongType("a string with a UTC time as YYYY-MM-DDThh:mm:ssZ or YYYY-MM-DDThh:mmZ", value, found);
       else if (!isUtcTimestamp(value)) {
-        const expected = `must be a UTC time as YYYY-MM-DDThh:mm:ssZ, at most ${FRACTION_DIGITS_MAX} fractional digits`;
+        const expected = `must be a UTC time as YYYY-MM-DDThh:mm:ssZ, at most ${FRACTION_DIGITS_MAX} fractional digits, or YYYY-MM-DDThh:mmZ`;
         found.add("format.timestamp", () => `${expected}; got ${quoted(value)}`);
       }
     },

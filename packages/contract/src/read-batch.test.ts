@@ -501,15 +501,15 @@ test("what is over a limit is not said to be no JSON, but which limit it is and 
   };
   assert.equal(
     message(`[0,${"[".repeat(1)}${"1,".repeat(250_000)}1]]`),
-    "Record 1, at byte 3 of the body, has more than 250,000 values, the most that one record may have: send fewer items in it.",
+    "Record 1 (byte 3) exceeds the limit of 250,000 values for one record. Send fewer items in it.",
   );
   assert.equal(
     message(`[${Array(17).fill(record).join(",")}]`),
-    "The batch has more than 4,000,000 values, the most that one may have, in record 16 at byte 8000001 of the body: send it in parts.",
+    "The batch exceeds the limit of 4,000,000 values at record 16 (byte 8000001). Split the batch.",
   );
   assert.equal(
     message(`[1,"${"x".repeat(9_000_000)}"]`),
-    "Record 1, at byte 3 of the body, has more than 8,388,608 bytes, the most that one record may have: send fewer items in it.",
+    "Record 1 (byte 3) exceeds the limit of 8,388,608 bytes for one record. Send fewer items in it.",
   );
 });
 

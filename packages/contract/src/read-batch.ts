@@ -567,12 +567,12 @@ function tooManyBytes(start: number, index: number): BatchRefusal {
 
 function tooManyValues(start: number, index: number, inRecord: boolean): BatchRefusal {
   const most = `${grouped(inRecord ? VALUES_PER_RECORD_MAX : VALUES_PER_BATCH_MAX)} values`;
-  const ofBatch = `The batch has more than ${most}, the most that one may have, in record ${index} at byte ${start} of the body: send it in parts.`;
+  const ofBatch = `The batch exceeds the limit of ${most} at record ${index} (byte ${start}). Split the batch.`;
   return notJson(inRecord ? recordBeyond(start, index, most) : ofBatch, index, "json.values");
 }
 
 function recordBeyond(start: number, index: number, most: string): string {
-  return `Record ${index}, at byte ${start} of the body, has more than ${most}, the most that one record may have: send fewer items in it.`;
+  return `Record ${index} (byte ${start}) exceeds the limit of ${most} for one record. Send fewer items in it.`;
 }
 
 /** A whole number with commas, as English writes it. */

@@ -13,7 +13,8 @@ export const VIOLATION_CODES = {
   length: "A string or an array is longer than its limit, or a required code is empty.",
   enum: "The value is not one of those that the field accepts.",
   "format.date": "Not a calendar date in the form YYYY-MM-DD, years 0001 to 9999.",
-  "format.timestamp": "Not a UTC time in the form YYYY-MM-DDThh:mm:ssZ, with at most 9 fractional digits.",
+  "format.timestamp":
+    "Not a UTC time in the form YYYY-MM-DDThh:mm:ssZ, with at most 9 fractional digits, or YYYY-MM-DDThh:mmZ.",
   "number.integer": "Not an integer, as a JSON number or a string of digits.",
   "number.range":
     "An integer that does not fit 32 bits, or a count below zero where your operator has such counts refused.",

@@ -98,7 +98,7 @@ export class QueryParameters {
     const value = this.#values.get(name);
     if (value !== undefined && !isUtcTimestamp(value))
       throw invalidParameter(
-        `${name} takes a UTC time as YYYY-MM-DDThh:mm:ssZ, with at most ${FRACTION_DIGITS_MAX} fractional digits.`,
+        `${name} takes a UTC time as YYYY-MM-DDThh:mm:ssZ, with at most ${FRACTION_DIGITS_MAX} fractional digits, or YYYY-MM-DDThh:mmZ.`,
       );
     return value === undefined ? undefined : microsecondTimestamp(value);
   }
