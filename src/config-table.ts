@@ -95,7 +95,7 @@ export const SETTINGS = [
   whole(
     "KEEP_ALIVE_TIMEOUT_MS",
     "65000",
-    "How long a connection is kept that is idle, or whose client does not read its response.",
+    "How long an idle connection is kept. A client that reads nothing of its response is cut off after one to two times as long, at least 30 s.",
   ),
   whole("REQUEST_RATE", "50", "Requests per second of one client, unless the client has its own rate."),
   whole("REQUEST_BURST", "100", "Burst of one client's requests, unless the client has its own burst."),

@@ -41,6 +41,11 @@ describe("the configuration", () => {
     assert.equal(readConfig({ TOKEN_STRICT_HOUR: "yes" }).tokenStrictHour, true);
   });
 
+  test("gives slow readers 30 s where idle connections are kept for less", () => {
+    const stalled = (value: string) => readConfig({ KEEP_ALIVE_TIMEOUT_MS: value }).limits.stalledTimeoutMs;
+    assert.deepEqual([stalled("1000"), stalled("65000")], [30_000, 65_000]);
+  });
+
   test("refuses a limit that cannot be one, by its name", () => {
     for (const [name] of LIMITS) {
       for (const value of ["0", "-1", "1.5", "many", "1e3", " 5", "9".repeat(16)]) {

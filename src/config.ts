@@ -38,6 +38,8 @@ function readRoles(text: string): readonly Role[] {
   throw new ConfigError(`ROLE must be one or more of ${ROLES.join(",")}, each once, not "${text}".`);
 }
 
+/** A short `KEEP_ALIVE_TIMEOUT_MS`, as behind a proxy, is not for slow readers to feel. */
+const STALLED_MS_MIN = 30_000;
 const WINDOW_UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const WINDOW_MS_MAX = 31 * 86_400_000;
 
@@ -215,6 +217,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
       headersTimeoutMs: positive("HEADERS_TIMEOUT_MS"),
       requestTimeoutMs: positive("REQUEST_TIMEOUT_MS"),
       keepAliveTimeoutMs: positive("KEEP_ALIVE_TIMEOUT_MS"),
+      stalledTimeoutMs: Math.max(STALLED_MS_MIN, positive("KEEP_ALIVE_TIMEOUT_MS")),
     },
     requestRate: positive("REQUEST_RATE"),
     requestBurst: positive("REQUEST_BURST"),

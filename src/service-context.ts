@@ -47,6 +47,8 @@ export interface HttpContext {
     readonly headersTimeoutMs: number;
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
+    /** A client that takes nothing of its answer for so long, or up to twice as long, is cut off. */
+    readonly stalledTimeoutMs: number;
   };
   /** The client's address: the connection's, or behind trusted proxies the one that they name. */
   clientAddress(raw: IncomingMessage): string;

@@ -109,7 +109,7 @@ function buildApp(
         noteRequest(raw, response);
         // It gets no answer: the connection ends with the answer before it.
         if (followsLast(raw)) return;
-        endWhenStalled(response, context.limits.keepAliveTimeoutMs);
+        endWhenStalled(response, context.limits.stalledTimeoutMs);
         if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
       }),
   });

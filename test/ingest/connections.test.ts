@@ -64,7 +64,12 @@ describe("slow clients", () => {
   let strict: TestService;
   before(async () => {
     strict = await startTestService({
-      limits: { headersTimeoutMs: 400, requestTimeoutMs: 1_200, keepAliveTimeoutMs: 300 },
+      limits: {
+        headersTimeoutMs: 400,
+        requestTimeoutMs: 1_200,
+        keepAliveTimeoutMs: 300,
+        stalledTimeoutMs: 300,
+      },
     });
   });
   after(() => strict.stop());
@@ -138,7 +143,7 @@ describe("slow clients", () => {
     await connection.closing();
   });
 
-  test("a connection whose client does not read its answers is closed after the keep-alive time", async () => {
+  test("a connection whose client does not read its answers is closed after the time for that", async () => {
     const connection = await pipelineUnread(strict);
     await connection.closing();
   });
