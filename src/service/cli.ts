@@ -75,7 +75,7 @@ function listenForStop(log: Logger): StopRequests {
     controller.abort();
   };
   const failed = (error: unknown) => {
-    log.fatal({ err: error }, "a thread failed: stopping, the next start recovers");
+    log.fatal({ err: error }, "a failure: stopping, the next start recovers");
     exitCode = 1;
     request("a failure");
     again.resolve();

@@ -90,7 +90,7 @@ describe("a service whose applying thread fails", () => {
     assert.equal(await service.ended(), 1);
     await rm(file);
     const fatal = (await fatalLines()).at(-1) ?? "";
-    assert.match(fatal, /The thread apply-1 failed.*a thread failed: stopping/);
+    assert.match(fatal, /The thread apply-1 failed.*a failure: stopping/);
     assert.match(fatal, cause);
   }
 

@@ -116,7 +116,7 @@ describe("a service in production", () => {
     assert.equal(await service.ended(), 1);
     await rm(crash);
     const log = await readFile(service.logPath, "utf8");
-    assert.match(log, /"level":60.*a planted crash.*a thread failed: stopping/);
+    assert.match(log, /"level":60.*a planted crash.*a failure: stopping/);
     assert.doesNotMatch(log, /A. Guest/);
     assert.equal(await findServer(await clusterOf(service.dataDir)), undefined);
   });
