@@ -329,8 +329,11 @@ const readIdempotencyKeys = namedStatement(
 const LOG_WRITER_BIRTH_LOCK = 7_302_003;
 /** A flush that takes longer has an unknown outcome: its connection, and so its log writer, is given up. */
 const FLUSH_TIMEOUT_MS = 20_000;
-/** What is accepted got its id no longer ago: it may have been flushed twice, with windows made in between. */
-export const ACCEPTING_MS_MAX = 3 * FLUSH_TIMEOUT_MS;
+/**
+ * What is accepted got its id no longer ago. No sum of timeouts: it may have been flushed twice, with windows made in between, and on
+ * Citus a flush is several statements.
+ */
+export const ACCEPTING_MS_MAX = 300_000;
 
 /** The key that records are encrypted with from now on; undefined where they are stored readable. */
 export type CurrentKey = () => PayloadKey | undefined;

@@ -19,7 +19,7 @@ export interface BackupHeader {
   readonly format: number;
   /** The version of Bellhop that wrote it. */
   readonly version: string;
-  /** Whatever was received before is in it, by the database's clock, ISO 8601: a minute before the snapshot. */
+  /** Whatever was received before is in it, by the database's clock, ISO 8601: five minutes before the snapshot. */
   readonly takenAt: string;
   /** As the server names itself, such as `18.4`. */
   readonly postgres: string;
