@@ -37,13 +37,14 @@ export function refuseEmpty(
 }
 
 /** The client lacks the scope or the grant that the description names: a text of ours without quotes. */
-function forbidden(description: string): EmptyRefusal {
-  return new EmptyRefusal(403, `Bearer error="insufficient_scope", error_description="${description}"`);
+function forbidden(description: string, attributes = ""): EmptyRefusal {
+  const challenge = `Bearer error="insufficient_scope", error_description="${description}"${attributes}`;
+  return new EmptyRefusal(403, challenge);
 }
 
-/** The client has none of the scopes. */
+/** The client has none of the scopes. Programs tell it by the attribute `scope` from the lack of a grant. */
 export function lacksScope(scopes: readonly string[]): EmptyRefusal {
-  return forbidden(`The token lacks the scope ${scopes.join(" or ")}.`);
+  return forbidden(`The token lacks the scope ${scopes.join(" or ")}.`, `, scope="${scopes.join(" ")}"`);
 }
 
 const CODE_SHOWN_CHARACTERS_MAX = 64;

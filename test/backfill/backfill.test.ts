@@ -441,9 +441,9 @@ describe("a batch that does not belong where it says", () => {
       [
         reader,
         manifest("PLACE", "inventories"),
-        "The token lacks the scope inventories:write or reservations:write or groups:write.",
+        'The token lacks the scope inventories:write or reservations:write or groups:write.", scope="inventories:write reservations:write groups:write',
       ],
-      [half, manifest("PLACE", "groups"), "The token lacks the scope groups:write."],
+      [half, manifest("PLACE", "groups"), 'The token lacks the scope groups:write.", scope="groups:write'],
       [
         service.client,
         { ...manifest("PLACE", "groups"), clientCode: "OTHER" },

@@ -90,7 +90,7 @@ describe("the client's token", () => {
       },
       exclusive: (_key, work) => work(),
     };
-    const lacking = 'Bearer error="insufficient_scope", error_description="The token lacks the scope read."';
+    const lacking = 'Bearer error="insufficient_scope", error_description="Not allowed.", scope="read"';
     const bellhop = await started(
       {
         get: (_request, response, count) =>

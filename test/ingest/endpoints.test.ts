@@ -142,7 +142,7 @@ describe("who may push", () => {
       assert.equal(answer.bytes.length, 0);
       assert.equal(
         answer.headers.get("www-authenticate"),
-        'Bearer error="insufficient_scope", error_description="The token lacks the scope reservations:write."',
+        'Bearer error="insufficient_scope", error_description="The token lacks the scope reservations:write.", scope="reservations:write"',
       );
     }
   });

@@ -177,9 +177,9 @@ function bearerReason(response: Response): string | undefined {
   return /error_description="([^"]{1,500})"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
 }
 
-/** Whether it is the token that lacks something, which RFC 6750's code `insufficient_scope` does not say. */
+/** Whether it is the token that lacks something: the challenge names the scope, which it does not where a grant is missing. */
 export function lacksScope(response: Response): boolean {
-  return bearerReason(response)?.startsWith("The token lacks the scope ") === true;
+  return /[ ,]scope="/.test(response.headers.get("www-authenticate") ?? "");
 }
 
 function codeOf(response: Response, body: ErrorLike): BellhopErrorCode {

@@ -61,7 +61,7 @@ export const HEADERS = {
   },
   "WWW-Authenticate": {
     description:
-      'Why the call was refused: on 401 `Bearer realm="bellhop"`, on 403 `Bearer error="invalid_token"` (get a new token) or `Bearer error="insufficient_scope"` (not permitted), whose `error_description` names the missing scope, or the record and its property.',
+      'Why the call was refused: on 401 `Bearer realm="bellhop"`, on 403 `Bearer error="invalid_token"` (get a new token) or `Bearer error="insufficient_scope"` (not permitted), whose `error_description` names the missing scope, or the record and its property. `scope` is there only where the token lacks the scope, and lists those of which one is enough.',
     required: true,
     schema: textLike(256, VISIBLE_TEXT, 'Bearer error="invalid_token"'),
   },
