@@ -75,19 +75,28 @@ interface WrittenStatement {
  * same text at any later time. `closedAt` is when it was first written.
  */
 async function writeStatement(
-  { backfillId, clientId, openedAt, manifest }: Backfill,
+  backfill: Backfill,
   queryContext: BackfillQueryContext,
   closedAt: string,
   acceptGaps: boolean,
 ): Promise<WrittenStatement> {
   const { client, asked } = queryContext;
-  const { clientCode, propertyCode, note } = manifest;
   const resources: ResourceStatement[] = [];
   for (const of of await resourcesOf(queryContext)) {
     const { waitingBatches: _w, oldestWaitingAt: _o, ...own } = of;
     const dates = rangesOf(await missingDates(client, asked, of));
     resources.push({ ...own, missingDates: dates, openRecords: await countOpenRecords(queryContext, of) });
   }
+  return stateResources(backfill, resources, { closedAt, countedTo: asked.upTo, acceptGaps });
+}
+
+/** The statement of a backfill with these figures. */
+function stateResources(
+  { backfillId, clientId, openedAt, manifest }: Backfill,
+  resources: readonly ResourceStatement[],
+  { closedAt, countedTo, acceptGaps }: { closedAt: string; countedTo: string; acceptGaps: boolean },
+): WrittenStatement {
+  const { clientCode, propertyCode, note } = manifest;
   const complete = resources.every(isComplete);
   const text = JSON.stringify({
     form: FORM,
@@ -98,7 +107,7 @@ async function writeStatement(
     note,
     openedAt,
     closedAt,
-    countedTo: asked.upTo,
+    countedTo,
     complete,
     gapsAccepted: acceptGaps && !complete,
     resources,
@@ -230,26 +239,55 @@ function closed(backfill: Backfill): Backfill {
   throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
 }
 
-/** Whether retention has removed anything of the client code $1 and the resources $2 that a backfill opened at $3 may count. */
+/**
+ * What retention may have removed of the client code $1 and the resources $2 that a backfill opened at $3 counts. The log goes by
+ * receipt; versions go by the time that their source states, which may be any.
+ */
 const findRemoved = namedStatement(
   "find-removed-of-backfill",
-  `select from bellhop.retention_horizon
+  `select resource, array_agg(kind) as kinds from bellhop.retention_horizon
   where client_code = $1 and resource = any ($2::"char"[]) and (kind = 'versions' or known_from > $3::timestamptz)
-  limit 1`,
+  group by resource`,
 );
 
-/** Whether the log gives the statement that was signed; null where it cannot any more, because of retention, and without a statement. */
+/**
+ * The figures of a resource with those as they were signed that differ as they do when retention has removed such data: with records
+ * or versions, fewer keys and dates are found, and fewer failed records that are mended; with outcomes, requests go.
+ */
+function asSigned(of: ResourceStatement, signed: ResourceStatement, removed: readonly string[]) {
+  const { resource, from, to, expectedRecords } = of;
+  if (removed.includes("outcomes")) return { ...of, ...signed, resource, from, to, expectedRecords };
+  const { distinctRecords, missingRecords, datesCovered, missingDates: dates, openRecords } = signed;
+  const isLess =
+    of.distinctRecords <= distinctRecords &&
+    (of.datesCovered ?? 0) <= (datesCovered ?? 0) &&
+    of.openRecords >= openRecords;
+  if (removed.length === 0 || !isLess) return of;
+  return { ...of, distinctRecords, missingRecords, datesCovered, missingDates: dates, openRecords };
+}
+
+/**
+ * Whether the log gives the statement that was signed; null without a statement, and where it does not but what retention may have
+ * removed accounts for that.
+ */
 export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<boolean | null> {
   const { endedAt, statement, countedTo, openedAt, manifest } = backfill;
   if (endedAt === null || statement === null || countedTo === null) return null;
-  const { gapsAccepted } = JSON.parse(statement) as { gapsAccepted: boolean };
-  const { text } = await inSnapshot(pool, async (client) =>
-    writeStatement(backfill, await queryContextOf(client, backfill, countedTo), endedAt, gapsAccepted),
+  const signed = JSON.parse(statement) as { gapsAccepted: boolean; resources: ResourceStatement[] };
+  const acceptGaps = signed.gapsAccepted;
+  const { text, resources } = await inSnapshot(pool, async (client) =>
+    writeStatement(backfill, await queryContextOf(client, backfill, countedTo), endedAt, acceptGaps),
   );
   if (text === statement) return true;
   const letters = manifest.resources.map(({ resource }) => letterOf(resource));
-  const { rowCount } = await pool.query({ ...findRemoved, values: [manifest.clientCode, letters, openedAt] });
-  return rowCount === 0 ? false : null;
+  const values = [manifest.clientCode, letters, openedAt];
+  const { rows } = await pool.query<{ resource: string; kinds: string[] }>({ ...findRemoved, values });
+  const before = resources.map((of, at) => {
+    const { kinds = [] } = rows.find(({ resource }) => resource === letterOf(of.resource)) ?? {};
+    return asSigned(of, signed.resources[at] ?? of, kinds);
+  });
+  const closing = { closedAt: endedAt, countedTo, acceptGaps };
+  return stateResources(backfill, before, closing).text === statement ? null : false;
 }
 
 /** The operator's ($2) signature below the statement of the backfill $1, if that has the hash $3 and none yet. */
@@ -269,7 +307,8 @@ const abandon = namedStatement(
 );
 
 /** Why a statement is neither confirmed nor denied. */
-export const NOT_RECOMPUTED = "cannot be recomputed any more: data that it counts is past its retention term";
+export const NOT_RECOMPUTED =
+  "cannot be recomputed any more: data that it counts may be past its retention term";
 
 /** The backfill cannot be signed or abandoned; the message says why. */
 export class BackfillRefusal extends ConflictError {}

@@ -587,7 +587,7 @@ export interface BackfillListItem extends BackfillItem, OfClient {
 export interface BackfillAnswer extends Backfill, OfClient {
   readonly abandonedBy: string | null;
   readonly abandonedWhy: string | null;
-  /** Of a closed one: whether the log gives the signed statement; null where that is past its retention term, and otherwise. */
+  /** Of a closed one: whether the log gives the signed statement; null where retention may be why not, and without a statement. */
   readonly reproduced: boolean | null;
 }
 

@@ -642,6 +642,62 @@ test("what a backfill counts may be past its retention term: its statement stays
   }
 });
 
+test("retention accounts for no more of a difference than it can have made", async () => {
+  const own = await startTestService();
+  const { database, pool } = own;
+  try {
+    const range = { resource: "inventories", from: "2026-01-01", to: "2026-01-02" };
+    const backfillId = await open(own, "HORIZON", [range]);
+    const night = (date: string, at: string) => inventory(date, at, { propertyCode: "HORIZON" });
+    const headers = { "backfill-id": backfillId };
+    await apply(own, "inventories", [night("2026-01-01", T1)], { headers });
+    await apply(own, "inventories", [night("2026-01-02", T1)], { headers });
+    await close(own, backfillId);
+    // Of the first date a later version is current, so retention takes the one that the statement counts.
+    const sold = [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 32 }];
+    await apply(own, "inventories", [{ ...night("2026-01-01", T2), roomTypeInventories: sold }]);
+    await setTerm(pool, { clientCode: "*", kind: "versions", resource: undefined }, 86_400_000);
+    // The first run makes the windows.
+    for (const days of [0, 90])
+      await runRetention({ clientConfig: database.clientConfig, nowMs: Date.now() + days * 86_400_000 });
+    const reproduced = async () => isReproduced(pool, await requireBackfill(pool, backfillId, null));
+    assert.equal(await reproduced(), null);
+    const { rows } = await pool.query<{ statement: string }>(
+      "select statement from bellhop.backfill where backfill_id = $1",
+      [backfillId],
+    );
+    const sayInstead = (said: string, instead: string) => {
+      const changed = rows[0]?.statement.replace(said, instead);
+      assert.notEqual(changed, rows[0]?.statement);
+      return pool.query("update bellhop.backfill set statement = $2 where backfill_id = $1", [
+        backfillId,
+        changed,
+      ]);
+    };
+    for (const [said, instead] of [
+      ['"batches":2', '"batches":3'],
+      ['"records":2', '"records":3'],
+      ['"distinctRecords":2', '"distinctRecords":1'],
+      ['"complete":true', '"complete":false'],
+    ] as const) {
+      await sayInstead(said, instead);
+      assert.equal(await reproduced(), false, instead);
+    }
+    await pool.query("update bellhop.backfill set statement = $2 where backfill_id = $1", [
+      backfillId,
+      rows[0]?.statement,
+    ]);
+    assert.equal(await reproduced(), null);
+    await pool.query(
+      "delete from bellhop.accept_log where request_id = (select max(request_id::text)::uuid from bellhop.accept_log where backfill_id = $1)",
+      [backfillId],
+    );
+    assert.equal(await reproduced(), false);
+  } finally {
+    await own.stop();
+  }
+});
+
 test("a console's operator sees a backfill, signs what was closed complete, and abandons what is open", async () => {
   const range = { resource: "inventories", from: "2026-01-01", to: "2026-01-02", expectedRecords: 2 };
   const backfillId = await open(service, "DESK", [range]);

@@ -196,7 +196,7 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
       )}
       {reproduced === null && statementHash !== null && (
         <Notice tone="warn" title="The statement cannot be recomputed any more">
-          You cannot sign it: data that it counts is past its retention term.
+          You cannot sign it: data that it counts may be past its retention term.
         </Notice>
       )}
       <Facts
