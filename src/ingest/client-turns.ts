@@ -44,7 +44,7 @@ export class ClientTurns {
 
 function tooMany(): ServiceError {
   return new ServiceError("bellhop.http.RateLimitExceeded", {
-    message: "Too many questions of this client wait for their answers: take those, then send this again.",
+    message: "Too many requests of this client are waiting. Retry after their responses.",
     retryAfterSeconds: 1,
   });
 }
