@@ -196,6 +196,25 @@ test("a batch of a deleted property is stored again when it is sent again under 
   }
 });
 
+test("a batch that retention has taken out of the log is stored again, too", async () => {
+  const records = [guest("S-1", "SHORT1", 1)];
+  const idempotency = { key: "short-term", fingerprint: "cd".repeat(32) };
+  const send = async () => {
+    const submission = { ...submissionOf(records), idempotency };
+    await bench.properties.register(submission.clientId, submission.records);
+    return (await bench.log.append(submission)).requestId;
+  };
+  const first = await send();
+  assert.equal(await bench.outcomesOf(first), "a");
+  await bench.rows("delete from bellhop.accept_log where request_id = $1", [first]);
+  assert.equal(await send(), first);
+  const { code, err } = await run("property", "ACME/SHORT1", "--reason", "contract ended");
+  assert.equal(code, 0, err);
+  const again = await send();
+  assert.notEqual(again, first);
+  assert.equal(await bench.outcomesOf(again), "a");
+});
+
 test("what is not applied yet, not known, or asked without a reason is refused", async () => {
   assert.equal((await run("property", "ACME/LON01")).code, 2);
   assert.equal((await run("property", "ACME", "--dry-run")).code, 2);

@@ -3,9 +3,10 @@ import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { identityOnly } from "#contract/redact-record.ts";
 import type { Resource } from "#contract/resource.ts";
-import { RESOURCE_LETTERS } from "../../apply/state/record.ts";
+import { RESOURCE_LETTERS, VERSION_TABLES } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { STALE_AFTER_MS } from "../../identity/directory.ts";
+import { lowestIdAt } from "../../ingest/log/part-name.ts";
 import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
@@ -57,6 +58,35 @@ interface Target {
 const OF_BACKFILL =
   "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
 
+/** Keys are of no effect after 24 hours, and deleted after 25. */
+const KEYS_KEPT_MS = 25 * 3_600_000;
+const findRequestsOfVersions = namedStatement(
+  "find-requests-of-versions",
+  Object.values(VERSION_TABLES)
+    .map(
+      (table) =>
+        `select request_id::text from bellhop_state.${table} where bucket = $1 and property_id = $2 and request_id >= $3`,
+    )
+    .join(" union "),
+);
+
+/** The requests of a property that may still have a key: of the log, and of what retention has taken out of it. */
+async function requestsWithKeys(
+  client: pg.ClientBase,
+  { bucket, propertyId }: DeletedProperty,
+  parts: readonly PartOfProperty[],
+): Promise<string[]> {
+  const clock = await client.query<{ now_ms: number }>(
+    "select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
+  );
+  // Keys have no index by request, which is compared with each.
+  const since = lowestIdAt((clock.rows[0]?.now_ms ?? Date.now()) - KEYS_KEPT_MS);
+  const ofLog = parts.map(({ part }) => part.requestId).filter((requestId) => requestId >= since);
+  const values = [bucket, propertyId, since];
+  const { rows } = await client.query<{ request_id: string }>({ ...findRequestsOfVersions, values });
+  return [...new Set([...ofLog, ...rows.map((row) => row.request_id)])];
+}
+
 /** What is deleted with a property beside its records in the log, which were of these parts. */
 async function targetsOf(
   client: pg.ClientBase,
@@ -80,7 +110,7 @@ async function targetsOf(
     {
       table: "bellhop.idempotency_key",
       where: "request_id = any ($1::uuid[])",
-      values: [parts.map(({ part }) => part.requestId)],
+      values: [await requestsWithKeys(client, of, parts)],
     },
   ];
 }
