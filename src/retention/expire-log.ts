@@ -8,6 +8,8 @@ import { placeByBucket } from "../platform/db/dialect.ts";
 import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
 import {
   checkRoom,
+  checkRoomFor,
+  countRows,
   type Expired,
   expireWindow,
   lockUnchanged,
@@ -16,8 +18,7 @@ import {
 import { EVERY_CLIENT } from "./terms.ts";
 
 /** Where the records lie that were received from $1 to before $2 and are current or quarantined: they outlive the terms. */
-const noteCurrent = (pointed: string) => `
-  insert into ${pointed} (bucket, request_id, record_index)
+const CURRENT = `
   select bucket, request_id, record_index from bellhop_state.current_record
   where request_id >= $1::uuid and request_id < $2::uuid
   union
@@ -35,6 +36,8 @@ const partsOf = (window: string, pointed: string) => `
   order by log.request_id, log.bucket
   limit $3`;
 
+/** Of the disk, for where one record lies, with its index. */
+const POINTED_BYTES = 100;
 /** Parts that one statement reads. */
 const PARTS_AT_ONCE = 512;
 
@@ -100,21 +103,27 @@ export async function expireLogWindow(
     await client.query(
       `create unlogged table ${pointed} (bucket smallint not null, request_id uuid not null, record_index integer not null)`,
     );
-    await placeByBucket(client, [pointed]);
-    const from = Number.isFinite(window.fromMs) ? lowestIdAt(window.fromMs) : ID_LOWEST;
-    await client.query(noteCurrent(pointed), [from, lowestIdAt(window.toMs)]);
-    await client.query(`create index on ${pointed} (request_id, bucket)`);
-    await client.query(`analyze ${pointed}`);
-    const { parts, kept } = await carry(sessions, expiring, { columns, successor, pointed });
-    await client.query(`drop table ${pointed}`);
-    return {
-      rows: parts,
-      keptRows: kept,
-      mayVanish: true,
-      // Nobody takes ids so far back; if somebody did, what was copied is not all.
-      isComplete: (replacing) => lockUnchanged(replacing, ACCEPT_LOG, window, parts),
-      complete: (replacing) => writeHorizons(replacing, expiring, ["payloads", "outcomes"]),
-    };
+    try {
+      await placeByBucket(client, [pointed]);
+      const from = Number.isFinite(window.fromMs) ? lowestIdAt(window.fromMs) : ID_LOWEST;
+      const bounds = [from, lowestIdAt(window.toMs)];
+      const countCurrent = () => countRows(client, `(${CURRENT}) as current`, bounds);
+      await checkRoomFor(sessions, ACCEPT_LOG, window, async () => POINTED_BYTES * (await countCurrent()));
+      await client.query(`insert into ${pointed} (bucket, request_id, record_index) ${CURRENT}`, bounds);
+      await client.query(`create index on ${pointed} (request_id, bucket)`);
+      await client.query(`analyze ${pointed}`);
+      const { parts, kept } = await carry(sessions, expiring, { columns, successor, pointed });
+      return {
+        rows: parts,
+        keptRows: kept,
+        mayVanish: true,
+        // Nobody takes ids so far back; if somebody did, what was copied is not all.
+        isComplete: (replacing) => lockUnchanged(replacing, ACCEPT_LOG, window, parts),
+        complete: (replacing) => writeHorizons(replacing, expiring, ["payloads", "outcomes"]),
+      };
+    } finally {
+      await client.query(`drop table ${pointed}`);
+    }
   });
 }
 
@@ -141,6 +150,7 @@ async function carry(
       .join(", ");
 
   async function copyWhole(kind: string, parts: readonly WindowPart[]): Promise<number> {
+    await checkRoom(sessions, window);
     const { rowCount } = await client.query(
       `${into} select ${selected(kind)}
       from unnest($1::smallint[], $2::bigint[], $3::uuid[]) as kept (bucket, log_writer_id, request_id)
@@ -162,6 +172,7 @@ async function carry(
     if (stored === undefined) throw new Error(`A part of ${window.name} is gone.`);
     const { kept, body } = await keepOf(part, stored, byClient ? past : undefined);
     if (kept === 0 && kind === "c") return 0;
+    await checkRoom(sessions, window);
     await client.query(`${into} select ${selected(kind, REWRITTEN)} ${ofPart}`, [
       ...key,
       body.layout,
@@ -176,8 +187,6 @@ async function carry(
     const { rows } = await client.query<WindowPart>(partsOf(window.name, pointed), [...after, PARTS_AT_ONCE]);
     const last = rows.at(-1);
     if (last === undefined) return { parts, kept };
-    // Others write meanwhile, too.
-    await checkRoom(sessions, window);
     after = [last.request_id, last.bucket];
     parts += rows.length;
     const fates = rows.map((part) => ({ part, fate: fateOf(part, past) }));

@@ -6,7 +6,14 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { WindowedTable } from "../platform/db/time-windows.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { type ExpiringWindow, writeHorizons } from "./expiring-window.ts";
-import { atGate, type Expired, expireWindow, type RetentionSessions } from "./replace-window.ts";
+import {
+  atGate,
+  checkRoomFor,
+  countRows,
+  type Expired,
+  expireWindow,
+  type RetentionSessions,
+} from "./replace-window.ts";
 
 /** Versions that came into a window while it was copied, beyond which it is left for the next run. */
 const LATE_MAX = 5_000;
@@ -46,7 +53,7 @@ export async function expireVersionWindow(
       late = `${successor}_late`;
       await noteLate(sessions, of, window.name, late);
       const { rows } = await query<{ count: number }>(client, estimateRows, [`${schema}.${window.name}`]);
-      const keptRows = await copyKept(client, of, expiring, successor, codes);
+      const keptRows = await copyKept(sessions, of, expiring, successor, codes);
       await client.query(`analyze ${schema}.${successor}`);
       return {
         rows: rows[0]?.count ?? 0,
@@ -71,52 +78,61 @@ export async function expireVersionWindow(
 }
 
 async function copyKept(
-  client: pg.ClientBase,
+  sessions: RetentionSessions,
   of: WindowedTable,
   { window }: ExpiringWindow,
   successor: string,
   codes: readonly string[],
 ): Promise<number> {
+  const client = sessions.copying;
   const { schema, table } = of;
   const [from, to] = [
     Number.isFinite(window.fromMs) ? of.boundOf(window.fromMs) : "-infinity",
     of.boundOf(window.toMs),
   ];
-  const insert = `insert into ${schema}.${successor} select version.*`;
   const version = `${schema}.${window.name} as version`;
   const key = "bucket, property_id, key, source_time, content_hash";
   const expiring = await client.query<{ ids: number[] }>(
     "select coalesce(array_agg(property_id), '{}') as ids from bellhop.property where client_code = any ($1::text[])",
     [codes],
   );
-  // Led by what is kept, which is little: most of a window is not even read.
-  const copied = [
-    await client.query(`${insert} from ${version} where version.property_id <> all ($1::integer[])`, [
-      expiring.rows[0]?.ids ?? [],
+  // Led by what is kept, which is little: most of a window is not even read. The same version may be among several of them.
+  const selections: [string, unknown[]][] = [
+    [`${version} where version.property_id <> all ($1::integer[])`, [expiring.rows[0]?.ids ?? []]],
+    ...[
+      ["source_time", ""],
+      ["facts_source_time", "and facts_source_time <> source_time"],
+    ].map(([time, other]): [string, unknown[]] => [
+      `(
+        select bucket, property_id, key, ${time} as source_time from bellhop_state.current_record
+        where resource = $1 and ${time} >= $2::timestamptz and ${time} < $3::timestamptz ${other}
+      ) as current join ${version} using (bucket, property_id, key, source_time)`,
+      [resourceOfVersions(of), from, to],
     ]),
-  ];
-  for (const time of ["source_time", "facts_source_time"])
-    copied.push(
-      await client.query(
-        `${insert} from (
-          select bucket, property_id, key, ${time} as source_time from bellhop_state.current_record
-          where resource = $1 and ${time} >= $2::timestamptz and ${time} < $3::timestamptz
-        ) as current join ${version} using (bucket, property_id, key, source_time)
-        on conflict do nothing`,
-        [resourceOfVersions(of), from, to],
-      ),
-    );
-  copied.push(
-    await client.query(
-      `${insert} from (
+    [
+      `(
         select distinct bucket, property_id, key, facts_source_time as source_time, content_hash from ${schema}.${table}
         where source_time >= $2::timestamptz and facts_source_time >= $1::timestamptz and facts_source_time < $2::timestamptz
-      ) as needed join ${version} using (${key})
-      on conflict do nothing`,
+      ) as needed join ${version} using (${key})`,
       [from, to],
-    ),
-  );
-  return copied.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+    ],
+  ];
+  let copied = 0;
+  for (const [selection, values] of selections) {
+    const countKept = () => countRows(client, selection, values);
+    await checkRoomFor(
+      sessions,
+      of,
+      window,
+      async (bytes) => (bytes * (await countKept())) / (await countRows(client, version)),
+    );
+    const { rowCount } = await client.query(
+      `insert into ${schema}.${successor} select version.* from ${selection} on conflict do nothing`,
+      values,
+    );
+    copied += rowCount ?? 0;
+  }
+  return copied;
 }
 
 /** Has what is written to a window from now on be noted in a table beside it. */

@@ -95,6 +95,8 @@ export interface ExpiringWindow {
   readonly past: PastTerm;
   /** Says what has been taken out of a window: the comment of its table. */
   readonly mark: string;
+  /** That mark is there already: only versions of a client code that is new since make the window due. */
+  readonly isMarked: boolean;
 }
 
 /**
@@ -132,8 +134,9 @@ export async function findExpiring(
     const isNewTo = ({ clientCode }: { clientCode: string }) =>
       known !== undefined && !(Date.parse(known.get(`${resource} ${clientCode}`) ?? "") >= window.toMs);
     const newcomers = list.filter(isNewTo).map(({ clientCode }) => clientCode);
-    if (marks.get(window.name) !== mark || (await holdsAnyOf(client, of, window, newcomers)))
-      expiring.push({ window, past, mark });
+    const isMarked = marks.get(window.name) === mark;
+    if (!isMarked || (await holdsAnyOf(client, of, window, newcomers)))
+      expiring.push({ window, past, mark, isMarked });
   }
   return expiring;
 }

@@ -125,10 +125,28 @@ export async function checkRoom(
 ): Promise<void> {
   const room = (await roomBytes?.()) ?? Number.POSITIVE_INFINITY;
   if (room >= bytes) return;
-  const size = bytes === 0 ? "" : ` of up to ${sizeText(bytes)}`;
   throw new NoRoom(
-    `The disk has no room for a copy${size} of ${name}: ${sizeText(Math.max(0, room))} are free beyond MIN_FREE_DISK_MIB.`,
+    `The disk has no room for what is kept of ${name}: ${sizeText(Math.max(0, room))} are free beyond half of MIN_FREE_DISK_MIB.`,
   );
+}
+
+/** Throws NoRoom where one statement would write too much; that is counted only where even the whole window would be too much. */
+export async function checkRoomFor(
+  sessions: RetentionSessions,
+  { schema }: WindowedTable,
+  window: TimeWindow,
+  count: (windowBytes: number) => Promise<number>,
+): Promise<void> {
+  if (sessions.roomBytes === undefined) return;
+  const { rows } = await sessions.copying.query<{ bytes: number }>(
+    "select pg_total_relation_size($1::regclass)::float8 as bytes",
+    [`${schema}.${window.name}`],
+  );
+  const windowBytes = rows[0]?.bytes ?? 0;
+  if ((await sessions.roomBytes()) >= windowBytes) return;
+  const bytes = await count(windowBytes);
+  // What keeps nothing frees the disk, however full that is.
+  if (bytes > 0) await checkRoom(sessions, window, bytes);
 }
 
 /** How a window was replaced. */
@@ -172,11 +190,6 @@ export async function expireWindow(
 ): Promise<Expired> {
   const { copying, replacing } = sessions;
   const { schema, table } = of;
-  const { rows: sizes } = await copying.query<{ bytes: number }>(
-    "select pg_total_relation_size($1::regclass)::float8 as bytes",
-    [`${schema}.${window.name}`],
-  );
-  await checkRoom(sessions, window, sizes[0]?.bytes);
   const placement = await placementOf(copying);
   const filled = await makeSuccessor(copying, of, window);
   let mayBeInPlace = false;
@@ -225,8 +238,15 @@ export async function lockUnchanged(
   return (await countRows(client, `${schema}.${name}`)) === rows;
 }
 
-export async function countRows(client: pg.ClientBase, name: string): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(`select count(*)::float8 as count from ${name}`);
+export async function countRows(
+  client: pg.ClientBase,
+  from: string,
+  values: unknown[] = [],
+): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::float8 as count from ${from}`,
+    values,
+  );
   return rows[0]?.count ?? 0;
 }
 

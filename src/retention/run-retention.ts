@@ -22,6 +22,7 @@ import {
 } from "./expiring-window.ts";
 import { openWindows } from "./open-windows.ts";
 import {
+  checkRoomFor,
   countRows,
   type Expired,
   expireWindow,
@@ -41,13 +42,20 @@ async function expireOutcomeWindow(sessions: RetentionSessions, expiring: Expiri
   const columns = (await writtenColumns(client, REQUEST_OUTCOME)).join(", ");
   return expireWindow(sessions, REQUEST_OUTCOME, expiring, async (successor) => {
     const rows = await countRows(client, `bellhop.${window.name}`);
-    const { rowCount } = await client.query(
-      `insert into bellhop.${successor} (${columns})
-      select ${columns} from bellhop.${window.name} as outcome
+    const kept = `bellhop.${window.name} as outcome
       where exists (
         select from bellhop.accept_log as log
         where log.bucket = outcome.bucket and log.request_id = outcome.request_id and log.kind <> 'c'
-      )`,
+      )`;
+    const countKept = () => countRows(client, kept);
+    await checkRoomFor(
+      sessions,
+      REQUEST_OUTCOME,
+      window,
+      async (bytes) => bytes * ((await countKept()) / rows),
+    );
+    const { rowCount } = await client.query(
+      `insert into bellhop.${successor} (${columns}) select ${columns} from ${kept}`,
     );
     return {
       rows,
@@ -211,11 +219,17 @@ async function expireAll(
   const all: Expired[] = [];
   /** What waits for the next run: a window of another table is gone through after the log's of its time. */
   const waiting: Pick<TimeWindow, "fromMs" | "toMs">[] = [];
+  /** Windows of the log that still say of outcomes that they stay. */
+  const withoutRoom: Pick<TimeWindow, "fromMs" | "toMs">[] = [];
   let noRoom: NoRoom | undefined;
-  for (const { of, kinds, resource, expire } of TABLES)
-    for (const expiring of await findExpiring(client, of, kinds, rules, resource)) {
+  for (const { of, kinds, resource, expire } of TABLES) {
+    const due = await findExpiring(client, of, kinds, rules, resource);
+    // One that is put off stays due, although the horizon that another one writes makes its newcomers known.
+    for (const { window, isMarked } of due) if (isMarked) await writeMark(client, of, window.name, "");
+    const before = of === REQUEST_OUTCOME ? [...waiting, ...withoutRoom] : waiting;
+    for (const expiring of due) {
       const { fromMs, toMs } = expiring.window;
-      if (waiting.some((other) => other.fromMs < toMs && fromMs < other.toMs)) continue;
+      if (before.some((other) => other.fromMs < toMs && fromMs < other.toMs)) continue;
       if (await passEmpty(client, of, expiring)) continue;
       try {
         const expired = await expire(sessions, expiring);
@@ -228,9 +242,10 @@ async function expireAll(
       } catch (error) {
         if (!(error instanceof NoRoom)) throw error;
         noRoom ??= error;
-        waiting.push({ fromMs, toMs });
+        if (of === ACCEPT_LOG) withoutRoom.push({ fromMs, toMs });
       }
     }
+  }
   if (noRoom !== undefined) throw noRoom;
   return all;
 }

@@ -16,7 +16,7 @@ import {
   POOL_ANSWER_MS_MAX,
   type SessionSource,
 } from "../platform/db/connection.ts";
-import { DiskWatch } from "../platform/db/open-database.ts";
+import { DiskWatch, LEFT_FREE } from "../platform/db/open-database.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import type { ThreadContext } from "../platform/runtime/service-thread.ts";
 import { SharedHints } from "../platform/runtime/shared-memory.ts";
@@ -57,9 +57,6 @@ export interface ApplyCalls {
   stop(_: undefined): Promise<void>;
 }
 
-/** Of the free space below which nothing is accepted, applying leaves this to PostgreSQL's write-ahead log and checkpoints. */
-const LEFT_BY_APPLYING = 0.5;
-
 interface ApplyParts {
   readonly hints: SharedHints;
   readonly metrics: Metrics;
@@ -96,7 +93,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const closePayloads = registerPayloadKeys(pool, cipher);
   const properties = new PropertyDirectory(pool);
-  const diskWatch = new DiskWatch(dataDirectory, config.minFreeDiskBytes * LEFT_BY_APPLYING);
+  const diskWatch = new DiskWatch(dataDirectory, config.minFreeDiskBytes * LEFT_FREE);
   const sessions: ApplySessionParts = {
     clientConfig: connection,
     pool,

@@ -9,6 +9,7 @@ import { readWindows } from "../../src/platform/db/time-windows.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { findNoted } from "../../src/retention/expire-versions.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
+import { NoRoom } from "../../src/retention/replace-window.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
 import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { until } from "../support/until.ts";
@@ -220,6 +221,31 @@ describe("retention of versions", () => {
       holding.map(({ name }) => name),
     );
     assert.deepEqual(await timesOf("N1"), [12.2]);
+    assert.deepEqual((await runRetention(at)).due, []);
+    for (const [id, minutes] of [
+      ["L1", 14.7],
+      ["L2", 14.7],
+      ["L1", 12.2],
+    ] as const) {
+      const record = { ...reservation(id, ago(minutes), `at ${minutes}`), clientCode: "LATER" };
+      assert.equal(await bench.acceptAndApply([record]), "a");
+    }
+    let looks = 0;
+    const atFirst = async () => {
+      looks += 1;
+      return looks <= 3 ? -1 : Number.POSITIVE_INFINITY;
+    };
+    await assert.rejects(runRetention({ ...at, roomBytes: atFirst }), NoRoom);
+    assert.deepEqual(await timesOf("L1"), [14.7, 12.2]);
+    const [putOff] = (await runRetention({ ...at, dryRun: true })).due;
+    assert.ok(putOff);
+    const [size] = await bench.rows<{ bytes: number }>(
+      `select pg_total_relation_size('bellhop_state.${putOff.window}')::integer as bytes`,
+    );
+    const roomBytes = async () => (size?.bytes ?? 0) - 1;
+    assert.deepEqual((await runRetention({ ...at, roomBytes })).due, [putOff]);
+    assert.deepEqual(await timesOf("L1"), [12.2]);
+    assert.deepEqual(await timesOf("L2"), [14.7]);
     assert.deepEqual((await runRetention(at)).due, []);
     assert.equal((await runReplay()).equal, true);
   });

@@ -303,13 +303,16 @@ export async function freeDiskBytes(directory: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Bytes that may be written under the embedded database while batches go on being accepted; without bounds where nobody watches. */
+/** Of the free space below which nothing is accepted, applying and retention leave this to PostgreSQL's write-ahead log and checkpoints. */
+export const LEFT_FREE = 0.5;
+
+/** Bytes that retention may write under the embedded database; without bounds where nobody watches. */
 export async function roomOnDisk(
   { dataDirectory }: Pick<Database, "dataDirectory">,
   minFreeBytes: number,
 ): Promise<number> {
   if (dataDirectory === undefined || minFreeBytes === 0) return Number.POSITIVE_INFINITY;
-  return (await freeDiskBytes(dataDirectory)) - minFreeBytes;
+  return (await freeDiskBytes(dataDirectory)) - minFreeBytes * LEFT_FREE;
 }
 
 const LOOK_MS = 1_000;
