@@ -15,9 +15,11 @@ import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
 /** What the routes work with; made once by main. */
 export interface HttpContext {
   readonly pool: pg.Pool;
-  /** Few connections of their own for insights and backfills: however long those take, nothing else waits for them. */
+  /** Few connections of their own for insights and backfills, which nothing else waits for. */
   readonly questions: pg.Pool;
-  /** One of a client at a time on a thread: fewer than the connections, and no more work than pauses bound. */
+  /** Turns of backfills among all clients, within those of each: however long they take, a connection is left to insights. */
+  readonly backfillTurns: ClientTurns;
+  /** One insight or backfill of a client at a time on a thread: it takes one of the connections, and no more work than pauses bound. */
   readonly questionTurns: ClientTurns;
   readonly log: Logger;
   readonly metrics: Metrics;

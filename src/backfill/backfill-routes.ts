@@ -77,7 +77,7 @@ function inTurn<Answer>(
   { context, reply, principal, clientId }: Asked,
   read: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
 ): Promise<Answer> {
-  const { questions, questionTurns, rateLimiter, nodes } = context;
+  const { questions, questionTurns, backfillTurns, rateLimiter, nodes } = context;
   const { requestRate, requestBurst } = principal;
   let uncharged = 0;
   // Beyond the request that it is.
@@ -87,7 +87,10 @@ function inTurn<Answer>(
     uncharged %= RECORDS_PER_REQUEST;
     if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
   };
-  return questionTurns.run(clientId, () => readFor(readingFor(reply.raw), () => read(questions, countRead)));
+  return questionTurns.run(clientId, () =>
+    // Among all clients, of each of which no more than one waits here.
+    backfillTurns.run("", () => readFor(readingFor(reply.raw), () => read(questions, countRead))),
+  );
 }
 
 async function describe(asked: Asked, backfill: Backfill) {

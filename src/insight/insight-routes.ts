@@ -111,7 +111,7 @@ interface InsightDoor {
   run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
 }
 
-/** A question takes some hundredths of a second as a rule, and 2 s at its worst on a quiet database. */
+/** A question takes some hundredths of a second as a rule, and 2 s at its worst on a quiet database; the wait for its turn counts. */
 const QUESTION_TIME: ReadingTime = {
   ms: 8_000,
   error: () => new ServiceError("bellhop.insight.TimedOut", { retryAfterSeconds: 5 }),
@@ -131,6 +131,23 @@ function refuseLarge(error: unknown): never {
   throw new ServiceError("bellhop.insight.TooLarge", { message: error.message });
 }
 
+/** Answers when it is the turn of that, unless the time of the reading is over before. */
+function answerInTurn(
+  run: (answer: () => Promise<FastifyReply>) => Promise<FastifyReply>,
+  reading: AbortSignal,
+  answering: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(reading.reason);
+    reading.addEventListener("abort", giveUp, { once: true });
+    run(async () => {
+      reading.removeEventListener("abort", giveUp);
+      reading.throwIfAborted();
+      return readFor(reading, answering);
+    }).then(resolve, reject);
+  });
+}
+
 /** `GET` of every insight about a property; for partners with the scope `insight:read`, where no other door is named. */
 export function registerInsightRoutes(
   app: FastifyInstance,
@@ -139,10 +156,10 @@ export function registerInsightRoutes(
 ): void {
   for (const insight of INSIGHTS)
     app.get(`${path}/${insight.name}`, { config, onRequest }, (request, reply) =>
-      run(request, () =>
-        readFor(readingFor(reply.raw, QUESTION_TIME), () => answer(context, insight, request, reply)).catch(
-          refuseLarge,
-        ),
-      ),
+      answerInTurn(
+        (answering) => run(request, answering),
+        readingFor(reply.raw, QUESTION_TIME),
+        () => answer(context, insight, request, reply),
+      ).catch(refuseLarge),
     );
 }

@@ -30,7 +30,7 @@ import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { watchRedactionList } from "../ingest/redact.ts";
 import { registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
-import { createQuestionPool, logSlowStatements } from "../platform/db/connection.ts";
+import { createQuestionPool, logSlowStatements, QUESTION_CONNECTIONS } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
 import { DiskWatch } from "../platform/db/open-database.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
@@ -455,6 +455,7 @@ function createContext(
     pool,
     questions,
     questionTurns: new ClientTurns(1),
+    backfillTurns: new ClientTurns(QUESTION_CONNECTIONS - 1),
     log,
     metrics,
     tracer,

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { createPool, readFor } from "../../src/platform/db/connection.ts";
 import { createLoggerTo } from "../../src/platform/telemetry/log.ts";
+import { BACKFILLS, open } from "../support/backfill-fixture.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { addProperty, askInsight, insightItems } from "../support/insight-fixture.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";
@@ -16,7 +17,7 @@ import {
   readRequest,
   reservation,
 } from "../support/read-fixture.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 
@@ -130,6 +131,50 @@ test("no question, however slow, keeps a batch from being accepted and applied, 
     assert.equal(settled, 0);
   });
   for (const status of await Promise.all(asked)) assert.equal(status, 200);
+});
+
+/** Opens a backfill, and answers how its progress is asked for. */
+async function openedBackfill(as: TestClient): Promise<() => Promise<Answer>> {
+  const resources = [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }];
+  const path = `${BACKFILLS}/${await open(service, "LIS01", resources, { as })}`;
+  return () => service.get(path, { as });
+}
+
+const summing = () => waitingForLock(service.pool, "%sum(log.batch_record_count)%");
+
+test("backfills leave a connection to the insights of others", async () => {
+  const loading = await Promise.all(Array.from({ length: 4 }, () => service.newClient()));
+  const progress = await Promise.all(loading.map(openedBackfill));
+  let asked: Promise<Answer>[] = [];
+  await whileLocked("bellhop.quarantine", async () => {
+    asked = progress.map((ask) => ask());
+    await until(async () => (await summing()) > 1, 20_000);
+    // Those sent before have reached the database by then, if they do.
+    for (let n = 0; n < 5; n += 1) await service.get(BACKFILLS);
+    const answer = await service.get(`/api/insight/v1/blocks?${NIGHTS}`);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(await summing(), 2);
+  });
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 200);
+});
+
+test("an insight waits no longer for its turn than for its answer", async () => {
+  const as = await service.newClient();
+  const progress = await openedBackfill(as);
+  let answered = 0;
+  let asked: Promise<void>[] = [];
+  await whileLocked("bellhop.quarantine", async () => {
+    asked = Array.from({ length: 3 }, async () => {
+      await progress();
+      answered += 1;
+    });
+    await until(async () => (await summing()) > 0, 20_000);
+    const answer = await service.get(`/api/insight/v1/blocks?${NIGHTS}`, { as });
+    assert.deepEqual([answer.status, answer.json()["exception"]], [503, "bellhop.insight.TimedOut"]);
+    assert.ok(answered < 3);
+  });
+  await Promise.all(asked);
+  assert.equal((await service.get(`/api/insight/v1/blocks?${NIGHTS}`, { as })).status, 200);
 });
 
 test("a question may ask for 1,100 nights, and says so where more are asked for", async () => {
