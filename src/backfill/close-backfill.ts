@@ -252,7 +252,7 @@ const findRemoved = namedStatement(
 
 /**
  * The figures of a resource with those as they were signed that differ as they do when retention has removed such data: with records
- * or versions, fewer keys and dates are found, and fewer failed records that are mended; with outcomes, requests go.
+ * or versions, fewer keys and dates are found, and fewer failed records with a later version; with outcomes, requests go.
  */
 function asSigned(of: ResourceStatement, signed: ResourceStatement, removed: readonly string[]) {
   const { resource, from, to, expectedRecords } = of;
