@@ -71,13 +71,11 @@ const hugeNumber: ShotMaker = (random, token) => {
   const number = random.pick([
     "1e400",
     "-1e400",
-    "9007199254740993",
     "1e-400",
-    "1".repeat(random.between(30, 2_000)),
+    "1".repeat(random.between(310, 2_000)),
     "1e999999999999",
     `0.${"0".repeat(400)}1`,
     "1.7976931348623159e308",
-    "18446744073709551616.5",
   ]);
   return plainShot(
     "huge numbers",

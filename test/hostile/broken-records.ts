@@ -25,7 +25,7 @@ const NO_MOMENT = [
   "2026-01-01T00:00:60Z",
   "2026-01-01T00:00:00",
   "2026-01-01T00:00:00+00:00",
-  "2026-01-01T00:00:00.1234567Z",
+  "2026-01-01T00:00:00.1234567891Z",
   "2026-02-30T00:00:00Z",
   {},
 ];
@@ -46,7 +46,7 @@ const NO_WHOLE_NUMBER = [
   [],
   {},
 ];
-const NO_DECIMAL = [null, true, "", "1,5", "NaN", "1e5", "1".repeat(39), ".5", "5.", "--1", [], {}];
+const NO_DECIMAL = [true, "", "1,5", "NaN", "1e5", "1".repeat(39), ".5", "5.", "--1", [], {}];
 const NO_LIST = [null, 5, "x", {}, [null], ["x"], [[]], [{}]];
 const NO_TEXT = [5, true, [], {}, "x".repeat(4_097)];
 
@@ -115,7 +115,7 @@ const SPOIL: Readonly<Record<ResourceName, readonly Spoil[]>> = {
     put("cutoffDays", NO_WHOLE_NUMBER),
     put("groupBlocks", NO_LIST),
     putWithin("groupBlocks", "blocks", NO_WHOLE_NUMBER),
-    putWithin("groupBlocks", "singlePersonRate", NO_DECIMAL),
+    putWithin("groupBlocks", "singlePersonRate", [null, ...NO_DECIMAL]),
     ...["clientCode", "groupCode", "groupStatusCode", "startDate", "endDate", "groupBlocks"].map(leaveOut),
   ],
 };
@@ -158,7 +158,7 @@ const atTheLimit: ShotMaker = (random, token) => {
     () => (record["cancellationReason"] = "\u{1f600}".repeat(4_096 + beyond)),
     () => (record["numberOfRooms"] = within ? 2_147_483_647 : 2_147_483_648),
     () => (record["numberOfRooms"] = within ? "-2147483648" : "-2147483649"),
-    () => (record["lastModifiedDateTime"] = `2026-01-01T00:00:00.${"1".repeat(6 + beyond)}Z`),
+    () => (record["lastModifiedDateTime"] = `2026-01-01T00:00:00.${"1".repeat(9 + beyond)}Z`),
     () => (record["roomStays"][0].arrivalDate = within ? "0001-01-01" : "0000-12-31"),
     () => (record["roomStays"][0].departureDate = within ? "9999-12-31" : "10000-01-01"),
     () => (record["roomStays"][0].rates = [{ rateValue: "9".repeat(38 + beyond) }]),
