@@ -93,10 +93,13 @@ describe("what was slow is reported with what it waited for", () => {
 
   test("a batch whose body comes slowly", async () => {
     const text = JSON.stringify([inventoryRecord()]);
-    const beganAt = performance.now();
+    const isReceiving = async () =>
+      /^bellhop_body_bytes_in_flight [1-9]/m.test((await service.get("/metrics")).text);
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {
         controller.enqueue(Buffer.from(text.slice(0, 10)));
+        await until(isReceiving, WAIT_MS_MAX);
+        const beganAt = performance.now();
         await until(() => performance.now() - beganAt > 3 * SLOW_MS, WAIT_MS_MAX);
         controller.enqueue(Buffer.from(text.slice(10)));
         controller.close();
