@@ -1,4 +1,4 @@
-import { addDays } from "#contract/dates.ts";
+import { datesFrom } from "#contract/dates.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import { isCalendarDate } from "#contract/walk-value.ts";
 import type { BackfillGap } from "../console/answers.ts";
@@ -16,7 +16,7 @@ import {
 import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
-import { type Backfill, DAYS_MAX, type DateRange, daysIn, type ManifestResource } from "./backfill.ts";
+import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import { type ResourceTally, UP_TO_NOW } from "./tally.ts";
 
 /**
@@ -70,11 +70,9 @@ export async function missingDates(
   limit = DAYS_MAX,
 ): Promise<string[]> {
   if (named.resource !== "inventories") return [];
-  const datesOf = (range: DateRange) =>
-    Array.from({ length: daysIn(range) }, (_, day) => addDays(range.from, day));
   if (named.missingDates !== undefined)
     return named.missingDates
-      .flatMap(datesOf)
+      .flatMap((range) => datesFrom(range.from, daysIn(range)))
       .filter((date) => date > after)
       .slice(0, limit);
   const of = [backfill.bucket, propertyId ?? -1, named.from, named.to];

@@ -1,4 +1,4 @@
-import { addDays, daysBetween } from "#contract/dates.ts";
+import { daysBetween } from "#contract/dates.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import type { SeenRecord } from "./step.ts";
 
@@ -25,11 +25,6 @@ const isFields = (value: unknown): value is Fields =>
 export function listOf(fields: Fields, name: string): readonly Fields[] {
   const value = fields[name];
   return Array.isArray(value) ? value.filter(isFields) : [];
-}
-
-/** Consecutive dates. */
-export function datesFrom(first: string, count: number): string[] {
-  return Array.from({ length: count }, (_, days) => addDays(first, days));
 }
 
 /** The fields of a stay that steps read. */

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
-import { addDays, daysBetween } from "#contract/dates.ts";
+import { datesFrom, daysBetween } from "#contract/dates.ts";
 import { copyValuesOut } from "../platform/db/copy.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
@@ -345,7 +345,7 @@ async function rowsOf(
 ): Promise<BooksRow[]> {
   const nights = daysBetween(first, last) + 1;
   const byNight: BooksRow[][] = Array.from({ length: nights }, () => []);
-  const dates = Array.from({ length: nights }, (_, night) => addDays(first, night));
+  const dates = datesFrom(first, nights);
   const pauses = new WorkPauses();
   for (const [cell, { unit, currency }] of cells.entries()) {
     if (pauses.isDue) await pauses.pause();

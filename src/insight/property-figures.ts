@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { addDays } from "#contract/dates.ts";
+import { addDays, datesFrom } from "#contract/dates.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
@@ -177,7 +177,7 @@ function isKnown({ books: then }: YearFigures, { books: now }: YearFigures): boo
 function nightsOf({ from, now }: YearBooks): number[] {
   const rooms = new Map<string, number>();
   for (const item of now) rooms.set(item.stayDate, (rooms.get(item.stayDate) ?? 0) + item.rooms);
-  return Array.from({ length: NIGHTS_MAX }, (_, night) => rooms.get(addDays(from, night)) ?? 0);
+  return datesFrom(from, NIGHTS_MAX).map((night) => rooms.get(night) ?? 0);
 }
 
 /** What is shown of a property, from one snapshot. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { datesFrom } from "#contract/dates.ts";
 import {
   endCertification,
   findCertification,
   openCertification,
 } from "../../src/certification/certification.ts";
-import { datesFrom } from "../../src/certification/fields.ts";
 import { readReport } from "../../src/certification/read-report.ts";
 import { WireNotes } from "../../src/certification/wire-notes.ts";
 import { signAccessToken } from "../../src/identity/access-token.ts";

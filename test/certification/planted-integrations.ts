@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { datesFrom } from "../../src/certification/fields.ts";
+import { datesFrom } from "#contract/dates.ts";
 import type { ReferenceStep } from "../../src/certification/reference/run-reference.ts";
 import {
   groupOf,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { addDays } from "#contract/dates.ts";
+import { addDays, datesFrom } from "#contract/dates.ts";
 import type { IntakeAnswer, PortfolioAnswer, Resource } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
@@ -443,10 +443,6 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       );
     });
   });
-
-function datesFrom(from: string, nights: number): string[] {
-  return Array.from({ length: nights }, (_, night) => addDays(from, night));
-}
 
 function sum<Of>(of: readonly Of[], value: (one: Of) => number): number {
   return of.reduce((total, one) => total + value(one), 0);

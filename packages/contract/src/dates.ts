@@ -13,3 +13,8 @@ export function addDays(date: string, days: number): string {
 export function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / DAY_MS;
 }
+
+/** So many consecutive dates. */
+export function datesFrom(first: string, count: number): string[] {
+  return Array.from({ length: count }, (_, days) => addDays(first, days));
+}

@@ -6,8 +6,7 @@ import {
   type Inventory,
   type Reservation,
 } from "#client";
-import { addDays } from "#contract/dates.ts";
-import { datesFrom } from "../fields.ts";
+import { addDays, datesFrom } from "#contract/dates.ts";
 import type { Report } from "../report.ts";
 
 /** The property as which an invented hotel is sent. */

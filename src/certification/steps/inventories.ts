@@ -1,7 +1,6 @@
-import { addDays, daysBetween } from "#contract/dates.ts";
+import { addDays, datesFrom, daysBetween } from "#contract/dates.ts";
 import type { Resource } from "#contract/resource.ts";
 import type { Certification } from "../certification.ts";
-import { datesFrom } from "../fields.ts";
 import {
   type Evidence,
   type Finding,

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { addDays, daysBetween } from "#contract/dates.ts";
+import { datesFrom, daysBetween } from "#contract/dates.ts";
 import type { Calendar, CalendarNight } from "../../console/answers.ts";
 import type { Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
@@ -48,8 +48,7 @@ export async function readCalendar(
     values: [...values, from, to],
   });
   const found = new Map(rows.map((row) => [row.key, row]));
-  const nights = Array.from({ length: nightsBetween(from, to) }, (_, at): CalendarNight => {
-    const date = addDays(from, at);
+  const nights = datesFrom(from, nightsBetween(from, to)).map((date): CalendarNight => {
     const row = found.get(date);
     const isWithin = firstNight !== null && lastNight !== null && date >= firstNight && date <= lastNight;
     return {
