@@ -1,20 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-const LOOK_MS_MIN = 20;
-const LOOK_MS_MAX = 200;
-/** Looks take processor time from what they wait for: on a busy machine at most this share. */
-const LOOK_SHARE = 0.2;
-
 /** Waits for a condition, which is what tests do instead of sleeping. Throws when it has not come within the time. */
 export async function until(condition: () => boolean | Promise<boolean>, waitMsMax: number): Promise<void> {
   const deadline = Date.now() + waitMsMax;
-  for (;;) {
-    const lookedAt = performance.now();
-    if (await condition()) return;
+  while (!(await condition())) {
     if (Date.now() > deadline)
       throw new Error(`The condition did not come within ${waitMsMax} ms: ${condition}`);
-    const pauseMs = (performance.now() - lookedAt) / LOOK_SHARE;
-    await delay(Math.min(Math.max(pauseMs, LOOK_MS_MIN), LOOK_MS_MAX));
+    await delay(20);
   }
 }
 
