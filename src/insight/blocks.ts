@@ -3,7 +3,7 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { wordOf } from "../query/openapi/read-parameters.ts";
-import { endOfBusinessDay, type PropertySettings } from "../settings/property-settings.ts";
+import { minutesAfterMidnight, type PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { readSettledRooms } from "./night-rooms.ts";
@@ -55,7 +55,7 @@ export interface BlockNight {
   /** Null: not reported. */
   readonly pickedUp: number | null;
   readonly originalBlocks: number | null;
-  /** Rooms released after the cutoff. */
+  /** Rooms released after the cutoff, under whatever status; not what the night began with. */
   readonly releasedAfterCutoff: number;
   /** Whether the group's status holds rooms; null: nobody has mapped it. */
   readonly holds: boolean | null;
@@ -95,13 +95,13 @@ export async function readGroupBlocks(
   const masters = new Map<string, GroupMaster>();
   for (const row of found.rows)
     masters.set(row.group, { ...row, holds: holdsOf(row.status), cutoffDate: cutoffOf(row) });
-  const cutoffs = [...masters.values()].flatMap(({ group, cutoffDate }) =>
-    cutoffDate === null ? [] : [{ group, passedAt: endOfBusinessDay(cutoffDate, settings).toISOString() }],
-  );
+  const withCutoff = [...masters.values()].filter(({ cutoffDate }) => cutoffDate !== null);
   const rows = await sumEntries<Omit<BlockNight, "holds" | "unpicked">>(on, readNights, [
     ...values,
-    cutoffs.map(({ group }) => group),
-    cutoffs.map(({ passedAt }) => passedAt),
+    withCutoff.map(({ group }) => group),
+    withCutoff.map(({ cutoffDate }) => cutoffDate),
+    settings.timeZone,
+    minutesAfterMidnight(settings),
     ROWS_MAX + 1,
   ]);
   const nights = requireFewRows(rows, range).map((row) => {

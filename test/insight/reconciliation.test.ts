@@ -314,3 +314,46 @@ test("blocks are reported as the master says and as reservations pick them up, w
   const [then] = await blocks({ asOf: "2026-06-20T22:59:00Z" });
   assert.deepEqual([then?.blocks, then?.wash, then?.washAfterCutoff], [12, 2, 0]);
 });
+
+test("a block is released after its cutoff only by changes of what it had, whatever its status becomes", async () => {
+  const { block, blocks } = hotel("RELEASED");
+  const nights = (rooms: number) => ({
+    cutoffDate: "2026-06-20",
+    groupBlocks: [{ occupancyDate: FIRST, roomTypeCode: "DLX", blocks: rooms, originalBlocks: 20 }],
+  });
+  await block("FIRM", { ...nights(20), groupStatusCode: "TENTATIVE" });
+  await block("FIRM", nights(18), "2026-06-25T00:00:00Z");
+  await block("GONE", nights(20));
+  await block("GONE", { ...nights(20), groupStatusCode: "CANCELLED" }, "2026-06-25T00:00:00Z");
+  await block("LATE", nights(18), "2026-06-25T00:00:00Z");
+  const released = async (holding: string) =>
+    (await blocks({ holding })).map((item) => [item.group, item.wash, item.washAfterCutoff]);
+  assert.deepEqual(await released("yes"), [
+    ["FIRM", 2, 2],
+    ["LATE", 2, 0],
+  ]);
+  assert.deepEqual(await released("no"), [["GONE", 0, 0]]);
+});
+
+test("a cutoff date may be the first or the last of the calendar, by which some systems mean none", async () => {
+  const { block, blocks, differences, night } = hotel("NEVER");
+  const nights = (rooms: number) => ({
+    groupBlocks: [{ occupancyDate: FIRST, roomTypeCode: "DLX", blocks: rooms }],
+  });
+  for (const [code, cutoffDate] of [
+    ["FIRST", "0001-01-01"],
+    ["LAST", "9999-12-31"],
+  ] as const) {
+    await block(code, { ...nights(5), cutoffDate });
+    await block(code, { ...nights(3), cutoffDate }, "2026-06-25T00:00:00Z");
+  }
+  assert.deepEqual(
+    (await blocks()).map((item) => [item.group, item.cutoffDate, item.washAfterCutoff]),
+    [
+      ["FIRST", "0001-01-01", 2],
+      ["LAST", "9999-12-31", 0],
+    ],
+  );
+  assert.equal((await differences(1))[0]?.unpickedBlocks, 6);
+  assert.equal((await night(0)).night.unpickedBlocks, 6);
+});
