@@ -62,6 +62,35 @@ test("what is pushed is on the books as soon as it is applied, at the instant of
   );
 });
 
+test("a guest who begins or ceases to share a room neither books nor cancels one", async () => {
+  const asked = { ...ASKED, propertyCode: "SHARED" };
+  const book = (id: string, modified: string, more: Record<string, unknown> = {}) =>
+    apply(service, "reservations", [stay(id, modified, "100", { propertyCode: "SHARED", ...more })]);
+  await book("A", "2026-03-01T00:00:00Z");
+  await book("D", "2026-03-01T00:00:00Z");
+  await book("A", "2026-03-02T00:00:00Z", { shareId: "S" });
+  await book("B", "2026-03-02T00:00:00Z", { shareId: "S" });
+  await book("A", "2026-03-03T00:00:00Z", { shareId: "S", status: "CANCELLED" });
+  await book("B", "2026-03-04T00:00:00Z");
+  await book("B", "2026-03-05T00:00:00Z", { shareId: "T" });
+  await book("D", "2026-03-05T00:00:00Z", { shareId: "T" });
+  const pickupOf = async (since: string, asOf: string) => {
+    const items = await insightItems(service, "pickup", {
+      ...asked,
+      since: `2026-03-${since}T12:00:00Z`,
+      asOf: `2026-03-${asOf}T12:00:00Z`,
+    });
+    return items.map(({ booked, cancelled, rooms: net }) => [booked, cancelled, net]);
+  };
+  const nights = (...counts: number[]) => ["14", "15", "16"].map(() => counts);
+  assert.deepEqual(await pickupOf("01", "02"), nights(0, 0, 0));
+  assert.deepEqual(await pickupOf("02", "03"), nights(0, 0, 0));
+  assert.deepEqual(await pickupOf("03", "04"), []);
+  // Two rooms become one.
+  assert.deepEqual(await pickupOf("04", "05"), nights(0, 1, -1));
+  assert.deepEqual(await pickupOf("01", "05"), nights(0, 1, -1));
+});
+
 test("an answer at or below the watermark never changes, whatever comes later", async () => {
   await apply(service, "inventories", [inventory("2026-07-14", "2026-03-01T00:00:00Z")]);
   const asked = { ...ASKED, clock: "receipt", by: "roomType" };

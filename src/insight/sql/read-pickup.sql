@@ -1,6 +1,7 @@
 -- What came onto the books of each night from $3 to $4 after $5 and up to $6, by grouping and currency, for statuses $7: at most $9 rows behind
 -- ($10 … $14). Booked and cancelled are the difference of the two states of each reservation (of each share for a shared room): what
--- it has more on a night in a group is booked, what it has less is cancelled.
+-- it has more on a night in a group is booked, what it has less is cancelled. A reservation that shares its room at either instant counts
+-- with its share also while it has the room alone: who begins to share one does not book it.
 with kind as materialized (
   select
     dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $8)) as cell,
@@ -17,22 +18,6 @@ run as materialized (
   from ({parts/entries-of-nights}) as entry
   join kind on kind.dimension = entry.dimension
   where entry.{time} > $5 and entry.{time} <= $6
-),
-key_change as (
-  select key, cell, night, sum(rooms) as rooms
-  from (
-    select key, cell, first_night as night, rooms from run where rooms <> 0
-    union all
-    select key, cell, end_night, -rooms from run where rooms <> 0
-  ) as ends
-  group by key, cell, night
-  having sum(rooms) <> 0
-),
-key_stretch as (
-  select
-    cell, night, lead(night) over so_far as end_night, sum(rooms) over so_far as rooms
-  from key_change
-  window so_far as (partition by key, cell order by night)
 ),
 shared_entry as materialized (
   select *, {time} <= $5 as is_before
@@ -51,10 +36,37 @@ sharer_night as (
   group by share_id, sharer, cell, place, first_night + passed, is_after
   having sum(rooms) <> 0
 ),
+member as materialized (
+  select sharer as key, min(share_id) as share_id from sharer_night group by sharer
+),
+key_change as (
+  select key, cell, night, sum(rooms) as rooms
+  from (
+    select key, cell, first_night as night, rooms from run where rooms <> 0
+    union all
+    select key, cell, end_night, -rooms from run where rooms <> 0
+  ) as ends
+  where key not in (select key from member)
+  group by key, cell, night
+  having sum(rooms) <> 0
+),
+key_stretch as (
+  select
+    cell, night, lead(night) over so_far as end_night, sum(rooms) over so_far as rooms
+  from key_change
+  window so_far as (partition by key, cell order by night)
+),
 shared_room as ({parts/settled-shares}),
 share_change as (
-  select share_id, cell, night, sum(case when is_after then rooms else -rooms end) as rooms
-  from shared_room
+  select share_id, cell, night, sum(rooms) as rooms
+  from (
+    select share_id, cell, night, case when is_after then rooms else -rooms end as rooms from shared_room
+    union all
+    select member.share_id, run.cell, run.first_night + passed, run.rooms
+    from run join member using (key)
+    cross join lateral generate_series(0, run.end_night - run.first_night - 1) as passed
+    where run.rooms <> 0
+  ) as each
   group by share_id, cell, night
 ),
 change as (
