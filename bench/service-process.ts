@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const OWN_CHECKOUT = fileURLToPath(new URL("../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const MAIN = "src/main.ts";
 const START_MS_MAX = 60_000;
 /** The bench's client is never refused for its rate; the limiter runs all the same. */
@@ -29,8 +29,6 @@ export interface ServiceOptions {
   readonly nodeOptions?: readonly string[];
   /** Settings beside those of the bench's own environment. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Whose sources run: the folder of a checkout; by default this one. */
-  readonly checkout?: string;
   /** The `cgroup.procs` of a group that its process is put into before it begins; what it starts begins there too. */
   readonly groupFile?: string | undefined;
   /** Loads pg_stat_statements, which costs PostgreSQL a little. */
@@ -54,17 +52,16 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
     NEW_PROPERTIES_PER_DAY: "100000",
     ...options.settings,
   };
-  const root = options.checkout ?? OWN_CHECKOUT;
   const logFile = join(dataDir, "service.log");
   if (options.statements === true) {
     // Once to make the cluster, which then knows the library when it starts again.
-    const first = await spawnService(root, [], environment, logFile);
+    const first = await spawnService([], environment, logFile);
     await waitForAddress(first, logFile);
     await end(first);
     const settings = join(await serverDirectory(dataDir), "postgres", "postgresql.conf");
     await appendFile(settings, "\nshared_preload_libraries = 'pg_stat_statements'\n");
   }
-  const child = await spawnService(root, options.nodeOptions ?? [], environment, logFile, options.groupFile);
+  const child = await spawnService(options.nodeOptions ?? [], environment, logFile, options.groupFile);
   const stop = async () => {
     await end(child);
     const directories = new Set([dataDir, await serverDirectory(dataDir)]);
@@ -77,7 +74,7 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
       port: Number(new URL(address).port),
       dataDir,
       logFile,
-      token: await takeToken(root, address, environment),
+      token: await takeToken(address, environment),
       stop,
     };
   } catch (error) {
@@ -87,19 +84,18 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
 }
 
 async function spawnService(
-  root: string,
   nodeOptions: readonly string[],
   environment: NodeJS.ProcessEnv,
   logFile: string,
   groupFile?: string,
 ): Promise<ChildProcess> {
   const log = await open(logFile, "w");
-  const command = [process.execPath, ...nodeOptions, join(root, MAIN), "serve", "--no-sandbox"];
+  const command = [process.execPath, ...nodeOptions, join(ROOT, MAIN), "serve", "--no-sandbox"];
   // The shell becomes the service: its process id stays the same.
   const within = groupFile === undefined ? [] : ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', groupFile];
   const [program = "", ...words] = [...within, ...command];
   const child = spawn(program, words, {
-    cwd: root,
+    cwd: ROOT,
     env: environment,
     stdio: ["ignore", log.fd, log.fd],
   });
@@ -132,11 +128,11 @@ async function waitForAddress(child: ChildProcess, logFile: string): Promise<str
   }
 }
 
-async function takeToken(root: string, address: string, environment: NodeJS.ProcessEnv): Promise<string> {
+async function takeToken(address: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const created = await promisify(execFile)(
     process.execPath,
     [
-      join(root, MAIN),
+      join(ROOT, MAIN),
       "client",
       "create",
       "--name",
@@ -151,7 +147,7 @@ async function takeToken(root: string, address: string, environment: NodeJS.Proc
       RATE,
       "--json",
     ],
-    { cwd: root, env: environment },
+    { cwd: ROOT, env: environment },
   );
   const client = JSON.parse(created.stdout) as { client_id: string; client_secret: string };
   const form = new URLSearchParams({ grant_type: "client_credentials", ...client });

@@ -10,11 +10,9 @@ export interface QuietFigures {
   readonly refused: number;
   readonly acceptP50: number;
   readonly acceptP99: number;
-  readonly acceptMax: number;
   /** From receipt, as the request's id has it, until its outcomes were written (their commit is not in it). */
   readonly lagP50: number;
   readonly lagP99: number;
-  readonly lagMax: number;
 }
 
 const APPLIED_MS_MAX = 120_000;
@@ -53,9 +51,7 @@ export async function quietFigures(
     refused: sent.filter(({ status }) => status !== 202).length,
     acceptP50: percentile(accepted, 0.5),
     acceptP99: percentile(accepted, 0.99),
-    acceptMax: percentile(accepted, 1),
     lagP50: percentile(applied, 0.5),
     lagP99: percentile(applied, 0.99),
-    lagMax: percentile(applied, 1),
   };
 }
