@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--peer NAME …] [--growth 1,10] [--json FILE] [--plot FILE.svg]`:
- * what the service takes in and applies, beside its peers and the limits of the same run. README.md beside this file says
+ * `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--no-peer] [--growth 1,10] [--json FILE] [--plot FILE.svg]`:
+ * what the service takes in and applies, beside the good team and the limits of the same run. README.md beside this file says
  * what is measured and how.
  */
 import { writeFileSync } from "node:fs";
@@ -14,19 +14,18 @@ import { growthGoals } from "./growth-report.ts";
 import { machineLine, machineOf } from "./machine.ts";
 import { measureCases } from "./measure-cases.ts";
 import { type FloodResult, floodGoal, measureFlood } from "./measure-flood.ts";
-import { PEERS } from "./peers.ts";
 import { plotOf } from "./plot.ts";
 import { type CaseResult, caseLines } from "./report.ts";
 
-const USAGE = `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--peer NAME …] [--threads N] [--json FILE] [--plot FILE.svg]
+const USAGE = `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--no-peer] [--threads N] [--json FILE] [--plot FILE.svg]
 npm run bench -- --growth 1,10 [--rounds N] [--json FILE]
 
-What the service takes in and applies, beside its peers and the limits of the same run; bench/README.md says how.
+What the service takes in and applies, beside the good team and the limits of the same run; bench/README.md says how.
 
   --quick           one round of the first cases
   --rounds N        rounds that count, after a warm-up; by default 5
   --case NAME       only this case; the flood of large bodies is then left out
-  --peer NAME       only this peer
+  --no-peer         without the good team, whose packages are installed from the registry
   --threads N       threads of the limits; by default as many as the service has for HTTP
   --growth 1,10     the same beside so many million versions instead
   --profile DIR     CPU profiles of the service
@@ -36,7 +35,7 @@ const values = readOptions(USAGE, {
   quick: { type: "boolean", default: false },
   rounds: { type: "string" },
   case: { type: "string", multiple: true, default: [] },
-  peer: { type: "string", multiple: true },
+  "no-peer": { type: "boolean", default: false },
   threads: { type: "string" },
   growth: { type: "string" },
   json: { type: "string" },
@@ -57,7 +56,7 @@ const growth: GrowthResult[] = [];
 let flood: FloodResult | undefined;
 if (values.growth === undefined) {
   results = await measureCases(chooseCases(values.case, values.quick), rounds, {
-    peers: PEERS.filter(({ name }) => values.peer === undefined || values.peer.includes(name)),
+    withPeer: !values["no-peer"],
     threads: wholeFrom1("threads", values.threads ?? String(readConfig(process.env).httpThreads)),
     profileDirectory: values.profile === undefined ? undefined : resolve(values.profile),
   });

@@ -27,8 +27,6 @@ export interface BenchCase {
    * of the rate of the case before it, requests sent when they are due.
    */
   readonly mode: "full" | "alone" | "paced";
-  /** Measured beside the service, the limits and the good team. */
-  readonly everyPeer: boolean;
 }
 
 /** Two years of one property, as spec section 3 has them pushed in one request. */
@@ -56,7 +54,6 @@ export function made(
     gzip: false,
     scattered: false,
     mode: "full",
-    everyPeer: false,
     ...parts,
   };
 }
@@ -66,9 +63,9 @@ export function made(
  * its threads), in the cases that goals are about. The others are short, so that all can be run at once.
  */
 export const CASES: readonly BenchCase[] = [
-  made("reservations-1-new", { recordsPerRound: 20_000, connections: 64, everyPeer: true }),
+  made("reservations-1-new", { recordsPerRound: 20_000, connections: 64 }),
   made("reservations-1-new-paced", { recordsPerRound: 10_000, connections: 64, mode: "paced" }),
-  made("reservations-100-new", { recordsPerRound: 120_000, everyPeer: true }),
+  made("reservations-100-new", { recordsPerRound: 120_000 }),
   made("reservations-100-changed", { recordsPerRound: 60_000 }),
   made("reservations-100-unchanged90", { recordsPerRound: 96_000 }),
   made("reservations-1000-new", { recordsPerRound: 20_000, connections: 8 }),

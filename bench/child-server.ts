@@ -1,23 +1,10 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 
-/** What a limit's or a peer's server says once it listens. */
-export interface Ready {
-  readonly port: number;
-  /** Lines of every request's head. */
-  readonly headers?: readonly string[];
-  /** Where and how it takes a batch, where that is not as the specification has it. */
-  readonly requests?: Readonly<
-    Record<string, { readonly path: string; readonly prefix: string; readonly suffix: string }>
-  >;
-  readonly status?: number;
-  /** Stands in every good answer: some refuse under a good status. */
-  readonly answerHolds?: string;
-}
-
 export interface ChildServer {
   readonly pid: number;
-  readonly ready: Ready;
+  /** What it says once it listens. */
+  readonly ready: { readonly port: number };
   stop(): Promise<void>;
 }
 
@@ -32,7 +19,6 @@ export async function startChildServer(
       ...process.env,
       NODE_OPTIONS: "",
       NODE_ENV: "production",
-      GRAPHILE_ENV: "production",
       ...environment,
     },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -40,7 +26,7 @@ export async function startChildServer(
   const [ready] = (await Promise.race([
     once(child, "message"),
     once(child, "exit").then(([code]) => Promise.reject(new Error(`${file.pathname} ended with ${code}.`))),
-  ])) as [Ready];
+  ])) as [ChildServer["ready"]];
   return {
     pid: child.pid ?? 0,
     ready,

@@ -10,8 +10,6 @@ import type { SendOrder } from "./sending.ts";
 /** Whoever takes the batches of a round: the service, a peer, or a limit that is a server. */
 export interface Contestant {
   readonly name: string;
-  /** Which part of a round's batches it is sent. */
-  readonly share: number;
   /** Batches are sent again until so much time has passed, where nothing is kept and a round would be over too soon. */
   readonly atLeastMs: number;
   readonly node: ProcessMeter;
@@ -97,11 +95,11 @@ export async function measureContestant(
   prepared: Prepared,
   perSecond = 0,
 ): Promise<Figures> {
-  const { node, garbage, database, share, atLeastMs } = contestant;
+  const { node, garbage, database, atLeastMs } = contestant;
   const order: SendOrder = {
     target: contestant.targetOf(benchCase.resource, benchCase.gzip),
     connections: benchCase.connections,
-    batches: Math.max(1, Math.round(prepared.batches * share)),
+    batches: prepared.batches,
     first: 0,
     atLeastMs,
     perSecond,

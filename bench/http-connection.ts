@@ -62,10 +62,6 @@ export class HttpConnection {
     this.#socket.uncork();
   }
 
-  answerHolds(text: string): boolean {
-    return text === "" || this.#received.subarray(0, this.#filled).includes(text);
-  }
-
   /** What was answered last, whole. */
   get answer(): string {
     return this.#received.toString("utf8", 0, this.#filled);

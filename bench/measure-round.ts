@@ -30,10 +30,9 @@ async function outcomeCounts(client: pg.ClientBase, since: number): Promise<Reco
   return Object.fromEntries(rows.map(({ letter, count }) => [OUTCOMES[letter] ?? letter, count]));
 }
 
-/** Who is slow takes part in some cases, the limits in those where rates are compared. */
-function takesPart({ name, share }: Contestant, { everyPeer, mode }: BenchCase): boolean {
-  if (mode !== "full") return name === "bellhop" || name === "good-team";
-  return share === 1 || everyPeer;
+/** The limits take part where rates are compared. */
+function takesPart({ name }: Contestant, { mode }: BenchCase): boolean {
+  return mode === "full" || name === "bellhop" || name === "good-team";
 }
 
 /** Of the most that each takes with all connections busy. */

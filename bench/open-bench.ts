@@ -1,16 +1,15 @@
 import type pg from "pg";
 import { Closers } from "./closers.ts";
 import type { Contestant } from "./contestant.ts";
-import { type Started, startAppendLimit, startBareLimit, startPeer } from "./contestants.ts";
+import { type Started, startAppendLimit, startBareLimit, startGoodTeam } from "./contestants.ts";
 import { TRACE_GARBAGE } from "./garbage-meter.ts";
 import { LoadProcess } from "./load-process.ts";
 import { startPeerDatabase } from "./peer-database.ts";
-import type { Peer } from "./peers.ts";
 import { ACCEPT_ONLY, type StartedService, startService } from "./started-service.ts";
 import { countStatements, statementTimes } from "./statement-times.ts";
 
 export interface BenchOptions {
-  readonly peers: readonly Peer[];
+  readonly withPeer: boolean;
   /** Threads of the validate-and-append limit: as many as the service has for HTTP. */
   readonly threads: number;
   /** Where the service's CPU profile goes; PostgreSQL's statements are then counted too. */
@@ -35,8 +34,8 @@ function profiled(directory: string | undefined): Parameters<typeof startService
   };
 }
 
-/** Starts the service, the peers, the limits and the load. What was started is stopped when a later step fails. */
-export async function openBench({ peers, threads, profileDirectory }: BenchOptions): Promise<Bench> {
+/** Starts the service, the good team, the limits and the load. What was started is stopped when a later step fails. */
+export async function openBench({ withPeer, threads, profileDirectory }: BenchOptions): Promise<Bench> {
   const closers = new Closers();
   try {
     const service = closers.kept(await startService("bellhop", profiled(profileDirectory)));
@@ -48,7 +47,7 @@ export async function openBench({ peers, threads, profileDirectory }: BenchOptio
     ];
     const database = await startPeerDatabase();
     closers.add(() => database.close());
-    for (const peer of peers) started.push(closers.kept(await startPeer(peer, database)));
+    if (withPeer) started.push(closers.kept(await startGoodTeam(database)));
     started.push(
       closers.kept(await startAppendLimit(database, threads)),
       closers.kept(await startBareLimit()),

@@ -6,7 +6,7 @@ import { clientConfig } from "../src/platform/db/connection.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
 import { createLogger } from "../src/platform/telemetry/log.ts";
 
-/** A cluster of the peers' own: the same PostgreSQL, settings and durability as the service's. */
+/** A cluster of the good team and the limits: the same PostgreSQL, settings and durability as the service's. */
 export interface PeerDatabase {
   /** The environment by which every client of PostgreSQL finds a database of this name, which is made. */
   environmentOf(name: string): Promise<Readonly<Record<string, string>>>;

@@ -6,14 +6,8 @@ export interface Target {
   readonly path: string;
   /** Lines of the head, each without its end. */
   readonly headers: readonly string[];
-  /** What stands around the batch's array in the body. */
-  readonly prefix: string;
-  readonly suffix: string;
   /** Whether it is sent the compressed bodies of a case that has them. */
   readonly gzip: boolean;
-  readonly status: number;
-  /** Stands in every good answer; empty where the status says enough. */
-  readonly answerHolds: string;
 }
 
 const LENGTH_DIGITS = 10;
@@ -29,10 +23,7 @@ export class Sender {
   readonly #head: Buffer;
   readonly #lengthAt: number;
   readonly #keyAt: number;
-  readonly #parts: Buffer[];
   readonly #small = Buffer.allocUnsafe(SMALL_BYTES);
-  readonly #aroundBytes: number;
-  readonly #bodyPart: number;
 
   constructor(connection: HttpConnection, host: string, target: Target) {
     this.connection = connection;
@@ -49,26 +40,18 @@ export class Sender {
     this.#head = Buffer.from(
       `${before}${"0".repeat(KEY_DIGITS)}${between}${"0".repeat(LENGTH_DIGITS)}\r\n\r\n`,
     );
-    const [prefix, suffix] = [Buffer.from(target.prefix), Buffer.from(target.suffix)];
-    this.#parts = [this.#head, prefix, Buffer.alloc(0), suffix].filter(
-      (part, at) => at === 2 || part.length > 0,
-    );
-    this.#aroundBytes = prefix.length + suffix.length;
-    this.#bodyPart = prefix.length > 0 ? 2 : 1;
   }
 
   send(body: Buffer, done: (error: Error | undefined, status: number) => void): void {
     keys += 1;
     this.#head.write(String(keys).padStart(KEY_DIGITS, "0"), this.#keyAt, "latin1");
-    const length = String(body.length + this.#aroundBytes).padStart(LENGTH_DIGITS, "0");
+    const length = String(body.length).padStart(LENGTH_DIGITS, "0");
     this.#head.write(length, this.#lengthAt, "latin1");
-    this.#parts[this.#bodyPart] = body;
-    let whole = 0;
-    for (const part of this.#parts) whole += part.length;
+    const whole = this.#head.length + body.length;
     if (whole <= SMALL_BYTES) {
-      let at = 0;
-      for (const part of this.#parts) at += part.copy(this.#small, at);
+      this.#head.copy(this.#small);
+      body.copy(this.#small, this.#head.length);
       this.connection.send([this.#small.subarray(0, whole)], done);
-    } else this.connection.send(this.#parts, done);
+    } else this.connection.send([this.#head, body], done);
   }
 }

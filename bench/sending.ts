@@ -1,9 +1,11 @@
 import type { Sender, Target } from "./sender.ts";
 
+const ACCEPTED = 202;
+
 export interface SendOrder {
   readonly target: Target;
   readonly connections: number;
-  /** So many of the prepared batches from this one on; fewer than all for whoever is slow. */
+  /** So many of the prepared batches from this one on. */
   readonly batches: number;
   readonly first: number;
   /** They are sent again from the first until so much time has passed; 0 sends each once. */
@@ -79,10 +81,7 @@ export class Sending {
       this.durations.push(performance.now() - since);
       this.#answered += 1;
       if (error !== undefined) this.#finished.reject(error);
-      else if (
-        status !== this.#order.target.status ||
-        !sender.connection.answerHolds(this.#order.target.answerHolds)
-      )
+      else if (status !== ACCEPTED)
         this.#finished.reject(new Error(`Answered ${status}: ${sender.connection.answer.slice(0, 800)}`));
       else next();
     });

@@ -50,7 +50,6 @@ export async function startService(name: string, options: ServiceOptions = {}): 
       stop,
       contestant: {
         name,
-        share: 1,
         atLeastMs: 0,
         node: new ProcessMeter(service.pid, false),
         ...(ProcessMeter.supported && options.nodeOptions?.includes(TRACE_GARBAGE) === true
@@ -61,11 +60,7 @@ export async function startService(name: string, options: ServiceOptions = {}): 
           port: service.port,
           path: `/api/public/v1/${resource}`,
           headers: [`Authorization: Bearer ${service.token}`, ...(gzip ? ["Content-Encoding: gzip"] : [])],
-          prefix: "",
-          suffix: "",
           gzip,
-          status: 202,
-          answerHolds: "",
         }),
         untilApplied: async (sent) => (applies ? await untilDrained(client, sent.startedAt) : sent.endedAt),
       },

@@ -56,8 +56,7 @@ async function sendBatches(noise: Running, kind: keyof typeof SHAPES, perSecondM
   const bodies = preparedBodies(kind);
   const keys = new FreshKeys();
   const lenient = kind === "rejected" ? ["Prefer: handling=lenient"] : [];
-  const target = { port: order.port, path: PATH, headers: [...order.headers, ...lenient] };
-  const whole = { ...target, prefix: "", suffix: "", gzip: false, status: 202, answerHolds: "" };
+  const target = { port: order.port, path: PATH, headers: [...order.headers, ...lenient], gzip: false };
   let sent = 0;
   const open = async (): Promise<void> => {
     if (stop.signal.aborted) return;
@@ -67,7 +66,7 @@ async function sendBatches(noise: Running, kind: keyof typeof SHAPES, perSecondM
       return;
     }
     stop.signal.addEventListener("abort", () => connection.close());
-    const sender = new Sender(connection, HOST, whole);
+    const sender = new Sender(connection, HOST, target);
     const next = () => {
       if (stop.signal.aborted) return;
       const dueAt = noise.startedAt + (sent * 1000) / perSecond;

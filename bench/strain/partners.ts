@@ -73,10 +73,6 @@ export function targetOf(port: number, { token }: Partner, resource: Resource): 
     port,
     path: `/api/public/v1/${resource}`,
     headers: [`Authorization: Bearer ${token}`],
-    prefix: "",
-    suffix: "",
     gzip: false,
-    status: 202,
-    answerHolds: "",
   };
 }

@@ -19,7 +19,8 @@ export function tableStatement(model: ResourceModel): string {
     primary key (${keyOf(model).map(columnOf).join(", ")}))`;
 }
 
-function insertOf(model: ResourceModel, source: string): string {
+/** One statement a batch, which is its parameter as JSON with each key once. */
+export function upsertStatement(model: ResourceModel): string {
   const { table, fields, sourceTime } = model;
   const columns = Object.keys(fields).map(columnOf);
   const key = keyOf(model).map(columnOf);
@@ -27,23 +28,9 @@ function insertOf(model: ResourceModel, source: string): string {
   const updates = columns
     .filter((column) => !key.includes(column))
     .map((column) => `${column} = excluded.${column}`);
-  return `insert into ${table} as current (${columns.join(", ")}) ${source}
+  const names = Object.keys(fields).map((name) => `"${name}"`);
+  const typed = Object.entries(fields).map(([name, [, type]]) => `"${name}" ${type}`);
+  return `insert into ${table} as current (${columns.join(", ")})
+    select ${names.join(", ")} from jsonb_to_recordset($1) as batch (${typed.join(", ")})
     on conflict (${key.join(", ")}) do update set ${updates.join(", ")} where excluded.${time} > current.${time}`;
-}
-
-/** One statement a record; its parameters are its fields in order. */
-export function insertStatement(model: ResourceModel): string {
-  const places = Object.keys(model.fields).map((_, at) => `$${at + 1}`);
-  return insertOf(model, `values (${places.join(", ")})`);
-}
-
-/** One statement a batch, which stands as JSON where `batch` says, each key in it once. */
-export function upsertStatement(model: ResourceModel, batch = "$1"): string {
-  const fields = Object.entries(model.fields);
-  const names = fields.map(([name]) => `"${name}"`);
-  const typed = fields.map(([name, [, type]]) => `"${name}" ${type}`);
-  return insertOf(
-    model,
-    `select ${names.join(", ")} from jsonb_to_recordset(${batch}) as batch (${typed.join(", ")})`,
-  );
 }
