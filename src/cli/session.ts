@@ -7,7 +7,7 @@ import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { BackupError } from "../operations/backup/backup-error.ts";
 import { withSession } from "../platform/db/connection.ts";
 import { findLockHolder } from "../platform/db/lock-waits.ts";
-import { type Database, openDatabase } from "../platform/db/open-database.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "../platform/db/open-database.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { createLogger, type Logger } from "../platform/telemetry/log.ts";
 import type { Progress } from "./progress.ts";
@@ -53,13 +53,9 @@ export class Session {
   }
 
   /** Warnings and worse go to standard error: standard output is the command's own. What is only information is shown as progress. */
-  log(): Logger {
+  #log(): Logger {
     const onInfo = (message: string) => this.#progress.show(message);
     return createLogger({ level: "info", pretty: process.stderr.isTTY === true, fileDescriptor: 2, onInfo });
-  }
-
-  cipher({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): SecretCipher {
-    return createSecretCipher(keyEncryptionKey, keyEncryptionKeysPrevious);
   }
 
   /** The service's database, whether the service runs or not. Throws NoInstallation where none has started, unless `first`. */
@@ -67,14 +63,7 @@ export class Session {
     work: (opened: Opened) => Promise<Result>,
     { first = false }: { readonly first?: boolean } = {},
   ): Promise<Result> {
-    const config = this.config();
-    const log = this.log();
-    return this.use(
-      config,
-      log,
-      openDatabase(config, log, { role: "command", poolSize: POOL_SIZE, existing: !first }),
-      work,
-    );
+    return this.#use({ role: "command", existing: !first }, work);
   }
 
   /** One connection of its own, for work that needs a session of the database. */
@@ -104,10 +93,7 @@ export class Session {
 
   /** As the service does, so that a running one is refused and none starts meanwhile. */
   asService<Result>(existing: boolean, work: (opened: Opened) => Promise<Result>): Promise<Result> {
-    const config = this.config();
-    const log = this.log();
-    const options = { role: "service", poolSize: POOL_SIZE, leavesSchema: true, existing } as const;
-    return this.use(config, log, openDatabase(config, log, options), work);
+    return this.#use({ role: "service", leavesSchema: true, existing }, work);
   }
 
   /** A database that an option names, to be filled: what is wrong with it is an error of the option. Throws BackupError. */
@@ -116,17 +102,13 @@ export class Session {
     databaseUrl: string,
     work: (opened: Opened) => Promise<Result>,
   ): Promise<Result> {
-    const config = { ...this.config(), databaseUrl };
-    const log = this.log();
-    const opening = openDatabase(config, log, { poolSize: POOL_SIZE, leavesSchema: true }).catch(
-      async (cause) => {
-        const { failureText } = await import("./failure-text.ts");
-        const message = failureText(cause, { DATABASE_URL: databaseUrl });
-        if (message === undefined) throw cause;
-        throw new BackupError(message.replaceAll("DATABASE_URL", option), { cause });
-      },
-    );
-    return this.use(config, log, opening, work);
+    const explain = async (cause: unknown) => {
+      const { failureText } = await import("./failure-text.ts");
+      const message = failureText(cause, { DATABASE_URL: databaseUrl });
+      if (message === undefined) throw cause;
+      throw new BackupError(message.replaceAll("DATABASE_URL", option), { cause });
+    };
+    return this.#use({ leavesSchema: true }, work, { ...this.config(), databaseUrl }, explain);
   }
 
   /** Shows who holds a lock that the command waits for. A check that fails shows nothing. */
@@ -144,19 +126,22 @@ export class Session {
     return new Repeat(check, LOCK_CHECK_MS, () => undefined);
   }
 
-  private async use<Result>(
-    config: Config,
-    log: Logger,
-    opening: Promise<Database>,
+  /** `explain`: throws another error for one of opening. */
+  async #use<Result>(
+    options: DatabaseOptions,
     work: (opened: Opened) => Promise<Result>,
+    config = this.config(),
+    explain?: (cause: unknown) => Promise<never>,
   ): Promise<Result> {
-    const { databaseUrl, dataDir } = config;
+    const { databaseUrl, dataDir, keyEncryptionKey, keyEncryptionKeysPrevious } = config;
+    const log = this.#log();
     const name =
       databaseUrl === undefined ? `the embedded database of ${dataDir}` : "the database of DATABASE_URL";
     this.#progress.show(`opening ${name}`);
-    const database = await opening;
+    const opening = openDatabase(config, log, { ...options, poolSize: POOL_SIZE });
+    const database = await (explain === undefined ? opening : opening.catch(explain));
     this.#progress.stepOver();
-    const cipher = this.cipher(config);
+    const cipher = createSecretCipher(keyEncryptionKey, keyEncryptionKeysPrevious);
     const closePayloads = registerPayloadKeys(database.pool, cipher);
     const lockWaits = this.#watchLocks(database.pool);
     try {
