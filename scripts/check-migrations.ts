@@ -28,7 +28,7 @@ const releases = await readReleases();
 const problems = [
   ...releases.flatMap((release) => editedSince(release, migrations)),
   ...migrations
-    .filter(({ kind }) => kind === "expand")
+    .filter(({ oldest }) => oldest === null)
     .flatMap(({ name, sql }) => expandViolations(sql).map((violation) => `${name}: ${violation}`)),
   ...migrations.flatMap((migration) => wronglyContracted(migration, releases)),
 ];

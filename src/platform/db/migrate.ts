@@ -21,32 +21,25 @@ export const CODE_VERSION = version;
  * what that will be able to do.
  */
 export function isAtLeast(version: string, least: string): boolean {
-  const numbers = (text: string) => text.split("-", 1)[0]?.split(".").map(Number) ?? [];
-  const [ours, theirs] = [numbers(version), numbers(least)];
-  for (let at = 0; at < 3; at += 1) {
-    const difference = (ours[at] ?? 0) - (theirs[at] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return true;
+  return version.replace(/-.*/, "").localeCompare(least.replace(/-.*/, ""), "en", { numeric: true }) >= 0;
 }
 
 /** The database and this version of the code do not belong together; the message says how, in one line. */
 class MigrationError extends OperatorError {}
 
-/**
- * What an older version has to know of a migration (docs/internal/releases.md):
- * - `expand`: nothing. It only adds, so the version before goes on working and may be started again.
- * - `contract`: it takes away what no version since `oldest` uses. Older ones are refused from then on.
- */
-type MigrationKind = "expand" | "contract";
-
-export interface Migration {
+/** A migration that the database has had. */
+export interface MigrationRecord {
   readonly name: string;
   readonly checksum: string;
-  readonly sql: string;
-  readonly kind: MigrationKind;
-  /** Of a contract migration: the oldest version that works without what it takes away. */
+  /**
+   * Of a contract migration (docs/internal/releases.md): the oldest version that works without what it takes away; older ones are
+   * refused from then on. Null for one that only adds, which every version may ignore.
+   */
   readonly oldest: string | null;
+}
+
+export interface Migration extends MigrationRecord {
+  readonly sql: string;
   /** The index that it builds while rows are written, outside a transaction; null for all others. */
   readonly concurrentIndex: string | null;
 }
@@ -71,11 +64,11 @@ export async function readMigrations(directory: URL = MIGRATIONS_DIRECTORY): Pro
   );
 }
 
-function marksOf(name: string, sql: string): Pick<Migration, "kind" | "oldest" | "concurrentIndex"> {
+function marksOf(name: string, sql: string): Pick<Migration, "oldest" | "concurrentIndex"> {
   const [, mark] = /^-- (contract|concurrently)\b/.exec(sql) ?? [];
   if (mark === "contract") {
     const oldest = /^-- contract (\d+\.\d+\.\d+): /.exec(sql)?.[1];
-    if (oldest !== undefined) return { kind: "contract", oldest, concurrentIndex: null };
+    if (oldest !== undefined) return { oldest, concurrentIndex: null };
     throw new MigrationError(
       `The migration ${name} does not begin with "-- contract 1.2.3: why", the oldest version that works after it.`,
     );
@@ -85,23 +78,13 @@ function marksOf(name: string, sql: string): Pick<Migration, "kind" | "oldest" |
     const [, index, schema] =
       /^(?:--[^\n]*\n)+create (?:unique )?index concurrently (\w+)\s+on (\w+)\.\w[^;]*;?\s*$/i.exec(sql) ??
       [];
-    if (index !== undefined) return { kind: "expand", oldest: null, concurrentIndex: `${schema}.${index}` };
+    if (index !== undefined) return { oldest: null, concurrentIndex: `${schema}.${index}` };
     throw new MigrationError(
       `The migration ${name} is marked "-- concurrently" and is not one "create index concurrently name on schema.table".`,
     );
   }
-  return { kind: "expand", oldest: null, concurrentIndex: null };
+  return { oldest: null, concurrentIndex: null };
 }
-
-/** A migration that the database has had. */
-export interface MigrationRecord {
-  readonly name: string;
-  readonly checksum: string;
-  /** Of a contract migration: the oldest version that may start since; null for one that every version may ignore. */
-  readonly oldest: string | null;
-}
-
-const READ_RECORDS = "select name, checksum, oldest from bellhop_migration.applied order by name";
 
 /** Creates the table of records where it is missing, in a schema of its own: since PostgreSQL 15 an ordinary role may not create tables in public. */
 async function prepareRecords(client: pg.ClientBase): Promise<void> {
@@ -125,7 +108,9 @@ const hasRecords = (on: Queryable) => hasTable(on, "bellhop_migration.applied");
 
 /** What the database has had, in order. */
 export async function readRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
-  const { rows } = await client.query<MigrationRecord>(READ_RECORDS);
+  const { rows } = await client.query<MigrationRecord>(
+    "select name, checksum, oldest from bellhop_migration.applied order by name",
+  );
   return rows;
 }
 
@@ -296,8 +281,9 @@ export async function holdingStarts<Result>(
 
 async function run(client: pg.Client, migration: Migration, lockWaitMs: number): Promise<void> {
   if (migration.concurrentIndex !== null) {
+    // A build that broke off has left an index that is never used, or one that is whole and not recorded.
+    await client.query(`drop index concurrently if exists ${migration.concurrentIndex}`);
     // Its waits for other transactions block nobody.
-    await dropUnfinished(client, migration.concurrentIndex);
     await client.query(migration.sql);
     return await recordMigration(client, migration);
   }
@@ -306,11 +292,6 @@ async function run(client: pg.Client, migration: Migration, lockWaitMs: number):
     await client.query(migration.sql);
     await recordMigration(client, migration);
   });
-}
-
-/** What a build that broke off has left: an index that is kept up to date and never used, or one that is whole, but not recorded. */
-async function dropUnfinished(client: pg.Client, concurrentIndex: string): Promise<void> {
-  await client.query(`drop index concurrently if exists ${concurrentIndex}`);
 }
 
 /**

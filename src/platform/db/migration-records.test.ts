@@ -6,7 +6,6 @@ const migration = (name: string): Migration => ({
   name,
   checksum: `sum of ${name}`,
   sql: "",
-  kind: "expand",
   oldest: null,
   concurrentIndex: null,
 });

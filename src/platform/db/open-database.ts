@@ -125,17 +125,11 @@ async function withClient<Result>(
   try {
     return await withSession(config, "start", use);
   } catch (error) {
-    throw explained(error);
+    // pgbouncer refuses start-up options that it does not know; a pool of one server connection answers the probe never.
+    if (error instanceof Error && /unsupported startup parameter|Query read timeout/i.test(error.message))
+      throw new UnusableDatabaseError(POOLER, { cause: error });
+    throw error;
   }
-}
-
-function explained(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof UnusableDatabaseError) return error;
-  // pgbouncer refuses start-up options that it does not know; a pool of one server connection answers the probe never.
-  if (/unsupported startup parameter|Query read timeout/i.test(error.message)) {
-    return new UnusableDatabaseError(POOLER, { cause: error });
-  }
-  return error;
 }
 
 /** No service has started on this database yet; the message says what to do. */

@@ -18,15 +18,13 @@ export async function withTransaction<Result>(
   work: (client: pg.ClientBase) => Promise<Result>,
   options: TransactionOptions = {},
 ): Promise<Result> {
-  if (!isPool(source)) return (await runTransaction(source, work, options)).result;
+  if (!isPool(source)) return await runTransaction(source, work, options);
   const client = await source.connect();
   let broken = true;
   try {
-    const { result } = await runTransaction(client, work, options, () => {
+    return await runTransaction(client, work, options, () => {
       broken = false;
     });
-    broken = false;
-    return result;
   } finally {
     // A connection that could not even roll back is not given to anybody else.
     client.release(broken);
@@ -41,8 +39,8 @@ async function runTransaction<Result>(
   client: pg.ClientBase,
   work: (client: pg.ClientBase) => Promise<Result>,
   options: TransactionOptions,
-  onRolledBack?: () => void,
-): Promise<{ result: Result }> {
+  onEnded?: () => void,
+): Promise<Result> {
   await client.query(
     `begin isolation level ${options.isolation ?? "read committed"}${options.readOnly ? " read only" : ""}`,
   );
@@ -51,9 +49,10 @@ async function runTransaction<Result>(
     const { command } = await client.query("commit");
     // A transaction that failed earlier answers COMMIT with ROLLBACK and no error; silence here would be a lost write.
     if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
-    return { result };
+    onEnded?.();
+    return result;
   } catch (error) {
-    await client.query("rollback").then(onRolledBack, () => undefined);
+    await client.query("rollback").then(onEnded, () => undefined);
     throw error;
   }
 }
