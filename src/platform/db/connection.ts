@@ -243,21 +243,17 @@ function isDriven(statement: unknown): statement is Driven {
 type Over = (error: unknown) => unknown;
 
 /**
- * Has `begin` hear of every statement of a connection before it is sent, however it is asked. What it throws refuses the
- * statement; without an answer the statement is left alone.
+ * Has `begin` hear of every statement of a connection before it is sent, none of which has a callback. What it throws refuses
+ * the statement; without an answer the statement is left alone.
  */
-function wrapStatements(
-  client: pg.ClientBase,
-  begin: (statement: unknown, byCallback: boolean) => Over | undefined,
-) {
+function wrapStatements(client: pg.ClientBase, begin: (statement: unknown) => Over | undefined) {
   const wrapped = client as unknown as { query: Query };
   const query = wrapped.query.bind(client);
   wrapped.query = (...parameters) => {
     const [statement] = parameters;
-    const at = parameters.findIndex((parameter) => typeof parameter === "function");
     let over: Over | undefined;
     try {
-      over = begin(statement, at !== -1);
+      over = begin(statement);
     } catch (error) {
       return isDriven(statement) ? statement.callback(error) : Promise.reject(error);
     }
@@ -265,18 +261,14 @@ function wrapStatements(
     if (isDriven(statement)) {
       const settle = statement.callback;
       statement.callback = (error) => settle(over(error));
-    } else if (at !== -1) {
-      const answer = parameters[at] as Query;
-      parameters[at] = (error: unknown, ...results: unknown[]) => answer(over(error), ...results);
-    } else {
-      const settle = (error: unknown, result?: unknown) => {
-        const failure = over(error);
-        if (failure !== undefined) throw failure;
-        return result;
-      };
-      return (query(...parameters) as Promise<unknown>).then((result) => settle(undefined, result), settle);
+      return query(...parameters);
     }
-    return query(...parameters);
+    const settle = (error: unknown, result?: unknown) => {
+      const failure = over(error);
+      if (failure !== undefined) throw failure;
+      return result;
+    };
+    return (query(...parameters) as Promise<unknown>).then((result) => settle(undefined, result), settle);
   };
 }
 
@@ -298,11 +290,11 @@ export function watchStatements(client: pg.ClientBase, watch: StatementWatch): v
 function countWaits(pool: pg.Pool): void {
   const counted = pool as unknown as { connect: Query };
   const connect = counted.connect.bind(pool);
-  counted.connect = (...parameters) => {
+  counted.connect = () => {
     const waits = currentWaits();
-    if (waits === undefined || typeof parameters.at(-1) === "function") return connect(...parameters);
+    if (waits === undefined) return connect();
     const startedAt = performance.now();
-    const asked = connect(...parameters) as Promise<unknown>;
+    const asked = connect() as Promise<unknown>;
     const count = () => {
       waits.database += performance.now() - startedAt;
     };
@@ -369,9 +361,9 @@ function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
     void cancelStatement(client, config);
     return setTimeout(() => (client as unknown as Connected).connection.stream.destroy(), CANCEL_MS_MAX);
   };
-  wrapStatements(client, (_statement, byCallback) => {
+  wrapStatements(client, () => {
     const signal = current.getStore();
-    if (signal === undefined || byCallback) return undefined;
+    if (signal === undefined) return undefined;
     signal.throwIfAborted();
     let leaving: NodeJS.Timeout | undefined;
     const leave = () => {
