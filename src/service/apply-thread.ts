@@ -18,15 +18,10 @@ import {
 } from "../platform/db/connection.ts";
 import { DiskWatch, LEFT_FREE } from "../platform/db/open-database.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
-import type { ThreadContext } from "../platform/runtime/service-thread.ts";
+import type { ThreadCalls, ThreadContext } from "../platform/runtime/service-thread.ts";
 import { SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
-import {
-  createMetrics,
-  type Metrics,
-  type MetricValues,
-  readMetrics,
-} from "../platform/telemetry/metrics.ts";
+import { createMetrics, type Metrics, readMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { startTracer, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import { outcomeName } from "../query/outcome.ts";
@@ -35,8 +30,6 @@ import { outcomeName } from "../query/outcome.ts";
 export interface ApplyOrder {
   readonly config: Config;
   readonly session: SessionSource;
-  /** The database is embedded: its apply sessions run at lower priority, as the apply threads do. */
-  readonly embedded: boolean;
   /** Of an embedded database. */
   readonly dataDirectory: string | undefined;
   /** Which of the threads that apply this is, from 0. */
@@ -46,16 +39,7 @@ export interface ApplyOrder {
 }
 
 /** What the applying thread answers. */
-export interface ApplyCalls {
-  readonly [name: string]: (argument: never) => unknown;
-  start(order: ApplyOrder): Promise<void>;
-  /** Why it can apply nothing now. */
-  blockedReason(_: undefined): string | undefined;
-  /** Values of the thread's own metrics. */
-  metrics(_: undefined): Promise<MetricValues>;
-  /** Lets running transactions end and closes every connection. */
-  stop(_: undefined): Promise<void>;
-}
+export type ApplyCalls = ThreadCalls & { start(order: ApplyOrder): Promise<void> };
 
 interface ApplyParts {
   readonly hints: SharedHints;
@@ -85,7 +69,7 @@ function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number
 }
 
 function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {
-  const { writer, config, session, embedded, dataDirectory } = order;
+  const { writer, config, session, dataDirectory } = order;
   const connection = clientConfig(session.address, session.synchronousCommit);
   // It asks for a property's number and for a client's statuses, perhaps at the same time.
   const watch = logSlowStatements(config.slowQueryMs, log, metrics);
@@ -100,7 +84,8 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     properties,
     watch,
     connected(processId) {
-      if (embedded) letLowerPriority(processId);
+      // As the apply threads themselves.
+      if (dataDirectory !== undefined) letLowerPriority(processId);
     },
   };
   const owner = `${hostname()}/${process.pid}/${writer + 1}`;

@@ -7,10 +7,9 @@ import {
   POOL_ANSWER_MS_MAX,
   type SessionSource,
 } from "../platform/db/connection.ts";
-import type { Role } from "../platform/db/coordination.ts";
-import type { ThreadContext } from "../platform/runtime/service-thread.ts";
+import type { ThreadCalls, ThreadContext } from "../platform/runtime/service-thread.ts";
 import { Stops } from "../platform/runtime/stops.ts";
-import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
+import { createMetrics } from "../platform/telemetry/metrics.ts";
 import { startTracer } from "../platform/telemetry/telemetry.ts";
 import { type HttpServing, ListeningAddresses, type Ports, prepareHttp } from "./serve-http.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -26,15 +25,10 @@ export interface HttpOrder {
 }
 
 /** What a thread that serves HTTP answers; as HttpServing. */
-export interface HttpCalls {
-  readonly [name: string]: (argument: never) => unknown;
+export type HttpCalls = ThreadCalls & {
   prepare(order: HttpOrder): Promise<void>;
   listen(ports: Ports): Promise<Ports>;
-  blockedReason(role: Role): string | undefined;
-  metrics(_: undefined): Promise<MetricValues>;
-  /** Answers what is in flight and closes every connection. */
-  stop(_: undefined): Promise<void>;
-}
+};
 
 /** One of several threads that serve HTTP: an app, log writers and a pool of its own, on the port of all. */
 export function begin({ name, log, main }: ThreadContext): HttpCalls {
@@ -51,8 +45,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
     const watch = logSlowStatements(config.slowQueryMs, log, metrics);
     const pool = createPool(connection, log, poolSize, POOL_ANSWER_MS_MAX, watch);
     stops.push(() => pool.end());
-    const tracer = await startTracer(config.telemetry, { log, metrics });
-    stops.push(() => tracer?.stop());
+    const tracer = stops.add(await startTracer(config.telemetry, { log, metrics }));
     const addresses = new ListeningAddresses(config);
     const authenticator = createAuthenticator({
       pool,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
 import type { Role } from "../platform/db/coordination.ts";
-import { type MainCalls, ServiceThread, type ThreadParts } from "../platform/runtime/service-thread.ts";
+import type { MainCalls, ServiceThread, ThreadCalls } from "../platform/runtime/service-thread.ts";
 import {
   createProcessMetrics,
   type MetricValues,
@@ -76,6 +76,16 @@ export class WholeProcess {
   add(part: ProcessPart): void {
     this.#parts.push(part);
   }
+
+  /** A thread, which is asked about these roles: all of a role have to be able, as the next connection may come to any. */
+  addThread({ name, call }: Pick<ServiceThread<ThreadCalls>, "name" | "call">, roles: readonly Role[]): void {
+    this.add({
+      name,
+      blockedReason: async (role) =>
+        roles.includes(role) ? await call("blockedReason", role, ANSWER_MS_MAX) : undefined,
+      metrics: async () => [await call("metrics", undefined, ANSWER_MS_MAX)],
+    });
+  }
 }
 
 /**
@@ -108,7 +118,7 @@ const POOL_SIZE_TOTAL = 10;
 /** Fewer, and a client's first batches of a new property would keep everybody else from reading. */
 const POOL_SIZE_LEAST = 3;
 /** A thread that has not answered by then hangs, or has more to do than it can. */
-export const ANSWER_MS_MAX = 2_000;
+const ANSWER_MS_MAX = 2_000;
 
 /** Whether several threads can listen on one port here (SO_REUSEPORT with balancing; macOS and Windows cannot). */
 export async function canSharePort(host: string): Promise<boolean> {
@@ -125,53 +135,19 @@ export async function canSharePort(host: string): Promise<boolean> {
   }
 }
 
-/** The threads that serve HTTP together, as the main thread sees them. They begin to load their modules at once. */
-export class HttpThreads {
-  readonly #threads: readonly ServiceThread<HttpCalls>[];
-
-  constructor(count: number, parts: ThreadParts) {
-    this.#threads = Array.from(
-      { length: count },
-      (_, index) => new ServiceThread<HttpCalls>("http", `http-${index + 1}`, parts),
-    );
-  }
-
-  get died(): Promise<Error> {
-    return Promise.race(this.#threads.map((thread) => thread.died));
-  }
-
-  async prepare(order: Omit<HttpOrder, "poolSize">): Promise<void> {
-    const poolSize = Math.max(POOL_SIZE_LEAST, Math.ceil(POOL_SIZE_TOTAL / this.#threads.length));
-    await Promise.all(this.#threads.map((thread) => thread.call("prepare", { ...order, poolSize })));
-  }
-
-  /** The first thread takes the ports, free ones where they are 0; the others join it. Answers the ports. */
-  async listen(host: string, wanted: Omit<Ports, "shared">): Promise<Ports> {
-    // Another process may have taken a port since the start began.
-    await requireFreePorts({ host, ...wanted });
-    const [first, ...others] = this.#threads;
-    if (first === undefined) throw new Error("There is no thread to listen.");
-    const ports = await first.call("listen", { ...wanted, shared: true });
-    await Promise.all(others.map((thread) => thread.call("listen", ports)));
-    return ports;
-  }
-
-  /** All have to be able to do what a role is for: the next connection may come to any of them. */
-  get parts(): readonly ProcessPart[] {
-    return this.#threads.map((thread) => ({
-      name: thread.name,
-      blockedReason: async (role) =>
-        role === "apply" ? undefined : await thread.call("blockedReason", role, ANSWER_MS_MAX),
-      metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
-    }));
-  }
-
-  /** Answers what is in flight on each of them, at the same time. */
-  async stop(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.stop()));
-  }
-
-  async leave(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.leave()));
-  }
+/** Has threads serve HTTP together: the first takes the ports, free ones where they are 0, the others join it. Answers the ports. */
+export async function serveTogether(
+  threads: readonly ServiceThread<HttpCalls>[],
+  order: Omit<HttpOrder, "poolSize">,
+): Promise<Ports> {
+  const { host, port, authPort } = order.config;
+  const poolSize = Math.max(POOL_SIZE_LEAST, Math.ceil(POOL_SIZE_TOTAL / threads.length));
+  await Promise.all(threads.map((thread) => thread.call("prepare", { ...order, poolSize })));
+  // Another process may have taken a port since the start began.
+  await requireFreePorts({ host, port, authPort });
+  const [first, ...others] = threads;
+  if (first === undefined) throw new Error("There is no thread to listen.");
+  const ports = await first.call("listen", { port, authPort, shared: true });
+  await Promise.all(others.map((thread) => thread.call("listen", ports)));
+  return ports;
 }

@@ -231,16 +231,12 @@ export class ListeningAddresses {
 
 /** `/healthz`: the process lives. `/readyz`: 200 when a balancer should send requests here, 503 with the reason when not. */
 function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void {
-  app.get("/healthz", async (_request, reply) =>
-    reply.header("cache-control", "no-store").send({ status: "alive" }),
-  );
+  app.get("/healthz", async () => ({ status: "alive" }));
   app.get("/readyz", async (_request, reply) => {
     const reason = await context.processBlockedReason();
-    reply.header("cache-control", "no-store").code(reason === undefined ? 200 : 503);
     const { roles } = context;
-    return reply.send(
-      reason === undefined ? { status: "ready", roles } : { status: "unready", roles, reason },
-    );
+    if (reason === undefined) return { status: "ready", roles };
+    return reply.code(503).send({ status: "unready", roles, reason });
   });
 }
 
@@ -302,8 +298,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
   const backfillLog = new BackfillLog(() => openLog(BACKFILL_WRITERS));
   stops.push(() => backfillLog.close());
-  const diskWatch = new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes);
-  stops.push(() => diskWatch.stop());
+  const diskWatch = stops.add(new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes));
   const watch = logSlowStatements(config.slowQueryMs, parts.log, metrics);
   // A batch that is to be accepted goes before a question that adds up for a second.
   const questions = createQuestionPool(parts.clientConfig, parts.log, watch, (processId) => {
@@ -391,9 +386,7 @@ async function currentKeyOf(
   stops.push(registerPayloadKeys(pool, cipher));
   if (!config.encryptPayloads) return () => undefined;
   const failed = (error: unknown) => log.warn({ err: error }, "the payload key could not be read again");
-  const current = await followPayloadKey(pool, cipher, failed);
-  stops.push(() => current.stop());
-  return current.key;
+  return stops.add(await followPayloadKey(pool, cipher, failed)).key;
 }
 
 /** `backfillWriters`: so many log writers for batches of backfills instead of the others. */

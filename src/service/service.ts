@@ -26,7 +26,8 @@ import { startMetricSending, startTracer } from "../platform/telemetry/telemetry
 import { keepRetention } from "../retention/run-retention.ts";
 import { startDeliverer } from "../webhooks/deliver-webhooks.ts";
 import type { ApplyCalls } from "./apply-thread.ts";
-import { ANSWER_MS_MAX, canSharePort, HttpThreads, requireFreePorts, WholeProcess } from "./http-threads.ts";
+import type { HttpCalls } from "./http-thread.ts";
+import { canSharePort, requireFreePorts, serveTogether, WholeProcess } from "./http-threads.ts";
 import { KeyKeeper, knowledgeOf } from "./keep-keys.ts";
 import { enterNode } from "./node-presence.ts";
 import { ListeningAddresses, type Ports } from "./serve-http.ts";
@@ -97,7 +98,7 @@ async function startInOrder(
   signal: AbortSignal | undefined,
 ): Promise<Service> {
   const threads = await startThreads(config, log, logOptions, stops);
-  const poolSize = threads.http === undefined ? POOL_SIZE_SERVING : POOL_SIZE_APART;
+  const poolSize = threads.http.length === 0 ? POOL_SIZE_SERVING : POOL_SIZE_APART;
   const metrics = createMetrics();
   const database = await openDatabase(config, log, {
     role: "service",
@@ -117,7 +118,7 @@ async function startInOrder(
   threads.whole.add({
     blockedReason: async () => (leaving.value > 0 ? "The node is stopping." : undefined),
     // Without HTTP threads, this thread's HTTP server already reports this registry.
-    metrics: async () => (threads.http === undefined ? [] : [await metrics.registry.getMetricsAsJSON()]),
+    metrics: async () => (threads.http.length === 0 ? [] : [await metrics.registry.getMetricsAsJSON()]),
   });
   await showNode(config, log, database, shared, threads.whole, stops);
   const authenticator = createAuthenticator({
@@ -129,13 +130,12 @@ async function startInOrder(
   });
   await authenticator.prepare();
   const { internals } = authenticator;
-  const keeper = await KeyKeeper.start({ pool, config, log, internals });
-  stops.push(() => keeper.stop());
+  stops.add(await KeyKeeper.start({ pool, config, log, internals }));
   stops.push(registerPayloadKeys(pool, internals.cipher));
   await startUpkeep(config, log, metrics, database, stops);
-  if (database.embedded) lowerOutsiders(pool, log, stops);
-  const tracer = await startTracer(config.telemetry, { log, metrics });
-  stops.push(() => tracer?.stop());
+  const failedToFind = (error: unknown) => log.warn({ err: error }, "outsiders were not found");
+  if (database.embedded) stops.add(letOutsidersLowerPriority(pool, failedToFind));
+  const tracer = stops.add(await startTracer(config.telemetry, { log, metrics }));
   const start: Start = {
     config,
     log,
@@ -154,15 +154,13 @@ async function startInOrder(
     startToKeepBooks(start);
   }
   startToSurvey(start);
-  const { port, authPort } = await (threads.http === undefined
+  const { port, authPort } = await (threads.http.length === 0
     ? serveOnThisThread(start)
-    : serveOnThreads(start, threads.http));
+    : serveOnThreads(start));
   addresses.set({ base: port, auth: authPort ?? port });
-  const sending = await startMetricSending(config.telemetry, { log, metrics }, () =>
-    threads.whole.readMetrics(),
-  );
-  // First of all: a thread that has stopped answers nothing.
-  stops.push(() => sending?.stop());
+  const readAll = () => threads.whole.readMetrics();
+  // Stopped first of all: a thread that has stopped answers nothing.
+  stops.add(await startMetricSending(config.telemetry, { log, metrics }, readAll));
   return {
     address: addresses.base,
     authAddress: addresses.auth,
@@ -177,25 +175,19 @@ async function startInOrder(
 /** Packs ledgers, and computes what the portfolio shows. */
 function startToKeepBooks({ database, log, stops }: Start): void {
   const { pool, clientConfig, embedded } = database;
-  const packer = keepLedgersPacked({
-    pool,
-    clientConfig,
-    packing: (processId) => embedded && letLowerPriority(processId),
-    failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
-  });
-  stops.push(() => packer.stop());
-  const figures = keepFiguresFresh(pool, (error, property) =>
-    log.warn({ err: error, ...property }, "computing figures failed"),
+  stops.add(
+    keepLedgersPacked({
+      pool,
+      clientConfig,
+      packing: (processId) => embedded && letLowerPriority(processId),
+      failed: (error) => log.warn({ err: error }, "packing ledgers failed"),
+    }),
   );
-  stops.push(() => figures.stop());
-}
-
-/** Sessions of analysts on the embedded server run at a lower priority than the service's own. */
-function lowerOutsiders(pool: Database["pool"], log: Logger, stops: Stops): void {
-  const outsiders = letOutsidersLowerPriority(pool, (error) =>
-    log.warn({ err: error }, "outsiders were not found"),
+  stops.add(
+    keepFiguresFresh(pool, (error, property) =>
+      log.warn({ err: error, ...property }, "computing figures failed"),
+    ),
   );
-  stops.push(() => outsiders.stop());
 }
 
 /** Makes windows of time ahead, and takes out of past ones what need not be kept any longer. */
@@ -206,10 +198,8 @@ async function startUpkeep(
   database: Database,
   stops: Stops,
 ): Promise<void> {
-  const upkeep = await keepUpAcceptLog(database.pool, retentionWindowMs, VERSION_WINDOWS, (error) =>
-    log.warn({ err: error }, "upkeep of the log failed"),
-  );
-  stops.push(() => upkeep.stop());
+  const upkeepFailed = (error: unknown) => log.warn({ err: error }, "upkeep of the log failed");
+  stops.add(await keepUpAcceptLog(database.pool, retentionWindowMs, VERSION_WINDOWS, upkeepFailed));
   if (!roles.includes("apply")) return;
   const retention = keepRetention(database, retentionWindowMs, {
     progress: ({ table, window, rows, keptRows, replaced }) => {
@@ -228,7 +218,7 @@ async function startUpkeep(
     copying: (processId) => database.embedded && letLowerPriority(processId),
     roomBytes: () => roomOnDisk(database, minFreeDiskBytes),
   });
-  stops.push(() => retention.stop());
+  stops.add(retention);
 }
 
 /** Shows the other nodes that this one is there and what it knows, and counts them. */
@@ -240,19 +230,20 @@ async function showNode(
   whole: WholeProcess,
   stops: Stops,
 ): Promise<void> {
-  const presence = await enterNode({
-    clientConfig,
-    owner: `${hostname()}/${process.pid}`,
-    // Appliers enter by themselves.
-    roles: config.roles.filter((role) => role !== "apply"),
-    knowledge: knowledgeOf(config),
-    counted: (present) => {
-      for (const role of ["accept", "read"] as const)
-        new SharedCounter(shared.nodes[role]).value = present.get(role) ?? 0;
-    },
-    failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
-  });
-  stops.push(() => presence.stop());
+  const presence = stops.add(
+    await enterNode({
+      clientConfig,
+      owner: `${hostname()}/${process.pid}`,
+      // Appliers enter by themselves.
+      roles: config.roles.filter((role) => role !== "apply"),
+      knowledge: knowledgeOf(config),
+      counted: (present) => {
+        for (const role of ["accept", "read"] as const)
+          new SharedCounter(shared.nodes[role]).value = present.get(role) ?? 0;
+      },
+      failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
+    }),
+  );
   whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });
 }
 
@@ -261,8 +252,8 @@ interface Threads {
   readonly whole: WholeProcess;
   /** None where another node applies. */
   readonly apply: readonly ServiceThread<ApplyCalls>[];
-  /** Undefined where the main thread serves HTTP itself. */
-  readonly http: HttpThreads | undefined;
+  /** None where the main thread serves HTTP itself. */
+  readonly http: readonly ServiceThread<HttpCalls>[];
   readonly died: Promise<Error>;
 }
 
@@ -283,31 +274,25 @@ async function startThreads(
   };
   const roles = new Set<Role>(config.roles);
   const serves = roles.has("accept") || roles.has("read");
-  const apply = Array.from({ length: roles.has("apply") ? config.applyWriters : 0 }, (_, writer) => {
-    const thread = new ServiceThread<ApplyCalls>("apply", `apply-${writer + 1}`, parts);
-    stops.push(() => thread.leave());
-    whole.add({
-      name: thread.name,
-      blockedReason: async (role) =>
-        role === "apply" ? await thread.call("blockedReason", undefined, ANSWER_MS_MAX) : undefined,
-      metrics: async () => [await thread.call("metrics", undefined, ANSWER_MS_MAX)],
-    });
-    return thread;
-  });
   const several = serves && config.httpThreads > 1 && (await canSharePort(config.host));
-  const http = several ? new HttpThreads(config.httpThreads, parts) : undefined;
-  if (http !== undefined) {
-    stops.push(() => http.leave());
-    for (const part of http.parts) whole.add(part);
-  }
-  const died = apply.map((thread) => thread.died);
-  if (http !== undefined) died.push(http.died);
-  return { whole, apply, http, died: Promise.race(died) };
+  const apply = Array.from(
+    { length: roles.has("apply") ? config.applyWriters : 0 },
+    (_, at) => new ServiceThread<ApplyCalls>("apply", `apply-${at + 1}`, parts),
+  );
+  const http = Array.from(
+    { length: several ? config.httpThreads : 0 },
+    (_, at) => new ServiceThread<HttpCalls>("http", `http-${at + 1}`, parts),
+  );
+  const all = [...apply, ...http];
+  stops.push(() => Promise.all(all.map((thread) => thread.leave())));
+  for (const thread of apply) whole.addThread(thread, ["apply"]);
+  for (const thread of http) whole.addThread(thread, ["accept", "read"]);
+  return { whole, apply, http, died: Promise.race(all.map((thread) => thread.died)) };
 }
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
-  const { session, embedded, dataDirectory } = database;
-  const order = { config, session, embedded, dataDirectory, hints: shared.hints };
+  const { session, dataDirectory } = database;
+  const order = { config, session, dataDirectory, hints: shared.hints };
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
   await Promise.all(threads.apply.map((thread, writer) => thread.call("start", { ...order, writer })));
 }
@@ -316,28 +301,21 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
 function startToDeliver({ config, log, tracer, stops, threads, database, authenticator }: Start): void {
   const { clientConfig } = database;
   const { cipher, cursorKey } = authenticator.internals;
-  const deliverer = startDeliverer({ config, log, tracer, clientConfig, cipher, cursorKey });
-  stops.push(() => deliverer.stop());
+  const deliverer = stops.add(startDeliverer({ config, log, tracer, clientConfig, cipher, cursorKey }));
   threads.whole.add({ metrics: async () => [await deliverer.metrics()] });
 }
 
 function startToSurvey({ log, stops, threads, database }: Start): void {
   const { pool, dataDirectory } = database;
-  const survey = startSurvey({
-    on: pool,
-    dataDirectory,
-    failed: (error) => log.debug({ err: error }, "a look at the installation failed"),
-  });
-  stops.push(() => survey.stop());
+  const failed = (error: unknown) => log.debug({ err: error }, "a look at the installation failed");
+  const survey = stops.add(startSurvey({ on: pool, dataDirectory, failed }));
   threads.whole.add({ metrics: async () => [await survey.metrics()] });
 }
 
-async function serveOnThreads(start: Start, http: HttpThreads): Promise<Ports> {
-  const { config, stops, shared, database } = start;
+async function serveOnThreads({ config, stops, shared, threads, database }: Start): Promise<Ports> {
   const { session, dataDirectory } = database;
-  stops.push(() => http.stop());
-  await http.prepare({ config, session, dataDirectory, shared });
-  return await http.listen(config.host, config);
+  stops.push(() => Promise.all(threads.http.map((thread) => thread.stop())));
+  return await serveTogether(threads.http, { config, session, dataDirectory, shared });
 }
 
 async function serveOnThisThread(start: Start): Promise<Ports> {

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
+import type { Role } from "../db/coordination.ts";
 import {
   createLogger,
   createLoggerTo,
@@ -7,7 +8,8 @@ import {
   type LoggerOptions,
   writeLines,
 } from "../telemetry/log.ts";
-import { type Calls, Channel } from "./channel.ts";
+import type { MetricValues } from "../telemetry/metrics.ts";
+import { Channel } from "./channel.ts";
 
 /** The threads a service has beside its main one. */
 type ThreadKind = "apply" | "http";
@@ -20,12 +22,21 @@ export interface ThreadData {
 }
 
 /** What the main thread answers to the others, about the whole process. */
-export interface MainCalls {
-  readonly [name: string]: (argument: never) => unknown;
+export type MainCalls = {
   blockedReason(_: undefined): Promise<string | undefined>;
   /** In the Prometheus text format. */
   metrics(_: undefined): Promise<string>;
-}
+};
+
+/** What every thread answers to the main one. */
+export type ThreadCalls = {
+  /** Why it cannot do now what the role is for. */
+  blockedReason(role: Role): string | undefined;
+  /** Values of the thread's own metrics. */
+  metrics(_: undefined): Promise<MetricValues>;
+  /** Ends what is under way and closes every connection. */
+  stop(_: undefined): Promise<void>;
+};
 
 /** What a thread's own module begins with. */
 export interface ThreadContext {
@@ -94,7 +105,7 @@ export interface ThreadParts {
  * A thread of the service, as the main thread sees it. It loads its modules at once and does nothing before its first
  * call. `died` settles when it ends unexpectedly: an uncaught error, or its heap's limit.
  */
-export class ServiceThread<Theirs extends Calls> {
+export class ServiceThread<Theirs extends ThreadCalls> {
   readonly name: string;
   readonly died: Promise<Error>;
   readonly #worker: Worker;

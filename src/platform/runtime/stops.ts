@@ -14,6 +14,12 @@ export class Stops {
     this.#signal?.throwIfAborted();
   }
 
+  /** Has what was started be stopped, if anything was; throws as `push`. */
+  add<Started extends { stop(): unknown } | undefined>(started: Started): Started {
+    this.push(() => started?.stop());
+    return started;
+  }
+
   /** Stops what was started, the last first; what cannot be stopped keeps nothing else from it. Throws the first error. */
   async all(): Promise<void> {
     const errors: unknown[] = [];
