@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { recordAudit } from "../identity/audit.ts";
-import { confirmCode, confirmPassword, logIn } from "../identity/login.ts";
+import { confirmCode, confirmPassword, logIn, requireAttempt } from "../identity/login.ts";
 import {
   closeSession,
   csrfTokenOf,
@@ -58,10 +58,6 @@ function requireCookie(parts: ConsoleParts): SessionCookie {
   return cookie;
 }
 
-function tooManyAttempts(retryAfterSeconds: number): ConsoleError {
-  return new ConsoleError("bellhop.console.TooManyAttempts", { retryAfterSeconds });
-}
-
 async function answerLogin(
   parts: ConsoleParts,
   version: string,
@@ -73,29 +69,18 @@ async function answerLogin(
   const name = body.requiredText("name");
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
   const code = body.text("code", CODE_CHARACTERS_MAX);
-  const result = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password, code);
-  if (result.kind === "limited") throw tooManyAttempts(result.waitSeconds);
-  if (result.kind === "refused") throw new ConsoleError("bellhop.console.LoginFailed");
-  if (result.kind === "code-needed") throw new ConsoleError("bellhop.console.CodeNeeded");
-  if (result.kind === "code-wrong") throw new ConsoleError("bellhop.console.CodeWrong");
+  const session = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password, code);
   // A session that this browser had before is not left behind.
   const before = await sessionOf(parts, request);
   if (before !== undefined) await closeSession(parts.context.pool, before.id);
-  reply.header("set-cookie", cookieOf(cookie, result.session.id));
-  return sendAnswer(reply, await describe(parts, version, result.session));
+  reply.header("set-cookie", cookieOf(cookie, session.id));
+  return sendAnswer(reply, await describe(parts, version, session));
 }
 
 /** Throws unless the form has the operator's own password. */
 async function requirePassword(parts: ConsoleParts, { body, operator, request }: Form): Promise<void> {
   const current = body.requiredText("current", PASSWORD_CHARACTERS_MAX);
-  const known = await confirmPassword(
-    parts.login,
-    parts.context.clientAddress(request.raw),
-    operator.name,
-    current,
-  );
-  if (known === "wrong") throw new ConsoleError("bellhop.console.LoginFailed");
-  if (known !== "right") throw tooManyAttempts(known.waitSeconds);
+  await confirmPassword(parts.login, parts.context.clientAddress(request.raw), operator.name, current);
 }
 
 async function changePassword(parts: ConsoleParts, version: string, form: Form): Promise<SessionAnswer> {
@@ -144,8 +129,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
     ["code"],
     async (form): Promise<TotpConfirmedAnswer> => {
       const { name } = form.operator;
-      const waitSeconds = login.limiter.takeCode(name);
-      if (waitSeconds > 0) throw tooManyAttempts(waitSeconds);
+      requireAttempt(login.limiter.takeCode(name));
       const code = form.body.requiredText("code", CODE_CHARACTERS_MAX);
       const recoveryCodes = await confirmTotp(login, form.who, form.operator, code);
       login.limiter.forgetCodes(name);
@@ -161,9 +145,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
     async ({ body, operator, who, request }) => {
       const { pool, clientAddress } = parts.context;
       const code = body.requiredText("code", CODE_CHARACTERS_MAX);
-      const known = await confirmCode(login, clientAddress(request.raw), operator.name, code);
-      if (known === "wrong") throw new ConsoleError("bellhop.console.CodeWrong");
-      if (known !== "right") throw tooManyAttempts(known.waitSeconds);
+      await confirmCode(login, clientAddress(request.raw), operator.name, code);
       await resetTotp({ pool, who }, operator.name, operator.id);
     },
   );

@@ -1,5 +1,6 @@
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { originOf } from "../platform/http/networks.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
@@ -30,15 +31,6 @@ export interface LoginParts {
   readonly log: Logger;
 }
 
-/** The result of a login attempt; `waitSeconds`: until the next attempt is checked. */
-type LoginResult =
-  | { readonly kind: "in"; readonly session: OperatorSession }
-  | { readonly kind: "refused" }
-  /** The password was right; a code of the authenticator app is asked for, or another one. */
-  | { readonly kind: "code-needed" }
-  | { readonly kind: "code-wrong" }
-  | { readonly kind: "limited"; readonly waitSeconds: number };
-
 /** Names that cannot be are one, or they would push those that matter out of the limiter's memory. */
 const limitedName = (name: string): string => (looksLikeOperatorName(name) ? name : "");
 
@@ -68,16 +60,21 @@ async function checkPassword(
   return { known, isRight: matches && known?.isDisabled === false };
 }
 
-/** Logs an operator in. Throws SemaphoreFull when too many passwords wait to be checked. */
+/** Throws ConsoleError where a limiter has attempts wait. */
+export function requireAttempt(waitSeconds: number): void {
+  if (waitSeconds > 0)
+    throw new ConsoleError("bellhop.console.TooManyAttempts", { retryAfterSeconds: waitSeconds });
+}
+
+/** Logs an operator in. Throws ConsoleError, and SemaphoreFull when too many passwords wait to be checked. */
 export async function logIn(
   parts: LoginParts,
   address: string,
   name: string,
   password: string,
   code: string | undefined,
-): Promise<LoginResult> {
-  const waitSeconds = parts.limiter.take(address, limitedName(name));
-  if (waitSeconds > 0) return { kind: "limited", waitSeconds };
+): Promise<OperatorSession> {
+  requireAttempt(parts.limiter.take(address, limitedName(name)));
   const { pool, log } = parts;
   const { known, isRight } = await checkPassword(parts, address, name, password);
   const who = `console:${name}`;
@@ -87,55 +84,51 @@ export async function logIn(
       recordAudit(pool, { who, what: "refuse-login", detail: { address } }).catch((error: unknown) =>
         log.error({ err: error, name }, "a refused login could not be audited"),
       );
-    return { kind: "refused" };
+    throw new ConsoleError("bellhop.console.LoginFailed");
   }
   const { passwordHash, hasTotp } = known;
   if (hasTotp) {
-    if (code === undefined) return { kind: "code-needed" };
-    const confirmed = await confirmCode(parts, address, name, code);
-    if (confirmed === "wrong") return { kind: "code-wrong" };
-    if (confirmed !== "right") return { kind: "limited", waitSeconds: confirmed.waitSeconds };
+    if (code === undefined) throw new ConsoleError("bellhop.console.CodeNeeded");
+    await confirmCode(parts, address, name, code);
   }
   parts.limiter.forget(address, name);
   const session = await openSession(pool, name, { passwordHash, hasTotp });
-  if (session === undefined) return { kind: "refused" };
+  if (session === undefined) throw new ConsoleError("bellhop.console.LoginFailed");
   await recordAudit(pool, { who, what: "log-in", detail: { address } });
-  return { kind: "in", session };
+  return session;
 }
 
-type Confirmed = "right" | "wrong" | { readonly waitSeconds: number };
-
-/** Whether a code is the operator's, and uses it up. Only who knows the password gets here: wrong ones count from wherever they come. */
+/**
+ * Uses up a code of the operator's; throws ConsoleError for any other. Only who knows the password gets here: wrong ones count from
+ * wherever they come.
+ */
 export async function confirmCode(
   parts: LoginParts,
   address: string,
   name: string,
   code: string,
-): Promise<Confirmed> {
-  const waitSeconds = parts.limiter.takeCode(name);
-  if (waitSeconds > 0) return { waitSeconds };
+): Promise<void> {
+  requireAttempt(parts.limiter.takeCode(name));
   const used = await useCode(parts, name, code);
   const who = `console:${name}`;
   if (used === undefined) {
     await recordAudit(parts.pool, { who, what: "refuse-login", detail: { address, code: "wrong" } });
-    return "wrong";
+    throw new ConsoleError("bellhop.console.CodeWrong");
   }
   parts.limiter.forgetCodes(name);
   if (used === "recovery")
     await recordAudit(parts.pool, { who, what: "use-recovery-code", detail: { address } });
-  return "right";
 }
 
-/** Whether the password is the operator's own, limited and refused as a login is. */
+/** Throws ConsoleError unless the password is the operator's own, limited and refused as a login is. */
 export async function confirmPassword(
   parts: LoginParts,
   address: string,
   name: string,
   password: string,
-): Promise<Confirmed> {
-  const waitSeconds = parts.limiter.take(address, name);
-  if (waitSeconds > 0) return { waitSeconds };
-  if (!(await checkPassword(parts, address, name, password)).isRight) return "wrong";
+): Promise<void> {
+  requireAttempt(parts.limiter.take(address, name));
+  const { isRight } = await checkPassword(parts, address, name, password);
+  if (!isRight) throw new ConsoleError("bellhop.console.LoginFailed");
   parts.limiter.forget(address, name);
-  return "right";
 }
