@@ -14,7 +14,7 @@ import { changeAuth } from "./audit.ts";
 import { BoundedMap, type ClientFacts, createDirectory, type Directory } from "./directory.ts";
 import type { Principal } from "./permissions.ts";
 import { createSecretCipher, type SecretCipher } from "./secret-cipher.ts";
-import { readOrMakePeppers } from "./secrets.ts";
+import { ensurePepper } from "./secrets.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
 /** Verified tokens kept: a few hundred bytes each, and six an hour is what a client may take. */
@@ -176,7 +176,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
   async function prepare(): Promise<void> {
     await cursorKey();
     // Before the directory reads it.
-    await readOrMakePeppers(pool, cipher);
+    await ensurePepper(pool, cipher);
     await directory.renew();
     await ensureSigningKey(pool, cipher, directory);
     await removeWhatIsDead(pool);

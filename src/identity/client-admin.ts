@@ -7,14 +7,13 @@ import { type AuthAdmin, AuthInputError, demand, demandUnchanged, isWhole } from
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
 import type { Scope } from "./scope.ts";
-import { digestNewSecret, newClientId, newClientSecret } from "./secrets.ts";
+import { digestSecret, newClientId, newClientSecret, pepperOf, readPeppers } from "./secrets.ts";
 
 const INSERT = namedStatement(
   "insert-client",
   `insert into bellhop.client
     (client_id, name, scopes, request_rate, request_burst, token_burst, reply_to_origins, changed_epoch)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
-  returning created_at as "createdAt"`,
+  values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 );
 const UPDATE = namedStatement(
   "update-client",
@@ -87,17 +86,36 @@ export async function createClient(
   const settings = checkClientSettings(input, scope);
   const expiresSeconds = checkSecretExpiry(secretExpiresSeconds);
   const clientId = newClientId();
-  const clientSecret = newClientSecret();
-  await changeAuth(internals, async (change) => {
+  const clientSecret = await changeAuth(internals, async (change) => {
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
     await putGrants(change, clientId, settings.grants);
-    const { connection } = change;
-    const peppers = { cipher: internals.cipher, known: internals.directory.peppers() };
-    const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
-    await connection.query({ ...PUT_SECRET, values: [clientId, 1, digest, expiresSeconds, pepper] });
+    const secret = await putNewSecret(change, internals, clientId, 1, expiresSeconds);
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
+    return secret;
   });
   return { clientId, clientSecret, client: (await showClient({ internals, who }, clientId)).client };
+}
+
+/**
+ * Makes a secret, and stores its digest in a slot; null seconds: it never expires. The current pepper is the one that this transaction
+ * sees, so it cannot be one that is being retired.
+ */
+async function putNewSecret(
+  { connection }: AuthChange,
+  { cipher, directory }: AuthAdmin["internals"],
+  clientId: string,
+  slot: number,
+  expiresSeconds: number | null,
+): Promise<string> {
+  const secret = newClientSecret();
+  const peppers = await readPeppers(connection, cipher, directory.peppers());
+  if (peppers === undefined) throw new Error("the installation has no pepper yet");
+  const digest = digestSecret(pepperOf(peppers, peppers.current), clientId, secret);
+  await connection.query({
+    ...PUT_SECRET,
+    values: [clientId, slot, digest, expiresSeconds, peppers.current],
+  });
+  return secret;
 }
 
 /** The clients that have grants, all of them within the scope; null: every client. */
@@ -181,8 +199,7 @@ export async function readForChange(
     client.revokedAt === null,
     `The client ${clientId} was revoked on ${client.revokedAt?.toISOString()}: create another.`,
   );
-  const { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins } = client;
-  return { name, scopes, grants, requestRate, requestBurst, tokenBurst, replyToOrigins };
+  return client;
 }
 
 /** The grants as they will be. Throws AuthInputError where one that is to go is not there. */
@@ -337,7 +354,6 @@ export async function rotateSecret(
 ): Promise<RotatedSecret> {
   demand(isWhole(overlapSeconds, 0, OVERLAP_SECONDS_MAX), "The overlap is 0 seconds to 90 days.");
   const expiresSeconds = checkSecretExpiry(lifetime);
-  const clientSecret = newClientSecret();
   return changeAuth(internals, async (change) => {
     await readForChange(change, clientId, scope);
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
@@ -345,10 +361,7 @@ export async function rotateSecret(
     const previous = live.at(-1);
     const ended = live.length > 1 ? live[0] : undefined;
     const slot = previous?.slot === 1 ? 2 : 1;
-    const { connection } = change;
-    const peppers = { cipher: internals.cipher, known: internals.directory.peppers() };
-    const { digest, pepper } = await digestNewSecret(connection, peppers, clientId, clientSecret);
-    await connection.query({ ...PUT_SECRET, values: [clientId, slot, digest, expiresSeconds, pepper] });
+    const clientSecret = await putNewSecret(change, internals, clientId, slot, expiresSeconds);
     let previousExpiresAt: Date | null = null;
     if (previous !== undefined) {
       const expired = await change.connection.query<{ expiresAt: Date }>({

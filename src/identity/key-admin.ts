@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth, recordAudit } from "./audit.ts";
-import { AuthSetupError, type SecretCipher } from "./secret-cipher.ts";
+import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
 /**
@@ -310,7 +310,7 @@ export async function reencrypt(pool: Pool, cipher: SecretCipher, who: string): 
   const unopened: string[] = [];
   const places = new Map<string, number>();
   for (const { place, id, bound, encrypted } of behind) {
-    const plain = decryptIfPossible(cipher, bound, encrypted);
+    const plain = decryptOrKnown(cipher, bound, encrypted, (opened) => opened, { value: undefined });
     if (plain === undefined) {
       unopened.push(bound);
       continue;
@@ -323,13 +323,4 @@ export async function reencrypt(pool: Pool, cipher: SecretCipher, who: string): 
   if (reencrypted > 0)
     await recordAudit(pool, { who, what: "reseal-values", detail: Object.fromEntries(places) });
   return { reencrypted, unopened };
-}
-
-function decryptIfPossible(cipher: SecretCipher, bound: string, encrypted: string): Buffer | undefined {
-  try {
-    return cipher.decrypt(bound, encrypted);
-  } catch (error) {
-    if (error instanceof AuthSetupError) return undefined;
-    throw error;
-  }
 }

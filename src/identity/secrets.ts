@@ -34,22 +34,6 @@ export function digestSecret(pepper: Buffer, clientId: string, secret: string): 
   return createHmac("sha256", pepper).update(`${clientId}\0${secret}`).digest();
 }
 
-/**
- * Digests a new secret with the current pepper, as its change's transaction sees it: so it cannot be one that is being retired.
- * `known`: the peppers that this node has opened before.
- */
-export async function digestNewSecret(
-  on: Queryable,
-  { cipher, known }: { readonly cipher: SecretCipher; readonly known: Peppers },
-  clientId: string,
-  secret: string,
-): Promise<{ readonly digest: Buffer; readonly pepper: number }> {
-  const peppers = await readPeppers(on, cipher, known);
-  if (peppers === undefined) throw new Error("the installation has no pepper yet");
-  const { current } = peppers;
-  return { digest: digestSecret(pepperOf(peppers, current), clientId, secret), pepper: current };
-}
-
 /** The digest of a secret as it is stored, and the number of the pepper that it was made with; null of a digest that no secret has. */
 export interface StoredSecret {
   readonly slot: number;
@@ -130,14 +114,9 @@ export async function readPeppers(
   return keys.size === 0 ? undefined : { current: Math.max(...keys.keys()), keys };
 }
 
-/** The peppers, of which the first is made here. With many nodes starting, the first one decides. */
-export async function readOrMakePeppers(pool: Pool, cipher: SecretCipher): Promise<Peppers> {
-  const known = await readPeppers(pool, cipher);
-  if (known !== undefined) return known;
-  await addPepper(pool, cipher, 1);
-  const made = await readPeppers(pool, cipher);
-  if (made === undefined) throw new Error("bellhop.instance lost its pepper");
-  return made;
+/** Makes the first pepper. With many nodes starting, the first one decides. */
+export async function ensurePepper(pool: Pool, cipher: SecretCipher): Promise<void> {
+  if ((await readPeppers(pool, cipher)) === undefined) await addPepper(pool, cipher, 1);
 }
 
 /** The key of a pepper that is known to be there: the current one has always one. */
