@@ -2,7 +2,7 @@ import { ConflictError, InputError } from "../platform/errors/operator-error.ts"
 import type { AuthInternals } from "./authenticator.ts";
 import type { Scope } from "./scope.ts";
 
-/** Somebody who may manage clients, keys and tokens: a command, or later the console. */
+/** Somebody who may manage clients, keys and tokens: a command, the console or the service. */
 export interface AuthAdmin {
   readonly internals: AuthInternals;
   /** Who, for the audit: `cli:<user>` or `console:<operator>`. */

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
+import type { Config } from "../config.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { monotonicNow, SharedCounter, SharedTable } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
@@ -41,22 +42,17 @@ function createTokenReader(
 ): TokenReader {
   const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
 
-  async function verify(text: string): Promise<VerifiedToken | undefined> {
-    const checks = {
-      parties: await parties(),
-      findKey: directory.lookForKey,
-      nowMs: directory.now(),
-      expired,
-    };
-    return verifyAccessToken(text, checks);
-  }
-
   function withClient(token: VerifiedToken, client: ClientFacts | undefined): GoodToken | undefined {
     return client === undefined || client.revoked ? undefined : { token, client };
   }
 
   async function readUnknown(text: string, digest: string): Promise<GoodToken | undefined> {
-    const token = await verify(text);
+    const token = await verifyAccessToken(text, {
+      parties: await parties(),
+      findKey: directory.lookForKey,
+      nowMs: directory.now(),
+      expired,
+    });
     if (token === undefined || !isStillGood(directory, token)) return undefined;
     const good = withClient(token, await directory.findClient(token.clientId));
     if (good !== undefined) verified.set(digest, token);
@@ -100,20 +96,16 @@ const DELETE_DEAD_DENIALS = namedStatement(
   `delete from bellhop.denied_token where expires_at < clock_timestamp() - interval '1 hour'`,
 );
 
-/** The settings that authentication goes by; `Config` has them all. */
-export interface AuthConfig {
-  /** 32 bytes in base64: encrypts private keys and peppers in the database. */
-  readonly keyEncryptionKey: string | undefined;
-  /** Those before it, which still open what they encrypted. */
-  readonly keyEncryptionKeysPrevious: readonly string[];
-  /** Requests a second of a client without a rate of its own. */
-  readonly requestRate: number;
-  readonly requestBurst: number;
-  /** Tokens a client without a burst of its own may take at once. */
-  readonly tokenBurst: number;
-  /** At most `tokenBurst` tokens in any hour, instead of a bucket that refills. */
-  readonly tokenStrictHour: boolean;
-}
+/** The settings that authentication goes by. */
+export type AuthConfig = Pick<
+  Config,
+  | "keyEncryptionKey"
+  | "keyEncryptionKeysPrevious"
+  | "requestRate"
+  | "requestBurst"
+  | "tokenBurst"
+  | "tokenStrictHour"
+>;
 
 /** Where the service is found from outside, without a slash at the end. */
 export interface Addresses {
@@ -139,18 +131,8 @@ export interface AuthenticatorOptions {
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-export interface AuthInternals {
-  readonly pool: Pool;
-  readonly config: AuthConfig;
-  readonly cipher: SecretCipher;
-  readonly directory: Directory;
-  readonly readToken: TokenReader;
-  /** What cursors are encrypted with. */
-  cursorKey(): Promise<Buffer>;
-  parties(): Promise<TokenParties>;
-  /** Deletes what has no effect any more, at most once an hour. */
-  tidy(): Promise<void>;
-}
+/** What the endpoints of this folder work with. */
+export type AuthInternals = Authenticator["internals"];
 
 const TIDY_EVERY_MS = 3_600_000;
 
@@ -159,6 +141,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
   const { pool, config, log, addresses } = options;
   const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const directory = createDirectory(pool, cipher, new SharedCounter(options.changes));
+  /** What cursors are encrypted with. */
   const cursorKey = once(() => readCursorKey(pool, cipher));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);
@@ -166,6 +149,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
   const readToken = createTokenReader(directory, parties, (clientId) => watchingExpired?.(clientId));
 
   let tidiedAtMs = performance.now();
+  /** Deletes what has no effect any more, at most once an hour. */
   async function tidy(): Promise<void> {
     if (performance.now() - tidiedAtMs < TIDY_EVERY_MS) return;
     tidiedAtMs = performance.now();
@@ -188,7 +172,6 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good) };
   }
 
-  const internals: AuthInternals = { pool, config, cipher, directory, readToken, cursorKey, parties, tidy };
   return {
     /**
      * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
@@ -209,8 +192,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     watchExpired: (onExpired: (clientId: string) => void) => {
       watchingExpired = onExpired;
     },
-    /** What the endpoints of this folder work with. */
-    internals,
+    internals: { pool, config, cipher, directory, readToken, cursorKey, parties, tidy },
   };
 }
 

@@ -13,13 +13,7 @@ export class BoundedMap<Key, Value> {
   readonly #capacity: number;
 
   constructor(capacity: number) {
-    if (!Number.isInteger(capacity) || capacity < 1)
-      throw new RangeError("capacity must be a whole number from 1");
     this.#capacity = capacity;
-  }
-
-  get size(): number {
-    return this.#entries.size;
   }
 
   /** The value, which counts as used now. */
@@ -34,19 +28,14 @@ export class BoundedMap<Key, Value> {
 
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
-    if (this.#entries.size >= this.#capacity) {
-      const oldest = this.#entries.keys().next();
-      if (oldest.done !== true) this.#entries.delete(oldest.value);
-    }
     this.#entries.set(key, value);
+    if (this.#entries.size <= this.#capacity) return;
+    const [oldest] = this.#entries.keys();
+    this.#entries.delete(oldest as Key);
   }
 
   delete(key: Key): void {
     this.#entries.delete(key);
-  }
-
-  clear(): void {
-    this.#entries.clear();
   }
 }
 
@@ -99,43 +88,17 @@ export interface ClientFacts {
   readonly grants: Grants;
 }
 
-/**
- * A thread's copy of keys, peppers, clients and denied tokens: at most a second old once `freshen` has said so, and never older than
- * the last `renew` on any thread of this process.
- */
-export interface Directory {
-  /**
-   * Makes sure that what is known is at most a second old: undefined when it is, else a promise that rejects when the
-   * database cannot be asked.
-   */
-  freshen(): Promise<void> | undefined;
-  /** Takes in every change committed before this call, here at once and on the other threads before they use theirs. */
-  renew(): Promise<void>;
-  /** Takes in what had changed by this epoch: undefined where it is known. */
-  reach(epoch: string): Promise<void> | undefined;
-  /** The database's clock, in ms since 1970. */
-  now(): number;
-  /** The key of this id if its tokens are good. */
-  findKey(kid: string): SigningKey | undefined;
-  /** The same, and where no key of this id was ever heard of, the database is asked first: another node may just have made it. */
-  lookForKey(kid: string): SigningKey | undefined | Promise<SigningKey | undefined>;
-  /** The keys to publish: announced, active and retiring. */
-  liveKeys(): SigningKey[];
-  signingKey(): SigningKey | undefined;
-  /** What secrets are digested with. Throws before the first renewal, and where the installation has none yet. */
-  peppers(): Peppers;
-  isDenied(tokenId: string): boolean;
-  /** No promise where the client is known already. */
-  findClient(clientId: string): ClientFacts | Promise<ClientFacts | undefined>;
-}
-
 type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
 
+export type Directory = ReturnType<typeof createDirectory>;
+
 /**
- * Creates an empty directory. It reads one row at most twice a second, and only while it is used; more often for keys that it
- * does not know. `changes` is shared by the directories of all threads: it counts the changes that any of them made.
+ * Creates an empty directory: a thread's copy of keys, peppers, clients and denied tokens, at most a second old once `freshen` has said
+ * so, and never older than the last `renew` on any thread of this process. It reads one row at most twice a second, and only while it is
+ * used; more often for keys that it does not know. `changes` is shared by the directories of all threads: it counts the changes that any
+ * of them made.
  */
-export function createDirectory(pool: Pool, cipher: SecretCipher, changes: SharedCounter): Directory {
+export function createDirectory(pool: Pool, cipher: SecretCipher, changes: SharedCounter) {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
   const denied = new Map<string, number>();
   let keys = new Map<string, SigningKey>();
@@ -147,6 +110,7 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
   let changesKnown = changes.value;
   let changesAsked = changesKnown;
 
+  /** The database's clock, in ms since 1970. */
   const now = (): number => clock.databaseMs + (performance.now() - clock.readAtMs);
 
   async function takeChanges(since: string): Promise<void> {
@@ -155,16 +119,18 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);
-    const fresh = await pool.query<Denial>({ ...LIST_DENIED_TOKENS, values: [since] });
-    takeDenials(denied, fresh.rows, now());
+    const fresh = await pool.query<{ jti: string; expiresAtMs: number }>({
+      ...LIST_DENIED_TOKENS,
+      values: [since],
+    });
+    for (const { jti, expiresAtMs } of fresh.rows) denied.set(jti, expiresAtMs);
+    forgetDeadDenials(denied, now());
   }
 
   async function ask(): Promise<void> {
     const askedAtMs = performance.now();
     changesAsked = changes.value;
-    const asked = changesAsked;
-    const { rows } = await pool.query<{ epoch: string; nowMs: number }>(READ_EPOCH);
-    const answer = rows[0];
+    const [answer] = (await pool.query<{ epoch: string; nowMs: number }>(READ_EPOCH)).rows;
     const answeredAtMs = performance.now();
     if (answer === undefined) throw new Error("bellhop.auth_epoch has no row: the migrations did not run");
     // The clock was read somewhere between question and answer: the middle is wrong by at most half of that.
@@ -172,16 +138,18 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     if (answer.epoch !== epoch) await takeChanges(epoch);
     epoch = answer.epoch;
     knownAtMs = askedAtMs;
-    changesKnown = asked;
+    changesKnown = changesAsked;
   }
 
   const question = askOneAtATime(ask);
 
+  /** Takes in every change committed before this call, here at once and on the other threads before they use theirs. */
   function renew(): Promise<void> {
     changes.increment();
     return question.askAnew();
   }
 
+  /** Makes sure that what is known is at most a second old: undefined when it is, else a promise that rejects without the database. */
   function freshen(): Promise<void> | undefined {
     // Another thread of this process made a change and answered that it has taken effect.
     if (changesKnown !== changes.value) {
@@ -194,8 +162,12 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     return undefined;
   }
 
+  /** The key of this id if its tokens are good. */
   const findKey = (kid: string) => liveOrNone(keys.get(kid), now());
-  // A key that has ended does not come back, and what cannot be an id of ours is not looked for.
+  /**
+   * The same, and where no key of this id was ever heard of, the database is asked first: another node may just have made it. A key that
+   * has ended does not come back, and what cannot be an id of ours is not looked for.
+   */
   const lookForKey = (kid: string) =>
     keys.has(kid) || !KEY_ID.test(kid)
       ? findKey(kid)
@@ -203,8 +175,7 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
 
   async function readClient(clientId: string): Promise<ClientFacts | undefined> {
     const changesBefore = changesSeen;
-    const { rows } = await pool.query<ClientRow>({ ...READ_CLIENT_FACTS, values: [clientId] });
-    const row = rows[0];
+    const [row] = (await pool.query<ClientRow>({ ...READ_CLIENT_FACTS, values: [clientId] })).rows;
     if (row === undefined) return undefined;
     const facts: ClientFacts = { ...row, grants: arrangeGrants(row.grants) };
     // Changes taken in while the row was read may concern it: then it serves this one request and is not kept.
@@ -215,18 +186,22 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
   return {
     freshen,
     renew,
-    reach: (wanted) => (BigInt(wanted) > BigInt(epoch) ? renew() : undefined),
+    /** Takes in what had changed by this epoch: undefined where it is known. */
+    reach: (wanted: string) => (BigInt(wanted) > BigInt(epoch) ? renew() : undefined),
     now,
     findKey,
     lookForKey,
+    /** The keys to publish: announced, active and retiring. */
     liveKeys: () => [...keys.values()].filter((key) => liveOrNone(key, now()) !== undefined),
     signingKey: () => chooseSigningKey(keys.values(), now()),
+    /** What secrets are digested with. Throws before the first renewal, and where the installation has none yet. */
     peppers() {
       if (peppers === undefined) throw new Error("the installation has no pepper yet");
       return peppers;
     },
-    isDenied: (tokenId) => denied.has(tokenId),
-    findClient: (clientId) => currentOrNone(clients.get(clientId), now()) ?? readClient(clientId),
+    isDenied: (tokenId: string) => denied.has(tokenId),
+    /** No promise where the client is known already. */
+    findClient: (clientId: string) => currentOrNone(clients.get(clientId), now()) ?? readClient(clientId),
   };
 }
 
@@ -240,21 +215,13 @@ function currentOrNone(facts: ClientFacts | undefined, nowMs: number): ClientFac
   return facts === undefined || (facts.knownUntilMs ?? nowMs + 1) > nowMs ? facts : undefined;
 }
 
-interface OneQuestion {
-  /** Joins the one under way. */
-  ask(): Promise<void>;
-  /** One that begins after this call. */
-  askAnew(): Promise<void>;
-  /** The same, at least `everyMs` after the one before began; callers that wait share it. */
-  askSeldom(everyMs: number): Promise<void>;
-}
-
 /** Asks one question at a time. */
-function askOneAtATime(start: () => Promise<void>): OneQuestion {
+function askOneAtATime(start: () => Promise<void>) {
   let startedAtMs = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
   let following: Promise<void> | undefined;
 
+  /** Joins the one under way. */
   function ask(): Promise<void> {
     if (running !== undefined) return running;
     startedAtMs = performance.now();
@@ -264,7 +231,7 @@ function askOneAtATime(start: () => Promise<void>): OneQuestion {
     return running;
   }
 
-  /** A question already under way may have been answered before the caller's change: another must follow it. */
+  /** One that begins after this call: the one under way may have been answered before the caller's change. */
   function askAnew(): Promise<void> {
     if (running === undefined) return ask();
     following ??= running
@@ -276,6 +243,7 @@ function askOneAtATime(start: () => Promise<void>): OneQuestion {
     return following;
   }
 
+  /** The same, at least `everyMs` after the one before began; callers that wait share it. */
   async function askSeldom(everyMs: number): Promise<void> {
     const calledAtMs = performance.now();
     const waitMs = startedAtMs + everyMs - calledAtMs;
@@ -287,16 +255,9 @@ function askOneAtATime(start: () => Promise<void>): OneQuestion {
   return { ask, askAnew, askSeldom };
 }
 
-interface Denial {
-  readonly jti: string;
-  readonly expiresAtMs: number;
-}
-
-/** Adds denials to those that are known, and forgets those whose tokens are long dead. */
-function takeDenials(known: Map<string, number>, fresh: readonly Denial[], nowMs: number): void {
-  for (const { jti, expiresAtMs } of fresh) known.set(jti, expiresAtMs);
-  for (const [jti, expiresAtMs] of known) if (expiresAtMs + DENIAL_OUTLIVES_MS < nowMs) known.delete(jti);
-}
-
 /** A denial is kept a minute longer than its token lives, well beyond the tolerance with which tokens are checked. */
 const DENIAL_OUTLIVES_MS = 60_000;
+
+function forgetDeadDenials(denied: Map<string, number>, nowMs: number): void {
+  for (const [jti, expiresAtMs] of denied) if (expiresAtMs + DENIAL_OUTLIVES_MS < nowMs) denied.delete(jti);
+}

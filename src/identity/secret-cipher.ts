@@ -4,37 +4,28 @@ import { OperatorError } from "../platform/errors/operator-error.ts";
 /** The database's auth data cannot be used with these settings; the message says what to do. */
 export class AuthSetupError extends OperatorError {}
 
-/** Wraps values that must not be readable in a copy of the database. `name` is bound in: a value cannot be moved. */
-export interface SecretCipher {
-  readonly encrypts: boolean;
-  encrypt(name: string, plain: Buffer): string;
-  /** Throws AuthSetupError when the key is missing or another one. */
-  decrypt(name: string, encrypted: string): Buffer;
-  /** Whether the value lies as `encrypt` would put it there today: under the current key, or readable where there is none. */
-  isCurrent(name: string, encrypted: string): boolean;
-}
-
 const PLAIN = "plain:";
 const ENCRYPTED = "aes256gcm:";
 
+export type SecretCipher = ReturnType<typeof createSecretCipher>;
+
 /**
- * Makes the cipher of KEY_ENCRYPTION_KEY (32 bytes, base64) and of the previous keys, which only decrypt. Without
- * a key, values are kept readable.
+ * Makes what wraps values that must not be readable in a copy of the database: with KEY_ENCRYPTION_KEY (32 bytes, base64), and the
+ * previous keys, which only decrypt. Without a key, values are kept readable. The `name` of a value is bound in: it cannot be moved.
  */
 export function createSecretCipher(
   keyEncryptionKey: string | undefined,
   previousKeys: readonly string[] = [],
-): SecretCipher {
+) {
   const key = keyEncryptionKey === undefined ? undefined : Buffer.from(keyEncryptionKey, "base64");
-  const keys = [
-    ...(key === undefined ? [] : [key]),
-    ...previousKeys.map((each) => Buffer.from(each, "base64")),
-  ];
+  const keys = previousKeys.map((each) => Buffer.from(each, "base64"));
+  if (key !== undefined) keys.unshift(key);
   return {
     encrypts: key !== undefined,
-    encrypt: (name, plain) =>
+    encrypt: (name: string, plain: Buffer): string =>
       key === undefined ? PLAIN + plain.toString("base64") : encryptWith(key, name, plain),
-    decrypt(name, encrypted) {
+    /** Throws AuthSetupError when the key is missing or another one. */
+    decrypt(name: string, encrypted: string): Buffer {
       if (encrypted.startsWith(PLAIN)) return Buffer.from(encrypted.slice(PLAIN.length), "base64");
       if (keys.length === 0) {
         throw new AuthSetupError(
@@ -49,7 +40,8 @@ export function createSecretCipher(
         `${name} does not open with this KEY_ENCRYPTION_KEY: it was stored with another one; name that in KEY_ENCRYPTION_KEY_PREVIOUS.`,
       );
     },
-    isCurrent(name, encrypted) {
+    /** Whether the value lies as `encrypt` would put it there today: under the current key, or readable where there is none. */
+    isCurrent(name: string, encrypted: string): boolean {
       if (encrypted.startsWith(PLAIN)) return key === undefined;
       return key !== undefined && decryptWith(key, name, encrypted) !== undefined;
     },
