@@ -9,7 +9,14 @@ import type {
   Row,
 } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
-import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
+import {
+  type Asked,
+  addChange,
+  addQuestion,
+  type Form,
+  type Paging,
+  pagingOf,
+} from "../console/console-routes.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -28,7 +35,6 @@ import {
 } from "./client-admin.ts";
 import { type OperatorSession, operatorsWithin } from "./operators.ts";
 import { SCOPES, TOKEN_SCOPES } from "./permissions.ts";
-import type { Scope } from "./scope.ts";
 
 const GRANTS_SHOWN_MAX = 1_000;
 const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;
@@ -139,22 +145,9 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["clientId", "who", "what", "from", "to", "limit", "cursor"];
   addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked) => {
-    const { query, operator } = asked;
-    const { pool } = parts.context;
-    const filter = {
-      clientId: query.code("clientId"),
-      who: query.code("who"),
-      what: query.code("what"),
-      from: query.timestamp("from"),
-      to: query.timestamp("to"),
-      scope: operator.scope,
-      clients: await clientsWithin(pool, operator.scope),
-      operators: (await operatorsWithin(pool, operator.scope)).map(({ name }) => name),
-    };
-    checkOrder(filter.from, filter.to);
-    const { limit, start, cursorOf } = pagingOf(parts, "audit", query, AUDIT_POSITION);
-    const { items, next } = await listAudit(pool, filter, start, limit);
-    return { items, nextCursor: cursorOf(next) };
+    const page = pagingOf(parts, "audit", asked.query, AUDIT_POSITION);
+    const { items, next } = await listAudit(parts.context.pool, asked, page);
+    return { items, nextCursor: page.cursorOf(next) };
   });
 }
 
@@ -214,36 +207,29 @@ const NEWEST: Position = ["999999999999999999"];
 /** Entries looked at for one page where not every one matches. */
 const EXAMINED_MAX = 5_000;
 
-interface AuditFilter {
-  readonly clientId: string | undefined;
-  readonly who: string | undefined;
-  readonly what: string | undefined;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
-  /** With its clients (null: all) and operators. */
-  readonly scope: Scope;
-  readonly clients: readonly string[] | null;
-  readonly operators: readonly string[];
-}
-
 /** One page of the audit, newest first. */
-async function listAudit(pool: pg.Pool, filter: AuditFilter, start: Position | null, limit: number) {
-  const { keys } = filter.scope;
-  const isWhole = filter.who === undefined && filter.what === undefined && keys === null;
+async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, limit }: Paging) {
+  const { scope } = operator;
+  const [who, what] = [query.code("who"), query.code("what")];
+  const [from, to] = [query.timestamp("from"), query.timestamp("to")];
+  checkOrder(from, to);
+  const isWhole = who === undefined && what === undefined && scope.keys === null;
   const count = isWhole ? limit + 1 : EXAMINED_MAX;
+  const clients = await clientsWithin(pool, scope);
+  const operators = (await operatorsWithin(pool, scope)).map(({ name }) => name);
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
     values: [
-      filter.clientId ?? null,
-      filter.who ?? null,
+      query.code("clientId"),
+      who,
       ...(start ?? NEWEST),
       count,
-      keys,
-      filter.clients,
-      filter.operators,
-      filter.what ?? null,
-      filter.from ?? null,
-      filter.to ?? null,
+      scope.keys,
+      clients,
+      operators,
+      what,
+      from,
+      to,
     ],
   });
   const matching = rows.filter(({ matches }) => matches);
