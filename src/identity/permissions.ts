@@ -88,13 +88,8 @@ const CODE_CHARACTERS_MAX = 128;
 
 /** Arranges a list of grants for `grantsInclude`. */
 export function arrangeGrants(list: Iterable<Grant>): Grants {
-  const grants = new Map<string, Set<string>>();
-  for (const { clientCode, propertyCode } of list) {
-    const properties = grants.get(clientCode);
-    if (properties === undefined) grants.set(clientCode, new Set([propertyCode]));
-    else properties.add(propertyCode);
-  }
-  return grants;
+  const byClient = [...Map.groupBy(list, ({ clientCode }) => clientCode)];
+  return new Map(byClient.map(([code, grants]) => [code, new Set(grants.map((one) => one.propertyCode))]));
 }
 
 /**

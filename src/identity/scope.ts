@@ -13,6 +13,11 @@ export function readRole(text: string): Role {
 export const EVERYTHING = "*/*";
 const GRANTS_MAX = 1_000;
 
+/** The grants of an operator as those of a client, which cannot have that of everything. */
+function grantsOf(texts: readonly string[]): Grant[] {
+  return texts.map(parseGrant).filter((grant) => typeof grant !== "string");
+}
+
 /** Which properties an operator sees and changes. */
 export class Scope {
   readonly grants: readonly string[];
@@ -23,7 +28,7 @@ export class Scope {
   constructor(grants: readonly string[]) {
     this.grants = grants;
     this.isEverything = grants.includes(EVERYTHING);
-    this.#grants = arrangeGrants(grants.map(parseGrant).filter((grant) => typeof grant !== "string"));
+    this.#grants = arrangeGrants(grantsOf(grants));
   }
 
   permits(clientCode: string, propertyCode: string): boolean {
@@ -48,11 +53,7 @@ export class Scope {
 
   /** `covers`, of the grants of another operator. */
   coversOperator(grants: readonly string[]): boolean {
-    if (this.isEverything) return true;
-    return (
-      this.covers(grants.map(parseGrant).filter((grant) => typeof grant !== "string")) &&
-      !grants.includes(EVERYTHING)
-    );
+    return this.isEverything || (this.covers(grantsOf(grants)) && !grants.includes(EVERYTHING));
   }
 
   /**

@@ -15,7 +15,7 @@ function key(
   activateAtMs: number,
   privateKey: KeyObject | undefined = pair.privateKey,
 ): SigningKey {
-  return { kid, publicJwk, publicKey, privateKey, createdAtMs: 0, activateAtMs, removeAtMs: null };
+  return { kid, publicJwk, publicKey, privateKey, activateAtMs, removeAtMs: null };
 }
 
 test("of the keys that are active the one activated last signs, whatever is announced", () => {

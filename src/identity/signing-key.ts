@@ -26,7 +26,6 @@ const LIST_LIVE = namedStatement(
   `select kid,
     public_jwk as "publicJwk",
     private_key as "encryptedPrivateKey",
-    extract(epoch from created_at)::float8 * 1000 as "createdAtMs",
     extract(epoch from activate_at)::float8 * 1000 as "activateAtMs",
     extract(epoch from remove_at)::float8 * 1000 as "removeAtMs"
   from bellhop.signing_key
@@ -50,7 +49,6 @@ export interface SigningKey {
   readonly publicJwk: JWK;
   readonly publicKey: CryptoKey;
   readonly privateKey: KeyObject | undefined;
-  readonly createdAtMs: number;
   readonly activateAtMs: number;
   readonly removeAtMs: number | null;
 }
@@ -114,13 +112,8 @@ async function decryptKey(
  * first one), the first that will be: without it nobody would get a token until then.
  */
 export function chooseSigningKey(keys: Iterable<SigningKey>, nowMs: number): SigningKey | undefined {
-  let active: SigningKey | undefined;
-  let coming: SigningKey | undefined;
-  for (const key of keys) {
-    if (key.privateKey === undefined || (key.removeAtMs !== null && key.removeAtMs <= nowMs)) continue;
-    if (key.activateAtMs > nowMs) {
-      if (coming === undefined || key.activateAtMs < coming.activateAtMs) coming = key;
-    } else if (active === undefined || key.activateAtMs >= active.activateAtMs) active = key;
-  }
-  return active ?? coming;
+  const usable = [...keys]
+    .filter((key) => key.privateKey !== undefined && (key.removeAtMs === null || key.removeAtMs > nowMs))
+    .sort((left, right) => left.activateAtMs - right.activateAtMs);
+  return usable.findLast((key) => key.activateAtMs <= nowMs) ?? usable[0];
 }
