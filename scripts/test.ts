@@ -3,13 +3,11 @@
  * one of TEST_DATABASE_URL). Ends with the runner's own summary and exit code.
  */
 import { glob, rename } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { run } from "node:test";
-import { spec } from "node:test/reporters";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeServer, findCitus, NOT_ON_CITUS } from "../test/support/citus.ts";
 import { startTestServer } from "../test/support/test-server.ts";
+import { type EndedFile, type TestCounts, TestProcess } from "./test-process.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const SUITES = [
@@ -18,7 +16,7 @@ const SUITES = [
   "test/**/*.test.ts",
   "packages/*/src/**/*.test.ts",
 ];
-/** Files at once. Each has its own process and database. On two cores others work while some wait: for the disk, time-outs, starts, takeovers. */
+/** Files at once, each in a process that others have had before it. On two cores others work while some wait: for the disk, time-outs, starts, takeovers. */
 const CONCURRENCY = 4;
 /** Started first, so that none of them is left alone at the end: the files that take longest, as a whole run prints them. */
 const LONGEST = [
@@ -37,13 +35,15 @@ const LONGEST = [
   "test/service/node-hangs.test.ts",
 ];
 const LONGEST_PRINTED = 10;
-/** Each of some 250 processes would strip and compile the same sources for itself. */
+/** Each process would strip and compile the same sources for itself. */
 const COMPILED = join(root, "node_modules", ".cache", "bellhop-tests");
 /** No test takes as long even on a busy machine; one that hangs fails by name instead of stopping the run. */
 const TEST_TIMEOUT_MS = 240_000;
 /** Each test database is distributed first, and each statement passes two servers: any-order and replay take several times as long. */
 const TEST_TIMEOUT_ON_CITUS_MS = 900_000;
 
+/** A process that has grown beyond this is replaced, as it keeps what each file has loaded. */
+const RESIDENT_BYTES_MAX = 700 * 1_048_576;
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("-"));
 const all =
@@ -84,40 +84,72 @@ function runnableOnCitus(): string[] {
   });
 }
 
-/** In the order of the files, which `node --test` would sort. Whether all tests passed. */
+/** Runs the files in their order, in so many processes, and prints each file's report when it has ended. Whether all tests passed. */
 async function runFiles(databaseUrl: string): Promise<boolean> {
   Object.assign(process.env, {
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? COMPILED,
     TEST_DATABASE_URL: databaseUrl,
   });
+  const started = performance.now();
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
   // The launcher was killed outright: the run has nobody left to report to.
   process.once("disconnect", () => stop.abort());
-  const tests = run({
-    files,
-    cwd: root,
-    concurrency: CONCURRENCY,
-    timeout: isOnCitus ? TEST_TIMEOUT_ON_CITUS_MS : TEST_TIMEOUT_MS,
-    execArgv: options,
-    signal: stop.signal,
-  });
-  let hasPassed = false;
-  const durations = new Map<string, number>();
-  tests.on("test:summary", ({ file, success, duration_ms }) => {
-    if (file === undefined) hasPassed = success;
-    else durations.set(relative(root, resolve(root, file)), duration_ms);
-  });
-  await pipeline(tests.compose(spec), process.stdout, { end: false });
-  if (named.length === 0) printLongest(durations);
+  const ended: EndedFile[] = [];
+  const failed: string[] = [];
+  const waiting = [...files];
+  const timeoutMs = isOnCitus ? TEST_TIMEOUT_ON_CITUS_MS : TEST_TIMEOUT_MS;
+  const runWaiting = async () => {
+    let testProcess: TestProcess | undefined;
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (stop.signal.aborted) return;
+      testProcess ??= new TestProcess({ cwd: root, execArgv: options, signal: stop.signal });
+      let report = "";
+      const of = await testProcess.run(file, timeoutMs, (text) => {
+        if (files.length === 1) process.stdout.write(text);
+        else report += text;
+      });
+      ended.push(of);
+      if (of.hasPassed) process.stdout.write(report);
+      else if (report !== "") {
+        failed.push(report);
+        console.log(`✖ ${file} failed: its report is at the end`);
+      }
+      if (of.hasPassed && of.residentBytes < RESIDENT_BYTES_MAX) continue;
+      testProcess.end();
+      testProcess = undefined;
+    }
+    testProcess?.end();
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, runWaiting));
+  process.stdout.write(failed.join(""));
+  printTotals(ended, performance.now() - started);
+  if (named.length === 0) printLongest(ended);
   process.channel?.unref();
-  return hasPassed;
+  return ended.length === files.length && ended.every(({ hasPassed }) => hasPassed);
 }
 
-function printLongest(durations: ReadonlyMap<string, number>): void {
-  const longest = [...durations].toSorted(([, one], [, other]) => other - one).slice(0, LONGEST_PRINTED);
+/** As the runner of Node prints them. */
+function printTotals(ended: readonly EndedFile[], durationMs: number): void {
+  const sum = (of: keyof TestCounts) => ended.reduce((total, { counts }) => total + counts[of], 0);
+  const totals = {
+    tests: sum("tests"),
+    suites: sum("suites"),
+    pass: sum("passed"),
+    fail: sum("failed"),
+    cancelled: sum("cancelled"),
+    skipped: sum("skipped"),
+    todo: sum("todo"),
+    duration_ms: Math.round(durationMs),
+  };
+  for (const [name, value] of Object.entries(totals)) console.log(`ℹ ${name} ${value}`);
+}
+
+function printLongest(ended: readonly EndedFile[]): void {
+  const longest = ended.toSorted((one, other) => other.durationMs - one.durationMs).slice(0, LONGEST_PRINTED);
   console.error("The files that took longest, in seconds:");
-  for (const [file, ms] of longest) console.error(`${(ms / 1000).toFixed(0).padStart(5)} ${file}`);
+  for (const { file, durationMs } of longest)
+    console.error(`${(durationMs / 1000).toFixed(0).padStart(5)} ${file}`);
 }
 
 /** The databases of failed test files were not dropped; the next run leaves them alone under another name. */

@@ -1,6 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { afterEach } from "node:test";
 import pg from "pg";
 import { clientConfig, createPool } from "../../src/platform/db/connection.ts";
 import { sqlState } from "../../src/platform/db/database-errors.ts";
@@ -16,6 +15,7 @@ import {
   prepareClone,
 } from "./citus.ts";
 import { type DatabaseRoad, openRoad } from "./database-road.ts";
+import { hasFailedTest } from "./failed-tests.ts";
 import { startTestServer } from "./test-server.ts";
 import { until } from "./until.ts";
 
@@ -29,15 +29,6 @@ export interface TestDatabase extends Database {
 }
 
 const silentLog = createLogger({ level: "silent", pretty: false });
-
-let testFailed = false;
-// A program that is no test file (the any-order harness on its own) has no tests to hear of, and no report to print.
-if (process.argv[1]?.endsWith(".test.ts") === true) {
-  afterEach((context) => {
-    // A suite's context has no `passed`; its tests speak for it.
-    if ("passed" in context && context.passed === false) testFailed = true;
-  });
-}
 
 let ownServer: Promise<string> | undefined;
 
@@ -89,7 +80,7 @@ function openedDatabase(name: string, url: string, remove: () => Promise<void>):
   pool.on("connect", (client) => void client.query("set idle_in_transaction_session_timeout = 0"));
   const drop = async () => {
     await pool.end();
-    if (testFailed) return console.error(`kept for a look: ${url}`);
+    if (hasFailedTest()) return console.error(`kept for a look: ${url}`);
     await remove();
   };
   return {

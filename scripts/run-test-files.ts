@@ -1,0 +1,57 @@
+/**
+ * Runs test files for a TestProcess, one after the other: to load the service and to compile it costs more than most files' tests.
+ * Each file has its own root suite and ends when it has left nothing running, as in a process of its own.
+ */
+import { Readable } from "node:stream";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+import { noteFailedTest } from "../test/support/failed-tests.ts";
+import type { TestCounts, TestOrder, TestWord } from "./test-process.ts";
+
+const TOTAL = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
+const environment = { ...process.env };
+const directory = process.cwd();
+
+/** Test by test, without the totals: those are of all files. */
+async function* withoutTotals(events: ReturnType<typeof run>): AsyncGenerator<unknown> {
+  for await (const event of events) {
+    if (event.type !== "test:diagnostic" || !TOTAL.test(event.data.message)) yield event;
+  }
+}
+
+function restoreProcess(): void {
+  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+  Object.assign(process.env, environment);
+  process.chdir(directory);
+}
+
+async function runFile({ file, timeoutMs }: TestOrder, say: (word: TestWord) => void): Promise<void> {
+  const tests = run({ files: [file], isolation: "none", cwd: directory, timeout: timeoutMs });
+  let hasPassed = false;
+  let counts: TestCounts | undefined;
+  tests.on("test:complete", ({ details }) => {
+    if (details.passed === false) noteFailedTest();
+  });
+  tests.on("test:summary", (summary) => {
+    hasPassed = summary.success;
+    // The types of Node have no `failed`.
+    counts = summary.counts as typeof summary.counts & TestCounts;
+  });
+  const report = Readable.from(withoutTotals(tests)).compose(spec);
+  for await (const text of report) say({ text: String(text) });
+  if (counts === undefined) throw new Error(`The tests of ${file} have no summary.`);
+  restoreProcess();
+  // An error after a test has ended is nobody's failure but the file's.
+  const isOfFile = !hasPassed && counts.failed + counts.cancelled === 0;
+  if (isOfFile) counts = { ...counts, tests: counts.tests + 1, failed: 1 };
+  say({ result: { hasPassed, counts, residentBytes: process.memoryUsage.rss() } });
+}
+
+// Each root suite listens for the end of the process.
+process.setMaxListeners(0);
+process.on("message", (order: TestOrder) => {
+  // A file has ended when nothing is left to do, so the channel must not count.
+  process.channel?.unref();
+  void runFile(order, (word) => process.send?.(word)).finally(() => process.channel?.ref());
+});
+process.once("disconnect", () => process.exit());
