@@ -4,12 +4,13 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { PROPERTY_PARAMETERS } from "../query/openapi/read-parameters.ts";
 import { OUTCOMES } from "../query/outcome.ts";
-import type { PropertyCodes } from "../query/property.ts";
-import { businessDayOf, type PropertySettings } from "../settings/property-settings.ts";
+import type { Property } from "../query/property.ts";
+import { businessDayOf } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import type { PropertyStatuses, QueryContext } from "./query-context.ts";
-import type { InsightProperty } from "./question.ts";
+import type { StayQuestion } from "./question.ts";
+import { readOpenLogWriters } from "./watermark.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -218,10 +219,6 @@ const readStatusUse = namedStatement(
   group by resource, status
   order by resource, count(*) desc, status`,
 );
-const READ_LOG_WRITERS = {
-  name: "read-unretired-log-writers",
-  text: "select log_writer_id::text as log_writer_id, clock_timestamp() as now from bellhop.log_writer where retired_at is null",
-};
 
 /** What one answer may cost: some tens of milliseconds each. */
 const ARRIVALS_MAX = 2_000;
@@ -232,8 +229,6 @@ const QUARANTINED_MAX = 1_000;
 const LISTED_NIGHTS_MAX = 400;
 const STATUSES_MAX = 100;
 const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
-
-type FeedProperty = PropertyCodes & InsightProperty;
 
 const nights = (description: string) =>
   field.listField(description, LISTED_NIGHTS_MAX, field.stayDate, ["2026-08-21"]);
@@ -316,24 +311,9 @@ interface Waiting {
   readonly oldest_ms: number;
 }
 
-interface Observed {
-  readonly property: FeedProperty;
-  readonly settings: PropertySettings;
-  readonly nowMs: number;
-  readonly pulses: Readonly<Record<Resource, FeedPulse>>;
-  readonly nights: MissingNights;
-  readonly waiting: readonly Waiting[];
-  readonly quarantined: ReadonlyMap<Resource, number>;
-  readonly unmapped: readonly {
-    readonly resource: Resource;
-    readonly status: string;
-    readonly records: number;
-  }[];
-}
-
-function healthOf(resource: Resource, observed: Observed): FeedHealth {
-  const { property, settings, nowMs, pulses, waiting, quarantined } = observed;
-  const { lastReceivedMs, cadenceHours, counts, lastPush } = pulses[resource];
+function healthOf(resource: Resource, observed: Awaited<ReturnType<typeof observe>>): FeedHealth {
+  const { propertyCode, settings, nowMs, pulseOf, waiting, quarantined } = observed;
+  const { lastReceivedMs, cadenceHours, counts, lastPush } = pulseOf(resource);
   const nights = resource === "inventories" ? observed.nights : NO_NIGHTS;
   const expected = settings.cadence[resource];
   const sinceHours = lastReceivedMs === null ? 0 : (nowMs - lastReceivedMs) / HOUR_MS;
@@ -341,7 +321,7 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
   const unmapped = observed.unmapped.filter((one) => one.resource === resource);
   const waits = waiting.find((one) => resourceOf(one.resource) === resource);
   return {
-    propertyCode: property.propertyCode,
+    propertyCode,
     resource,
     lastReceivedAt: isoOf(lastReceivedMs),
     cadenceHours: cadenceHours === null ? null : twoPlaces(cadenceHours),
@@ -375,15 +355,15 @@ function healthOf(resource: Resource, observed: Observed): FeedHealth {
 /** Current records under unmapped statuses. Records are read only where the ledger knows such a status. */
 async function readUnmapped(
   on: Queryable,
-  property: FeedProperty,
+  { bucket, propertyId }: Property,
   { reservations, groups }: PropertyStatuses,
-): Promise<Observed["unmapped"]> {
+) {
   const unmapped = { reservations: new Set(reservations.unmapped), groups: new Set(groups.unmapped) };
   const either = [...new Set([...reservations.unmapped, ...groups.unmapped])];
   if (either.length === 0) return [];
   const { rows } = await on.query<{ resource: ResourceLetter; status: string; records: number }>({
     ...readStatusUse,
-    values: [property.bucket, property.propertyId, either],
+    values: [bucket, propertyId, either],
   });
   return rows
     .map((row) => ({ ...row, resource: resourceOf(row.resource) }))
@@ -393,44 +373,38 @@ async function readUnmapped(
 /** What is asked of the database, statement by statement, each bounded whatever the property has sent. */
 async function observe(
   on: Queryable,
-  property: FeedProperty,
-  { settings, statuses }: Pick<QueryContext, "settings" | "statuses">,
-): Promise<Observed> {
-  const { bucket, propertyId, clientCode, propertyCode } = property;
-  const logWriters = await on.query<{ log_writer_id: string; now: Date }>(READ_LOG_WRITERS);
-  const nowMs = logWriters.rows[0]?.now.getTime() ?? Date.now();
-  const which = [bucket, propertyId];
+  { clientCode, propertyCode, property }: StayQuestion,
+  { settings, statuses }: QueryContext,
+) {
+  const { now, logWriters } = await readOpenLogWriters(on);
+  const nowMs = now.getTime();
+  const which = [property.bucket, property.propertyId];
   const arrivals = await on.query<Arrival & { readonly resource: ResourceLetter }>({
     ...readArrivals,
     values: [...which, ARRIVALS_MAX],
   });
   const byResource = Map.groupBy(arrivals.rows, ({ resource }) => resourceOf(resource));
   const pulseOf = (wanted: Resource) => feedPulse(byResource.get(wanted) ?? [], nowMs);
-  const pulses = {
-    inventories: pulseOf("inventories"),
-    reservations: pulseOf("reservations"),
-    groups: pulseOf("groups"),
-  };
-  const today = businessDayOf(new Date(nowMs), settings);
+  const today = businessDayOf(now, settings);
   const nights = await on.query<InventoryNight>({
     ...readNights,
     values: [...which, today, NIGHTS_READ_MAX],
   });
-  const logWriterIds = logWriters.rows.map(({ log_writer_id }) => log_writer_id);
   const waiting = await on.query<Waiting>({
     ...readWaiting,
-    values: [bucket, logWriterIds, WAITING_MAX, clientCode, propertyCode],
+    values: [property.bucket, logWriters, WAITING_MAX, clientCode, propertyCode],
   });
   const quarantined = await on.query<{ resource: ResourceLetter; records: number }>({
     ...readQuarantined,
     values: [...which, QUARANTINED_MAX],
   });
-  const pushBegan = pulses.inventories.lastPush?.firstRequestId ?? null;
+  const pushBegan = pulseOf("inventories").lastPush?.firstRequestId ?? null;
   return {
-    property,
+    propertyCode,
     settings,
     nowMs,
-    pulses,
+    today,
+    pulseOf,
     waiting: waiting.rows,
     nights: missingNights(today, nights.rows, pushBegan, settings.cadence.inventories),
     quarantined: new Map(quarantined.rows.map(({ resource, records }) => [resourceOf(resource), records])),
@@ -439,10 +413,8 @@ async function observe(
 }
 
 async function answer({ client, question, queryContext }: Asked): Promise<InsightResult> {
-  const { clientCode, propertyCode, property } = question;
-  const observed = await observe(client, { clientCode, propertyCode, ...property }, queryContext);
-  const now = new Date(observed.nowMs);
-  const beside = { businessDay: businessDayOf(now, queryContext.settings), readAt: now.toISOString() };
+  const observed = await observe(client, question, queryContext);
+  const beside = { businessDay: observed.today, readAt: new Date(observed.nowMs).toISOString() };
   return { items: RESOURCES.map((one) => healthOf(one, observed)), next: null, beside };
 }
 

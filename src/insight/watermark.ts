@@ -6,7 +6,6 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
 
-/** Of a promise or a settled receipt that there is none. */
 /** What was under way when a promise was made is waited for so often; most appends take some milliseconds. */
 const LOOKS_MAX = 10;
 const LOOK_AGAIN_MS = 25;
@@ -39,10 +38,10 @@ const findAppending = namedStatement(
     on writer.pid = log_writer.backend_pid and coalesce(writer.backend_start, log_writer.backend_start) = log_writer.backend_start
   where log_writer.closed_at is null and (writer.xact_start is not null or writer.backend_start is null)`,
 );
-/** The log writers in which something may be left to apply. */
-const findUnretiredLogWriters = namedStatement(
-  "find-unretired-log-writers",
-  `select log_writer_id::text as log_writer_id from bellhop.log_writer where retired_at is null`,
+const readOpen = namedStatement(
+  "read-open-log-writers",
+  `select clock_timestamp() as now,
+    array(select log_writer_id::text from bellhop.log_writer where retired_at is null order by log_writer_id) as "logWriters"`,
 );
 const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.sql", import.meta.url));
 
@@ -53,6 +52,17 @@ const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.s
 const PROMISED_BEHIND_MS = 2_000;
 /** A promise so much older than the next would be is good enough: one a second is written at most. */
 const PROMISE_AGE_MS_MAX = 1_000;
+
+/** The log writers in which something may be left to apply, and the database's clock. */
+interface OpenLogWriters {
+  readonly now: Date;
+  readonly logWriters: readonly string[];
+}
+
+export async function readOpenLogWriters(on: Queryable): Promise<OpenLogWriters> {
+  const { rows } = await on.query<OpenLogWriters>(readOpen);
+  return rows[0] as OpenLogWriters;
+}
 
 interface PromiseRow {
   readonly promised: string;
@@ -120,10 +130,10 @@ export async function watermarkOf(
   settled: string | null,
 ): Promise<string | null> {
   if (settled === null) return null;
-  const logWriters = await client.query<{ log_writer_id: string }>(findUnretiredLogWriters);
+  const { logWriters } = await readOpenLogWriters(client);
   const { rows } = await client.query<{ request_id: string }>({
     ...readOldestUnapplied,
-    values: [bucket, logWriters.rows.map(({ log_writer_id }) => log_writer_id)],
+    values: [bucket, logWriters],
   });
   const oldest = rows[0]?.request_id ?? settled;
   const first = oldest < settled ? oldest : settled;

@@ -5,14 +5,9 @@ import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { bucketsWithin } from "../../query/console/requests.ts";
+import { readOpenLogWriters } from "../watermark.ts";
 
 const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
-/** The log writers in which something may not be applied yet, and the database's clock. */
-const readOpenLogWriters = namedStatement(
-  "read-open-log-writers",
-  `select clock_timestamp() as now,
-    array(select log_writer_id::text from bellhop.log_writer where retired_at is null order by log_writer_id) as "logWriters"`,
-);
 
 /** Parts counted in each bucket and log writer. */
 const LAG_WAITING_MAX = 100;
@@ -58,8 +53,7 @@ export async function lookForLag(
   pool: Queryable,
   lookedFor: LookedFor = {},
 ): Promise<{ now: Date; read(): Promise<Backlog> }> {
-  const { rows } = await pool.query<{ now: Date; logWriters: string[] }>(readOpenLogWriters);
-  const { now, logWriters } = rows[0] ?? { now: new Date(), logWriters: [] };
+  const { now, logWriters } = await readOpenLogWriters(pool);
   return { now, read: () => readBacklog(pool, logWriters, now, lookedFor) };
 }
 
