@@ -3,7 +3,8 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { wordOf } from "../query/openapi/read-parameters.ts";
-import { minutesAfterMidnight, type PropertySettings } from "../settings/property-settings.ts";
+import type { Property } from "../query/property.ts";
+import { minutesAfterMidnight } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { readSettledRooms } from "./night-rooms.ts";
@@ -13,19 +14,12 @@ import {
   isCode,
   isFlag,
   isNight,
-  type NightWindow,
   pageOfNights,
   SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
 import { ROOM_TYPE_PARAMETERS } from "./parameters.ts";
-import type { PropertyStatuses } from "./query-context.ts";
-import {
-  type InsightProperty,
-  type PointInTime,
-  pointInTimeOf,
-  ROWS_MAX,
-  requireFewRows,
-} from "./question.ts";
+import type { QueryContext } from "./query-context.ts";
+import { type NightWindow, type PointInTime, pointInTimeOf, ROWS_MAX, requireFewRows } from "./question.ts";
 import { sumEntries } from "./statements.ts";
 
 const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
@@ -76,25 +70,21 @@ function cutoffOf({ cutoffDate, cutoffDays, startDate }: MasterRow): string | nu
   return isDays && startDate !== null && startDate >= "1970" ? addDays(startDate, -cutoffDays) : null;
 }
 
-/**
- * The masters and the nights of the groups that have blocks in a range of stay dates (`to` included), in order; and the masters
- * of some groups besides.
- */
+/** The masters and the nights of the groups that have blocks in a window, in order; and the masters of some groups besides. */
 export async function readGroupBlocks(
   on: Queryable,
-  property: InsightProperty,
-  range: { readonly from: string; readonly to: string },
+  property: Property,
+  { first, last }: NightWindow,
   at: PointInTime,
-  statuses: PropertyStatuses,
-  settings: PropertySettings,
+  { statuses, settings }: Pick<QueryContext, "statuses" | "settings">,
   groups: readonly string[] = [],
 ): Promise<{ readonly masters: ReadonlyMap<string, GroupMaster>; readonly nights: readonly BlockNight[] }> {
-  const holdsOf = (status: string | null) => statuses.deducts("groups", status ?? "") ?? null;
-  const values = [property.bucket, property.propertyId, range.from, range.to, at.sourceUpTo, at.receivedUpTo];
+  const values = [property.bucket, property.propertyId, first, last, at.sourceUpTo, at.receivedUpTo];
+  const holdsOf = ({ status }: Pick<GroupMaster, "status">) => statuses.deducts("groups", status);
   const found = await on.query<MasterRow>({ ...readMasters, values: [...values, groups] });
   const masters = new Map<string, GroupMaster>();
   for (const row of found.rows)
-    masters.set(row.group, { ...row, holds: holdsOf(row.status), cutoffDate: cutoffOf(row) });
+    masters.set(row.group, { ...row, holds: holdsOf(row), cutoffDate: cutoffOf(row) });
   const withCutoff = [...masters.values()].filter(({ cutoffDate }) => cutoffDate !== null);
   const rows = await sumEntries<Omit<BlockNight, "holds" | "unpicked">>(on, readNights, [
     ...values,
@@ -104,8 +94,8 @@ export async function readGroupBlocks(
     minutesAfterMidnight(settings),
     ROWS_MAX + 1,
   ]);
-  const nights = requireFewRows(rows, range).map((row) => {
-    const holds = holdsOf(row.status);
+  const nights = requireFewRows(rows, { first, last }).map((row) => {
+    const holds = holdsOf(row);
     return { ...row, holds, unpicked: holds === true ? Math.max(0, row.blocks - (row.pickedUp ?? 0)) : 0 };
   });
   return { masters, nights };
@@ -154,20 +144,23 @@ const sumOf = (left: number | null, right: number | null): number | null =>
  * Group blocks of a range of nights, in the order of nights, groups and room types. Rooms that reservations picked up of a
  * type that the block has none of stand with the type that they are of; where the types are not asked for, with the group.
  */
-async function readBlocks(
+async function* readBlocks(
   { client, question, queryContext, parameters }: Asked,
-  range: { readonly from: string; readonly to: string },
-): Promise<BlockItem[]> {
+  window: NightWindow,
+): AsyncGenerator<BlockItem, void, undefined> {
   const { property, by } = question;
-  const { statuses, settings } = queryContext;
   const holding = parameters.givenText("holding") === "yes";
   const byRoomType = by === "roomType";
   const at = pointInTimeOf(question);
-  const rooms = await readSettledRooms(client, property, range, at, statuses.reservations.deducting);
-  const named = [...new Set(rooms.flatMap(({ block_group }) => block_group ?? []))];
-  const { masters, nights } = await readGroupBlocks(
-    ...([client, property, range, at, statuses, settings, named] as const),
+  const rooms = await readSettledRooms(
+    client,
+    property,
+    window,
+    at,
+    queryContext.statuses.reservations.deducting,
   );
+  const named = [...new Set(rooms.flatMap(({ block_group }) => block_group ?? []))];
+  const { masters, nights } = await readGroupBlocks(client, property, window, at, queryContext, named);
   const sums = new Map<string, Sum>();
   /** Undefined for rooms that name a group without a master, which are of no block, and for groups that are not asked for. */
   const sumAt = (stayDate: string, group: string, type: string | null): Sum | undefined => {
@@ -213,7 +206,7 @@ async function readBlocks(
       compareCodes(one.group, other.group) ||
       compareCodes(one.roomType, other.roomType),
   );
-  return ordered.map(({ roomType, ...sum }) => ({
+  yield* ordered.map(({ roomType, ...sum }) => ({
     ...sum,
     ...(byRoomType ? { roomType } : {}),
     wash: sum.originalBlocks === null ? null : sum.originalBlocks - sum.blocks,
@@ -222,9 +215,6 @@ async function readBlocks(
 
 function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
   const { client, question, start, limit } = asked;
-  async function* read({ first, last }: NightWindow) {
-    yield* await readBlocks(asked, { from: first, to: last });
-  }
   return pageOfNights(
     {
       client,
@@ -232,7 +222,7 @@ function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
       hasStock: false,
       withBlocks: true,
       daysMax: SUMMED_NIGHTS_MAX,
-      read,
+      read: (window) => readBlocks(asked, window),
       positionOf: ({ stayDate, group, roomType = null }) => [
         stayDate,
         group,

@@ -77,6 +77,11 @@ export function withDigits(text: string, digits: number): string {
   return textOf(units, scale);
 }
 
+/** An amount in at least the digits of its currency; null where it is not reported. */
+export function amountIn(currency: string | null, text: string | null | undefined): string | null {
+  return text == null ? null : withDigits(text, digitsOf(currency));
+}
+
 /** A decimal divided by a whole number above 0, to so many digits: halves are rounded away from zero. */
 export function dividedBy(text: string, by: bigint, digits: number): string {
   const small = smallQuotient(text, Number(by), digits);

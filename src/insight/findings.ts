@@ -4,10 +4,12 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 import { loadRecords } from "../query/load-records.ts";
+import type { Property } from "../query/property.ts";
 import type { BlockNight, GroupMaster } from "./blocks.ts";
 import * as field from "./fields.ts";
 import type { NightReservation } from "./night-rooms.ts";
-import type { InsightProperty, PointInTime } from "./question.ts";
+import type { PropertyStatuses } from "./query-context.ts";
+import type { PointInTime } from "./question.ts";
 import type { ReportedNight } from "./reconciliation.ts";
 
 const readQuarantined = readStatement(new URL("./sql/read-quarantined-records.sql", import.meta.url));
@@ -55,10 +57,10 @@ function speaksOf(resource: Resource, key: string, record: Json, night: string):
  */
 export async function readQuarantinedRecords(
   on: Queryable,
-  { bucket, propertyId }: InsightProperty,
+  { bucket, propertyId }: Property,
   night: string,
   { receivedUpTo }: PointInTime,
-  deducts: (status: string) => boolean | undefined,
+  statuses: PropertyStatuses,
 ): Promise<QuarantinedRecord[]> {
   const { rows } = await on.query<QuarantinedRow>({
     ...readQuarantined,
@@ -75,7 +77,7 @@ export async function readQuarantinedRecords(
     const resource = resourceOf(row.resource);
     if (!speaksOf(resource, row.key, record as Json, night)) continue;
     const status = String((record as Json)["status"] ?? "");
-    const isCounted = resource === "reservations" && deducts(status) === true;
+    const isCounted = resource === "reservations" && statuses.deducts("reservations", status) === true;
     quarantined.push({ ...row, resource, rooms: isCounted ? reservedRooms(record as Json, night) : [] });
   }
   return quarantined;

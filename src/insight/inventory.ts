@@ -4,8 +4,8 @@ import { elementsOf, factsOfText } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
-import { compareCodes, type NightWindow } from "./paging.ts";
-import type { StayQuestion } from "./question.ts";
+import { compareCodes } from "./paging.ts";
+import type { NightWindow, StayQuestion } from "./question.ts";
 
 const { room: ROOM, roomIsVirtual: IS_VIRTUAL } = COLUMNS;
 const COLUMN = {

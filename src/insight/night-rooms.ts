@@ -1,8 +1,9 @@
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import type { Property } from "../query/property.ts";
 import * as field from "./fields.ts";
 import type { PropertyStatuses } from "./query-context.ts";
-import { type InsightProperty, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
+import { type NightWindow, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
 import { sumEntries } from "./statements.ts";
 
 const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url), {
@@ -19,25 +20,25 @@ export interface SettledRooms {
   readonly rooms: number;
 }
 
-/** Rooms on the books by night, room type and group, under the statuses that deduct; `to` included. In the order of nights. */
+/** Rooms on the books by night, room type and group, under the statuses that deduct, in the order of nights. */
 export async function readSettledRooms(
   on: Queryable,
-  property: InsightProperty,
-  range: { readonly from: string; readonly to: string },
+  property: Property,
+  window: NightWindow,
   at: PointInTime,
   deducting: readonly string[],
 ): Promise<SettledRooms[]> {
   const rows = await sumEntries<SettledRooms>(on, readSettled, [
     property.bucket,
     property.propertyId,
-    range.from,
-    range.to,
+    window.first,
+    window.last,
     at.sourceUpTo,
     at.receivedUpTo,
     deducting,
     ROWS_MAX + 1,
   ]);
-  return requireFewRows(rows, range);
+  return requireFewRows(rows, window);
 }
 
 const readNight = readStatement(new URL("./sql/read-night-reservations.sql", import.meta.url), {
@@ -119,7 +120,7 @@ export function settleNight(
 /** Every reservation that has a night, whatever its status, in the order of ids. The first 5,000 rows. */
 export async function readNightReservations(
   on: Queryable,
-  property: InsightProperty,
+  property: Property,
   night: string,
   at: PointInTime,
   statuses: PropertyStatuses,
@@ -133,7 +134,7 @@ export async function readNightReservations(
     ...until,
     RESERVATIONS_MAX,
   ]);
-  const deducts = rows.map(({ label }) => statuses.deducts("reservations", label ?? "") ?? null);
+  const deducts = rows.map(({ label }) => statuses.deducts("reservations", label));
   const counted = settleNight(rows, deducts);
   const versions = await on.query<VersionRow>({
     ...readVersions,

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Position } from "../platform/http/position.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
-import { digitsOf, dividedBy, withDigits } from "./exact-amount.ts";
+import { amountIn, digitsOf, dividedBy } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
@@ -13,13 +13,12 @@ import {
   booksPages,
   compareCodes,
   type InsightPage,
-  type NightWindow,
   pageOfNights,
   placeOf,
 } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, GROUPINGS, type Grouping, type StayQuestion } from "./question.ts";
+import { boundOf, GROUPINGS, type Grouping, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
 const readOnTheBooksOf = composeVariants(
@@ -93,7 +92,6 @@ function itemOf(
   queryContext: QueryContext,
 ): OnTheBooksItem {
   const digits = digitsOf(currency);
-  const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
   const rooms = books?.rooms ?? "0";
   const roomRevenue = books?.room_revenue ?? null;
   const { capacity, maintenance, other, sold } = stock ?? {};
@@ -106,8 +104,8 @@ function itemOf(
     stayDate: night,
     ...(by === "none" ? {} : { [by]: unit }),
     rooms: Number(rooms),
-    roomRevenue: money(roomRevenue),
-    grossRoomRevenue: money(books?.gross_room_revenue),
+    roomRevenue: amountIn(currency, roomRevenue),
+    grossRoomRevenue: amountIn(currency, books?.gross_room_revenue),
     adults: Number(books?.adults ?? 0),
     children: Number(books?.children ?? 0),
     ...reported,

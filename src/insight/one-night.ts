@@ -36,16 +36,13 @@ async function reconcileNight(
   const { property } = question;
   const { statuses } = queryContext;
   const at = pointInTimeOf(question);
-  const around = { from: addDays(stayDate, -NIGHTS_AROUND), to: addDays(stayDate, NIGHTS_AROUND) };
-  if ((await laidOutOf(client, property, { first: around.from, last: around.to }, true)) > LAID_OUT_MAX)
-    throw new QuestionTooLarge(around.from, around.to);
+  const around = { first: addDays(stayDate, -NIGHTS_AROUND), last: addDays(stayDate, NIGHTS_AROUND) };
+  if ((await laidOutOf(client, property, around, true)) > LAID_OUT_MAX) throw new QuestionTooLarge(around);
   const { blocks, masters, nights } = await reconcile(client, question, around, queryContext);
   const sums = new Map<string, NightSums>();
   for await (const one of nights) sums.set(one.night, one);
   const reservations = await readNightReservations(client, property, stayDate, at, statuses);
-  const quarantined = await readQuarantinedRecords(client, property, stayDate, at, (status) =>
-    statuses.deducts("reservations", status),
-  );
+  const quarantined = await readQuarantinedRecords(client, property, stayDate, at, statuses);
   const asked = sums.get(stayDate) ?? new NightSums(stayDate);
   const roomTypes = asked.byRoomType();
   const findings = findingsOf(
@@ -67,12 +64,6 @@ async function reconcileNight(
     findingCount: findings.length,
     reservations,
   };
-}
-
-/** A night of a property that nobody has ever named. */
-function nothingOf(stayDate: string): NightReconciliation {
-  const night = new NightSums(stayDate).total();
-  return { night, roomTypes: [], findings: [], findingCount: 0, reservations: [] };
 }
 
 /** A page of a night's reservations; positions count those of the pages before. */
@@ -107,7 +98,10 @@ export const night: Insight = {
     itemsName: "reservations",
   },
   position: [(part) => typeof part === "number" && part > 0],
-  nothing: (parameters) => pageOf(nothingOf(parameters.givenText("stayDate")), null, 1),
+  nothing: (parameters) => {
+    const night = new NightSums(parameters.givenText("stayDate")).total();
+    return { items: [], next: null, beside: { night, roomTypes: [], findings: [], findingCount: 0 } };
+  },
   answer: async (asked) =>
     pageOf(await reconcileNight(asked, asked.parameters.givenText("stayDate")), asked.start, asked.limit),
 };

@@ -2,9 +2,10 @@ import { daysBetween } from "#contract/dates.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { whole } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
-import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
+import { amountIn, digitsOf, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
+import { ratio } from "./on-the-books.ts";
 import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
@@ -150,8 +151,8 @@ async function readYear(
   // No night of a range that ends before the calendar begins has entries.
   if (to === "-infinity") return [];
   const first = from === "-infinity" ? "0001-01-01" : from;
-  if ((await laidOutOf(client, property, { first, last: to }, false)) > LAID_OUT_MAX)
-    throw new QuestionTooLarge(first, to);
+  const window = { first, last: to };
+  if ((await laidOutOf(client, property, window, false)) > LAID_OUT_MAX) throw new QuestionTooLarge(window);
   const statement = await readPace(client, by, clock);
   return await sumEntries<PaceRow>(client, statement, [
     property.bucket,
@@ -184,14 +185,13 @@ function cellsOf(thisYear: readonly PaceRow[], lastYear: readonly PaceRow[], cou
 }
 
 function moneyOf(point: CurvePoint | undefined, currency: string | null) {
-  const digits = digitsOf(currency);
-  const money = (text: string | null | undefined) => (text == null ? null : withDigits(text, digits));
-  const { rooms, roomRevenue = null } = point ?? { rooms: 0n };
+  const rooms = point === undefined ? null : Number(point.rooms);
+  const roomRevenue = point?.roomRevenue ?? null;
   return {
-    rooms: point === undefined ? null : Number(point.rooms),
-    roomRevenue: money(roomRevenue),
-    grossRoomRevenue: money(point?.grossRoomRevenue),
-    adr: roomRevenue === null || rooms <= 0n ? null : dividedBy(roomRevenue, rooms, digits),
+    rooms,
+    roomRevenue: amountIn(currency, roomRevenue),
+    grossRoomRevenue: amountIn(currency, point?.grossRoomRevenue),
+    adr: ratio(roomRevenue, rooms, digitsOf(currency)),
   };
 }
 

@@ -6,8 +6,8 @@ import { endWithClient, openSession, reportProcess } from "../platform/db/connec
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
+import type { Property } from "../query/property.ts";
 import { readSegmentProgress } from "./packed-books.ts";
-import type { InsightProperty } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
@@ -40,7 +40,7 @@ const ANSWER_MS_MAX = 60_000;
  */
 export async function packUpTo(
   client: pg.ClientBase,
-  { bucket, propertyId }: InsightProperty,
+  { bucket, propertyId }: Property,
   upTo: string,
 ): Promise<void> {
   const { rows } = await client.query<{ received_up_to: string }>({
@@ -56,11 +56,7 @@ export async function packUpTo(
   await client.query({ ...mergeSegments, values: [bucket, propertyId] });
 }
 
-async function packProperty(
-  pool: pg.Pool,
-  session: pg.Pool | pg.Client,
-  property: InsightProperty,
-): Promise<void> {
+async function packProperty(pool: pg.Pool, session: pg.Pool | pg.Client, property: Property): Promise<void> {
   const settled = await settledReceipts(pool, property);
   if (settled === null) return;
   await withTransaction(session, async (client) => {

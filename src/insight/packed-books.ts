@@ -6,9 +6,9 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
-import { type BooksPlace, compareCodes, type NightWindow, placeOf } from "./paging.ts";
+import { type BooksPlace, compareCodes, placeOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, type StayQuestion } from "./question.ts";
+import { boundOf, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
 /** Of an entry in a segment, as src/insight/sql/pack-nights.sql writes it. */

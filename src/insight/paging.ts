@@ -4,7 +4,8 @@ import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
-import { type Grouping, type InsightProperty, QuestionTooLarge, type StayQuestion } from "./question.ts";
+import type { Property } from "../query/property.ts";
+import { type Grouping, type NightWindow, QuestionTooLarge, type StayQuestion } from "./question.ts";
 
 /** A row of nights in the order of answers: by stay date, group and currency; what is not reported comes last. */
 export interface BooksPlace {
@@ -79,16 +80,10 @@ const WINDOW_DAYS_MAX = 1_100;
 /** So many windows a page looks at; then it ends as it is, and the next page goes on. */
 const WINDOWS_MAX = 40;
 
-/** Nights that one statement is asked for. */
-export interface NightWindow {
-  readonly first: string;
-  readonly last: string;
-}
-
 /** How many rows of some nights are laid out before they are added up. Blocks are laid out by some questions only. */
 export async function laidOutOf(
   client: Queryable,
-  { bucket, propertyId }: InsightProperty,
+  { bucket, propertyId }: Property,
   { first, last }: NightWindow,
   withBlocks: boolean,
 ): Promise<number> {
@@ -143,8 +138,9 @@ class NightWindows {
   }
 
   /** Has the next window begin where one began that was too large. Throws QuestionTooLarge where that was one night. */
-  shorten({ first, last }: NightWindow): void {
-    if (first === last) throw new QuestionTooLarge(first, last);
+  shorten(window: NightWindow): void {
+    const { first, last } = window;
+    if (first === last) throw new QuestionTooLarge(window);
     this.#days = Math.ceil((daysBetween(first, last) + 1) / SHRINK);
   }
 

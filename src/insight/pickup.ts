@@ -1,17 +1,10 @@
 import { instant, query } from "../query/openapi/read-parameters.ts";
-import { digitsOf, withDigits } from "./exact-amount.ts";
+import { amountIn } from "./exact-amount.ts";
 import { count, currency, decimalOrNull, GROUPING_FIELDS, type ItemBy, stayDate } from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
-import {
-  afterPlace,
-  BOOKS_POSITION,
-  type BooksPlace,
-  booksPages,
-  type NightWindow,
-  pageOfNights,
-} from "./paging.ts";
+import { afterPlace, BOOKS_POSITION, type BooksPlace, booksPages, pageOfNights } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
-import { boundOf, GROUPINGS, type StayQuestion } from "./question.ts";
+import { boundOf, GROUPINGS, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
 const readPickup = composeVariants(new URL("./sql/read-pickup.sql", import.meta.url), {
@@ -44,7 +37,6 @@ interface PickupRow extends BooksPlace {
 
 function itemOf(row: PickupRow, by: StayQuestion["by"]): ItemBy<typeof FIELDS> {
   const { night, unit, currency, room_revenue, gross_room_revenue } = row;
-  const digits = digitsOf(currency);
   const [booked, cancelled] = [Number(row.booked), Number(row.cancelled)];
   return {
     stayDate: night,
@@ -52,8 +44,8 @@ function itemOf(row: PickupRow, by: StayQuestion["by"]): ItemBy<typeof FIELDS> {
     rooms: booked - cancelled,
     booked,
     cancelled,
-    roomRevenue: room_revenue === null ? null : withDigits(room_revenue, digits),
-    grossRoomRevenue: gross_room_revenue === null ? null : withDigits(gross_room_revenue, digits),
+    roomRevenue: amountIn(currency, room_revenue),
+    grossRoomRevenue: amountIn(currency, gross_room_revenue),
     adults: Number(row.adults),
     children: Number(row.children),
     currency,

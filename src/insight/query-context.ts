@@ -3,6 +3,7 @@ import { letterOf } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import type { Property } from "../query/property.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
 import type { StatusResource } from "../settings/status-mapping.ts";
 import type { StayQuestion } from "./question.ts";
@@ -29,16 +30,16 @@ export interface StatusMeanings {
 
 /** What statuses mean to a client code. */
 export interface PropertyStatuses extends Readonly<Record<StatusResource, StatusMeanings>> {
-  /** Whether any status deducts; undefined where nobody has mapped it. */
-  deducts(resource: StatusResource, status: string): boolean | undefined;
+  /** Whether any status deducts; null where nobody has mapped it. */
+  deducts(resource: StatusResource, status: string | null): boolean | null;
 }
 
 function meaningsOf(
   statuses: readonly string[],
-  deductsOf: (status: string) => boolean | undefined,
+  deductsOf: (status: string) => boolean | null,
 ): StatusMeanings {
   const meanings = Map.groupBy(statuses, deductsOf);
-  const [deducting = [], off = [], unmapped = []] = [true, false, undefined].map((one) => meanings.get(one));
+  const [deducting = [], off = [], unmapped = []] = [true, false, null].map((one) => meanings.get(one));
   return { deducting, off, unmapped };
 }
 
@@ -46,18 +47,17 @@ function meaningsOf(
 async function statusMeaningsOf(
   on: Queryable,
   clientCode: string,
-  property: { readonly propertyId: number; readonly bucket: number },
+  { bucket, propertyId }: Property,
 ): Promise<PropertyStatuses> {
-  const values = [property.bucket, property.propertyId];
-  const found = await on.query<{ status: string }>({ ...readStatuses, values });
+  const found = await on.query<{ status: string }>({ ...readStatuses, values: [bucket, propertyId] });
   const mapped = await on.query<{ resource: string; status: string; deducts: boolean }>({
     name: "read-status-mappings",
     text: "select resource, status, deducts from bellhop.status_mapping where client_code = $1",
     values: [clientCode],
   });
   const own = new Map(mapped.rows.map(({ resource, status, deducts }) => [`${resource}${status}`, deducts]));
-  const deducts = (resource: StatusResource, status: string) =>
-    own.get(`${letterOf(resource)}${status}`) ?? knownStatus(resource, status)?.deducts;
+  const deducts = (resource: StatusResource, status: string | null) =>
+    own.get(`${letterOf(resource)}${status ?? ""}`) ?? knownStatus(resource, status ?? "")?.deducts ?? null;
   const statuses = found.rows.map(({ status }) => status);
   return {
     deducts,

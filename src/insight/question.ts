@@ -34,9 +34,15 @@ export interface StayQuestion {
   readonly asOf: string | null;
 }
 
+/** Stay dates, both included. */
+export interface NightWindow {
+  readonly first: string;
+  readonly last: string;
+}
+
 /** Some nights need more rows than one answer may read. */
 export class QuestionTooLarge extends Error {
-  constructor(first: string, last: string) {
+  constructor({ first, last }: NightWindow) {
     const nights = first === last ? `The night ${first} needs` : `The nights from ${first} to ${last} need`;
     super(
       `${nights} more rows than one response may read: ask for fewer nights (from, to), or send by=none.`,
@@ -48,11 +54,8 @@ export class QuestionTooLarge extends Error {
 export const ROWS_MAX = 250_000;
 
 /** Rows of nights, of which at most one more than ROWS_MAX were asked for. */
-export function requireFewRows<Row>(
-  rows: Row[],
-  { from, to }: { readonly from: string; readonly to: string },
-): Row[] {
-  if (rows.length > ROWS_MAX) throw new QuestionTooLarge(from, to);
+export function requireFewRows<Row>(rows: Row[], window: NightWindow): Row[] {
+  if (rows.length > ROWS_MAX) throw new QuestionTooLarge(window);
   return rows;
 }
 
@@ -65,12 +68,6 @@ export function boundOf(instant: string | null): string {
 export interface PointInTime {
   readonly sourceUpTo: string;
   readonly receivedUpTo: string;
-}
-
-/** A property as the tables know it. */
-export interface InsightProperty {
-  readonly propertyId: number;
-  readonly bucket: number;
 }
 
 /** The instant of a question, by its clock. */

@@ -12,13 +12,12 @@ import {
   isCode,
   isFlag,
   isNight,
-  type NightWindow,
   pageOfNights,
   SUMMED_NIGHTS_MAX,
 } from "./paging.ts";
 import { ROOM_TYPE_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
-import { pointInTimeOf } from "./question.ts";
+import { type NightWindow, pointInTimeOf } from "./question.ts";
 
 const SUM_FIELDS = {
   reported: field.countOrNull("Rooms sold according to inventory; null: it has no record of the night.", 33),
@@ -165,27 +164,33 @@ export class NightSums {
 interface Reconciliation {
   readonly blocks: ReadonlyMap<string, readonly BlockNight[]>;
   readonly masters: ReadonlyMap<string, GroupMaster>;
-  /** Each night of the range in turn. */
+  /** Each night of the window in turn. */
   readonly nights: AsyncIterable<NightSums>;
 }
 
-/** Reconciles a range of nights as of an instant (`to` included). Throws QuestionTooLarge where the range has too much. */
+/** Reconciles a window as of an instant. Throws QuestionTooLarge where it has too much. */
 export async function reconcile(
   on: Queryable,
   question: InventoryQuestion,
-  range: { readonly from: string; readonly to: string },
-  { statuses, settings }: Pick<QueryContext, "statuses" | "settings">,
+  window: NightWindow,
+  queryContext: QueryContext,
 ): Promise<Reconciliation> {
   const { property } = question;
   const at = pointInTimeOf(question);
-  const settled = await readSettledRooms(on, property, range, at, statuses.reservations.deducting);
-  const { nights, masters } = await readGroupBlocks(on, property, range, at, statuses, settings);
+  const settled = await readSettledRooms(
+    on,
+    property,
+    window,
+    at,
+    queryContext.statuses.reservations.deducting,
+  );
+  const { nights, masters } = await readGroupBlocks(on, property, window, at, queryContext);
   const settledOf = Map.groupBy(settled, ({ night }) => night);
   const blocks = Map.groupBy(nights, ({ night }) => night);
   async function* sums(): AsyncGenerator<NightSums, void, undefined> {
-    const inventory = readInventory(on, question, { first: range.from, last: range.to }, REPORTED, true);
+    const inventory = readInventory(on, question, window, REPORTED, true);
     let next = await inventory.next();
-    for (let night = range.from; night <= range.to; night = addDays(night, 1)) {
+    for (let night = window.first; night <= window.last; night = addDays(night, 1)) {
       const report = next.done !== true && next.value.night === night ? next.value : undefined;
       if (report !== undefined) next = await inventory.next();
       yield new NightSums(night, report, settledOf.get(night), blocks.get(night));
@@ -208,9 +213,8 @@ export function pageOfReconciliation({
   limit,
 }: Omit<Asked, "parameters">): Promise<InsightPage<ReconciledNight>> {
   const byRoomType = question.by === "roomType";
-  async function* read({ first, last }: NightWindow) {
-    const range = { from: first, to: last };
-    for await (const night of (await reconcile(client, question, range, queryContext)).nights)
+  async function* read(window: NightWindow) {
+    for await (const night of (await reconcile(client, question, window, queryContext)).nights)
       for (const item of byRoomType ? night.byRoomType() : [night.total()])
         if (item.reported !== null || item.rebuilt !== 0 || item.unpickedBlocks !== 0) yield item;
   }

@@ -12,7 +12,7 @@ import type {
 import type { Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
-import { digitsOf, plus, withDigits } from "../exact-amount.ts";
+import { amountIn, digitsOf, plus, withDigits } from "../exact-amount.ts";
 import { OCCUPANCY_DIGITS, ratio } from "../on-the-books.ts";
 import { compareCodes } from "../paging.ts";
 import type {
@@ -64,13 +64,10 @@ export interface PortfolioQuestion {
   readonly isDescending: boolean;
 }
 
-const revenueOf = (revenue: string | null, currency: string | null) =>
-  revenue === null ? null : withDigits(revenue, digitsOf(currency));
-
 function amountsOf({ amounts, base }: BooksSum): PortfolioAmounts[] {
   return amounts.map(({ currency, rooms, revenue, basedRevenue }) => ({
     currency,
-    roomRevenue: revenueOf(revenue, currency),
+    roomRevenue: amountIn(currency, revenue),
     adr: ratio(revenue, rooms, digitsOf(currency)),
     revpar: ratio(basedRevenue, base, digitsOf(currency)),
   }));
