@@ -1,4 +1,4 @@
-import { textOfMoney } from "../apply/ledger/reservation-nights.ts";
+import { textOfMoney } from "#contract/money.ts";
 
 /**
  * The type of a column and, by it, how a batch holds its values: `date` as days since 1970-01-01, `timestamp` as ISO 8601 with

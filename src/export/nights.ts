@@ -1,12 +1,7 @@
 import type pg from "pg";
+import { type Money, textOfMoney } from "#contract/money.ts";
 import { compactOfDigits, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
-import {
-  type DimensionCodes,
-  type Money,
-  type NightRun,
-  reservationNights,
-  textOfMoney,
-} from "../apply/ledger/reservation-nights.ts";
+import { type DimensionCodes, type NightRun, reservationNights } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { PropertyCodes } from "../query/property.ts";
 import type { Batch, Value } from "./columns.ts";

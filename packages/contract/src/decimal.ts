@@ -200,32 +200,3 @@ function wholeNumber(plain: string): number | undefined {
   for (let at = point + 1; at < plain.length; at += 1) if (plain.charCodeAt(at) !== 0x30) return undefined;
   return Number(plain.slice(0, point)) + 0;
 }
-
-/** A sum of plain decimal texts (as `decimalText` gives them), exact: no binary floating point. */
-export class DecimalSum {
-  #units = 0n;
-  #scale = 0;
-
-  add(text: string): this {
-    const point = text.indexOf(".");
-    const scale = point === -1 ? 0 : text.length - point - 1;
-    const units = BigInt(point === -1 ? text : text.slice(0, point) + text.slice(point + 1));
-    if (scale > this.#scale) {
-      this.#units *= 10n ** BigInt(scale - this.#scale);
-      this.#scale = scale;
-    }
-    this.#units += units * 10n ** BigInt(this.#scale - scale);
-    return this;
-  }
-
-  /** Whether the sum equals a plain decimal text, whatever its trailing zeros. */
-  equals(text: string): boolean {
-    const other = new DecimalSum().add(text);
-    const scale = Math.max(this.#scale, other.#scale);
-    return this.#total(scale) === other.#total(scale);
-  }
-
-  #total(scale: number): bigint {
-    return this.#units * 10n ** BigInt(scale - this.#scale);
-  }
-}

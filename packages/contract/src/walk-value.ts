@@ -282,28 +282,6 @@ export function isShortNumber(body: Uint8Array, from: number, to: number): boole
   return exponent <= SHORT_EXPONENT_MAX;
 }
 
-const UNITS_BY_SCALE = [10_000, 1_000, 100, 10, 1] as const;
-/** Above every whole number of 32 bits, and 250 of them add up to what a double holds exactly. */
-const UNITS_MAX = 3e13;
-
-/** The plain decimal of these bytes in ten-thousandths, as prices are sent; NaN where it is longer or finer than that. */
-export function smallUnitsAt(bytes: Uint8Array, start: number, end: number): number {
-  const isNegative = bytes[start] === 0x2d;
-  let units = 0;
-  let scale = -1;
-  for (let at = isNegative ? start + 1 : start; at < end; at += 1) {
-    const byte = bytes[at] as number;
-    if (byte === POINT) scale = 0;
-    else {
-      units = units * 10 + byte - 0x30;
-      if (scale !== -1) scale += 1;
-    }
-  }
-  units *= UNITS_BY_SCALE[Math.max(scale, 0)] ?? Number.NaN;
-  if (!(units <= UNITS_MAX)) return Number.NaN;
-  return isNegative ? -units : units;
-}
-
 const PLACES_REMEMBERED = 1_024;
 const CHARACTERS_REMEMBERED_MAX = 32;
 const ASCII_MAX = 0x7f;

@@ -1,8 +1,8 @@
-import { DecimalSum } from "./decimal.ts";
+import { type Money, moneyAt, sumOf, tenThousandthsAt } from "./money.ts";
 import { HEAD, LIST, PLACES } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
 import type { RecordSpans } from "./walk-record.ts";
-import { dateAt, dayAt, smallUnitsAt, TextMemory } from "./walk-value.ts";
+import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
 
 /**
  * Every warning code and what it means. A code is never reused or renamed; `docs/records.md` lists the same ones
@@ -130,8 +130,6 @@ const BLOCK_COUNTS = countsOf(BLOCK, [
   "fourPersonOccupancy",
 ]);
 const NET_PARTS = [DAY.netRoomRevenue, DAY.netFoodRevenue, DAY.netBeverageRevenue, DAY.netOtherRevenue];
-/** As many small decimals add up to what a double holds exactly. */
-const QUICK_PARTS_MAX = 250;
 
 const MINUS = 0x2d;
 
@@ -367,21 +365,11 @@ class WarningCheck {
 
   /** Whether a day's total is the sum of its parts; true if no part is given. */
   #isSum(day: number): boolean {
-    const total = day + DAY.netTotalRevenue;
-    if (!this.#isGiven(total)) return true;
-    let difference = this.#units(total);
-    let parts = 0;
-    for (const part of NET_PARTS) {
-      if (!this.#isGiven(day + part)) continue;
-      difference -= this.#units(day + part);
-      parts += 1;
-    }
-    if (parts === 0 || difference === 0) return true;
-    if (!Number.isNaN(difference)) return false;
-    return this.#addUp(
-      NET_PARTS.map((part) => day + part).filter((part) => this.#isGiven(part)),
-      total,
-    );
+    const total = this.#amount(day + DAY.netTotalRevenue);
+    if (total === null) return true;
+    let sum: Money | null = null;
+    for (const part of NET_PARTS) sum = sumOf(sum, this.#amount(day + part));
+    return sum === null || sum === total;
   }
 
   /** A total of the summary can be compared only when every day names the price that it sums up. */
@@ -389,26 +377,18 @@ class WarningCheck {
     total: "netTotalTicketRevenue" | "totalTicketRevenue",
     price: "netTicketPrice" | "ticketPrice",
   ): void {
-    if (!this.#isGiven(HEAD[total])) return;
-    let difference = this.#units(HEAD[total]);
-    let count = 0;
+    const stated = this.#amount(HEAD[total]);
+    if (stated === null) return;
+    let sum: Money | null = null;
     for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) {
-      if (!this.#isGiven(day + DAY[price])) return;
-      difference -= this.#units(day + DAY[price]);
-      count += 1;
+      const amount = this.#amount(day + DAY[price]);
+      if (amount === null) return;
+      sum = sumOf(sum, amount);
     }
-    if (count === 0) return;
-    const isQuick = !Number.isNaN(difference) && count <= QUICK_PARTS_MAX;
-    if (isQuick ? difference === 0 : this.#addUp(this.#placesOfDays(DAY[price]), HEAD[total])) return;
+    if (sum === null || sum === stated) return;
     this.#list = "";
     const message = this.#isListing && `${total} is not the sum of the days' ${price}`;
     this.#warn("reservation.revenue-summary", `stayRevenue/summary/${total}`, message);
-  }
-
-  #placesOfDays(member: number): number[] {
-    const places: number[] = [];
-    for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) places.push(day + member);
-    return places;
   }
 
   /** Pickup above its block, blocks outside the group's dates. */
@@ -481,13 +461,6 @@ class WarningCheck {
     }
   }
 
-  /** Whether decimals add up to another, to the last digit. */
-  #addUp(parts: readonly number[], total: number): boolean {
-    const sum = new DecimalSum();
-    for (const part of parts) sum.add(this.#text(part));
-    return sum.equals(this.#text(total));
-  }
-
   #countOf(list: number): number {
     let count = 0;
     for (let item = this.#first(list); item !== 0; item = this.#next(item)) count += 1;
@@ -534,7 +507,8 @@ class WarningCheck {
 
   /** NaN where none is given. */
   #whole(place: number): number {
-    return this.#isGiven(place) ? this.#units(place) / 10_000 : Number.NaN;
+    if (!this.#isGiven(place)) return Number.NaN;
+    return tenThousandthsAt(this.#bytes, this.#start(place), this.#end(place)) / 10_000;
   }
 
   /** What an absent count counts as. */
@@ -542,8 +516,8 @@ class WarningCheck {
     return this.#isGiven(place) ? this.#whole(place) : 0;
   }
 
-  #units(place: number): number {
-    return smallUnitsAt(this.#bytes, this.#start(place), this.#end(place));
+  #amount(place: number): Money | null {
+    return this.#isGiven(place) ? moneyAt(this.#bytes, this.#start(place), this.#end(place)) : null;
   }
 }
 

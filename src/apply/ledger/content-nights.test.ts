@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import type { Money } from "#contract/money.ts";
 import {
   COMPACT_MAX,
   compactOf,
@@ -9,7 +10,7 @@ import {
   endOf,
   isCompactOf,
 } from "./content-nights.ts";
-import type { DimensionCodes, Money, NightRun, ReservationNights } from "./reservation-nights.ts";
+import type { DimensionCodes, NightRun, ReservationNights } from "./reservation-nights.ts";
 
 const HASH_DIGITS = 12;
 const HASH = "0123456789abcdef0123456789abcdef";

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Money } from "#contract/money.ts";
 import type { FactsText, RecordContent } from "#contract/read-record.ts";
 import { COLUMNS } from "#contract/record-plan.ts";
 import { dayOfText } from "#contract/walk-value.ts";
@@ -14,7 +15,6 @@ import {
   type DimensionCodes,
   elementsOf,
   factsOfText,
-  type Money,
   type NightRun,
   type ReservationNights,
   reservationNights,

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { type Money, textOfMoney } from "#contract/money.ts";
 import { readRecord } from "#contract/read-record.ts";
 import type { Reservation } from "#contract/schema/record-schemas.ts";
 import { parsedFacts } from "../../../test/contract/facts.ts";
 import { groupNights } from "./content-nights.ts";
-import { type Money, type NightRun, reservationNights, textOfMoney } from "./reservation-nights.ts";
+import { type NightRun, reservationNights } from "./reservation-nights.ts";
 
 const DAY_MS = 86_400_000;
 const dateOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
+import { type Money, timesWhole } from "#contract/money.ts";
 import { microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { BinaryFields } from "../../platform/db/binary-fields.ts";
 import {
@@ -11,14 +12,7 @@ import {
 } from "../../platform/db/copy.ts";
 import type { RecordKey } from "../state/record.ts";
 import { COMPACT_MAX, type CompactNights, endOf, RUN_NUMBERS, RUNS_MAX } from "./content-nights.ts";
-import {
-  type BlockRun,
-  type Dimension,
-  type DimensionCodes,
-  type Money,
-  type NightRun,
-  timesWhole,
-} from "./reservation-nights.ts";
+import type { BlockRun, Dimension, DimensionCodes, NightRun } from "./reservation-nights.ts";
 
 const CODE_COLUMNS: Readonly<Record<keyof DimensionCodes, string>> = {
   status: "status",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { moneyOf, sumOf, tenThousandthsAt, textOfMoney, timesWhole } from "./reservation-nights.ts";
+import { moneyOf, sumOf, tenThousandthsAt, textOfMoney, timesWhole } from "./money.ts";
 
 const digits = (min: number, max: number) =>
   fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: min, maxLength: max });
