@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { type Money, textOfMoney } from "#contract/money.ts";
+import { spansOfFacts } from "#contract/parsed-spans.ts";
 import { compactOfDigits, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
 import { type DimensionCodes, type NightRun, reservationNights } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement } from "../platform/db/statement.ts";
@@ -64,7 +65,7 @@ function runsOf(source: NightSource, [propertyId, key, status, compact, facts]: 
   if (compact === null) {
     if (facts === null)
       throw new Error(`The facts of the reservation ${key} are not where its version says.`);
-    return reservationNights(facts, status);
+    return reservationNights(spansOfFacts("reservations", facts), status);
   }
   const nights = compactOfDigits(compact);
   if (nights === null) throw new Error(`The nights of the reservation ${key} cannot be read.`);

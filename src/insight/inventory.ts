@@ -1,6 +1,6 @@
+import { elementsOf, factsOfText } from "#contract/facts-text.ts";
 import { COLUMNS } from "#contract/record-plan.ts";
 import { ROOM_TYPES_MAX } from "#contract/warnings.ts";
-import { elementsOf, factsOfText } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";

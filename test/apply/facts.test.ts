@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
+import { spansOfFacts } from "#contract/parsed-spans.ts";
 import { checkRecord } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
@@ -82,9 +83,9 @@ describe("facts as text", () => {
       { key: "before", ...reported, salesperson: null },
       { key: "after", ...reported, salesperson: "Ann" },
     ]);
-    const nights = groupNights(before, "DEFINITE", "G1");
-    assert.equal(nights[0]?.blocks, 3);
-    assert.deepEqual(groupNights(after, "DEFINITE", "G1"), nights);
+    const nightsOf = (facts: string) => groupNights(spansOfFacts("groups", facts), "DEFINITE", "G1");
+    assert.equal(nightsOf(before)[0]?.blocks, 3);
+    assert.deepEqual(nightsOf(after), nightsOf(before));
   });
 
   for (const resource of RESOURCES) {

@@ -54,7 +54,7 @@ describe("what apply writes", () => {
     const refuse = () => {
       throw new UnstorableFact("planted");
     };
-    const facts = { bytesMax: refuse, write: refuse };
+    const facts = { ...good.content().facts, bytesMax: refuse, write: refuse };
     const bad = { ...good, content: () => ({ ...good.content(), facts }) };
     assert.equal(await apply([applicable("A", 0), applicable("B", 1), bad, applicable("C", 3)]), "aaqa");
     const { rows } = await client.query(

@@ -1,3 +1,4 @@
+import { elementsOf, factsOfText } from "./facts-text.ts";
 import { FIELD_KINDS } from "./field-kinds.ts";
 import { ALL_NAMES, inspectElement } from "./inspect-element.ts";
 import {
@@ -35,7 +36,7 @@ const PLAIN = /^[!#-'*+\-.-[\]-z|~]+$/;
 /** A byte of a text takes as many in an element of a list. */
 const ESCAPED_BYTES_MAX = 4;
 
-/** The spans of a record that was parsed, over a text of their own: what `walkSpans` gives of a usual one. */
+/** The spans of a record that was parsed or of stored facts, over a text of their own: what `walkSpans` gives of a usual record. */
 class ParsedSpans {
   readonly #slab: number[] = [];
   /** No span begins at 0, which says that there is none. */
@@ -48,6 +49,16 @@ class ParsedSpans {
     const noted = NOTED[resource];
     this.#take(numbersOf(noted, HEAD_NUMBERS));
     this.#object(noted, RECORD_SCHEMAS[resource], record, 0, HEAD_NUMBERS);
+    return this.#made();
+  }
+
+  ofFacts(resource: Resource, facts: string): RecordSpans {
+    this.#take(numbersOf(NOTED[resource], HEAD_NUMBERS));
+    this.#facts(NOTED[resource], factsOfText(facts));
+    return this.#made();
+  }
+
+  #made(): RecordSpans {
     this.#slab[HEAD.factsBytesMax] = ESCAPED_BYTES_MAX * this.#size + COLUMN_BYTES * this.#slab.length;
     return { bytes: Buffer.from(this.#pieces.join("")), slab: Int32Array.from(this.#slab), base: 0 };
   }
@@ -82,6 +93,29 @@ class ParsedSpans {
     }
   }
 
+  #facts(noted: NotedObject, facts: readonly (string | null | undefined)[]): void {
+    const { columns = {}, stayColumn, list, inner = {} } = noted;
+    const own = Object.values(columns).map((column) => facts[column]);
+    const noteAll = (texts: readonly (string | null | undefined)[], place: number) => {
+      for (const [at, text] of texts.entries()) if (text != null) this.#note(place + 2 * at, text);
+    };
+    if (list === undefined) noteAll(own, HEAD_NUMBERS);
+    else {
+      const lists = own.map(elementsOf);
+      const stays = stayColumn === undefined ? [] : elementsOf(facts[stayColumn]);
+      const items = Math.max(...[stays, ...lists].map(({ length }) => length));
+      for (let at = 0; at < items; at += 1) {
+        const item = this.#newItem(noted);
+        if (stayColumn !== undefined) this.#slab[item + 1] = Number(stays[at]);
+        noteAll(
+          lists.map((elements) => elements[at]),
+          item + ITEM_NUMBERS,
+        );
+      }
+    }
+    for (const within of Object.values(inner)) this.#facts(within, facts);
+  }
+
   /** The place of another item of a list; see `newItem` of walk-record. */
   #newItem(noted: NotedObject): number {
     const list = noted.list as number;
@@ -114,6 +148,11 @@ export function spansOf(resource: Resource, record: Value): RecordSpans {
     if (error instanceof UnstorableFact) throw error;
     throw new UnreadableRecord("An accepted record cannot be read again.", { cause: error });
   }
+}
+
+/** Where the facts stand in a text of their own that are stored of a reservation or group: the columns of NOTED, and no more of it. */
+export function spansOfFacts(resource: "reservations" | "groups", facts: string): RecordSpans {
+  return new ParsedSpans().ofFacts(resource, facts);
 }
 
 /** A record that was parsed: what it is known by, the runs of its content, and its spans. */

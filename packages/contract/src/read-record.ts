@@ -34,7 +34,7 @@ export interface FactsText {
   /** Writes it to where that many bytes have room, and answers its end. */
   readonly write: (to: Buffer, at: number) => number;
   /** Where what it says stands in the record's bytes. */
-  readonly spans?: RecordSpans;
+  readonly spans: RecordSpans;
 }
 
 /** What a record says beyond its identity: the same for every record of one content. */

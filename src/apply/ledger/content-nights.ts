@@ -1,8 +1,9 @@
 import type pg from "pg";
 import type { Money } from "#contract/money.ts";
-import type { FactsText, RecordContent } from "#contract/read-record.ts";
-import { COLUMNS } from "#contract/record-plan.ts";
-import { dayOfText } from "#contract/walk-value.ts";
+import { spansOfFacts } from "#contract/parsed-spans.ts";
+import type { RecordContent } from "#contract/read-record.ts";
+import { COLUMNS, LIST } from "#contract/record-plan.ts";
+import type { RecordSpans } from "#contract/walk-record.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/warnings.ts";
 import { column } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
@@ -13,11 +14,10 @@ import {
   boundedCount,
   type Dimension,
   type DimensionCodes,
-  elementsOf,
-  factsOfText,
   type NightRun,
   type ReservationNights,
   reservationNights,
+  SpanFacts,
 } from "./reservation-nights.ts";
 
 /** Resources that have nights. */
@@ -257,9 +257,6 @@ export function compactOfDigits(digits: string): CompactNights | null {
 
 const COLUMN = { ...COLUMNS.group, ...COLUMNS.block };
 
-const countOf = (text: string | null | undefined): number | null =>
-  text == null ? null : boundedCount(Number(text));
-
 type Night = Omit<BlockRun, "nights">;
 
 /** Whether a night goes on with a run. */
@@ -277,19 +274,19 @@ function goesOn(run: BlockRun, night: Night): boolean {
  * The nights of a group block master in stretches that are alike. A night that is named twice counts twice;
  * a master with more blocks than insight counts has none (`contract/insight-bounds.ts`).
  */
-export function groupNights(facts: string, status: string | null, groupCode: string): BlockRun[] {
-  const columns = factsOfText(facts);
-  const listOf = (name: keyof typeof COLUMN) => elementsOf(columns[COLUMN[name]]);
-  const dates = listOf("occupancyDate");
-  if (dates.length > GROUP_BLOCKS_MAX) return [];
-  const roomTypes = listOf("roomTypeCode");
-  const currencies = listOf("currencyCode");
-  const blocks = listOf("blocks");
-  const pickups = listOf("pickup");
-  const originalBlocks = listOf("originalBlocks");
+export function groupNights(spans: RecordSpans, status: string | null, groupCode: string): BlockRun[] {
+  const facts = new SpanFacts("groups", spans);
+  const countOf = (block: number, column: number) => {
+    const count = facts.whole(block, column);
+    return count === null ? null : boundedCount(count);
+  };
   const kinds = new Map<string, { readonly codes: DimensionCodes; readonly nights: Night[] }>();
-  dates.forEach((date, at) => {
-    const [roomTypeCode, currencyCode] = [roomTypes[at] ?? null, currencies[at] ?? null];
+  let blocks = 0;
+  for (let block = facts.first(LIST.blocks); block !== 0; block = facts.next(block)) {
+    blocks += 1;
+    if (blocks > GROUP_BLOCKS_MAX) return [];
+    const roomTypeCode = facts.text(block, COLUMN.roomTypeCode);
+    const currencyCode = facts.text(block, COLUMN.currencyCode);
     const kind = JSON.stringify([roomTypeCode, currencyCode]);
     let known = kinds.get(kind);
     if (known === undefined) {
@@ -297,9 +294,9 @@ export function groupNights(facts: string, status: string | null, groupCode: str
         status,
         roomTypeCode,
         bookedRoomTypeCode: null,
-        marketSegmentCode: columns[COLUMN.marketSegmentCode] ?? null,
+        marketSegmentCode: facts.text(0, COLUMN.marketSegmentCode),
         groupBlockCode: groupCode,
-        rateCode: columns[COLUMN.rateCode] ?? null,
+        rateCode: facts.text(0, COLUMN.rateCode),
         channel: null,
         currencyCode,
       };
@@ -307,13 +304,13 @@ export function groupNights(facts: string, status: string | null, groupCode: str
       kinds.set(kind, known);
     }
     known.nights.push({
-      firstNight: dayOfText(date as string),
-      blocks: countOf(blocks[at]),
-      pickedUp: countOf(pickups[at]),
-      originalBlocks: countOf(originalBlocks[at]),
+      firstNight: facts.day(block, COLUMN.occupancyDate),
+      blocks: countOf(block, COLUMN.blocks),
+      pickedUp: countOf(block, COLUMN.pickup),
+      originalBlocks: countOf(block, COLUMN.originalBlocks),
       codes: known.codes,
     });
-  });
+  }
   const runs: BlockRun[] = [];
   for (const { nights } of kinds.values()) {
     nights.sort((left, right) => left.firstNight - right.firstNight);
@@ -329,12 +326,6 @@ export function groupNights(facts: string, status: string | null, groupCode: str
     }
   }
   return runs;
-}
-
-/** The text of facts that have not been stored yet. */
-function textOf(facts: FactsText): string {
-  const bytes = Buffer.allocUnsafe(facts.bytesMax());
-  return bytes.toString("utf8", 0, facts.write(bytes, 0));
 }
 
 /** What is known of a content: the record that is being applied, or where it is stored and what was loaded of it. */
@@ -380,34 +371,23 @@ export class ContentNights {
 
   /** Of a reservation. Not of one that is known in short only. */
   nights(): ReservationNights {
-    this.#nights ??= this.#readNights();
+    this.#nights ??= reservationNights(...this.#read());
     return this.#nights;
   }
 
   /** Of a group block master. */
   blocks(): readonly BlockRun[] {
-    if (this.#blocks === undefined) {
-      const { facts, status } = this.#text();
-      this.#blocks = groupNights(facts, status, this.#of.key);
-    }
+    this.#blocks ??= groupNights(...this.#read(), this.#of.key);
     return this.#blocks;
   }
 
-  #readNights(): ReservationNights {
+  #read(): [facts: RecordSpans, status: string | null] {
     if (this.#content !== null) {
       const { facts, status } = this.#content();
-      if (facts.spans !== undefined) return reservationNights(facts.spans, status);
-    }
-    const { facts, status } = this.#text();
-    return reservationNights(facts, status);
-  }
-
-  #text(): FactsOfContent {
-    if (this.#content !== null) {
-      const { facts, status } = this.#content();
-      return { facts: textOf(facts), status };
+      return [facts.spans, status];
     }
     if (this.#loaded === undefined) throw new Error("A stored content was not loaded.");
-    return this.#loaded;
+    const { facts, status } = this.#loaded;
+    return [spansOfFacts(this.#of.resource === "r" ? "reservations" : "groups", facts), status];
   }
 }

@@ -1,7 +1,8 @@
-import { type Money, moneyAt, moneyOf, sumOf, timesWhole } from "#contract/money.ts";
+import { type Money, moneyAt, sumOf, timesWhole } from "#contract/money.ts";
 import { COLUMNS, FACT_SOURCES, HEAD, LIST } from "#contract/record-plan.ts";
+import type { Resource } from "#contract/resource.ts";
 import type { RecordSpans } from "#contract/walk-record.ts";
-import { dayAt, dayOfText, TextMemory } from "#contract/walk-value.ts";
+import { dayAt, TextMemory } from "#contract/walk-value.ts";
 import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
 
 /** What entries are grouped by. Null: not reported. */
@@ -63,81 +64,24 @@ export function boundedCount(count: number): number {
   return Math.max(-COUNT_MAX, Math.min(COUNT_MAX, count)) + 0;
 }
 
-const BACKSLASH = 0x5c;
-const QUOTE = '"';
-const ESCAPED = /\\(.)/gsu;
-
-/** The end of a quoted text that begins at `start`, after its closing quote. */
-function endOfQuoted(text: string, start: number): number {
-  let at = start + 1;
-  for (; text[at] !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
-  return at + 1;
-}
-
-/** What stands within the braces of a PostgreSQL array from `start` to `end`, element by element, after what is in `parts`. */
-function partsOf(text: string, start: number, end: number, parts: (string | null)[]): (string | null)[] {
-  for (let at = start; at < end; at += 1) {
-    const from = at;
-    if (text[at] === QUOTE) {
-      at = endOfQuoted(text, at);
-      const inner = text.slice(from + 1, at - 1);
-      parts.push(inner.includes("\\") ? inner.replace(ESCAPED, "$1") : inner);
-    } else {
-      at = text.indexOf(",", at);
-      if (at === -1) at = end;
-      const bare = text.slice(from, at);
-      parts.push(bare === "NULL" ? null : bare);
-    }
-  }
-  return parts;
-}
-
-/** The facts of a stored text by their columns; nothing, or null, where one is not given. */
-export function factsOfText(text: string): (string | null | undefined)[] {
-  return partsOf(text, 1, text.length - 1, [null]);
-}
-
-/** The elements of a fact that is a list; of one that is not given, none. Those left empty at the end are like the first. */
-export function elementsOf(list: string | null | undefined): (string | null)[] {
-  if (list === null || list === undefined) return [];
-  if (list[0] !== QUOTE && !list.includes(",")) return [list];
-  let end = list.length;
-  while (list[end - 1] === ",") end -= 1;
-  const elements = partsOf(list, 0, end, []);
-  for (let at = end; at < list.length; at += 1) elements.push(elements[0] as string);
-  return elements;
-}
-
 const COLUMN = { ...COLUMNS.reservation, ...COLUMNS.stay, ...COLUMNS.rate, ...COLUMNS.day };
-
-/**
- * The facts of a reservation. Item 0 is none in a list, and the record itself for a field. Rates come in
- * the order of their stays.
- */
-interface ReservationFacts {
-  first(list: number): number;
-  next(list: number, item: number): number;
-  /** The stay that a rate belongs to, from 0. */
-  stayOf(rate: number): number;
-  text(item: number, column: number): string | null;
-  whole(item: number, column: number): number | null;
-  /** Days since 1970-01-01; NaN: not given. */
-  day(item: number, column: number): number;
-  amount(item: number, column: number): Money | null;
-}
 
 const texts = new TextMemory();
 
 /** Where each column stands in an item of a record's spans. */
-const PLACES = Int32Array.from(FACT_SOURCES.reservations, (source) => source?.place ?? 0);
+const placesOf = (resource: Resource) =>
+  Int32Array.from(FACT_SOURCES[resource], (source) => source?.place ?? 0);
+const PLACES = { reservations: placesOf("reservations"), groups: placesOf("groups") };
 
-/** Facts where they stand in the bytes of a record that was walked. */
-class SpanFacts implements ReservationFacts {
+/** Facts where their spans are. Item 0 is none in a list, and the record itself for a field. Rates come in the order of their stays. */
+export class SpanFacts {
+  readonly #places: Int32Array;
   readonly #bytes: Buffer;
   readonly #slab: Int32Array;
   readonly #base: number;
 
-  constructor({ bytes, slab, base }: RecordSpans) {
+  constructor(resource: keyof typeof PLACES, { bytes, slab, base }: RecordSpans) {
+    this.#places = PLACES[resource];
     this.#bytes = bytes;
     this.#slab = slab;
     this.#base = base;
@@ -147,10 +91,11 @@ class SpanFacts implements ReservationFacts {
     return this.#slab[this.#base + HEAD.firstOfList + list] as number;
   }
 
-  next(_list: number, item: number): number {
+  next(item: number): number {
     return this.#slab[this.#base + item] as number;
   }
 
+  /** The stay that a rate belongs to, from 0. */
   stayOf(rate: number): number {
     return this.#slab[this.#base + rate + 1] as number;
   }
@@ -166,6 +111,7 @@ class SpanFacts implements ReservationFacts {
     return typeof amount === "number" ? amount / 10_000 : null;
   }
 
+  /** Days since 1970-01-01; NaN: not given. */
   day(item: number, column: number): number {
     const mark = this.#slab[this.#placeOf(item, column)] as number;
     return mark === 0 ? Number.NaN : dayAt(this.#bytes, mark >>> 1);
@@ -178,60 +124,7 @@ class SpanFacts implements ReservationFacts {
   }
 
   #placeOf(item: number, column: number): number {
-    return this.#base + item + (PLACES[column] as number);
-  }
-}
-
-/** The column by which the items of each list are counted. */
-const COUNTED_BY = [COLUMN.arrivalDate, COLUMNS.rateStay, COLUMN.occupancyDate] as const;
-
-/** Facts as their stored text states them. */
-class TextFacts implements ReservationFacts {
-  readonly #facts: readonly (string | null | undefined)[];
-  readonly #lists: (readonly (string | null)[] | undefined)[] = new Array(PLACES.length);
-
-  constructor(facts: string) {
-    this.#facts = factsOfText(facts);
-  }
-
-  first(list: number): number {
-    return this.next(list, 0);
-  }
-
-  next(list: number, item: number): number {
-    return item < this.#listOf(COUNTED_BY[list] as number).length ? item + 1 : 0;
-  }
-
-  stayOf(rate: number): number {
-    return Number(this.text(rate, COLUMNS.rateStay));
-  }
-
-  text(item: number, column: number): string | null {
-    return (item === 0 ? this.#facts[column] : this.#listOf(column)[item - 1]) ?? null;
-  }
-
-  whole(item: number, column: number): number | null {
-    const text = this.text(item, column);
-    return text === null ? null : Number(text);
-  }
-
-  day(item: number, column: number): number {
-    const text = this.text(item, column);
-    return text === null ? Number.NaN : dayOfText(text);
-  }
-
-  amount(item: number, column: number): Money | null {
-    const text = this.text(item, column);
-    return text === null ? null : moneyOf(text);
-  }
-
-  #listOf(column: number): readonly (string | null)[] {
-    let list = this.#lists[column];
-    if (list === undefined) {
-      list = elementsOf(this.#facts[column]);
-      this.#lists[column] = list;
-    }
-    return list;
+    return this.#base + item + (this.#places[column] as number);
   }
 }
 
@@ -309,9 +202,9 @@ class StayNights {
 const nightsOfStay = new StayNights();
 
 /** How many stays there are; undefined where they have more nights than insight counts. */
-function countStays(facts: ReservationFacts): number | undefined {
+function countStays(facts: SpanFacts): number | undefined {
   let [stays, all] = [0, 0];
-  for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(LIST.stays, stay)) {
+  for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(stay)) {
     const nights = facts.day(stay, COLUMN.departureDate) - facts.day(stay, COLUMN.arrivalDate);
     if (nights > 0) all += nights;
     if (nights > STAY_NIGHTS_MAX || all > RESERVATION_NIGHTS_MAX) return undefined;
@@ -320,7 +213,7 @@ function countStays(facts: ReservationFacts): number | undefined {
   return stays;
 }
 
-function codesOf(facts: ReservationFacts, stay: number, status: string | null): DimensionCodes {
+function codesOf(facts: SpanFacts, stay: number, status: string | null): DimensionCodes {
   return {
     status,
     roomTypeCode: facts.text(stay, COLUMN.roomTypeCode),
@@ -333,14 +226,21 @@ function codesOf(facts: ReservationFacts, stay: number, status: string | null): 
   };
 }
 
-function nightsOf(facts: ReservationFacts, status: string | null): ReservationNights {
+/**
+ * The nights of a reservation in stretches that are alike. Net revenue is the daily revenue of a date on
+ * the first stay that covers it, else the last rate that covers it times the rooms; gross is the gross rate
+ * times the rooms. Rooms not given are one. A reservation with more nights than insight counts has none
+ * (`contract/insight-bounds.ts`).
+ */
+export function reservationNights(spans: RecordSpans, status: string | null): ReservationNights {
+  const facts = new SpanFacts("reservations", spans);
   const shareId = facts.text(0, COLUMN.shareId) || null;
   const runs: NightRun[] = [];
   const stays = countStays(facts);
   if (stays === undefined) return { shareId, runs };
   const rooms = boundedCount(facts.whole(0, COLUMN.numberOfRooms) ?? 1);
   const eachDay = (add: (day: number, amount: Money | null) => void) => {
-    for (let day = facts.first(LIST.days); day !== 0; day = facts.next(LIST.days, day))
+    for (let day = facts.first(LIST.days); day !== 0; day = facts.next(day))
       add(facts.day(day, COLUMN.occupancyDate), facts.amount(day, COLUMN.netRoomRevenue));
   };
   /** Of all days, where several stays take theirs. */
@@ -348,11 +248,11 @@ function nightsOf(facts: ReservationFacts, status: string | null): ReservationNi
   if (days !== undefined) eachDay((day, amount) => days.set(day, sumOf(days.get(day) ?? null, amount)));
   let rate = facts.first(LIST.rates);
   let stay = facts.first(LIST.stays);
-  for (let at = 0; stay !== 0; stay = facts.next(LIST.stays, stay), at += 1) {
+  for (let at = 0; stay !== 0; stay = facts.next(stay), at += 1) {
     const arrival = facts.day(stay, COLUMN.arrivalDate);
     const nights = Math.max(0, facts.day(stay, COLUMN.departureDate) - arrival);
     nightsOfStay.begin(arrival, nights, rooms);
-    for (; rate !== 0 && facts.stayOf(rate) === at; rate = facts.next(LIST.rates, rate))
+    for (; rate !== 0 && facts.stayOf(rate) === at; rate = facts.next(rate))
       nightsOfStay.addRate(
         facts.day(rate, COLUMN.startDate),
         facts.day(rate, COLUMN.endDate),
@@ -367,14 +267,4 @@ function nightsOf(facts: ReservationFacts, status: string | null): ReservationNi
     nightsOfStay.addTo(runs, adults, children, codesOf(facts, stay, status));
   }
   return { shareId, runs };
-}
-
-/**
- * The nights of a reservation in stretches that are alike. Net revenue is the daily revenue of a date on
- * the first stay that covers it, else the last rate that covers it times the rooms; gross is the gross rate
- * times the rooms. Rooms not given are one. A reservation with more nights than insight counts has none
- * (`contract/insight-bounds.ts`).
- */
-export function reservationNights(facts: string | RecordSpans, status: string | null): ReservationNights {
-  return nightsOf(typeof facts === "string" ? new TextFacts(facts) : new SpanFacts(facts), status);
 }

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { reservationNights } from "../../../src/apply/ledger/reservation-nights.ts";
 import { listText } from "../../../test/contract/facts.ts";
-import { elementsOf, factsOfText, reservationNights } from "./reservation-nights.ts";
+import { elementsOf, factsOfText } from "./facts-text.ts";
+import { spansOfFacts } from "./parsed-spans.ts";
 
 const text = fc.option(
   fc.oneof(
@@ -34,7 +36,7 @@ test("facts are read as PostgreSQL writes an array", () => {
 
 test("a text that ends before a fact does not give it, and facts after the last are let be", () => {
   assert.deepEqual(factsOfText("{}"), [null]);
-  const nights = (text: string) => reservationNights(text, "RESERVED");
+  const nights = (text: string) => reservationNights(spansOfFacts("reservations", text), "RESERVED");
   const whole = `{C1,NULL,2,NULL,NULL,2026-07-14,2026-07-16,DLX}`;
   assert.equal(nights(whole).runs[0]?.nights, 2);
   assert.equal(nights(whole).runs[0]?.codes.currencyCode, null);

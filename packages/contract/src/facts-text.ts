@@ -1,0 +1,44 @@
+const BACKSLASH = 0x5c;
+const QUOTE = '"';
+const ESCAPED = /\\(.)/gsu;
+
+/** The end of a quoted text that begins at `start`, after its closing quote. */
+function endOfQuoted(text: string, start: number): number {
+  let at = start + 1;
+  for (; text[at] !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
+  return at + 1;
+}
+
+/** What stands within the braces of a PostgreSQL array from `start` to `end`, element by element, after what is in `parts`. */
+function partsOf(text: string, start: number, end: number, parts: (string | null)[]): (string | null)[] {
+  for (let at = start; at < end; at += 1) {
+    const from = at;
+    if (text[at] === QUOTE) {
+      at = endOfQuoted(text, at);
+      const inner = text.slice(from + 1, at - 1);
+      parts.push(inner.includes("\\") ? inner.replace(ESCAPED, "$1") : inner);
+    } else {
+      at = text.indexOf(",", at);
+      if (at === -1) at = end;
+      const bare = text.slice(from, at);
+      parts.push(bare === "NULL" ? null : bare);
+    }
+  }
+  return parts;
+}
+
+/** The facts of a stored text by their columns; nothing, or null, where one is not given. */
+export function factsOfText(text: string): (string | null | undefined)[] {
+  return partsOf(text, 1, text.length - 1, [null]);
+}
+
+/** The elements of a fact that is a list; of one that is not given, none. Those left empty at the end are like the first. */
+export function elementsOf(list: string | null | undefined): (string | null)[] {
+  if (list === null || list === undefined) return [];
+  if (list[0] !== QUOTE && !list.includes(",")) return [list];
+  let end = list.length;
+  while (list[end - 1] === ",") end -= 1;
+  const elements = partsOf(list, 0, end, []);
+  for (let at = end; at < list.length; at += 1) elements.push(elements[0] as string);
+  return elements;
+}
