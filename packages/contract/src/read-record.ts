@@ -14,7 +14,7 @@ import {
   STAY_PLACE,
 } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
-import { RecordBytes, type RecordSpans, runsFound, walkHead, walkSpans } from "./walk-record.ts";
+import { RecordBytes, type RecordSpans, runNumbersFound, runsFound, walkHead, walkSpans } from "./walk-record.ts";
 import { microsecondTimestamp, TextMemory } from "./walk-value.ts";
 import { lookAt, type Warnings } from "./warnings.ts";
 
@@ -76,12 +76,12 @@ const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
  * top-level source time and correlation id. What is hashed is `{`, the runs of content joined by commas, and `}`: JSON again, so
  * records that differ in content never hash the same text. Two spellings of one content may differ.
  */
-export function contentHash(record: Buffer, runs: ArrayLike<number>): string {
-  const bytes = (runs[runs.length - 1] ?? 0) - (runs[0] ?? 0) + 2;
+export function contentHash(record: Buffer, runs: ArrayLike<number>, numbers = runs.length): string {
+  const bytes = (runs[numbers - 1] ?? 0) - (runs[0] ?? 0) + 2;
   const room = bytes <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(bytes);
   let size = 0;
   room[size++] = 0x7b;
-  for (let run = 0; run < runs.length; run += 2) {
+  for (let run = 0; run < numbers; run += 2) {
     if (run > 0) room[size++] = 0x2c;
     size += record.copy(room, size, runs[run], runs[run + 1]);
   }
@@ -410,7 +410,7 @@ export class RecordReader {
       propertyCode: textOf(known, from + 2 * SOUGHT.propertyCode, texts),
       key: textOf(known, from + 2 * SOUGHT.key),
       sourceTime: timeOf(textOf(known, from + 2 * SOUGHT.sourceTime, times)),
-      contentHash: contentHash(known.bytes, runsFound()),
+      contentHash: contentHash(known.bytes, runsFound(), runNumbersFound()),
       content: () => (content ??= this.#content(spans, start, end)),
     };
   }

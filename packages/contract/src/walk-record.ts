@@ -321,10 +321,9 @@ function noteRun(start: number, end: number, isContent: boolean): void {
   }
 }
 
-/** Start and end of each run of content of the record that was walked last. */
-export function runsFound(): Int32Array {
-  return runs.subarray(0, runNumbers);
-}
+/** Start and end of each run of content of the record that was walked last: the first `runNumbersFound` numbers. */
+export const runsFound = (): Int32Array => runs;
+export const runNumbersFound = (): number => runNumbers;
 
 /** Room for so many numbers, all 0; answers their place. A record lies in one slab. */
 function take(numbers: number): number {
