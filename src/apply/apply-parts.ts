@@ -260,7 +260,7 @@ export async function applyParts(
 ): Promise<OutcomeCounts> {
   const applicable: ApplicableRecord[] = [];
   for (const { records } of parts)
-    for (const record of records) if (record.kind === "applicable") applicable.push(record.record);
+    for (const record of records) if (!("code" in record)) applicable.push(record);
   const applied: (AppliedRecord | RefusedRecord)[] = [];
   for (let from = 0; from < applicable.length; from += recordsAtOnce) {
     const some = applicable.slice(from, from + recordsAtOnce);
@@ -276,9 +276,8 @@ export async function applyParts(
     let listable = warningsListedMax(records.length);
     const details: Record<number, RecordDetails> = {};
     for (const record of records) {
-      const { index } = record;
-      const { of } = record.record;
-      const became = record.kind === "quarantined" ? record.record : applied[next++];
+      const { of, index } = record;
+      const became = "code" in record ? record : applied[next++];
       if (became === undefined) throw new Error("A record was neither applied nor refused.");
       if ("warnings" in became) {
         const { outcome, warnings } = became;
@@ -299,8 +298,7 @@ export async function applyParts(
       arrivals.add(part, of, "q", false);
     }
     outcomes.push({ part, letters, details });
-    const [first] = records;
-    arrivals.addRejected(part, first?.record.of);
+    arrivals.addRejected(part, records[0]?.of);
   }
   await memory.write(client);
   await writeItems(client, "bellhop.quarantine", QUARANTINE, quarantined);
@@ -352,9 +350,9 @@ export async function applyReleased(
   const target = await findTarget(client, resolution.bucket, resolution.target);
   if (target === undefined) return "q";
   const record = await readReleasedRecord(target.part, target.record, properties);
-  if (record.kind !== "applicable") return "q";
+  if ("code" in record) return "q";
   // Queries as of an instant before the release did not include the record, so it counts from the release on.
-  const released = { ...record.record, countsFrom: resolution.requestId };
+  const released = { ...record, countsFrom: resolution.requestId };
   const [applied] = await applyIsolatingBadRecords(client, [released], counters.take, memory);
   await memory.write(client);
   return applied?.outcome ?? "q";

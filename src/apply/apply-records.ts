@@ -258,10 +258,9 @@ interface TouchedKey {
   readonly of: RecordKey;
   readonly text: string;
   /** What arrived of it, if that is one record. */
-  arrived: ApplicableRecord["incoming"] | null;
-  /** That record was plainly unchanged, and has been written. */
-  isAdvanced: boolean;
-  readonly known: KnownRecord;
+  arrived: ApplicableRecord | null;
+  /** Null until it was looked up, and where that record was plainly unchanged, which has been written. */
+  known: KnownRecord | null;
   stored: StoredCurrent | null;
   newest: Version | null;
   warningFree: WarningFree;
@@ -287,7 +286,8 @@ function keysOf(
   releases: ReadonlyMap<string, string>,
 ): { keys: TouchedKey[]; ofRecord: TouchedKey[] } {
   const byText = new Map<string, TouchedKey>();
-  const ofRecord = records.map(({ of, incoming, countsFrom }) => {
+  const ofRecord = records.map((record) => {
+    const { of, requestId, countsFrom } = record;
     const text = textOfKey(of);
     let key = byText.get(text);
     if (key !== undefined) key.arrived = null;
@@ -297,10 +297,8 @@ function keysOf(
         text,
         // What is released, or was received before a release of its key, counts from another instant than its version says: the
         // ledger has to hear of it, although nothing changes now.
-        arrived:
-          countsFrom === undefined && incoming.requestId > (releases.get(text) ?? "") ? incoming : null,
-        isAdvanced: false,
-        known: { current: null, versions: new VersionsByTime() },
+        arrived: countsFrom === undefined && requestId > (releases.get(text) ?? "") ? record : null,
+        known: null,
         stored: null,
         newest: null,
         warningFree: "no",
@@ -322,26 +320,19 @@ async function loadKnown(
   const found = await loadOrAdvance(client, keys);
   keys.forEach((key, at) => {
     const stored = found[at] ?? null;
-    if (stored === ADVANCED) {
-      key.isAdvanced = true;
-      return;
-    }
+    if (stored === ADVANCED) return;
     key.stored = stored;
-    key.known.current = stored?.version ?? null;
+    key.known = { current: stored?.version ?? null, versions: new VersionsByTime() };
     key.warningFree = stored?.warningFree ?? "no";
   });
   // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
-  const mayExist = records.filter(({ incoming }, at) => {
-    const newest = ofRecord[at]?.known.current ?? null;
-    return newest !== null && incoming.sourceTime <= newest.sourceTime;
-  });
-  if (mayExist.length === 0) return;
-  const versions = await loadVersionsAt(
-    client,
-    mayExist.map(({ of, incoming }) => ({ of, sourceTime: incoming.sourceTime })),
+  const mayExist = records.filter(
+    ({ sourceTime }, at) => sourceTime <= (ofRecord[at]?.known?.current?.sourceTime ?? ""),
   );
+  if (mayExist.length === 0) return;
+  const versions = await loadVersionsAt(client, mayExist);
   for (const { text, known } of keys) {
-    for (const version of versions.get(text) ?? []) known.versions.add(version);
+    for (const version of versions.get(text) ?? []) known?.versions.add(version);
   }
 }
 
@@ -374,17 +365,18 @@ const BECAME = { a: "newest", u: "newest", s: "older" } as const;
 
 /** What a record did to the versions of its key, for the ledger; `before` was the newest. */
 function stepOf(
-  { of, incoming, countsFrom, content }: ApplicableRecord,
+  record: ApplicableRecord,
   text: string,
   before: Version | null,
   decision: Decision,
 ): AppliedStep {
+  const { of, requestId, countsFrom = requestId, content } = record;
   const isCopy = decision.outcome === "d";
   return {
     of,
     text,
-    record: incoming,
-    countsFrom: countsFrom ?? incoming.requestId,
+    record,
+    countsFrom,
     before,
     made: isCopy ? null : decision.version,
     became: isCopy ? (decision.lowered === null ? "copy" : "first copy") : BECAME[decision.outcome],
@@ -419,8 +411,8 @@ async function warningsOf(
     const { stored } = key;
     if (stored !== null && isStoredWarningFree(key)) warningFreeContent.set(key, stored.version.contentHash);
   }
-  const isKnownWarningFree = ({ incoming }: ApplicableRecord, at: number) =>
-    warningFreeContent.get(ofRecord[at] as TouchedKey) === incoming.contentHash;
+  const isKnownWarningFree = ({ contentHash }: ApplicableRecord, at: number) =>
+    warningFreeContent.get(ofRecord[at] as TouchedKey) === contentHash;
   await context.prepare(records.filter((record, at) => !isKnownWarningFree(record, at)));
   return records.map((record, at) => {
     const key = ofRecord[at] as TouchedKey;
@@ -450,8 +442,9 @@ async function applyKnown(
   const isPastTerm = await pastTerm(client, records, ofRecord);
   const decisions = records.map((record, at): Decision => {
     const key = ofRecord[at] as TouchedKey;
-    const before = key.known.current;
-    const decision = classify(key.known, record.incoming);
+    const known = key.known as KnownRecord;
+    const before = known.current;
+    const decision = classify(known, record);
     // It would have been taken out: what it stood between is gone, so neither history nor the ledger has a place for it.
     if (decision.outcome === "s" && isPastTerm(record)) return decision;
     if (key.of.resource !== "i") steps.push(stepOf(record, key.text, before, decision));
@@ -476,7 +469,7 @@ async function applyKnown(
 
 function newestSourceTime(records: readonly ApplicableRecord[]): string {
   let latest = "";
-  for (const { incoming } of records) if (incoming.sourceTime > latest) latest = incoming.sourceTime;
+  for (const { sourceTime } of records) if (sourceTime > latest) latest = sourceTime;
   return latest;
 }
 
@@ -486,13 +479,13 @@ async function pastTerm(
   records: readonly ApplicableRecord[],
   ofRecord: readonly TouchedKey[],
 ): Promise<(record: ApplicableRecord) => boolean> {
-  const isOld = ({ incoming }: ApplicableRecord, at: number) =>
-    incoming.sourceTime < (ofRecord[at]?.known.current?.sourceTime ?? "");
+  const isOld = ({ sourceTime }: ApplicableRecord, at: number) =>
+    sourceTime < (ofRecord[at]?.known?.current?.sourceTime ?? "");
   if (!records.some(isOld)) return () => false;
   const knownFrom = await readKnownVersions(firstServerOf(client));
   if (knownFrom.size === 0) return () => false;
-  return ({ clientCode, of, incoming }) =>
-    incoming.sourceTime < (knownFrom.get(`${of.resource} ${clientCode}`) ?? "");
+  return ({ clientCode, of, sourceTime }) =>
+    sourceTime < (knownFrom.get(`${of.resource} ${clientCode}`) ?? "");
 }
 
 const UNCHANGED: AppliedRecord = { outcome: "u", warnings: NO_WARNINGS };
@@ -512,11 +505,11 @@ export async function applyRecords(
   const unnamed = await memory.context.unnamedProperties(records);
   const { keys, ofRecord } = keysOf(records, unnamed, releases);
   await loadKnown(client, records, keys, ofRecord);
-  const isLeft = (_: unknown, at: number) => ofRecord[at]?.isAdvanced === false;
+  const isLeft = (_: unknown, at: number) => (ofRecord[at] as TouchedKey).known !== null;
   const left = records.filter(isLeft);
   if (left.length === 0) return records.map(() => UNCHANGED);
   const ofLeft = ofRecord.filter(isLeft);
   const applied = await applyKnown(client, left, keys, ofLeft, nextChange, memory, releases);
   let next = 0;
-  return ofRecord.map(({ isAdvanced }) => (isAdvanced ? UNCHANGED : (applied[next++] as AppliedRecord)));
+  return ofRecord.map(({ known }) => (known === null ? UNCHANGED : (applied[next++] as AppliedRecord)));
 }

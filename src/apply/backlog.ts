@@ -218,9 +218,7 @@ export class PropertyDirectory {
 const TURN_BYTES = 131_072;
 
 /** A record of a part: to be applied, or to be quarantined. */
-export type PartRecord =
-  | { readonly kind: "applicable"; readonly index: number; readonly record: ApplicableRecord }
-  | { readonly kind: "quarantined"; readonly index: number; readonly record: QuarantinedRecord };
+export type PartRecord = ApplicableRecord | QuarantinedRecord;
 
 /** What a record's bytes say; undefined where they cannot be read, which is a fault of ours (a rule that changed). */
 function readingOf(reader: RecordReader, start: number, end: number): RecordReading | undefined {
@@ -232,14 +230,9 @@ function readingOf(reader: RecordReader, start: number, end: number): RecordRead
 }
 
 /** The batch was accepted, so only this record is quarantined, never the whole bucket. */
-function unreadable(part: LogPart, index: number): PartRecord {
-  const { bucket, resource, requestId } = part;
+function unreadable({ bucket, resource, requestId }: LogPart, index: number): QuarantinedRecord {
   const of = { bucket, propertyId: 0, resource, key: "" };
-  return {
-    kind: "quarantined",
-    index,
-    record: { of, requestId, index, code: "record.unreadable", message: UNREADABLE },
-  };
+  return { of, requestId, index, code: "record.unreadable", message: UNREADABLE };
 }
 
 /** What was said of the last record that was ahead: batches often name one time throughout. */
@@ -267,15 +260,14 @@ function recordOf(
   const of = { bucket, propertyId, resource, key };
   if (latest !== null && sourceTime > latest) {
     const message = aheadMessage(sourceTime, receivedAt.getTime());
-    return { kind: "quarantined", index, record: { of, requestId, index, code: "time.future", message } };
+    return { of, requestId, index, code: "time.future", message };
   }
   const negative = isStrict ? content().negativeCounts.list(1)[0] : undefined;
   if (negative !== undefined) {
     const message = `${negative.message} (${negative.pointer}), which is below zero: the record is quarantined until an operator releases it.`;
-    return { kind: "quarantined", index, record: { of, requestId, index, code: "count.negative", message } };
+    return { of, requestId, index, code: "count.negative", message };
   }
-  const incoming = { sourceTime, contentHash, requestId, index, filters: content };
-  return { kind: "applicable", index, record: { of, clientCode, incoming, content } };
+  return { of, clientCode, sourceTime, contentHash, requestId, index, content };
 }
 
 /** What a record is known by, where its bytes are no longer those that were sent (see HashOverrides). */

@@ -199,7 +199,7 @@ class Rebuild {
     }
     const { records } = await readPart(part, this.#properties, this.#redactions);
     const applicable = records.flatMap((record) =>
-      record.kind === "applicable" && !quarantined.has(record.index) ? [record.record] : [],
+      "code" in record || quarantined.has(record.index) ? [] : [record],
     );
     await applyIsolatingBadRecords(this.#client, applicable, noChanges.take, this.#memory);
   }

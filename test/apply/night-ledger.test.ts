@@ -155,13 +155,10 @@ function applicable(resource: "r" | "g", key: string, received: Received): Appli
   return {
     clientCode: "ACME",
     of: { bucket: BUCKET, propertyId: 1, resource, key },
-    incoming: {
-      sourceTime: sourceTimeOf(time),
-      contentHash: `0${content}`.padEnd(64, "0"),
-      requestId: requestOf(place),
-      index: place & 1,
-      filters: reading.content,
-    },
+    sourceTime: sourceTimeOf(time),
+    contentHash: `0${content}`.padEnd(64, "0"),
+    requestId: requestOf(place),
+    index: place & 1,
     content: reading.content,
     ...(releasedAt === null ? {} : { countsFrom: releaseOf(releasedAt) }),
   };

@@ -29,7 +29,7 @@ function applicable(propertyId: number, key: string, received: Received): Applic
   const record = reservation(key, incoming.sourceTime, `content ${received.content}`);
   const { content } = readRecord("reservations", Buffer.from(JSON.stringify(record)));
   const of = { bucket: BUCKET, propertyId, resource: "r", key } as const;
-  return { clientCode: "ACME", of, incoming: { ...incoming, filters: content }, content };
+  return { clientCode: "ACME", of, ...incoming, content };
 }
 
 describe("records of one key that log writers give to apply in any order", () => {

@@ -20,9 +20,16 @@ function applicable(key: string, index: number, marker = "x", sourceTime = "2026
     Buffer.from(JSON.stringify(reservation(key, sourceTime, marker))),
   );
   const { contentHash, clientCode, content } = reading;
-  const incoming = { sourceTime, contentHash, requestId: REQUEST, index, filters: content };
   const of = { bucket: 7, propertyId: 1, resource: "r", key } as const;
-  return { clientCode, of, incoming, content } satisfies ApplicableRecord;
+  return {
+    clientCode,
+    of,
+    sourceTime,
+    contentHash,
+    requestId: REQUEST,
+    index,
+    content,
+  } satisfies ApplicableRecord;
 }
 
 describe("what apply writes", () => {
@@ -71,9 +78,8 @@ describe("what apply writes", () => {
       throw new UnreadableRecord("planted");
     };
     const damaged = { ...applicable("DAMAGED", 1), content };
-    const incoming = { ...damaged.incoming, filters: content };
     await client.query("begin");
-    const records = [applicable("E", 0), { ...damaged, incoming }];
+    const records = [applicable("E", 0), damaged];
     const applied = await applyIsolatingBadRecords(client, records, () => 1, memory);
     await client.query("commit");
     assert.deepEqual(
@@ -93,9 +99,16 @@ describe("what apply writes", () => {
         parsed = true;
         return content();
       };
-      const incoming = { sourceTime, contentHash, requestId: REQUEST, index: second, filters: watched };
+      const receipt = { requestId: REQUEST, index: second };
       return {
-        record: { clientCode: "ACME", of: { ...of, key }, incoming, content: watched },
+        record: {
+          clientCode: "ACME",
+          of: { ...of, key },
+          sourceTime,
+          contentHash,
+          ...receipt,
+          content: watched,
+        },
         isParsed: () => parsed,
       };
     };
@@ -155,7 +168,10 @@ describe("what apply writes", () => {
     const named: ApplicableRecord = {
       clientCode: "ACME",
       of: { ...of, resource: "i", key: "2026-05-01" },
-      incoming: { sourceTime, contentHash, requestId: REQUEST, index: 9, filters: content },
+      sourceTime,
+      contentHash,
+      requestId: REQUEST,
+      index: 9,
       content,
     };
     const codes = async (records: readonly ApplicableRecord[]) => {
@@ -196,10 +212,10 @@ describe("what apply writes", () => {
   });
 
   test("overwrites nothing that somebody else has written since it was looked up", async () => {
-    const { of, incoming } = applicable("A", 0);
+    const { of, content: filters, ...version } = applicable("A", 0);
     const before = await currentOf(client, of);
     await database.pool.query("update bellhop_state.current_record set record_index = 9 where key = 'A'");
-    const current = { ...incoming, factsSourceTime: incoming.sourceTime };
+    const current = { ...version, factsSourceTime: version.sourceTime, filters };
     await assert.rejects(
       writeCurrent(client, [{ of, current, before, warningFree: "no", compactNights: null }]),
       {

@@ -29,7 +29,7 @@ export function incomingOf({ place, time, content }: Received): Incoming {
     contentHash: `0${content}`,
     requestId: `${request}-0000-7000-8000-000000000000`,
     index: place & 1,
-    filters: () => ({ status: null, fromDate: "2026-01-01", toDate: "2026-01-02" }),
+    content: () => ({ status: null, fromDate: "2026-01-01", toDate: "2026-01-02" }),
   };
 }
 

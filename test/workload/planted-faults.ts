@@ -71,7 +71,7 @@ function runLoop(
 }
 
 function applicableOf(records: readonly PartRecord[]): ApplicableRecord[] {
-  return records.flatMap((record) => (record.kind === "applicable" ? [record.record] : []));
+  return records.flatMap((record) => ("code" in record ? [] : [record]));
 }
 
 async function finishPart(
@@ -152,7 +152,7 @@ async function applySkipping(
   memory: ApplyMemory,
 ): Promise<OutcomeLetter> {
   const current = (await currentOf(client, record.of))?.version;
-  const { sourceTime, contentHash } = record.incoming;
+  const { sourceTime, contentHash } = record;
   if (current !== undefined && current.contentHash === contentHash && current.sourceTime < sourceTime)
     return "u";
   const [applied] = await applyRecords(client, [record], nextChange, memory);

@@ -14,7 +14,14 @@ import {
   STAY_PLACE,
 } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
-import { RecordBytes, type RecordSpans, runNumbersFound, runsFound, walkHead, walkSpans } from "./walk-record.ts";
+import {
+  RecordBytes,
+  type RecordSpans,
+  runNumbersFound,
+  runsFound,
+  walkHead,
+  walkSpans,
+} from "./walk-record.ts";
 import { microsecondTimestamp, TextMemory } from "./walk-value.ts";
 import { lookAt, type Warnings } from "./warnings.ts";
 

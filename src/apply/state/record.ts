@@ -137,8 +137,13 @@ export interface KnownRecord {
   readonly versions: VersionsByTime;
 }
 
-/** A record to be classified: a version that does not know yet where its facts lie. */
-export type Incoming = Omit<Version, "factsSourceTime">;
+/** A record to be classified. */
+export interface Incoming extends Receipt {
+  readonly sourceTime: string;
+  readonly contentHash: string;
+  /** Parses the record when it is first asked for. */
+  readonly content: () => RecordFilters;
+}
 
 export type Decision =
   | { readonly outcome: "a" | "s"; readonly version: Version; readonly ownFacts: true }
@@ -194,15 +199,26 @@ export function classify(known: KnownRecord, incoming: Incoming): Decision {
     .find((version) => version.contentHash === incoming.contentHash);
   if (existing !== undefined) return classifyDuplicate(known, incoming, existing);
   const { current } = known;
-  const version: Version = { ...incoming, factsSourceTime: incoming.sourceTime };
+  const { sourceTime, contentHash, requestId, index, content: filters } = incoming;
+  const version: Version = {
+    sourceTime,
+    contentHash,
+    requestId,
+    index,
+    factsSourceTime: sourceTime,
+    filters,
+  };
   if (current !== null && !isNewer(version, current)) {
     known.versions.add(version);
     return { outcome: "s", version, ownFacts: true };
   }
-  if (current !== null && current.contentHash === incoming.contentHash) {
+  if (current !== null && current.contentHash === contentHash) {
     // One content, so what it says is known, and the record need not be parsed.
-    const { factsSourceTime, filters } = current;
-    const narrow: Version = { ...version, factsSourceTime, filters };
+    const narrow: Version = {
+      ...version,
+      factsSourceTime: current.factsSourceTime,
+      filters: current.filters,
+    };
     known.versions.add(narrow);
     known.current = narrow;
     return { outcome: "u", version: narrow, ownFacts: false };
@@ -213,13 +229,11 @@ export function classify(known: KnownRecord, incoming: Incoming): Decision {
 }
 
 /** An accepted record, read from the log and ready to be applied. */
-export interface ApplicableRecord {
+export interface ApplicableRecord extends Incoming {
   readonly clientCode: string;
   readonly of: RecordKey;
-  readonly incoming: Incoming;
   /** The request from which it counts by the clock of receipts, where that is not its own: that of its release. */
   readonly countsFrom?: string;
-  /** Parses the record when it is first asked for. */
   readonly content: RecordReading["content"];
 }
 
