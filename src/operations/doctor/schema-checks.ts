@@ -1,13 +1,16 @@
 import type pg from "pg";
+import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
 import { type KeySummary, listKeys, readSecretState, type SecretState } from "../../identity/key-admin.ts";
 import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
 import { AuthSetupError, createSecretCipher, type SecretCipher } from "../../identity/secret-cipher.ts";
 import { BUCKET_COUNT, microsecondsOf } from "../../ingest/log/part-name.ts";
+import { ACCEPT_LOG, REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { lookForLag } from "../../insight/console/intake.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { readWindows, type TimeWindow, type WindowedTable } from "../../platform/db/time-windows.ts";
 import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
 import { findOverdue } from "../../retention/run-retention.ts";
 import {
@@ -61,62 +64,32 @@ const tables = serverRowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_
   return [...troublesOr(ok("tables.dead-rows", "Dead rows are cleaned up."), dead), ageFinding(found)];
 });
 
-/** The partitions of the service's tables, each with its bounds as PostgreSQL writes them. */
-const READ_PARTITIONS = namedStatement(
-  "read-partitions",
-  `select parent.oid::regclass::text as table, pg_get_expr(child.relpartbound, child.oid) as bounds, clock_timestamp() as now
-  from pg_inherits
-  join pg_class as parent on parent.oid = inhparent
-  join pg_class as child on child.oid = inhrelid
-  join pg_namespace as space on space.oid = parent.relnamespace
-  where space.nspname in ('bellhop', 'bellhop_state') and parent.relkind = 'p' and child.relkind in ('r', 'p')
-  order by 1, child.relname`,
-);
-
-/** A bound in milliseconds: the id of a request, or a timestamp; undefined for MINVALUE and MAXVALUE. */
-function momentOf(bound: string | undefined): number | undefined {
-  const text = /^'(.*)'$/.exec(bound ?? "")?.[1];
-  if (text === undefined) return undefined;
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-/.test(text)) return microsecondsOf(text) / 1000;
-  const parsed = Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00"));
-  return Number.isNaN(parsed) ? undefined : parsed;
-}
-
-/** From when to when a partition holds rows, in milliseconds since 1970. */
-function rangeOf(bounds: string): { from: number | undefined; to: number | undefined } {
-  const [, from, to] = /^FOR VALUES FROM \((.*)\) TO \((.*)\)$/.exec(bounds) ?? [];
-  return { from: momentOf(from), to: momentOf(to) };
-}
-
-function partitionFinding(table: string, bounds: readonly string[], now: number): Finding {
+function partitionFinding({ schema, table }: WindowedTable, windows: readonly TimeWindow[]): Finding[] {
+  const last = windows.at(-1);
+  if (last === undefined) return [];
   const id = "partitions.ahead";
-  const { from, to: end } = bounds
-    .map(rangeOf)
-    .reduce((latest, range) => ((range.to ?? 0) > (latest.to ?? 0) ? range : latest));
-  const counted = `${table} has ${countText(bounds.length, "partition")}`;
-  if (end === undefined) return ok(id, `${counted}.`);
-  const ends = `ends in ${spanText((end - now) / 1000)}`;
-  if (end > now + (end - (from ?? end))) return ok(id, `${counted}, the last one ${ends}.`);
-  return (end > now ? warning : error)(
-    id,
-    `${counted}, and the last one ${end > now ? ends : "has ended"}.`,
-    "Beyond it nothing can be stored: batches would be answered 503.",
-    "A running service makes them ahead once an hour: see its log for why it does not (rights, a lock that somebody holds).",
-  );
+  const now = Date.now();
+  const counted = `${schema}.${table} has ${countText(windows.length, "partition")}`;
+  const ends = `ends in ${spanText((last.toMs - now) / 1000)}`;
+  if (last.fromMs > now) return [ok(id, `${counted}, the last one ${ends}.`)];
+  return [
+    (last.toMs > now ? warning : error)(
+      id,
+      `${counted}, and the last one ${last.toMs > now ? ends : "has ended"}.`,
+      "Beyond it nothing can be stored: batches would be answered 503.",
+      "A running service makes them ahead once an hour: see its log for why it does not (rights, a lock that somebody holds).",
+    ),
+  ];
 }
 
 /** Whether the partitions of time are made ahead. */
 const partitions: Check = {
   name: "partitions",
   run: async ({ database: { pool } }) => {
-    const { rows } = await pool.query<{ table: string; bounds: string; now: Date }>(READ_PARTITIONS);
-    return [...Map.groupBy(rows, ({ table }) => table)].map(([table, of]) =>
-      partitionFinding(
-        table,
-        of.map(({ bounds }) => bounds),
-        of[0]?.now.getTime() ?? Date.now(),
-      ),
-    );
+    const findings: Finding[] = [];
+    for (const of of [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS])
+      findings.push(...partitionFinding(of, await readWindows(pool, of)));
+    return findings;
   },
 };
 
