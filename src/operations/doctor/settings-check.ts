@@ -81,66 +81,51 @@ function memoryFinding(config: Config): Finding {
   );
 }
 
-/** Dangerous settings: when, and the finding then. */
-function dangers(config: Config): readonly (readonly [isDangerous: boolean, finding: Finding])[] {
+function* dangers(config: Config): Iterable<Finding> {
   const { inflatedBytesMax, bodiesInFlightBytesMax, bodyBytesMax } = config.limits;
   const cores = availableParallelism();
-  return [
-    [
-      config.keyEncryptionKey === undefined && config.production,
-      warning(
-        "settings.key-encryption",
-        "KEY_ENCRYPTION_KEY is not set.",
-        "Anyone who reads the database or a backup of it can sign tokens in the name of every client.",
-        "Set it (openssl rand -base64 32), keep it apart from backups, and start the service again.",
-      ),
-    ],
-    [
-      config.metricsToken === undefined && isBeyondLoopback(config.host),
-      warning(
-        "settings.metrics",
-        "METRICS_TOKEN is not set, and HOST can be reached by others.",
-        "Anyone who can reach /metrics can read how much is sent and what fails.",
-        "Set METRICS_TOKEN, or keep /metrics from outsiders in the proxy.",
-      ),
-    ],
-    [
-      config.allowUnsafeDurability,
-      warning(
-        "settings.durability",
-        "ALLOW_UNSAFE_DURABILITY is yes.",
-        "The service starts on a database that may lose what it has answered 202.",
-        "Set it to no, unless the storage is durable without it.",
-      ),
-    ],
-    [
-      config.databaseUrl === undefined && config.minFreeDiskBytes === 0,
-      warning(
-        "settings.disk-floor",
-        "MIN_FREE_DISK_MIB is 0.",
-        "Batches are accepted until PostgreSQL cannot write its log, and panics.",
-        "Leave it at its default of 512.",
-      ),
-    ],
-    [
-      inflatedBytesMax + bodyBytesMax > bodiesInFlightBytesMax,
-      warning(
-        "settings.body-limits",
-        `The largest body (${sizeText(bodyBytesMax)}, and ${sizeText(inflatedBytesMax)} inflated) is more than all bodies may have at once (${sizeText(bodiesInFlightBytesMax)}).`,
-        "A body that the limits allow is answered 503 for ever.",
-        "Raise BODIES_IN_FLIGHT_BYTES, or lower INFLATED_LIMIT_BYTES.",
-      ),
-    ],
-    [
-      config.httpThreads > 2 * cores,
-      warning(
-        "settings.threads",
-        `HTTP_THREADS is ${config.httpThreads} on ${cores} cores.`,
-        "Each thread costs memory and connections, and more than cores serve no faster.",
-        "Set it to the number of cores, or leave it out.",
-      ),
-    ],
-  ];
+  if (config.keyEncryptionKey === undefined && config.production)
+    yield warning(
+      "settings.key-encryption",
+      "KEY_ENCRYPTION_KEY is not set.",
+      "Anyone who reads the database or a backup of it can sign tokens in the name of every client.",
+      "Set it (openssl rand -base64 32), keep it apart from backups, and start the service again.",
+    );
+  if (config.metricsToken === undefined && isBeyondLoopback(config.host))
+    yield warning(
+      "settings.metrics",
+      "METRICS_TOKEN is not set, and HOST can be reached by others.",
+      "Anyone who can reach /metrics can read how much is sent and what fails.",
+      "Set METRICS_TOKEN, or keep /metrics from outsiders in the proxy.",
+    );
+  if (config.allowUnsafeDurability)
+    yield warning(
+      "settings.durability",
+      "ALLOW_UNSAFE_DURABILITY is yes.",
+      "The service starts on a database that may lose what it has answered 202.",
+      "Set it to no, unless the storage is durable without it.",
+    );
+  if (config.databaseUrl === undefined && config.minFreeDiskBytes === 0)
+    yield warning(
+      "settings.disk-floor",
+      "MIN_FREE_DISK_MIB is 0.",
+      "Batches are accepted until PostgreSQL cannot write its log, and panics.",
+      "Leave it at its default of 512.",
+    );
+  if (inflatedBytesMax + bodyBytesMax > bodiesInFlightBytesMax)
+    yield warning(
+      "settings.body-limits",
+      `The largest body (${sizeText(bodyBytesMax)}, and ${sizeText(inflatedBytesMax)} inflated) is more than all bodies may have at once (${sizeText(bodiesInFlightBytesMax)}).`,
+      "A body that the limits allow is answered 503 for ever.",
+      "Raise BODIES_IN_FLIGHT_BYTES, or lower INFLATED_LIMIT_BYTES.",
+    );
+  if (config.httpThreads > 2 * cores)
+    yield warning(
+      "settings.threads",
+      `HTTP_THREADS is ${config.httpThreads} on ${cores} cores.`,
+      "Each thread costs memory and connections, and more than cores serve no faster.",
+      "Set it to the number of cores, or leave it out.",
+    );
 }
 
 /** The settings alone, and those that go badly together. */
@@ -153,6 +138,6 @@ export const settings = {
       ? []
       : [ok("settings.key-encryption", "KEY_ENCRYPTION_KEY is set.")]),
     memoryFinding(config),
-    ...dangers(config).flatMap(([isDangerous, finding]) => (isDangerous ? [finding] : [])),
+    ...dangers(config),
   ],
 } satisfies Check<Config>;
