@@ -48,6 +48,7 @@ export interface DatabaseSubject {
 }
 
 type Findings = Finding | Iterable<Finding>;
+type AskedStatement = Statement & { readonly values?: unknown[] };
 
 /** A check changes nothing; an error that it throws becomes a finding of its own (examine.ts). */
 export interface Check<Subject = DatabaseSubject> {
@@ -67,7 +68,7 @@ const ofWorker = (worker: string, finding: Finding): Finding => ({
  */
 export async function findOfServers<Row extends object>(
   { database: { pool } }: DatabaseSubject,
-  statement: Statement & { readonly values?: unknown[] },
+  statement: AskedStatement,
   judge: (rows: readonly Row[], worker: string | undefined) => Findings,
 ): Promise<readonly Finding[]> {
   const listed = (found: Findings): Finding[] => ("id" in found ? [found] : [...found]);
@@ -88,34 +89,36 @@ function unreachable(failure: string): Finding {
   );
 }
 
+/** The one row that a statement answers. */
+export function onlyRow<Row>({ name }: Statement, [row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error(`The statement ${name} returned no row.`);
+  return row;
+}
+
 /** A check that judges the one row of a statement, of each server. */
 export function serverRowCheck<Row extends object>(
   name: string,
-  statement: Statement & { readonly values?: unknown[] },
+  statement: AskedStatement,
   judge: (row: Row, subject: DatabaseSubject, worker: string | undefined) => Findings,
 ): Check {
   return {
     name,
     run: (subject) =>
-      findOfServers<Row>(subject, statement, ([row], worker) => {
-        if (row === undefined) throw new Error(`The statement ${statement.name} returned no row.`);
-        return judge(row, subject, worker);
-      }),
+      findOfServers<Row>(subject, statement, (rows, worker) =>
+        judge(onlyRow(statement, rows), subject, worker),
+      ),
   };
 }
 
 /** A check that judges the one row of a statement. */
 export function rowCheck<Row extends object>(
   name: string,
-  statement: Statement & { readonly values?: unknown[] },
+  statement: AskedStatement,
   judge: (row: Row, subject: DatabaseSubject) => Findings,
 ): Check {
   return {
     name,
-    run: async (subject) => {
-      const [row] = (await subject.database.pool.query<Row>(statement)).rows;
-      if (row === undefined) throw new Error(`The statement ${statement.name} returned no row.`);
-      return judge(row, subject);
-    },
+    run: async (subject) =>
+      judge(onlyRow(statement, (await subject.database.pool.query<Row>(statement)).rows), subject),
   };
 }

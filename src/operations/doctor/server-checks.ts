@@ -13,6 +13,7 @@ import {
   type Finding,
   findOfServers,
   ok,
+  onlyRow,
   rowCheck,
   serverRowCheck,
   warning,
@@ -131,8 +132,8 @@ const server: Check = {
   name: "database.server",
   run: async (subject) => {
     const gaps = await findDurabilityGaps(subject.database.pool);
-    return findOfServers<Server>(subject, READ_SERVER, ([found], worker) => {
-      if (found === undefined) throw new Error("The statement read-server returned no row.");
+    return findOfServers<Server>(subject, READ_SERVER, (rows, worker) => {
+      const found = onlyRow(READ_SERVER, rows);
       const ofAll = [versionFinding(found), collationFinding(found), ...settingFindings(found)];
       // Those of workers are of the sessions that the coordinator opens there.
       return worker === undefined
@@ -295,8 +296,7 @@ const transactions: Check = {
 
 function transactionFinding(open: readonly OpenTransaction[]): Finding {
   const id = "database.transactions";
-  const [oldest] = open;
-  if (oldest === undefined) throw new Error("The statement read-transactions returned no row.");
+  const oldest = onlyRow(READ_TRANSACTIONS, open.slice(0, 1));
   if (oldest.who === null)
     return oldest.seesAll
       ? ok(id, `No transaction is open for more than ${spanText(LONG_TRANSACTION_SECONDS)}.`)
