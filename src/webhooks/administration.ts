@@ -18,7 +18,7 @@ import {
 import { WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { positionsText, readEnds } from "./notice-changes.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
-import { putFirstSecret, rotateWebhookSecret } from "./secrets.ts";
+import { putSecret, rotateWebhookSecret } from "./secrets.ts";
 
 /** The rights that decide what client $1 may be notified of. Until the transaction ends, no other one changes them or adds an endpoint. */
 const READ_CLIENT = namedStatement(
@@ -106,7 +106,7 @@ export async function addWebhook(
       throw new WebhookInputError(
         `A client has at most ${ENDPOINTS_OF_CLIENT_MAX} endpoints: remove one first.`,
       );
-    const secret = await putFirstSecret(on, cipher, endpointId);
+    const secret = await putSecret(on, cipher, endpointId);
     await recordAudit(on, { who, what: "create-webhook", clientId, detail: { endpointId, ...settings } });
     return { endpoint: await findEndpoint(on, clientId, endpointId), secret };
   });

@@ -72,7 +72,7 @@ export async function sendMessage(outgoing: OutgoingTry, parts: SendParts): Prom
 
 /** One word for a failed connection: Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED` …) where it has one. */
 function reasonOf(error: unknown): string {
-  if (error instanceof SendFailure) return error.reason;
+  if (error instanceof SendFailure) return error.message;
   const causes = error instanceof AggregateError ? error.errors : [error];
   for (const cause of causes)
     if (cause instanceof Error && "code" in cause && typeof cause.code === "string")

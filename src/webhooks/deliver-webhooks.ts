@@ -6,7 +6,7 @@ import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/d
 import { readStatement } from "../platform/db/statement.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
-import { createMetrics, type MetricValues } from "../platform/telemetry/metrics.ts";
+import { createMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { type CursorSecret, readCursorEpoch } from "../query/changes/change-cursor.ts";
 import { AddressRules } from "./address-rules.ts";
@@ -65,8 +65,8 @@ interface UnderWay extends DueMessage {
 const shardOf = (endpointId: string) => Number.parseInt(endpointId.slice(-1), 16);
 
 /**
- * Queues and delivers messages for this node's shards of the endpoints. Every endpoint has limits and waits of its own, so that a
- * slow or dead one does not delay the others.
+ * Queues and delivers messages for this node's shards of the endpoints, from its construction on. Every endpoint has limits and waits
+ * of its own, so that a slow or dead one does not delay the others.
  */
 export class WebhookDeliverer {
   readonly #options: DelivererOptions;
@@ -75,18 +75,15 @@ export class WebhookDeliverer {
   readonly #leases: ShardLeases;
   readonly #stopping = new AbortController();
   readonly #underWay = new Map<string, UnderWay>();
-  #loops: Readonly<Record<"tend" | "notice" | "changes" | "deliver" | "tidy", Repeat>> | undefined;
+  readonly #loops: Readonly<Record<"tend" | "notice" | "changes" | "deliver" | "tidy", Repeat>>;
 
   constructor(options: DelivererOptions) {
     const { clientConfig, owner, events, pool, cipher, plan, tracer, send } = options;
     this.#options = options;
     this.#delivery = { pool, cipher, plan, tracer, send: { ...send, stopping: this.#stopping.signal } };
     this.#noticer = new ChangeNoticer(pool, options.cursorSecret);
-    this.#leases = new ShardLeases(clientConfig, owner, events.failed);
-  }
-
-  start(): void {
-    const { failed } = this.#options.events;
+    const { failed } = events;
+    this.#leases = new ShardLeases(clientConfig, owner, failed);
     const ofShards = (work: (shards: readonly number[]) => Promise<void>, everyMs: number) =>
       new Repeat(
         async () => {
@@ -109,7 +106,7 @@ export class WebhookDeliverer {
 
   /** Lets attempts end that are about to, aborts the others, and leaves the endpoints to other nodes. */
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.#loops ?? {}).map((loop) => loop.stop()));
+    await Promise.all(Object.values(this.#loops).map((loop) => loop.stop()));
     const cutOff = setTimeout(() => this.#stopping.abort(), STOP_MS);
     await Promise.all([...this.#underWay.values()].map(({ done }) => done));
     clearTimeout(cutOff);
@@ -122,21 +119,21 @@ export class WebhookDeliverer {
       [...this.#underWay.values()].some((one) => shardOf(one.endpointId) === shard);
     await this.#leases.tend(isBusy);
     if (this.#leases.shards.length <= former) return;
-    this.#loops?.notice.wake();
-    this.#loops?.deliver.wake();
-    this.#loops?.tidy.wake();
+    this.#loops.notice.wake();
+    this.#loops.deliver.wake();
+    this.#loops.tidy.wake();
   }
 
   async #notice(shards: readonly number[]): Promise<void> {
     const { pool, cipher } = this.#options;
     if (!(await hasListeners(pool))) return;
     const { found, queued } = await noticeApplied(pool, cipher, shards);
-    if (found) this.#loops?.notice.wake();
-    if (queued) this.#loops?.deliver.wake();
+    if (found) this.#loops.notice.wake();
+    if (queued) this.#loops.deliver.wake();
   }
 
   async #noticeChanges(shards: readonly number[]): Promise<void> {
-    if (await this.#noticer.notice(shards)) this.#loops?.deliver.wake();
+    if (await this.#noticer.notice(shards)) this.#loops.deliver.wake();
   }
 
   async #deliver(shards: readonly number[]): Promise<void> {
@@ -162,13 +159,13 @@ export class WebhookDeliverer {
         if (tried === undefined) return;
         events.tried(tried);
         const isOver = tried.failure === null || tried.isDead;
-        if (tried.event === "changes.available" && isOver) this.#loops?.changes.wake();
+        if (tried.event === "changes.available" && isOver) this.#loops.changes.wake();
       })
       // The message is still queued: it is tried again when the database answers.
       .catch(events.failed)
       .finally(() => {
         this.#underWay.delete(due.messageId);
-        this.#loops?.deliver.wake();
+        this.#loops.deliver.wake();
       });
     this.#underWay.set(due.messageId, { ...due, done });
   }
@@ -195,13 +192,8 @@ export interface DelivererParts {
   readonly cursorKey: () => Promise<Buffer>;
 }
 
-export interface RunningDeliverer {
-  metrics(): Promise<MetricValues>;
-  stop(): Promise<void>;
-}
-
 /** Starts to deliver webhooks for this node's part of the endpoints. */
-export function startDeliverer(parts: DelivererParts): RunningDeliverer {
+export function startDeliverer(parts: DelivererParts) {
   const { config, log, tracer, clientConfig, cipher, cursorKey } = parts;
   const metrics = createMetrics();
   const watch = logSlowStatements(config.slowQueryMs, log, metrics);
@@ -225,7 +217,6 @@ export function startDeliverer(parts: DelivererParts): RunningDeliverer {
       failed: (error) => log.warn({ err: error }, "delivering webhooks failed and is tried again"),
     },
   });
-  deliverer.start();
   return {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     async stop() {

@@ -76,15 +76,8 @@ export const resolveByDns: ResolveHost = async (hostname, signal) => {
   }
 };
 
-/** An attempt that never reached its receiver; `reason` is one word for the delivery log. */
-export class SendFailure extends Error {
-  readonly reason: string;
-
-  constructor(reason: string, options?: ErrorOptions) {
-    super(reason, options);
-    this.reason = reason;
-  }
-}
+/** An attempt that never reached its receiver; the message is one word for the delivery log. */
+export class SendFailure extends Error {}
 
 /** The permitted addresses of a URL's host. The connection uses these, so that a second DNS answer cannot redirect it. Throws SendFailure. */
 export async function permittedAddresses(

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { SecretCipher } from "../identity/secret-cipher.ts";
+import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { holdPrivacyVersion, readPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { type FoundRequest, type RequestSummary, readSummariesOf } from "../query/request-summary.ts";
 import { bodyOf, messageIdFor, type NewMessage } from "./message.ts";
 import { enqueueMessages, SHARDS } from "./queue.ts";
-import { putFirstSecret } from "./secrets.ts";
+import { putSecret } from "./secrets.ts";
 
 /** Applied parts of the buckets $1 without a message yet, at most $2. */
 const FIND_PARTS = namedStatement(
@@ -58,7 +59,6 @@ const ADD_REPLY_TO = namedStatement(
 );
 
 const EVENT = "request.applied";
-const BUCKETS = 64;
 /** Parts read at once: their summaries take the database some 60 ms. */
 const PARTS_AT_ONCE = 500;
 
@@ -74,12 +74,6 @@ interface Listener {
   readonly replyToOrigins: readonly string[];
 }
 
-/** `found`: there were parts, and there may be more. `queued`: messages were queued. */
-export interface Noticed {
-  readonly found: boolean;
-  readonly queued: boolean;
-}
-
 /** Without listeners no part is noted. Asking for them first avoids a look into all buckets, on Citus a statement for every shard. */
 export async function hasListeners(pool: pg.Pool): Promise<boolean> {
   return (await pool.query<{ has: boolean }>(HAS_LISTENERS)).rows[0]?.has === true;
@@ -88,15 +82,15 @@ export async function hasListeners(pool: pg.Pool): Promise<boolean> {
 /**
  * Queues messages for applied requests in the buckets of these shards. The transaction that applies a part inserts its row, the one
  * that queues the messages deletes it, and with it all others of an applied request, which another node or the next look would find.
- * Rows are read before the requests, so the last of several parts finds its request applied.
+ * Rows are read before the requests, so the last of several parts finds its request applied. `found`: there were parts, and there
+ * may be more. `queued`: messages were queued.
  */
 export async function noticeApplied(
   pool: pg.Pool,
   cipher: SecretCipher,
   shards: readonly number[],
-): Promise<Noticed> {
-  const all = Array.from({ length: BUCKETS }, (_, bucket) => bucket);
-  const buckets = all.filter((bucket) => shards.includes(bucket % SHARDS));
+): Promise<{ readonly found: boolean; readonly queued: boolean }> {
+  const buckets = ALL_BUCKETS.filter((bucket) => shards.includes(bucket % SHARDS));
   const { rows: parts } = await pool.query<AppliedPart>({ ...FIND_PARTS, values: [buckets, PARTS_AT_ONCE] });
   if (parts.length === 0) return { found: false, queued: false };
   const privacyVersion = await readPrivacyVersion(pool);
@@ -173,6 +167,6 @@ async function replyToEndpointOf(
   // Where another node has just added it, the first statement has waited for that and does not see it.
   const endpoint = (await add()) ?? (await add());
   if (endpoint === undefined) throw new Error("An endpoint of a ReplyTo origin was neither added nor found.");
-  if (endpoint.isNew) await putFirstSecret(on, cipher, endpoint.endpointId);
+  if (endpoint.isNew) await putSecret(on, cipher, endpoint.endpointId);
   return endpoint.endpointId;
 }

@@ -67,16 +67,17 @@ const OVERLAP_SECONDS_MAX = 30 * 86_400;
 
 const nameOf = (endpointId: string, slot: number) => `webhook secret ${endpointId}/${slot}`;
 
-async function put(on: Queryable, cipher: SecretCipher, endpointId: string, slot: number): Promise<string> {
+/** Gives an endpoint a new secret, and answers it; a new endpoint's is in the slot 1. */
+export async function putSecret(
+  on: Queryable,
+  cipher: SecretCipher,
+  endpointId: string,
+  slot = 1,
+): Promise<string> {
   const secret = newSecret();
   const encrypted = cipher.encrypt(nameOf(endpointId, slot), Buffer.from(secret));
   await on.query({ ...PUT, values: [endpointId, slot, encrypted] });
   return secret;
-}
-
-/** Gives a new endpoint its first secret, and answers it. */
-export function putFirstSecret(on: Queryable, cipher: SecretCipher, endpointId: string): Promise<string> {
-  return put(on, cipher, endpointId, 1);
 }
 
 async function liveSecrets(on: Queryable, endpointId: string) {
@@ -112,7 +113,7 @@ export async function rotateWebhookSecret(
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX)
     throw new WebhookInputError("overlapSeconds must be 0 seconds to 30 days.");
   const [newest] = await liveSecrets(on, endpointId);
-  const secret = await put(on, cipher, endpointId, newest?.slot === 1 ? 2 : 1);
+  const secret = await putSecret(on, cipher, endpointId, newest?.slot === 1 ? 2 : 1);
   if (newest === undefined) return { secret, previousExpiresAt: null };
   const values = [endpointId, newest.slot, overlapSeconds];
   const expired = await on.query<{ expiresAt: Date }>({ ...EXPIRE, values });

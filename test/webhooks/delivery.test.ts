@@ -68,7 +68,6 @@ function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & 
     send: { rules, resolve: resolveByDns },
     events: { tried: () => undefined, failed: (error) => void failures.push(error) },
   });
-  node.start();
   return Object.assign(node, { failures });
 }
 
