@@ -110,26 +110,26 @@ const set = verb({
   options: { ...RESOURCE, short: flag("allow a term of less than a day") },
   examples: ["retention set ACME payloads 90d", "retention set '*' outcomes 30d --resource inventories"],
   json: '{"clientCode", "kind", "resource", "term"}',
-  run: ({ term: { given, ms }, short, ...named }, { output, session }) => {
-    const of = termOf(named);
+  check({ term: { given, ms }, short }) {
     if (ms < SHORT_MS && !short)
       throw new UsageError(
         `${given} is less than a day (m is minutes; use 365d for a year). Add --short to set it.`,
       );
-    return session.database(async ({ pool, who }) => {
-      const { clientCode } = of;
-      if (clientCode !== EVERY_CLIENT && !(await isKnown(pool, { clientCode, propertyCode: null })))
-        return output.failure(
-          `No batch has named the client code ${JSON.stringify(clientCode)}, and no client is granted it: no term was set.`,
-        );
-      const term = writeTerm(ms);
-      await withTransaction(pool, async (client) => {
-        await setTerm(client, of, ms);
-        await recordAudit(client, { who, what: "set-retention", detail: { ...of, term } });
-      });
-      output.result({ ...of, term }, `Term set: ${of.kind} of ${whose(of)}, ${term}.`);
-      return 0;
+  },
+  async database({ term: { ms }, ...named }, { pool, who }, { output }) {
+    const of = termOf(named);
+    const { clientCode } = of;
+    if (clientCode !== EVERY_CLIENT && !(await isKnown(pool, { clientCode, propertyCode: null })))
+      return output.failure(
+        `No batch has named the client code ${JSON.stringify(clientCode)}, and no client is granted it: no term was set.`,
+      );
+    const term = writeTerm(ms);
+    await withTransaction(pool, async (client) => {
+      await setTerm(client, of, ms);
+      await recordAudit(client, { who, what: "set-retention", detail: { ...of, term } });
     });
+    output.result({ ...of, term }, `Term set: ${of.kind} of ${whose(of)}, ${term}.`);
+    return 0;
   },
 });
 
@@ -140,19 +140,17 @@ const unset = verb({
   options: RESOURCE,
   examples: ["retention unset ACME payloads"],
   json: '{"clientCode", "kind", "resource", "removed"}',
-  run: (named, { output, session }) => {
+  async database(named, { pool, who }, { output }) {
     const of = termOf(named);
-    return session.database(async ({ pool, who }) => {
-      const removed = await withTransaction(pool, async (client) => {
-        const count = await unsetTerm(client, of);
-        if (count > 0) await recordAudit(client, { who, what: "unset-retention", detail: { ...of } });
-        return count;
-      });
-      if (removed === 0)
-        return output.failure(`No term is set for ${of.kind} of ${whose(of)} (see bellhop retention list).`);
-      output.result({ ...of, removed }, "Term removed.");
-      return 0;
+    const removed = await withTransaction(pool, async (client) => {
+      const count = await unsetTerm(client, of);
+      if (count > 0) await recordAudit(client, { who, what: "unset-retention", detail: { ...of } });
+      return count;
     });
+    if (removed === 0)
+      return output.failure(`No term is set for ${of.kind} of ${whose(of)} (see bellhop retention list).`);
+    output.result({ ...of, removed }, "Term removed.");
+    return 0;
   },
 });
 
@@ -161,26 +159,25 @@ const list = verb({
   details: DETAILS,
   examples: ["retention list"],
   json: '{"terms": [{"clientCode", "kind", "resource", "term"}], "horizons": [{"clientCode", "kind", "resource", "knownFrom"}]}',
-  run: (_, { output, session }) =>
-    session.database(async ({ pool }) => {
-      const terms = (await listTerms(pool)).map(({ clientCode, resource, kind, ms }) => {
-        return { clientCode, kind, resource: resourceOf(resource), term: writeTerm(ms) };
-      });
-      const { rows: horizons } = await pool.query<Record<string, string>>(
-        `select client_code as "clientCode", kind, resource, to_char(known_from, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "knownFrom"
-        from bellhop.retention_horizon order by client_code, kind, resource`,
-      );
-      const rowsOf = (items: readonly Record<string, string>[], last: string) =>
-        items.map((one) => ["clientCode", "kind", "resource", last].map((name) => one[name] ?? ""));
-      const empty = "No term is set: everything is kept forever (bellhop retention set --help).";
-      const heads = ["CLIENT CODE", "KIND", "RESOURCE"];
-      output.result({ terms, horizons }, [
-        ...table([...heads, "TERM"], rowsOf(terms, "term"), empty),
-        ...(horizons.length === 0
-          ? []
-          : ["", ...table([...heads, "AVAILABLE FROM"], rowsOf(horizons, "knownFrom"))]),
-      ]);
-    }),
+  async database(_, { pool }, { output }) {
+    const terms = (await listTerms(pool)).map(({ clientCode, resource, kind, ms }) => {
+      return { clientCode, kind, resource: resourceOf(resource), term: writeTerm(ms) };
+    });
+    const { rows: horizons } = await pool.query<Record<string, string>>(
+      `select client_code as "clientCode", kind, resource, to_char(known_from, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "knownFrom"
+      from bellhop.retention_horizon order by client_code, kind, resource`,
+    );
+    const rowsOf = (items: readonly Record<string, string>[], last: string) =>
+      items.map((one) => ["clientCode", "kind", "resource", last].map((name) => one[name] ?? ""));
+    const empty = "No term is set: everything is kept forever (bellhop retention set --help).";
+    const heads = ["CLIENT CODE", "KIND", "RESOURCE"];
+    output.result({ terms, horizons }, [
+      ...table([...heads, "TERM"], rowsOf(terms, "term"), empty),
+      ...(horizons.length === 0
+        ? []
+        : ["", ...table([...heads, "AVAILABLE FROM"], rowsOf(horizons, "knownFrom"))]),
+    ]);
+  },
 });
 
 const BUSY = "Another run, a replay or an erasure is under way. Try again when it has ended.";
@@ -203,25 +200,24 @@ const run = verb({
   options: { dryRun: flag("list what would be processed and change nothing") },
   examples: ["retention run --dry-run", "retention run"],
   json: '{"state", "due", "expired"}',
-  run: ({ dryRun }, { output, session, json }) =>
-    session.database(async ({ config, database, pool, who }) => {
-      let windows = 0;
-      const report = await runRetention({
-        clientConfig: database.clientConfig,
-        dryRun,
-        copying: (processId) => database.embedded && letLowerPriority(processId),
-        roomBytes: () => roomOnDisk(database, config.minFreeDiskBytes),
-        progress: () => {
-          windows += 1;
-        },
-      }).finally(async () => {
-        if (windows > 0) await recordAudit(pool, { who, what: "run-retention", detail: { windows } });
-      });
-      const { state } = report;
-      if (state !== "done" && !json) return output.failure(BUSY);
-      output.result(report, runLines(report, dryRun));
-      return state === "done" ? 0 : 1;
-    }),
+  async database({ dryRun }, { config, database, pool, who }, { output, json }) {
+    let windows = 0;
+    const report = await runRetention({
+      clientConfig: database.clientConfig,
+      dryRun,
+      copying: (processId) => database.embedded && letLowerPriority(processId),
+      roomBytes: () => roomOnDisk(database, config.minFreeDiskBytes),
+      progress: () => {
+        windows += 1;
+      },
+    }).finally(async () => {
+      if (windows > 0) await recordAudit(pool, { who, what: "run-retention", detail: { windows } });
+    });
+    const { state } = report;
+    if (state !== "done" && !json) return output.failure(BUSY);
+    output.result(report, runLines(report, dryRun));
+    return state === "done" ? 0 : 1;
+  },
 });
 
 export const command: Noun = { verbs: { set, unset, list, run } };

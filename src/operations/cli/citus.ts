@@ -56,12 +56,11 @@ const restorePoint = verb({
   args: { name: required(text("NAME", "the name of the restore point, new each time")) },
   examples: ["citus restore-point nightly-2026-06-01"],
   json: '{"name"}',
-  run: ({ name }, { output, session }) =>
-    session.database(async ({ database, who, pool }) => {
-      await createRestorePoint(pool, database.clientConfig, name);
-      await recordAudit(pool, { who, what: "restore-point", detail: { name } });
-      output.result({ name }, `Restore point ${name} created.`);
-    }),
+  async database({ name }, { database, who, pool }, { output }) {
+    await createRestorePoint(pool, database.clientConfig, name);
+    await recordAudit(pool, { who, what: "restore-point", detail: { name } });
+    output.result({ name }, `Restore point ${name} created.`);
+  },
 });
 
 export const command: Noun = { verbs: { distribute, "restore-point": restorePoint } };

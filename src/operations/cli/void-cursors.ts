@@ -13,23 +13,22 @@ const own = verb({
     "and webhooks for changes are paused until they are resumed. bellhop restore does this automatically. Stop every node first.",
   examples: ["void-cursors"],
   json: '{"webhooksPaused"}',
-  run: (_, { output, session }) =>
-    session.database(async ({ pool, who }) => {
-      const webhooksPaused = await withTransaction(pool, async (client) => {
-        // Nodes remember the epoch that they write cursors in, and the position of endpoints.
-        if ((await countPresent(client)).size > 0)
-          throw new OperatorError(
-            "A node runs on this database. Stop every node first: a running one would keep writing valid cursors.",
-          );
-        const paused = await voidCursors(client, "recovery", "The database was recovered");
-        await recordAudit(client, { who, what: "void-cursors", detail: { webhooksPaused: paused } });
-        return paused;
-      });
-      output.result(
-        { webhooksPaused },
-        `Every change feed cursor is void; ${countText(webhooksPaused, "webhook")} for changes paused.`,
-      );
-    }),
+  async database(_, { pool, who }, { output }) {
+    const webhooksPaused = await withTransaction(pool, async (client) => {
+      // Nodes remember the epoch that they write cursors in, and the position of endpoints.
+      if ((await countPresent(client)).size > 0)
+        throw new OperatorError(
+          "A node runs on this database. Stop every node first: a running one would keep writing valid cursors.",
+        );
+      const paused = await voidCursors(client, "recovery", "The database was recovered");
+      await recordAudit(client, { who, what: "void-cursors", detail: { webhooksPaused: paused } });
+      return paused;
+    });
+    output.result(
+      { webhooksPaused },
+      `Every change feed cursor is void; ${countText(webhooksPaused, "webhook")} for changes paused.`,
+    );
+  },
 });
 
 export const command: Noun = { own };
