@@ -25,22 +25,17 @@ export async function readClients(client: Queryable): Promise<KnownClient[]> {
 /** What is past its term of everything that is older than an instant. */
 export class PastTerm {
   readonly #clients: readonly KnownClient[];
-  readonly #isPast: (clientCode: string, resource: ResourceLetter, kind: Retained) => boolean;
+  readonly isPast: (clientCode: string, resource: ResourceLetter, kind: Retained) => boolean;
   readonly #outcomesKept = new Set<string>();
 
   /** `ageMs`: how old the youngest of it is. */
   constructor(clients: readonly KnownClient[], terms: Terms, ageMs: number) {
     this.#clients = clients;
-    this.#isPast = (clientCode, resource, kind) => terms.of(clientCode, resource, kind) <= ageMs;
-    for (const resource of RESOURCE_LETTERS) {
+    this.isPast = (clientCode, resource, kind) => terms.of(clientCode, resource, kind) <= ageMs;
+    for (const resource of RESOURCE_LETTERS)
       for (const { clientCode, buckets } of clients)
-        if (!this.#isPast(clientCode, resource, "outcomes"))
+        if (!this.isPast(clientCode, resource, "outcomes"))
           for (const bucket of buckets) this.#outcomesKept.add(`${bucket} ${resource}`);
-    }
-  }
-
-  isPast(clientCode: string, resource: ResourceLetter, kind: Retained): boolean {
-    return this.#isPast(clientCode, resource, kind);
   }
 
   /**
@@ -53,7 +48,7 @@ export class PastTerm {
 
   /** Whose is past its term: of a resource and kind all, none or some of the client codes. */
   shareOf(resource: ResourceLetter, kind: Retained): "all" | "none" | "some" {
-    const past = this.#clients.filter(({ clientCode }) => this.#isPast(clientCode, resource, kind)).length;
+    const past = this.#clients.filter(({ clientCode }) => this.isPast(clientCode, resource, kind)).length;
     return past === 0 ? "none" : past === this.#clients.length ? "all" : "some";
   }
 
@@ -64,7 +59,7 @@ export class PastTerm {
     return kinds.flatMap((kind) =>
       RESOURCE_LETTERS.flatMap((resource) =>
         this.#clients.flatMap(({ clientCode }) =>
-          this.#isPast(clientCode, resource, kind) ? [{ clientCode, resource, kind }] : [],
+          this.isPast(clientCode, resource, kind) ? [{ clientCode, resource, kind }] : [],
         ),
       ),
     );

@@ -71,9 +71,7 @@ export class Terms {
 
   /** The shortest of all that are set of a kind; Infinity where none is. */
   shortest(kind: Retained): number {
-    let shortest = Number.POSITIVE_INFINITY;
-    for (const [of, ms] of this.#ms) if (of.startsWith(`${kind} `)) shortest = Math.min(shortest, ms);
-    return shortest;
+    return Math.min(...this.#set.filter((term) => term.kind === kind).map(({ ms }) => ms));
   }
 }
 
