@@ -1,5 +1,4 @@
-import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { RESOURCE_LETTERS } from "../apply/state/record.ts";
+import { letterOf, RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
@@ -41,12 +40,12 @@ const unsetTermStatement = namedStatement(
 interface TermOf {
   readonly clientCode: string;
   readonly kind: Retained;
-  readonly resource: ResourceLetter | undefined;
+  readonly resource: Resource | undefined;
 }
 
 function namesOf({ kind, resource }: TermOf): string[] {
-  const resources = resource === undefined ? RESOURCE_LETTERS : [resource];
-  return resources.map((letter) => settingOfTerm(kind, letter));
+  const resources = resource === undefined ? RESOURCES : [resource];
+  return resources.map((one) => settingOfTerm(kind, letterOf(one)));
 }
 
 /** Sets a term (milliseconds, Infinity for ever); the caller writes the audit entry in the same transaction. */
@@ -77,20 +76,8 @@ const RESOURCE = { resource: choice("RESOURCE", RESOURCES, "only this resource")
 /** A shorter term is likelier a slip than a wish (12m are minutes), and what it removes is gone. */
 const SHORT_MS = 86_400_000;
 
-interface Named {
-  readonly clientCode: string;
-  readonly kind: Retained;
-  readonly resource: (typeof RESOURCES)[number] | undefined;
-}
-
-const termOf = ({ clientCode, kind, resource }: Named): TermOf => ({
-  clientCode,
-  kind,
-  resource: resource === undefined ? undefined : letterOf(resource),
-});
-
 const whose = ({ clientCode, resource }: TermOf) =>
-  `${clientCode === EVERY_CLIENT ? "every client code" : clientCode}${resource === undefined ? "" : ` (${resourceOf(resource)})`}`;
+  `${clientCode === EVERY_CLIENT ? "every client code" : clientCode}${resource === undefined ? "" : ` (${resource})`}`;
 
 const set = verb({
   summary: "set how long something is kept",
@@ -116,9 +103,8 @@ const set = verb({
         `${given} is less than a day (m is minutes; use 365d for a year). Add --short to set it.`,
       );
   },
-  async database({ term: { ms }, ...named }, { pool, who }, { output }) {
-    const of = termOf(named);
-    const { clientCode } = of;
+  async database({ clientCode, kind, resource, term: { ms } }, { pool, who }, { output }) {
+    const of = { clientCode, kind, resource };
     if (clientCode !== EVERY_CLIENT && !(await isKnown(pool, { clientCode, propertyCode: null })))
       return output.failure(
         `No batch has named the client code ${JSON.stringify(clientCode)}, and no client is granted it: no term was set.`,
@@ -128,7 +114,7 @@ const set = verb({
       await setTerm(client, of, ms);
       await recordAudit(client, { who, what: "set-retention", detail: { ...of, term } });
     });
-    output.result({ ...of, term }, `Term set: ${of.kind} of ${whose(of)}, ${term}.`);
+    output.result({ ...of, term }, `Term set: ${kind} of ${whose(of)}, ${term}.`);
     return 0;
   },
 });
@@ -140,15 +126,15 @@ const unset = verb({
   options: RESOURCE,
   examples: ["retention unset ACME payloads"],
   json: '{"clientCode", "kind", "resource", "removed"}',
-  async database(named, { pool, who }, { output }) {
-    const of = termOf(named);
+  async database({ clientCode, kind, resource }, { pool, who }, { output }) {
+    const of = { clientCode, kind, resource };
     const removed = await withTransaction(pool, async (client) => {
       const count = await unsetTerm(client, of);
-      if (count > 0) await recordAudit(client, { who, what: "unset-retention", detail: { ...of } });
+      if (count > 0) await recordAudit(client, { who, what: "unset-retention", detail: of });
       return count;
     });
     if (removed === 0)
-      return output.failure(`No term is set for ${of.kind} of ${whose(of)} (see bellhop retention list).`);
+      return output.failure(`No term is set for ${kind} of ${whose(of)} (see bellhop retention list).`);
     output.result({ ...of, removed }, "Term removed.");
     return 0;
   },
@@ -163,10 +149,11 @@ const list = verb({
     const terms = (await listTerms(pool)).map(({ clientCode, resource, kind, ms }) => {
       return { clientCode, kind, resource: resourceOf(resource), term: writeTerm(ms) };
     });
-    const { rows: horizons } = await pool.query<Record<string, string>>(
-      `select client_code as "clientCode", kind, resource, to_char(known_from, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "knownFrom"
+    const { rows } = await pool.query<Record<string, string> & { letter: ResourceLetter }>(
+      `select client_code as "clientCode", kind, resource as letter, to_char(known_from, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "knownFrom"
       from bellhop.retention_horizon order by client_code, kind, resource`,
     );
+    const horizons = rows.map(({ letter, ...horizon }) => ({ ...horizon, resource: resourceOf(letter) }));
     const rowsOf = (items: readonly Record<string, string>[], last: string) =>
       items.map((one) => ["clientCode", "kind", "resource", last].map((name) => one[name] ?? ""));
     const empty = "No term is set: everything is kept forever (bellhop retention set --help).";

@@ -241,7 +241,7 @@ describe("where no service runs", () => {
     );
     assert.equal((await runRetention({ clientConfig: database.clientConfig })).state, "done");
     assert.equal(saysOf(await look(database.url), "retention.expired"), "What is past its term is gone.");
-    await setTerm(pool, { clientCode: "*", kind: "versions", resource: "g" }, 86_400_000);
+    await setTerm(pool, { clientCode: "*", kind: "versions", resource: "groups" }, 86_400_000);
     await pool.query("update bellhop.property_setting set changed_at = changed_at - interval '4 hours'");
     assert.match(
       saysOf(await look(database.url), "retention.expired"),

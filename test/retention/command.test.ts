@@ -54,6 +54,18 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
       /^CLIENT CODE +KIND +RESOURCE +TERM\n\* +payloads +inventories +36h/,
     );
 
+    // Resources are named as everywhere else, also where it is said since when data is complete.
+    const [, shorter] = await run("set", "*", "payloads", "37h", "--resource", "inventories", "--json");
+    const term = { clientCode: "*", kind: "payloads", resource: "inventories", term: "37h" };
+    assert.deepEqual(JSON.parse(shorter), term);
+    assert.equal((await run(...every))[0], 0);
+    await pool.query(
+      "insert into bellhop.retention_horizon (client_code, resource, kind, known_from) values ('ACME', 'i', 'payloads', '2026-01-01Z')",
+    );
+    const { horizons } = JSON.parse((await run("list", "--json"))[1]) as { horizons: unknown };
+    const horizon = { clientCode: "ACME", kind: "payloads", resource: "inventories" };
+    assert.deepEqual(horizons, [{ ...horizon, knownFrom: "2026-01-01T00:00:00Z" }]);
+
     // A window of the past, and somebody whose records could lie in it.
     await pool.query(
       `create table bellhop.accept_log_old partition of bellhop.accept_log
@@ -94,6 +106,8 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
       [
         "set-retention",
         "unset-retention",
+        "set-retention",
+        "set-retention",
         "set-retention",
         "set-retention",
         "set-retention",
