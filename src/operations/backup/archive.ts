@@ -61,35 +61,27 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
   return { name, size: bytes };
 }
 
-/** Gathers bytes that come in chunks of any length. */
-class Chunks {
-  readonly #source: AsyncIterator<Buffer>;
-  #held: Buffer = Buffer.alloc(0);
+/** What an archive is read from. As of a file, a read may give fewer bytes than were asked for, and gives none only at the end. */
+export interface ArchiveSource {
+  read(into: Buffer, offset: number, length: number): Promise<{ readonly bytesRead: number }>;
+}
 
-  constructor(source: AsyncIterable<Buffer>) {
-    this.#source = source[Symbol.asyncIterator]();
+/** The next so many bytes; fewer only at the end. */
+async function take(source: ArchiveSource, length: number): Promise<Buffer> {
+  const taken = Buffer.alloc(length);
+  let held = 0;
+  while (held < length) {
+    const { bytesRead } = await source.read(taken, held, length - held);
+    if (bytesRead === 0) break;
+    held += bytesRead;
   }
-
-  /** The next so many bytes; fewer only at the end. */
-  async take(bytes: number): Promise<Buffer> {
-    const chunks = [this.#held];
-    let held = this.#held.length;
-    while (held < bytes) {
-      const { value, done } = await this.#source.next();
-      if (done === true) break;
-      chunks.push(value);
-      held += value.length;
-    }
-    const all = chunks.length === 1 ? this.#held : Buffer.concat(chunks);
-    this.#held = all.subarray(bytes);
-    return all.subarray(0, bytes);
-  }
+  return taken.subarray(0, held);
 }
 
 const isZero = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0);
 
-async function expectEnd(chunks: Chunks): Promise<void> {
-  const rest = await chunks.take(BLOCK_BYTES + 1);
+async function expectEnd(source: ArchiveSource): Promise<void> {
+  const rest = await take(source, BLOCK_BYTES + 1);
   if (rest.length < BLOCK_BYTES) throw endsTooEarly();
   if (rest.length > BLOCK_BYTES || !isZero(rest)) throw new DamagedBackupError("something follows its end.");
 }
@@ -102,14 +94,13 @@ function endsTooEarly(): DamagedBackupError {
  * Reads the entries of an archive one after another. Throws DamagedBackupError for what is none, for one that ends before
  * its end, and for one that has a byte where none should be.
  */
-export async function* readEntries(source: AsyncIterable<Buffer>): AsyncGenerator<ArchiveEntry> {
-  const chunks = new Chunks(source);
+export async function* readEntries(source: ArchiveSource): AsyncGenerator<ArchiveEntry> {
   for (;;) {
-    const header = await chunks.take(BLOCK_BYTES);
+    const header = await take(source, BLOCK_BYTES);
     if (header.length < BLOCK_BYTES) throw endsTooEarly();
-    if (isZero(header)) return await expectEnd(chunks);
+    if (isZero(header)) return await expectEnd(source);
     const { name, size } = readHeader(header);
-    const content = await chunks.take(Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES);
+    const content = await take(source, Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES);
     if (content.length < size) throw endsTooEarly();
     if (!isZero(content.subarray(size))) throw new DamagedBackupError(`something follows its part ${name}.`);
     yield { name, content: content.subarray(0, size) };

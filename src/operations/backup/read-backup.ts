@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
 import type { ShowStep } from "../../cli/progress.ts";
-import { type ArchiveEntry, DamagedBackupError, readEntries } from "./archive.ts";
+import { type ArchiveEntry, type ArchiveSource, DamagedBackupError, readEntries } from "./archive.ts";
 import { BackupError } from "./backup-error.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import { PART_BYTES } from "./fill-tables.ts";
@@ -86,8 +86,8 @@ async function* partsOf(table: string, entries: Entries, sum: PartsSum): AsyncGe
   }
 }
 
-async function readStream(
-  source: AsyncIterable<Buffer>,
+async function readArchive(
+  source: ArchiveSource,
   reader: BackupReader,
   share: () => number,
 ): Promise<BackupContent> {
@@ -124,12 +124,15 @@ export async function readBackup(path: string, reader: BackupReader): Promise<Ba
   try {
     await using file = await open(path);
     const { size } = await file.stat();
-    const source = file.createReadStream({ highWaterMark: 1_048_576, autoClose: false });
-    try {
-      return await readStream(source, reader, () => source.bytesRead / size);
-    } finally {
-      source.destroy();
-    }
+    let done = 0;
+    const source: ArchiveSource = {
+      async read(into, offset, length) {
+        const { bytesRead } = await file.read(into, offset, length);
+        done += bytesRead;
+        return { bytesRead };
+      },
+    };
+    return await readArchive(source, reader, () => done / size);
   } catch (error) {
     if (error instanceof DamagedBackupError)
       throw new DamagedBackupError(`${path} cannot be used: ${error.message}`, { cause: error });
