@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises";
+import { link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BackupError } from "./backup-error.ts";
 
@@ -35,51 +35,15 @@ async function fileIn(path: string, atMs: number): Promise<string> {
 /** What file systems answer that have no links, such as exFAT. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-class FileSink implements BackupSink {
-  readonly name: string;
-  readonly #partial: string;
-  readonly #file: FileHandle;
-
-  constructor(name: string, partial: string, file: FileHandle) {
-    this.name = name;
-    this.#partial = partial;
-    this.#file = file;
-  }
-
-  async write(bytes: Buffer): Promise<void> {
-    await this.#file.writeFile(bytes).catch((error: unknown) => {
-      throw cannotBeWritten(this.#partial, error);
-    });
-  }
-
-  async finish(): Promise<void> {
-    try {
-      await this.#file.sync();
-      await this.#file.close();
-      await this.#takeName();
-      const directory = await open(dirname(this.name), "r");
-      await directory.sync();
-      await directory.close();
-    } catch (error) {
-      throw cannotBeWritten(this.name, error);
-    }
-  }
-
-  /** Fails where another was faster: unlike a rename, a link replaces nothing. */
-  async #takeName(): Promise<void> {
-    try {
-      await link(this.#partial, this.name);
-      await rm(this.#partial);
-    } catch (error) {
-      if (!NO_LINKS.has((error as NodeJS.ErrnoException).code)) throw error;
-      await (await open(this.name, "wx", 0o600)).close();
-      await rename(this.#partial, this.name);
-    }
-  }
-
-  async abandon(): Promise<void> {
-    await this.#file.close().catch(() => undefined);
-    await rm(this.#partial, { force: true });
+/** Gives a file its name. Fails where another was faster: unlike a rename, a link replaces nothing. */
+async function takeName(partial: string, name: string): Promise<void> {
+  try {
+    await link(partial, name);
+    await rm(partial);
+  } catch (error) {
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code)) throw error;
+    await (await open(name, "wx", 0o600)).close();
+    await rename(partial, name);
   }
 }
 
@@ -90,11 +54,27 @@ class FileSink implements BackupSink {
 export async function openBackupFile(path: string, atMs: number): Promise<BackupSink> {
   const name = await fileIn(path, atMs);
   const partial = `${name}.partial-${randomBytes(4).toString("hex")}`;
-  try {
-    return new FileSink(name, partial, await open(partial, "wx", 0o600));
-  } catch (error) {
-    throw cannotBeWritten(name, error);
-  }
+  const failed = (where: string) => (cause: unknown) => {
+    throw cannotBeWritten(where, cause);
+  };
+  const file = await open(partial, "wx", 0o600).catch(failed(name));
+  const finish = async () => {
+    await file.sync();
+    await file.close();
+    await takeName(partial, name);
+    const directory = await open(dirname(name), "r");
+    await directory.sync();
+    await directory.close();
+  };
+  return {
+    name,
+    write: (bytes) => file.writeFile(bytes).catch(failed(partial)),
+    finish: () => finish().catch(failed(name)),
+    async abandon() {
+      await file.close().catch(() => undefined);
+      await rm(partial, { force: true });
+    },
+  };
 }
 
 /** Standard output, to pipe the backup to encryption or upload. The receiving command must detect a truncated backup. */

@@ -5,7 +5,7 @@ import type { TableDescription } from "./describe-tables.ts";
 import { TABLE_CLASSES } from "./table-class.ts";
 
 /** Raised when an older version could not read what is written. */
-const FORMAT = 1;
+export const FORMAT = 1;
 
 /** The entry that a backup begins with. */
 export const HEADER_NAME = "backup.json";
@@ -73,10 +73,6 @@ export function sha256(bytes: Buffer): string {
 /** The name of the entry of a table's part; parts count from 1. */
 export function partName(table: string, part: number): string {
   return `${table}/${String(part).padStart(6, "0")}.copy.zst`;
-}
-
-export function newHeader(header: Omit<BackupHeader, "format">): BackupHeader {
-  return { format: FORMAT, ...header };
 }
 
 /** What a backup says of itself, as the content of an entry. */

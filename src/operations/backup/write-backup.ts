@@ -17,9 +17,9 @@ import { copyTableOut } from "./fill-tables.ts";
 import {
   type BackupHeader,
   type BackupManifest,
+  FORMAT,
   HEADER_NAME,
   MANIFEST_NAME,
-  newHeader,
   PartsSum,
   partName,
   sha256,
@@ -118,17 +118,15 @@ async function describeSnapshot(
     "select current_setting('server_version') as postgres",
   );
   const records = await readRecords(client);
-  const { postgres = "" } = rows[0] ?? {};
-  const version = CODE_VERSION;
-  const taken = withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table] === "kept");
-  return newHeader({
-    version,
+  return {
+    format: FORMAT,
+    version: CODE_VERSION,
     takenAt,
-    postgres,
+    postgres: rows[0]?.postgres ?? "",
     migrations: records.map(({ name, checksum }) => ({ name, checksum })),
     withState,
-    tables: taken,
-  });
+    tables: withState ? tables : tables.filter(({ table }) => TABLE_CLASSES[table] === "kept"),
+  };
 }
 
 /** Bytes on disk, in the order of the tables. */

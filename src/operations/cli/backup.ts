@@ -65,17 +65,9 @@ const own = verb({
       await recordAudit(pool, { who, what: "backup", detail: { file: name, bytes } });
       const { takenAt, version, withState: hasState } = header;
       const tables = manifest.tables.map(({ table, rows }) => ({ table, rows }));
-      const data = {
-        file: name,
-        bytes,
-        takenAt,
-        version,
-        withState: hasState,
-        tables,
-        state: manifest.state,
-      };
+      const summary = { file: name, bytes, takenAt, version, withState: hasState, tables };
       if (isPiped) for (const line of reportLines(report)) output.message(line);
-      else output.result(data, reportLines(report));
+      else output.result({ ...summary, state: manifest.state }, reportLines(report));
     });
   },
 });
