@@ -19,25 +19,24 @@ const WAITING_BATCHES_MAX = 16;
 const IN_FLIGHT_MAX = 2;
 const RETRY_AFTER_SECONDS = 1;
 
-/** An admitted batch; `done` once it is answered. */
+/** An admitted batch. */
 export interface Admitted {
   readonly clientCode: string;
   readonly propertyCode: string;
   /** Rejects as `admit` where the backfill has ended: its body may have taken minutes to come. */
   stillOpen(): Promise<unknown>;
+  /** To be called once, when it is answered. */
   done(): void;
 }
 
 /** Admits batches of backfills before their body is read: of an open one of that client, and few enough at a time. One for each thread. */
 export class BackfillAdmission {
   readonly #pool: pg.Pool;
-  readonly #now: () => number;
   readonly #known = new Map<string, { readonly backfill: Backfill; readonly until: number }>();
   readonly #inFlight = new Map<string, number>();
 
-  constructor(pool: pg.Pool, now: () => number = () => performance.now()) {
+  constructor(pool: pg.Pool) {
     this.#pool = pool;
-    this.#now = now;
   }
 
   /**
@@ -53,10 +52,7 @@ export class BackfillAdmission {
     const inFlight = this.#inFlight.get(backfillId) ?? 0;
     if (inFlight >= IN_FLIGHT_MAX) throw ahead();
     this.#inFlight.set(backfillId, inFlight + 1);
-    let isDone = false;
     const done = () => {
-      if (isDone) return;
-      isDone = true;
       const left = (this.#inFlight.get(backfillId) ?? 1) - 1;
       if (left > 0) this.#inFlight.set(backfillId, left);
       else this.#inFlight.delete(backfillId);
@@ -81,23 +77,20 @@ export class BackfillAdmission {
 
   async #find(clientId: string, backfillId: string): Promise<Backfill> {
     const known = this.#known.get(backfillId);
-    if (known !== undefined && known.backfill.clientId === clientId && this.#now() < known.until)
-      return known.backfill;
+    if (known?.backfill.clientId === clientId && performance.now() < known.until) return known.backfill;
     const found = await findBackfill(this.#pool, backfillId, clientId);
     if (found === undefined) throw new ServiceError("bellhop.backfill.UnknownBackfill");
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     // Its statement, which may be long, is not needed here.
     const backfill = { ...found, statement: null, signatures: [] };
-    this.#known.set(backfillId, { backfill, until: this.#now() + KNOWN_MS });
+    this.#known.set(backfillId, { backfill, until: performance.now() + KNOWN_MS });
     return backfill;
   }
 
   async #isAhead(backfillId: string, bucket: number): Promise<boolean> {
     const values = [bucket, backfillId, WAITING_BATCHES_MAX];
-    const { rows } = await this.#pool.query<{ batches: number; records: number }>({
-      ...READ_WAITING,
-      values,
-    });
+    const asked = { ...READ_WAITING, values };
+    const { rows } = await this.#pool.query<{ batches: number; records: number }>(asked);
     const { batches = 0, records = 0 } = rows[0] ?? {};
     return batches >= WAITING_BATCHES_MAX || records >= WAITING_RECORDS_MAX;
   }

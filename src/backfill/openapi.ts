@@ -24,11 +24,7 @@ const EXAMPLE_HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0
 const EXAMPLE_BACKFILL_ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
 const timeOrNull = (description: string, example: string): Schema => orNull(time(description, example));
-const countOrNull = (description: string, example: number): Schema => ({
-  ...count(description),
-  type: ["integer", "null"],
-  examples: [example],
-});
+const countOrNull = (description: string, example: number): Schema => orNull(count(description, example));
 const hash = (description: string) => text(description, 64, EXAMPLE_HASH, "^[0-9a-f]{64}$");
 const code = (description: string, example: string): Schema => text(description, 128, example);
 const resource: Schema = choice("The kind of the records.", RESOURCES, "inventories");
