@@ -52,11 +52,8 @@ const start = verb({
   examples: ["certify start --client-id bhc_4Zt1 --property ACME/LON01"],
   json: '{"certificationId", "clientId", "clientCode", "propertyCode", "openedAt", "endsAt", "steps", ...}',
   async admin({ clientId, property, rate, burst, tokenSeconds, days }, admin, { output }) {
-    const terms = { requestRate: rate, requestBurst: burst, tokenSeconds, days };
-    const certification = await openCertification(admin, clientId, {
-      ...terms,
-      property,
-    });
+    const terms = { requestRate: rate, requestBurst: burst, tokenSeconds, days, property };
+    const certification = await openCertification(admin, clientId, terms);
     const steps = instructionsOf(certification);
     output.result({ ...certification, steps }, [
       ...certificationFields(certification),
@@ -163,8 +160,8 @@ const list = verb({
   examples: ["certify list"],
   json: '{"certifications": [{"certificationId", "clientId", "isOpen", "openedAt", "endsAt", ...}]}',
   async admin({ clientId }, { internals }, { output }) {
-    const certifications = (await listCertifications(internals.pool, { id: clientId }, null, LISTED_MAX))
-      .items;
+    const filter = { id: clientId };
+    const { items: certifications } = await listCertifications(internals.pool, filter, null, LISTED_MAX);
     const columns: Columns<Certification> = {
       CERTIFICATION: "certificationId",
       CLIENT: "clientId",

@@ -8,13 +8,9 @@ class Html {
   constructor(markup: string) {
     this.markup = markup;
   }
-
-  toString(): string {
-    return this.markup;
-  }
 }
 
-type Content = Html | string | number | undefined | false | readonly Html[];
+type Content = Html | string | false | readonly Html[];
 
 const ESCAPES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -30,15 +26,14 @@ function escaped(text: string): string {
 }
 
 function markupOf(content: Content): string {
-  if (content === undefined || content === false) return "";
+  if (content === false) return "";
   if (content instanceof Html) return content.markup;
-  if (typeof content === "object") return content.map((part) => part.markup).join("");
-  return escaped(String(content));
+  return typeof content === "string" ? escaped(content) : joined(content, "").markup;
 }
 
-/** Markup with values in it: texts are escaped, markup is not, nothing and false leave nothing. */
+/** Markup with values in it: texts are escaped, markup is not, false leaves nothing. */
 function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
-  return new Html(parts.reduce((before, part, at) => before + markupOf(values[at - 1]) + part));
+  return new Html(String.raw({ raw: parts }, ...values.map(markupOf)));
 }
 
 /** Pieces of markup with something between them. */

@@ -45,7 +45,7 @@ export function judge(step: Step, evidence: Evidence): Finding {
   const found = [pending(step.notYet), ...step.find(evidence)];
   const faults = found.filter(({ result }) => result === "fail");
   const shown = faults[0] ?? found.findLast(({ result }) => result === "pass") ?? found.at(-1);
-  const { result, reason, requestIds } = shown ?? pending(step.notYet);
+  const { result, reason, requestIds } = shown as Finding;
   const more = faults.length > 1 ? ` And ${faults.length - 1} more like it.` : "";
   return { result, reason: reason + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_MAX) };
 }
