@@ -170,18 +170,10 @@ const SELDOM: readonly Look[] = [
 ];
 
 /**
- * What the installation is like as a whole. Every node reports the same of what the database knows, so they are not to be added
- * up over nodes; and what could not be seen is not reported, so that nothing is taken for zero.
+ * Makes the metrics of what the installation is like as a whole, without any value. Every node reports the same of what the database
+ * knows, so they are not to be added up over nodes; and what could not be seen is not reported, so that nothing is taken for zero.
  */
-interface SurveyMetrics {
-  readonly registry: Registry;
-  readonly failures: Counter;
-  /** By their names. */
-  readonly gauges: ReadonlyMap<string, Gauge>;
-}
-
-/** Makes them, without any value. */
-export function createSurveyMetrics(): SurveyMetrics {
+export function createSurveyMetrics() {
   const registry = new Registry();
   const registers = [registry];
   const gauges = new Map<string, Gauge>();
