@@ -16,11 +16,7 @@ brought as materialized (
   from {versions} as version
   join batch on batch.request_id = version.request_id
   where version.bucket = $1::smallint and version.property_id = $3
-    and not exists (
-      select from bellhop.quarantine
-      where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
-        and (quarantine.state <> 'r' or quarantine.resolved_by > $4::uuid)
-    )
+    and {parts/not-quarantined of $4}
 )
 select
   (select count(*) from (select key from brought union select key from unnest($6::text[]) as copy (key)) as known)::integer as keys,

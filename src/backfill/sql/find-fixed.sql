@@ -5,8 +5,4 @@ from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, 
 join {versions} as version
   on version.bucket = $1::smallint and version.property_id = $2 and version.key = failed.key
     and version.request_id > failed.request_id and version.request_id <= $5::uuid
-where not exists (
-  select from bellhop.quarantine
-  where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
-    and (quarantine.state <> 'r' or quarantine.resolved_by > $5::uuid)
-)
+where {parts/not-quarantined of $5}

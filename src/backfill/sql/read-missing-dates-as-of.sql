@@ -5,10 +5,6 @@ where to_char(day.date, 'YYYY-MM-DD') not in (
   select version.key
   from bellhop_state.inventory_version as version
   where version.bucket = $1::smallint and version.property_id = $2 and version.request_id <= $5::uuid
-    and not exists (
-      select from bellhop.quarantine
-      where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
-        and (quarantine.state <> 'r' or quarantine.resolved_by > $5::uuid)
-    )
+    and {parts/not-quarantined of $5}
 )
 order by day.date

@@ -1,0 +1,6 @@
+-- That a version of the bucket $1 is not quarantined as of the request {of}.
+not exists (
+  select from bellhop.quarantine
+  where quarantine.bucket = $1::smallint and quarantine.request_id = version.request_id and quarantine.record_index = version.record_index
+    and (quarantine.state <> 'r' or quarantine.resolved_by > {of}::uuid)
+)
