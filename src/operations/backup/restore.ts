@@ -6,7 +6,6 @@ import type { SecretCipher } from "../../identity/secret-cipher.ts";
 import { decryptEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
 import { withSession } from "../../platform/db/connection.ts";
 import { readCopiedRows } from "../../platform/db/copy.ts";
-import { sqlState } from "../../platform/db/database-errors.ts";
 import {
   clearUnfinished,
   markUnfinished,
@@ -30,26 +29,16 @@ const OUR_SCHEMAS = `select quote_ident(nspname) as name from pg_namespace
   where nspname in ('bellhop', 'bellhop_state', 'bellhop_migration', 'bellhop_unfinished', 'analytics')
     or nspname like 'bellhop\\_replay\\_%'`;
 
-const OUT_OF_SHARED_MEMORY = "53200";
-
-/** A log of years has more partitions than one transaction may lock, so they go one by one. */
-async function dropTables(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
+/** A log of years has more partitions than one transaction may lock, so they go one by one, before all else. */
+async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', namespace.nspname, part.relname) as name
     from pg_class as part join pg_namespace as namespace on namespace.oid = part.relnamespace
-    where part.relispartition and quote_ident(namespace.nspname) = any ($1::text[])`,
+    where part.relispartition and part.relkind = 'r' and quote_ident(namespace.nspname) = any ($1::text[])`,
     [schemas],
   );
-  for (const { name } of rows) await client.query(`drop table if exists ${name}`);
-}
-
-async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
-  const drop = () => client.query(`drop schema ${schemas.join(", ")} cascade`);
-  await drop().catch(async (error: unknown) => {
-    if (sqlState(error) !== OUT_OF_SHARED_MEMORY) throw error;
-    await dropTables(client, schemas);
-    await drop();
-  });
+  for (const { name } of rows) await client.query(`drop table ${name}`);
+  await client.query(`drop schema ${schemas.join(", ")} cascade`);
 }
 
 /** Fills a database alone until the client's session ends. Throws BackupError while another does. */
