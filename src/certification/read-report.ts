@@ -49,6 +49,7 @@ const PARSED_BYTES_MAX = 262_144;
 interface EvidenceSpan {
   /** By default since the certification was opened; never earlier. */
   readonly since?: string | undefined;
+  /** By default until now, or until the certification ended; never later. */
   readonly until?: string | undefined;
 }
 
@@ -59,7 +60,7 @@ async function readEvidence(
 ): Promise<Evidence> {
   const { certificationId, clientId, openedAt, endsAt, isOpen } = certification;
   const from = since === undefined || since < openedAt ? openedAt : since;
-  const to = until ?? (isOpen ? undefined : endsAt);
+  const to = isOpen || (until !== undefined && until < endsAt) ? until : endsAt;
   const { requests, isWhole } = await newestRequests(pool, clientId, from, to);
   const values = [certificationId, from, to ?? null];
   const { rows: events } = await pool.query<NotedEvent>({ ...LIST_EVENTS, values });

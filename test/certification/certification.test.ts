@@ -250,6 +250,19 @@ test("of a kind so many events are kept, and what cannot be written harms nobody
   assert.deepEqual([failures.length, String(failures[0]).includes("uuid")], [1, true]);
 });
 
+test("what comes after the end of a certification does not count, whatever time is asked about", async () => {
+  const { client: as } = await certifiedClient(service, "ENDED");
+  assert.equal(await endCertification(admin(), as.clientId), true);
+  const sent = reservation("E1", "2026-01-01T00:00:00Z", { clientCode: "ENDED" });
+  assert.equal((await service.post("reservations", [sent], { as })).status, 202);
+  for (const query of ["", "?until=2999-01-01T00:00:00Z"]) {
+    const { certification } = (await service.get(PATH + query, { as })).json() as {
+      certification: { observed: { batches: number } };
+    };
+    assert.equal(certification.observed.batches, 0, query);
+  }
+});
+
 test("another certification of the client ends the one before", async () => {
   const { client, certificationId } = await certifiedClient(service, "OPEN");
   const next = await openCertification(admin(), client.clientId);
