@@ -48,7 +48,6 @@ const list = verb({
   },
 });
 
-/** The columns of counts, by their names. */
 const COUNTED = ["records", ...OUTCOMES, "pending"] as const;
 const HEADINGS = ["RESOURCE", "DATES", "EXPECTED", "DISTINCT", "COVERED", "BATCHES"];
 

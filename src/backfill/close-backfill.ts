@@ -29,7 +29,6 @@ const FORM = "bellhop.backfill/1";
 /** Failed records of a resource that are checked for a later version; any beyond count as open. */
 const FAILED_LOOKED_AT_MAX = 10_000;
 
-/** The statement's figures for one resource. */
 interface ResourceStatement extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt"> {
   readonly missingDates: readonly DateRange[];
   /** Rejected, quarantined and discarded records without a later applied record of the same key. */
@@ -90,7 +89,6 @@ async function writeStatement(
   return stateResources(backfill, resources, { closedAt, countedTo: asked.upTo, acceptGaps });
 }
 
-/** The statement of a backfill with these figures. */
 function stateResources(
   { backfillId, clientId, openedAt, manifest }: Backfill,
   resources: readonly ResourceStatement[],

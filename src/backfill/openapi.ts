@@ -20,7 +20,6 @@ import { EXAMPLE_COUNTS, OUTCOME_COUNTS, pageOf, textOrNull } from "../query/ope
 import { manifestSchema, WHY_CHARACTERS_MAX } from "./backfill.ts";
 
 const EXAMPLE_HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-/** The id of every example. */
 const EXAMPLE_BACKFILL_ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
 const timeOrNull = (description: string, example: string): Schema => orNull(time(description, example));
@@ -69,6 +68,8 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
   firstReceivedAt: timeOrNull("When the first batch was received.", "2026-06-01T08:30:02.052927Z"),
   lastReceivedAt: timeOrNull("When the last one was.", "2026-06-01T08:31:02.052927Z"),
 };
+
+const { waitingBatches: _waiting, oldestWaitingAt: _oldest, ...RESOURCE_STATED } = RESOURCE_PROGRESS;
 
 const SIGNATURE: Readonly<Record<string, Schema>> = {
   side: choice(
@@ -200,11 +201,7 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceStatement")),
   }),
   BackfillResourceStatement: objectOf("The statement's figures for one resource.", {
-    ...Object.fromEntries(
-      Object.entries(RESOURCE_PROGRESS).filter(
-        ([name]) => name !== "waitingBatches" && name !== "oldestWaitingAt",
-      ),
-    ),
+    ...RESOURCE_STATED,
     requestsHash: orNull(
       hash(
         "SHA-256 of the ids of all its requests, ascending and separated by commas, in hexadecimal; null: there are none.",

@@ -23,7 +23,6 @@ const INSERT = namedStatement(
   )
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + make_interval(days => $10::integer))`,
 );
-/** Ends the open certifications of a client. */
 const END = namedStatement(
   "end-certifications",
   `update bellhop.certification set ends_at = clock_timestamp() where client_id = $1 and ends_at > clock_timestamp()`,

@@ -36,7 +36,6 @@ function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html 
   return new Html(String.raw({ raw: parts }, ...values.map(markupOf)));
 }
 
-/** Pieces of markup with something between them. */
 function joined(pieces: readonly Html[], between: string): Html {
   return new Html(pieces.map((piece) => piece.markup).join(escaped(between)));
 }

@@ -38,7 +38,6 @@ const partsOf = (window: string, pointed: string) => `
 
 /** Of the disk, for where one record lies, with its index. */
 const POINTED_BYTES = 100;
-/** Parts that one statement reads. */
 const PARTS_AT_ONCE = 512;
 
 /** Columns that say something of a request, and nothing of where its records lie. */

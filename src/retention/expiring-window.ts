@@ -8,7 +8,6 @@ import { isWindowed, readWindows, type TimeWindow, type WindowedTable } from "..
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Retained, Terms } from "./terms.ts";
 
-/** A client code and the buckets that its properties lie in. */
 interface KnownClient {
   readonly clientCode: string;
   readonly buckets: readonly number[];
@@ -136,7 +135,6 @@ export async function findExpiring(
   return expiring;
 }
 
-/** Whether a window of versions holds any of these client codes. */
 async function holdsAnyOf(
   client: Queryable,
   { schema }: WindowedTable,

@@ -149,7 +149,6 @@ export async function checkRoomFor(
   if (bytes > 0) await checkRoom(sessions, window, bytes);
 }
 
-/** How a window was replaced. */
 interface Replaced extends HeldUp {
   /** How long writers were blocked, in milliseconds, without the commit. */
   readonly lockMs: number;

@@ -129,7 +129,6 @@ function change<Result>(
   });
 }
 
-/** Runs one statement on an endpoint and reads it again. */
 async function run(
   on: Queryable,
   statement: Statement,

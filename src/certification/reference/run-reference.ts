@@ -186,7 +186,6 @@ async function ask(on: Asking, path: string, init?: RequestInit): Promise<string
   return await ask(on, path, init);
 }
 
-/** Waits as the `Retry-After` of a 429 says. */
 async function waitRetryAfter({ onWait }: Asking, response: Response): Promise<void> {
   const seconds = Number(response.headers.get("retry-after") ?? 1);
   onWait("the request rate is exceeded.", { ms: seconds * 1000 });

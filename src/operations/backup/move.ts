@@ -88,7 +88,6 @@ async function closeSource(source: pg.Client, { acceptEarly, say, onStep }: Move
   await markUnfinished(source, { note: MOVING_NOTE, closesLog: await canCloseLog(source) });
 }
 
-/** Both ends of a move. */
 interface Ends {
   readonly source: pg.Client;
   readonly target: pg.Client;
@@ -121,7 +120,6 @@ async function compareTable(ends: Ends, description: TableDescription): Promise<
     throw new BackupError(`The rows of ${description.table} are others in the new database.`);
 }
 
-/** Copies the rows of these tables and compares them. */
 async function copyTables(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
   const { source, target, options } = ends;
   const moved: { table: string; rows: number }[] = [];

@@ -44,7 +44,6 @@ export interface BackupReader {
   ): Promise<number | undefined>;
 }
 
-/** Entries one after another, with a look at the next. */
 class Entries {
   readonly #source: AsyncIterator<ArchiveEntry>;
   #next: ArchiveEntry | undefined;

@@ -82,7 +82,6 @@ function partitionFinding({ schema, table }: WindowedTable, windows: readonly Ti
   ];
 }
 
-/** Whether the partitions of time are made ahead. */
 const partitions: Check = {
   name: "partitions",
   run: async ({ database: { pool } }) => {
@@ -158,7 +157,6 @@ function encryptionFinding(
   );
 }
 
-/** The keys that sign tokens, and how secrets lie in the database. */
 const keys: Check = {
   name: "keys",
   run: async ({ config, database: { pool } }) => {
@@ -216,7 +214,6 @@ function payloadFinding(
   );
 }
 
-/** What clients' secrets are digested with, and what batches are encrypted with. */
 const secrets: Check = {
   name: "secrets",
   run: async ({ config, database: { pool } }) => {
@@ -281,7 +278,6 @@ async function lagFinding(pool: pg.Pool, appliers: number): Promise<Finding> {
   );
 }
 
-/** Which nodes are present, which buckets have owners, and what waits. */
 const appliers: Check = {
   name: "appliers",
   run: async ({ database: { pool } }) => {
@@ -326,7 +322,6 @@ const READ_QUARANTINED = namedStatement(
 );
 const COUNTED_MAX = 10_000;
 
-/** Records that wait for an operator's decision. */
 const quarantine: Check = {
   name: "quarantine",
   run: async ({ database: { pool } }) => {
@@ -362,7 +357,6 @@ const COUNT_ERASURES = namedStatement(
   ) as exported`,
 );
 
-/** Whether every erasure is finished, and whether a restore would know of it. */
 const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; readonly unexported: number }>(
   "erasures",
   COUNT_ERASURES,
@@ -422,7 +416,6 @@ interface Backups {
   readonly archivedSeconds: number | null;
 }
 
-/** Whether there is a backup of this database that is not old. */
 const backups = rowCheck<Backups>(
   "backups",
   /**
@@ -471,7 +464,6 @@ interface Webhooks {
   readonly lateSeconds: number | null;
 }
 
-/** Receivers that are not reached, and dead letters. */
 function* webhookTroubles({ endpoints, paused, failing, dead, lateSeconds }: Webhooks): Iterable<Finding> {
   if (paused + failing > 0)
     yield warning(
@@ -512,7 +504,6 @@ interface Leftovers {
 
 const LEFTOVERS = { ...READ_LEFTOVERS, values: [BACKFILL_DAYS_MAX, SANDBOX_CLIENT_CODE] };
 
-/** What was begun and not ended, or left behind. */
 function* leftoverTroubles(
   { schemas, openBackfills, sandboxes }: Leftovers,
   { sandbox }: Config,

@@ -82,7 +82,6 @@ function collationFinding({ collationMadeBy, collationNow }: Server): Finding {
   );
 }
 
-/** Settings of the server that work against the service. */
 function* settingFindings({ settings }: Server): Iterable<Finding> {
   if (settings["track_activities"] === "off" || settings["track_counts"] === "off")
     yield warning(
@@ -170,7 +169,6 @@ function ownershipFinding({ role, mayCreate, foreign }: Rights): Finding {
   );
 }
 
-/** What the role of the service may do. */
 const rights = rowCheck<Rights>(
   "rights",
   readStatement(new URL("./sql/read-rights.sql", import.meta.url)),
@@ -187,7 +185,6 @@ const rights = rowCheck<Rights>(
   ],
 );
 
-/** A finding of what a role that is no member of pg_monitor cannot see. */
 const notVisible = (id: string, what: string, means: string) =>
   warning(id, `${what}: not visible to this role.`, means, "Make the role a member of pg_monitor.");
 
@@ -368,7 +365,6 @@ export function replicaFinding({ replicas, synchronousNames }: Replication): Fin
   );
 }
 
-/** Standbys, replication slots and the archiver. */
 const replication = serverRowCheck<Replication>(
   "replication",
   readStatement(new URL("./sql/read-replication.sql", import.meta.url)),
@@ -411,7 +407,6 @@ const READ_WAL = namedStatement(
 /** 28 s of recovery were measured for this much (docs/decisions/0001-embedded-postgresql.md caps it at 512 MB). */
 const RECOVERED_BYTES_MAX = 4 * 2 ** 30;
 
-/** What a crash would have to be recovered from. */
 const writeAheadLog = serverRowCheck<{ readonly sinceCheckpoint: number; readonly most: number }>(
   "write-ahead-log",
   READ_WAL,
@@ -555,7 +550,6 @@ const clock: Check = {
   },
 };
 
-/** Whether the database has the migrations of this version. */
 const migrations: Check = {
   name: "migrations",
   run: async ({ database: { pool } }) => {

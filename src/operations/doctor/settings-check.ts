@@ -5,7 +5,6 @@ import { type Check, error, type Finding, ok, warning } from "./finding.ts";
 
 const LOOPBACK = /^(?:localhost|\[?::1\]?|127(?:\.\d{1,3}){3})$/;
 
-/** Whether other machines can reach a host or an address. */
 function isBeyondLoopback(hostOrAddress: string): boolean {
   const host = URL.canParse(hostOrAddress) ? new URL(hostOrAddress).hostname : hostOrAddress;
   return !LOOPBACK.test(host);
@@ -24,7 +23,6 @@ function environmentFinding(config: Config): Finding {
   );
 }
 
-/** The addresses that documents and tokens name. */
 function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
   const id = "settings.addresses";
   if (!production) return [];

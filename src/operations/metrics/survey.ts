@@ -9,7 +9,6 @@ import type { Queryable } from "../../platform/db/transaction.ts";
 import type { MetricValues } from "../../platform/telemetry/metrics.ts";
 import { settingNamed } from "../../settings/setting-values.ts";
 
-/** The database and disk to read. */
 interface Surveyed {
   readonly on: Queryable;
   /** Of the embedded database; elsewhere the disk is not ours to see. */
@@ -19,7 +18,6 @@ interface Surveyed {
 /** Values by the names of gauges, and what their label says. */
 type Seen = Readonly<Record<string, number | string>>;
 
-/** One look, and the gauges that it sets. */
 interface Look {
   /** The help of each gauge by its name, which is the column of its value, too. */
   readonly gauges: Readonly<Record<string, string>>;
