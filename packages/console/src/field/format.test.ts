@@ -28,6 +28,7 @@ import {
   writeShare,
   writeShort,
   writeSigned,
+  writeSignedMoney,
   zoneName,
 } from "./format.ts";
 
@@ -59,8 +60,8 @@ describe("figures in the console", () => {
     assert.equal(writeMoney("0.125"), "0.125");
     assert.equal(writeMoney("-1234.5"), "−1,234.50");
     assert.equal(writeMoney("210.0000"), "210.00");
-    assert.equal(writeMoney("7", true), "+7.00");
-    assert.equal(writeMoney("0.00", true), "0.00");
+    assert.equal(writeSignedMoney("7"), "+7.00");
+    assert.equal(writeSignedMoney("0.00"), "0.00");
     assert.equal(writeMoney("n/a"), "n/a");
   });
 

@@ -102,10 +102,18 @@ export function writePoints(now: number, before: number): string {
   return `${numbers.movedTenths((now - before) * 100)} pt`;
 }
 
+export function isDecimal(text: string): boolean {
+  return /^-?\d+(\.\d+)?$/.test(text);
+}
+
 /** Decimal text `1234567.5` as `1,234,567.50`, never as a binary number. */
-export function writeMoney(text: string, signed = false): string {
-  if (!/^-?\d+(\.\d+)?$/.test(text)) return text;
-  return signed ? numbers.movedMoney(text) : numbers.money(text);
+export function writeMoney(text: string): string {
+  return isDecimal(text) ? numbers.money(text) : text;
+}
+
+/** `+412.50` */
+export function writeSignedMoney(text: string): string {
+  return isDecimal(text) ? numbers.movedMoney(text) : text;
 }
 
 /** The divisor and the sign of a figure that is shortened. */

@@ -11,7 +11,7 @@ import { post, useAnswer, useMay } from "../data/queries.ts";
 import { addDays, daysBetween, writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
-import { type Column, List, ListExport, ListPage, Table, useList } from "../parts/list.tsx";
+import { type Column, figure, List, ListExport, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
 import { Badge, ClientLink, Copyable, Instant, ShareBar, Who, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -100,15 +100,15 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
     cell: ({ datesCovered, datesNamed }) =>
       datesCovered !== null && <Reached count={datesCovered} of={datesNamed} />,
   },
-  { head: "Batches", end: true, cell: ({ batches }) => writeCount(batches) },
-  { head: "Records", end: true, cell: ({ counts }) => writeCount(counts.records) },
-  { head: "Duplicate", end: true, cell: ({ counts }) => writeCount(counts.duplicate) },
+  figure("Batches", ({ batches }) => batches, writeCount),
+  figure("Records", ({ counts }) => counts.records, writeCount),
+  figure("Duplicate", ({ counts }) => counts.duplicate, writeCount),
   {
     head: "Failed",
     end: true,
     cell: ({ counts }) => writeCount(counts.rejected + counts.quarantined + counts.discarded),
   },
-  { head: "Being applied", end: true, cell: ({ counts }) => writeCount(counts.pending) },
+  figure("Being applied", ({ counts }) => counts.pending, writeCount),
 ];
 
 /** How much of what was announced has come; nothing may have been. */

@@ -12,7 +12,7 @@ import { readGrants, writeCount } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect, AreaField, InputField, SelectField } from "../parts/field.tsx";
-import { type Column, ListPage, useList } from "../parts/list.tsx";
+import { type Column, figure, ListPage, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column<ClientItem>[] = [
     head: "State",
     cell: ({ revokedAt }) => (revokedAt === null ? "live" : <Badge icon="off">revoked</Badge>),
   },
-  { head: "Grants", end: true, cell: ({ grantTotal }) => writeCount(grantTotal) },
+  figure("Grants", ({ grantTotal }) => grantTotal, writeCount),
   {
     head: "Requests/s",
     end: true,

@@ -22,6 +22,7 @@ import {
   writePoints,
   writeShare,
   writeSigned,
+  writeSignedMoney,
 } from "../field/format.ts";
 import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
@@ -145,7 +146,7 @@ function Pickup({ of, nights, since }: { of: PortfolioRow; nights: number; since
 }
 
 const writePickedUp = ({ roomRevenue, currency }: { roomRevenue: string; currency: string | null }) =>
-  `${writeMoney(roomRevenue, true)} ${currency ?? ""}`;
+  `${writeSignedMoney(roomRevenue)} ${currency ?? ""}`;
 
 interface ToNightsProps {
   readonly of: PortfolioRow;

@@ -13,7 +13,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { ClearFilters, Filters } from "../parts/filters.tsx";
-import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, csvRows, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
@@ -144,7 +144,7 @@ function Groups({ groups, code }: { groups: readonly QuarantineGroup[]; code: st
             </Link>
           ),
         },
-        { head: "Records", end: true, cell: ({ records }) => writeCount(records) },
+        figure("Records", ({ records }: QuarantineGroup) => records, writeCount),
         { head: "Oldest", cell: ({ oldestReceivedAt }) => <Instant at={oldestReceivedAt} as="ago" /> },
         {
           head: "Properties",

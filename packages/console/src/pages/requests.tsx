@@ -4,7 +4,7 @@ import { useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeDuration } from "../field/format.ts";
 import { AddressFilter, AddressSelect, InstantRange, SelectField } from "../parts/field.tsx";
 import { ClearFilters, useChip } from "../parts/filters.tsx";
-import { type Column, ListPage, ParquetNote, useList } from "../parts/list.tsx";
+import { type Column, figure, ListPage, ParquetNote, useList } from "../parts/list.tsx";
 import { Empty } from "../parts/page.tsx";
 import { Badge, Instant } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -143,7 +143,7 @@ export const REQUEST_COLUMNS: readonly Column<RequestItem>[] = [
     cell: ({ clientName, clientId }) => clientName ?? <span className="mono small">{clientId}</span>,
   },
   { head: "Resource", cell: ({ resource }) => resource },
-  { head: "Records", end: true, cell: ({ counts }) => writeCount(counts.records) },
+  figure("Records", ({ counts }) => counts.records, writeCount),
   { head: "Outcome", cell: (request) => <RequestOutcome request={request} /> },
   { head: "Applied after", end: true, cell: (request) => appliedAfter(request) },
 ];

@@ -13,7 +13,7 @@ import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressChoice, Choice, InputField, SelectField, TextFilter } from "../parts/field.tsx";
-import { type Column, csvRows, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, csvRows, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -352,7 +352,7 @@ function columnsOf(
   return [
     { head: "Status", lead: true, cell: ({ status }) => <span className="break">{status}</span> },
     { head: "Resource", cell: ({ resource }) => resource },
-    { head: "Current records", end: true, cell: ({ records }) => writeCount(records) },
+    figure("Current records", ({ records }) => records, writeCount),
     { head: "Standard status", cell: ({ canonical }) => orDash(canonical) },
     { head: "Set by", cell: ({ by }) => <SetBy by={by} /> },
     {

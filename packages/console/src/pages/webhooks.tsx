@@ -13,7 +13,7 @@ import { failureInWords, shortId, writeCount, writeDuration, writeMany } from ".
 import { Button } from "../parts/button.tsx";
 import { DialogButton, FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButtons, ListPage, Table } from "../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, figure, ListPage, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
 import { Badge, Instant, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -46,8 +46,8 @@ const COLUMNS: readonly Column<WebhookItem>[] = [
     cell: ({ kind, events }) => (kind === "reply-to" ? "ReplyTo" : events.join(", ")),
   },
   { head: "State", cell: ({ state }) => <WebhookState state={state} /> },
-  { head: "Waiting", end: true, cell: ({ waiting }) => writeCount(waiting) },
-  { head: "Dead letters", end: true, cell: ({ deadLetters }) => writeCount(deadLetters) },
+  figure("Waiting", ({ waiting }) => waiting, writeCount),
+  figure("Dead letters", ({ deadLetters }) => deadLetters, writeCount),
   { head: "Last attempt", cell: ({ lastTryAt }) => <Instant at={lastTryAt} as="ago" /> },
   { head: "Result", cell: ({ lastStatus, lastFailure }) => resultOf(lastStatus, lastFailure) },
 ];
@@ -95,7 +95,7 @@ const ATTEMPTS_CSV = "attemptedAt event messageId url attempt durationMs status 
 const ATTEMPTS: readonly Column<WebhookAttemptItem>[] = [
   { head: "Attempted", lead: true, cell: ({ attemptedAt }) => <Instant at={attemptedAt} /> },
   { head: "Event", cell: ({ event }) => event },
-  { head: "Attempt", end: true, cell: ({ attempt }) => writeCount(attempt) },
+  figure("Attempt", ({ attempt }) => attempt, writeCount),
   { head: "Duration", end: true, cell: ({ durationMs }) => writeDuration(durationMs / 1000) },
   { head: "Status", end: true, cell: ({ status }) => (status === null ? "" : String(status)) },
   {
@@ -122,7 +122,7 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
   { head: "Dead since", lead: true, cell: ({ deadAt }) => <Instant at={deadAt} /> },
   { head: "Event", cell: ({ event }) => event },
   { head: "Created", cell: ({ createdAt }) => <Instant at={createdAt} /> },
-  { head: "Attempts", end: true, cell: ({ attempts }) => writeCount(attempts) },
+  figure("Attempts", ({ attempts }) => attempts, writeCount),
   {
     head: "Last failure",
     cell: ({ lastFailure }) => (lastFailure === null ? null : failureInWords(lastFailure)),

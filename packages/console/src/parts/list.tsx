@@ -19,6 +19,7 @@ import { useSay } from "./dialog.tsx";
 import { Filters } from "./filters.tsx";
 import { Answered, Page, type PageProps } from "./page.tsx";
 import { SavedViews } from "./saved-views.tsx";
+import { orDash } from "./values.tsx";
 import { useWork } from "./work.tsx";
 
 export interface Column<Row> {
@@ -34,6 +35,15 @@ export interface Column<Row> {
   readonly action?: boolean;
   /** The name under which the address sorts by it. */
   readonly sort?: string;
+}
+
+/** A column of figures; a dash where one is not known. */
+export function figure<Row, Value extends string | number>(
+  head: string,
+  of: (row: Row) => Value | null | undefined,
+  write: (value: Value) => ReactNode,
+): Column<Row> {
+  return { head, end: true, cell: (row) => orDash(of(row), write) };
 }
 
 interface TableProps<Row> {

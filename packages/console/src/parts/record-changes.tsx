@@ -1,10 +1,11 @@
 import type { JsonChange } from "../contract.ts";
 import {
+  isDecimal,
   isStayDate,
   subtractMoney,
   writeDate,
-  writeMoney,
   writeSigned,
+  writeSignedMoney,
   writeValue,
 } from "../field/format.ts";
 
@@ -61,7 +62,7 @@ function Block({ leaves }: { leaves: readonly JsonChange[] }) {
 }
 
 function Leaf({ leaf: { before, after }, name }: { leaf: JsonChange; name: string }) {
-  const isMoved = before !== null && after !== null && isPlainNumber(before) && isPlainNumber(after);
+  const isMoved = before !== null && after !== null && isDecimal(before) && isDecimal(after);
   return (
     <div>
       <dt>{name}</dt>
@@ -82,8 +83,6 @@ function writeName(name: string): string {
   return isStayDate(night) ? [writeDate(night), ...rest].join(" ") : name;
 }
 
-const isPlainNumber = (json: string) => /^-?\d+(\.\d+)?$/.test(json);
-
 function writeSignedNumber(text: string): string {
-  return text.includes(".") ? writeMoney(text, true) : writeSigned(Number(text));
+  return text.includes(".") ? writeSignedMoney(text) : writeSigned(Number(text));
 }

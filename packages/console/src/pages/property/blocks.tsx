@@ -12,7 +12,7 @@ import {
   writeWeekday,
 } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
-import { type Column, Table } from "../../parts/list.tsx";
+import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
 import { Badge, HistoryLink, orDash, ShareBar } from "../../parts/values.tsx";
 import {
@@ -191,14 +191,14 @@ const GROUP_COLUMNS: readonly Column<Group>[] = [
   { head: "Status", cell: ({ label, holds }) => <GroupStatus status={label} holds={holds} /> },
   { head: "Arrival", cell: ({ arrival }) => <Day of={arrival} /> },
   { head: "Departure", cell: ({ departure }) => <Day of={departure} /> },
-  { head: "Contracted", end: true, cell: ({ blocks }) => writeCount(blocks) },
-  { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
-  {
-    head: "Pickup",
-    end: true,
-    cell: ({ pickedUp, blocks }) => orDash(shareOf(pickedUp, blocks), (share) => <Share of={share} />),
-  },
-  { head: "Remaining", end: true, cell: ({ remaining }) => writeCount(remaining) },
+  figure("Contracted", ({ blocks }) => blocks, writeCount),
+  figure("Picked up", ({ pickedUp }) => pickedUp, writeCount),
+  figure(
+    "Pickup",
+    ({ pickedUp, blocks }) => shareOf(pickedUp, blocks),
+    (share) => <Share of={share} />,
+  ),
+  figure("Remaining", ({ remaining }) => remaining, writeCount),
   { head: "Cutoff", cell: (group) => <Cutoff group={group} /> },
 ];
 
@@ -243,16 +243,12 @@ const NIGHT: Column<BlocksItem> = {
 };
 const ROOM_TYPE: Column<BlocksItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
 const NIGHT_FIGURES: readonly Column<BlocksItem>[] = [
-  { head: "Blocked", end: true, cell: ({ blocks }) => writeCount(blocks) },
-  { head: "Picked up", end: true, cell: ({ pickedUp }) => orDash(pickedUp, writeCount) },
-  {
-    head: "Picked up (reservations)",
-    end: true,
-    cell: ({ pickedUpRebuilt }) => writeCount(pickedUpRebuilt),
-  },
-  { head: "Remaining", end: true, cell: ({ remaining }) => writeCount(remaining) },
-  { head: "Originally", end: true, cell: ({ originalBlocks }) => orDash(originalBlocks, writeCount) },
-  { head: "Wash", end: true, cell: ({ wash }) => orDash(wash, writeCount) },
+  figure("Blocked", ({ blocks }) => blocks, writeCount),
+  figure("Picked up", ({ pickedUp }) => pickedUp, writeCount),
+  figure("Picked up (reservations)", ({ pickedUpRebuilt }) => pickedUpRebuilt, writeCount),
+  figure("Remaining", ({ remaining }) => remaining, writeCount),
+  figure("Originally", ({ originalBlocks }) => originalBlocks, writeCount),
+  figure("Wash", ({ wash }) => wash, writeCount),
 ];
 
 function GroupStatus({ status, holds }: { status: string | null; holds: boolean | null }) {

@@ -21,9 +21,9 @@ import {
   writeMonth,
   writeShare,
 } from "../../field/format.ts";
-import { type Column, csvRows, ExportButtons, Table } from "../../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
-import { Badge, Instant, orDash } from "../../parts/values.tsx";
+import { Badge, Instant } from "../../parts/values.tsx";
 import { InsightFilters, ofProperty, PropertyPage, useRange } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
@@ -191,16 +191,12 @@ function columnsOf(codes: PropertyCodes): readonly Column<FeedHealthItem>[] {
     { head: "Feed", lead: true, cell: ({ resource }) => resource },
     { head: "State", cell: (feed) => <FeedState feed={feed} /> },
     { head: "Last batch", cell: ({ lastReceivedAt }) => <Instant at={lastReceivedAt} as="ago" /> },
-    { head: "Usually every", end: true, cell: ({ cadenceHours }) => orDash(cadenceHours, writeHours) },
-    {
-      head: "Expected every",
-      end: true,
-      cell: ({ expectedCadenceHours }) => orDash(expectedCadenceHours, writeHours),
-    },
-    { head: "Batches", end: true, cell: ({ batches }) => writeCount(batches) },
-    { head: "Records", end: true, cell: ({ records }) => writeCount(records) },
-    { head: "Rejected", end: true, cell: ({ rejectionRate }) => orDash(rejectionRate, writeShare) },
-    { head: "With warnings", end: true, cell: ({ warningRate }) => orDash(warningRate, writeShare) },
+    figure("Usually every", ({ cadenceHours }) => cadenceHours, writeHours),
+    figure("Expected every", ({ expectedCadenceHours }) => expectedCadenceHours, writeHours),
+    figure("Batches", ({ batches }) => batches, writeCount),
+    figure("Records", ({ records }) => records, writeCount),
+    figure("Rejected", ({ rejectionRate }) => rejectionRate, writeShare),
+    figure("With warnings", ({ warningRate }) => warningRate, writeShare),
     {
       head: "Quarantined",
       end: true,

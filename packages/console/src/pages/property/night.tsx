@@ -17,11 +17,12 @@ import {
   writeMany,
   writeMoney,
   writeSigned,
+  writeSignedMoney,
 } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { type Column, csvRows, ListExport, Table } from "../../parts/list.tsx";
+import { type Column, csvRows, figure, ListExport, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Section } from "../../parts/page.tsx";
-import { Disclosure, orDash } from "../../parts/values.tsx";
+import { Disclosure } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   currencyOf,
@@ -97,31 +98,20 @@ function GroupsOfNight({ answer, lastYear, by, before }: GroupsProps) {
   const rows = groupRows(answer.items, known, by, currency);
   const columns: readonly Column<GroupRow>[] = [
     { head: `${byText.charAt(0).toUpperCase()}${byText.slice(1)}`, lead: true, cell: ({ name }) => name },
-    { head: "Rooms", end: true, cell: ({ rooms }) => writeCount(rooms) },
-    { head: "Last year", end: true, cell: ({ lastRooms }) => orDash(lastRooms, writeCount) },
-    {
-      head: "Change",
-      end: true,
-      cell: ({ rooms, lastRooms }) => orDash(lastRooms === null ? null : rooms - lastRooms, writeSigned),
-    },
-    {
-      head: currency === undefined ? "Room revenue" : `Room revenue, ${currency}`,
-      end: true,
-      cell: ({ revenue }) => writeMoney(revenue),
-    },
-    {
-      head: "Revenue last year",
-      end: true,
-      cell: ({ lastRevenue }) => orDash(lastRevenue, (text) => writeMoney(text)),
-    },
-    {
-      head: "Change of revenue",
-      end: true,
-      cell: ({ revenue, lastRevenue }) =>
-        orDash(lastRevenue === null ? null : subtractMoney(revenue, lastRevenue), (text) =>
-          writeMoney(text, true),
-        ),
-    },
+    figure("Rooms", ({ rooms }) => rooms, writeCount),
+    figure("Last year", ({ lastRooms }) => lastRooms, writeCount),
+    figure("Change", ({ rooms, lastRooms }) => (lastRooms === null ? null : rooms - lastRooms), writeSigned),
+    figure(
+      currency === undefined ? "Room revenue" : `Room revenue, ${currency}`,
+      ({ revenue }) => revenue,
+      writeMoney,
+    ),
+    figure("Revenue last year", ({ lastRevenue }) => lastRevenue, writeMoney),
+    figure(
+      "Change of revenue",
+      ({ revenue, lastRevenue }) => lastRevenue && subtractMoney(revenue, lastRevenue),
+      writeSignedMoney,
+    ),
   ];
   return (
     <>

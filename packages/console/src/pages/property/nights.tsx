@@ -179,7 +179,6 @@ function figuresOf(now: Totals, lastYear: Totals | null | undefined, currency: s
         : writeChange(Number(value), Number(then));
     return `${change} on ${write(String(then))} last year`;
   };
-  const money = (text: string) => writeMoney(text);
   return [
     {
       name: "Occupancy",
@@ -193,11 +192,11 @@ function figuresOf(now: Totals, lastYear: Totals | null | undefined, currency: s
     },
     {
       name: currency === undefined ? "Room revenue" : `Room revenue, ${currency}`,
-      value: orDash(now.revenue, money),
-      note: noteOf("revenue", money),
+      value: orDash(now.revenue, writeMoney),
+      note: noteOf("revenue", writeMoney),
     },
-    { name: "ADR", value: orDash(now.adr, money), note: noteOf("adr", money) },
-    { name: "RevPAR", value: orDash(now.revpar, money), note: noteOf("revpar", money) },
+    { name: "ADR", value: orDash(now.adr, writeMoney), note: noteOf("adr", writeMoney) },
+    { name: "RevPAR", value: orDash(now.revpar, writeMoney), note: noteOf("revpar", writeMoney) },
   ];
 }
 

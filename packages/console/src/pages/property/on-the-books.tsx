@@ -17,9 +17,10 @@ import {
   writeMonth,
   writeShare,
   writeSigned,
+  writeSignedMoney,
 } from "../../field/format.ts";
 import { AddressSelect, SelectField } from "../../parts/field.tsx";
-import { type Column, Pager, ParquetNote, Table } from "../../parts/list.tsx";
+import { type Column, figure, Pager, ParquetNote, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { orDash, ShareBar } from "../../parts/values.tsx";
@@ -403,9 +404,16 @@ function countsOf(items: readonly OnTheBooksItem[]) {
 type LineColumn = Column<Line> & { readonly isShown: (lines: readonly Line[]) => boolean };
 
 const always = () => true;
-const ifAny = (of: (line: Line) => number | string | null) => (lines: readonly Line[]) =>
-  lines.some((line) => of(line) !== null && of(line) !== 0);
-const isLastYearKnown = ifAny(({ lastYear }) => lastYear && 1);
+const ifAny = (of: (line: Line) => unknown) => (lines: readonly Line[]) =>
+  lines.some((line) => Boolean(of(line)));
+const ifLastYear = ifAny(({ lastYear }) => lastYear);
+
+const lineFigure = <Value extends number | string>(
+  head: string,
+  of: (line: Line) => Value | null | undefined,
+  write: (value: Value) => string,
+  isShown = ifAny(of),
+): LineColumn => ({ ...figure(head, of, write), isShown });
 
 const COLUMNS: readonly LineColumn[] = [
   {
@@ -414,19 +422,9 @@ const COLUMNS: readonly LineColumn[] = [
     isShown: always,
     cell: ({ head, night }) => (night === undefined ? head : <NightLink night={night}>{head}</NightLink>),
   },
-  { head: "Rooms", end: true, isShown: always, cell: ({ rooms }) => writeCount(rooms) },
-  {
-    head: "Last year",
-    end: true,
-    isShown: isLastYearKnown,
-    cell: ({ lastYear }) => orDash(lastYear?.rooms, writeCount),
-  },
-  {
-    head: "Change",
-    end: true,
-    isShown: isLastYearKnown,
-    cell: ({ rooms, lastYear }) => orDash(lastYear && rooms - lastYear.rooms, writeSigned),
-  },
+  lineFigure("Rooms", ({ rooms }) => rooms, writeCount, always),
+  lineFigure("Last year", ({ lastYear }) => lastYear?.rooms, writeCount, ifLastYear),
+  lineFigure("Change", ({ rooms, lastYear }) => lastYear && rooms - lastYear.rooms, writeSigned, ifLastYear),
   {
     head: "Capacity",
     end: true,
@@ -439,55 +437,24 @@ const COLUMNS: readonly LineColumn[] = [
     isShown: ifAny(({ occupancy }) => occupancy),
     cell: ({ occupancy }) => <Occupancy share={occupancy} />,
   },
-  {
-    head: "Room revenue",
-    end: true,
-    isShown: ifAny(({ revenue }) => revenue),
-    cell: ({ revenue }) => orDash(revenue, writeMoney),
-  },
-  {
-    head: "Change of revenue",
-    end: true,
-    isShown: isLastYearKnown,
-    cell: ({ revenue, lastYear }) =>
-      orDash(
-        revenue === null || lastYear === null || lastYear.revenue === null
-          ? null
-          : subtractMoney(revenue, lastYear.revenue),
-        (text) => writeMoney(text, true),
-      ),
-  },
-  { head: "ADR", end: true, isShown: ifAny(({ adr }) => adr), cell: ({ adr }) => orDash(adr, writeMoney) },
-  {
-    head: "RevPAR",
-    end: true,
-    isShown: ifAny(({ revpar }) => revpar),
-    cell: ({ revpar }) => orDash(revpar, writeMoney),
-  },
+  lineFigure("Room revenue", ({ revenue }) => revenue, writeMoney),
+  lineFigure("Change of revenue", changeOfRevenue, writeSignedMoney, ifLastYear),
+  lineFigure("ADR", ({ adr }) => adr, writeMoney),
+  lineFigure("RevPAR", ({ revpar }) => revpar, writeMoney),
   {
     head: "Currency",
     isShown: (lines) => new Set(lines.map(({ currency }) => currency)).size > 1,
     cell: ({ currency }) => orDash(currency),
   },
-  {
-    head: "Blocks remaining",
-    end: true,
-    isShown: ifAny(({ blocks }) => blocks),
-    cell: ({ blocks }) => writeCount(blocks),
-  },
-  {
-    head: "Unmapped",
-    end: true,
-    isShown: ifAny(({ unmapped }) => unmapped),
-    cell: ({ unmapped }) => writeCount(unmapped),
-  },
-  {
-    head: "Guests",
-    end: true,
-    isShown: ifAny(({ guests }) => guests),
-    cell: ({ guests }) => writeCount(guests),
-  },
+  lineFigure("Blocks remaining", ({ blocks }) => blocks, writeCount),
+  lineFigure("Unmapped", ({ unmapped }) => unmapped, writeCount),
+  lineFigure("Guests", ({ guests }) => guests, writeCount),
 ];
+
+function changeOfRevenue({ revenue, lastYear }: Line): string | null {
+  const then = lastYear?.revenue ?? null;
+  return revenue === null || then === null ? null : subtractMoney(revenue, then);
+}
 
 function Occupancy({ share }: { share: number | null }) {
   // Keeps the figures aligned.

@@ -19,9 +19,9 @@ import {
   writeCount,
   writeDate,
   writeMany,
-  writeMoney,
   writeShare,
   writeSigned,
+  writeSignedMoney,
 } from "../../field/format.ts";
 import { type Column, InsightExport, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
@@ -96,7 +96,7 @@ function Pickup({ codes, range, days, name }: PickupProps) {
         },
         ...[...revenues].map(([currency, some]) => ({
           name: `Room revenue, ${currency ?? "no currency"}`,
-          value: writeMoney(addMoney(some.map(({ roomRevenue }) => roomRevenue ?? "0")), true),
+          value: writeSignedMoney(addMoney(some.map(({ roomRevenue }) => roomRevenue ?? "0"))),
           note: "net",
         })),
       ]}

@@ -10,11 +10,10 @@ import {
   writeDate,
   writeMany,
   writeMoney,
-  writeSigned,
 } from "../../field/format.ts";
-import { Table } from "../../parts/list.tsx";
+import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
-import { Disclosure, orDash } from "../../parts/values.tsx";
+import { Disclosure } from "../../parts/values.tsx";
 import {
   CutNotice,
   InsightPage,
@@ -27,6 +26,8 @@ import {
   unitOf,
   useInsight,
   useMeasure,
+  writeAmount,
+  writeSignedAmount,
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 30;
@@ -102,12 +103,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
   // No reservation of last year's nights is not none sold.
   const hasLastYear = points.some(({ lastYear }) => Number(lastYear) !== 0);
   const unit = unitOf(measure);
-  const write = (text: string | null | undefined) =>
-    text === null || text === undefined
-      ? "–"
-      : measure.of === "rooms"
-        ? writeCount(Number(text))
-        : writeMoney(text);
+  const write = (text: string | null | undefined) => (text == null ? "–" : writeAmount(text, measure));
   const nights =
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
   return (
@@ -143,7 +139,13 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
         ]}
       />
       <Disclosure summary="View as table">
-        <PaceTable items={items} />
+        <Table
+          caption="Pace by days before arrival"
+          narrow="scroll"
+          rows={items}
+          keyOf={({ daysBefore, currency }) => `${daysBefore} ${currency}`}
+          columns={COLUMNS}
+        />
       </Disclosure>
     </>
   );
@@ -164,8 +166,6 @@ function Standing({ points, nights, measure, write, hasLastYear }: StandingProps
     !hasLastYear || now === undefined || now.now === null || now.lastYear === null
       ? undefined
       : subtractMoney(now.now, now.lastYear);
-  const signed = (text: string) =>
-    measure.of === "rooms" ? writeSigned(Number(text)) : writeMoney(text, true);
   const end = points[0];
   const noteOf = (point: Point | undefined) => {
     if (!hasLastYear) return "not known: no reservation of last year's nights";
@@ -180,7 +180,11 @@ function Standing({ points, nights, measure, write, hasLastYear }: StandingProps
           note: `${now === undefined ? "" : beforeArrival(now.daysBefore)} ${nights}`,
         },
         { name: "Same time last year", value: hasLastYear ? write(now?.lastYear) : "–", note: noteOf(now) },
-        { name: "vs. last year", value: lead === undefined ? "–" : signed(lead), note: unit },
+        {
+          name: "vs. last year",
+          value: lead === undefined ? "–" : writeSignedAmount(lead, measure),
+          note: unit,
+        },
         {
           name: "Last year final",
           value: hasLastYear ? write(end?.lastYear) : "–",
@@ -196,29 +200,11 @@ function beforeArrival(days: number): string {
   return days < 0 ? `${writeMany(-days, "day")} after arrival` : `${writeMany(days, "day")} before`;
 }
 
-function PaceTable({ items }: { items: readonly PaceItem[] }) {
-  return (
-    <Table
-      caption="Pace by days before arrival"
-      narrow="scroll"
-      rows={items}
-      keyOf={({ daysBefore, currency }) => `${daysBefore} ${currency}`}
-      columns={[
-        { head: "Days before", lead: true, cell: ({ daysBefore }) => daysBefore },
-        { head: "Rooms", end: true, cell: ({ rooms }) => orDash(rooms, writeCount) },
-        {
-          head: "Rooms last year",
-          end: true,
-          cell: ({ lastYearRooms }) => orDash(lastYearRooms, writeCount),
-        },
-        { head: "Room revenue", end: true, cell: ({ roomRevenue }) => orDash(roomRevenue, writeMoney) },
-        {
-          head: "Room revenue last year",
-          end: true,
-          cell: ({ lastYearRoomRevenue }) => orDash(lastYearRoomRevenue, writeMoney),
-        },
-        { head: "Currency", cell: ({ currency }) => currency ?? "–" },
-      ]}
-    />
-  );
-}
+const COLUMNS: readonly Column<PaceItem>[] = [
+  { head: "Days before", lead: true, cell: ({ daysBefore }) => daysBefore },
+  figure("Rooms", ({ rooms }) => rooms, writeCount),
+  figure("Rooms last year", ({ lastYearRooms }) => lastYearRooms, writeCount),
+  figure("Room revenue", ({ roomRevenue }) => roomRevenue, writeMoney),
+  figure("Room revenue last year", ({ lastYearRoomRevenue }) => lastYearRoomRevenue, writeMoney),
+  { head: "Currency", cell: ({ currency }) => currency ?? "–" },
+];

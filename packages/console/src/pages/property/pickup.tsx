@@ -13,14 +13,14 @@ import {
   writeDate,
   writeDay,
   writeMany,
-  writeMoney,
   writeShort,
   writeSigned,
+  writeSignedMoney,
   writeWeekday,
 } from "../../field/format.ts";
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
 import { useChip } from "../../parts/filters.tsx";
-import { type Column, csvRows, ExportButtons, Scroll, Table } from "../../parts/list.tsx";
+import { type Column, csvRows, ExportButtons, figure, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { Disclosure, orDash } from "../../parts/values.tsx";
@@ -38,6 +38,7 @@ import {
   sumByNight,
   useMeasure,
   useRange,
+  writeSignedAmount,
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 28;
@@ -55,14 +56,10 @@ interface Movement extends PickupItem {
 const COLUMNS: readonly Column<Movement>[] = [
   { head: "Day", lead: true, cell: ({ day }) => <span className="nowrap">{writeDate(day)}</span> },
   { head: "Night", cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span> },
-  { head: "Booked", end: true, cell: ({ booked }) => writeCount(booked) },
-  { head: "Cancelled", end: true, cell: ({ cancelled }) => writeCount(cancelled) },
-  { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
-  {
-    head: "Room revenue",
-    end: true,
-    cell: ({ roomRevenue }) => orDash(roomRevenue, (text) => writeMoney(text, true)),
-  },
+  figure("Booked", ({ booked }) => booked, writeCount),
+  figure("Cancelled", ({ cancelled }) => cancelled, writeCount),
+  figure("Rooms", ({ rooms }) => rooms, writeSigned),
+  figure("Room revenue", ({ roomRevenue }) => roomRevenue, writeSignedMoney),
   { head: "Currency", cell: ({ currency }) => orDash(currency) },
 ];
 
@@ -182,10 +179,6 @@ function pickupTable(
   ];
 }
 
-/** `+3`, or `+412.50` */
-const writeExactly = (amount: string, measure: Measure): string =>
-  measure.of === "rooms" ? writeSigned(Number(amount)) : writeMoney(amount, true);
-
 const RECENT_DAYS = [1, 3, 7] as const;
 
 /** What the last days up to `until` brought, the newest of which comes first in the table. */
@@ -194,7 +187,7 @@ function recentFigures(table: readonly (readonly string[])[], measure: Measure, 
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   return RECENT_DAYS.map((count) => ({
     name: count === 1 ? "Last day" : `Last ${count} days`,
-    value: writeExactly(addMoney(byDay.slice(0, count)), measure),
+    value: writeSignedAmount(addMoney(byDay.slice(0, count)), measure),
     note: `${unit}, ${count === 1 ? "" : `${writeDay(addDays(until, 1 - count))} to `}${writeDay(until)}`,
   }));
 }
@@ -223,7 +216,7 @@ function HeatMap({ table, measure, codes }: HeatMapProps) {
           largest={isSum ? undefined : largest}
         />
       ))}
-      <td className="sum">{writeExactly(row.at(-1) ?? "0", measure)}</td>
+      <td className="sum">{writeSignedAmount(row.at(-1) ?? "0", measure)}</td>
     </>
   );
   return (
@@ -232,7 +225,7 @@ function HeatMap({ table, measure, codes }: HeatMapProps) {
         <table className="heat" data-of={measure.of}>
           <caption className="unseen">
             {measure.of === "rooms" ? "Rooms" : `Room revenue in ${measure.currency}`} picked up by day and
-            night, {writeExactly(total, measure)} in all. Empty cells: no pickup.
+            night, {writeSignedAmount(total, measure)} in all. Empty cells: no pickup.
           </caption>
           <NightHeads nights={nights} codes={codes} />
           <tbody>
@@ -310,7 +303,7 @@ interface CellProps {
 function Cell({ amount, measure, largest }: CellProps) {
   const value = Number(amount);
   // In the map no pickup is an empty cell; a sum is always written.
-  const exact = value === 0 && largest !== undefined ? "" : writeExactly(amount, measure);
+  const exact = value === 0 && largest !== undefined ? "" : writeSignedAmount(amount, measure);
   const isShort = measure.of === "revenue" && exact !== "";
   return (
     <td
@@ -347,7 +340,7 @@ function Legend({ total, measure }: { total: string; measure: Measure }) {
         {isRooms ? "booked" : "more"}
       </span>
       <span>
-        {isRooms ? roomsInAll(Number(total)) : `${writeMoney(total, true)} ${measure.currency} in all`}
+        {isRooms ? roomsInAll(Number(total)) : `${writeSignedMoney(total)} ${measure.currency} in all`}
       </span>
       {isRooms ? null : <span>Cells are rounded; the table below is exact.</span>}
     </p>

@@ -6,16 +6,21 @@ import {
   datesBetween,
   subtractMoney,
   weekdayOf,
-  writeCount,
   writeDate,
   writeDay,
-  writeMoney,
-  writeSigned,
 } from "../../field/format.ts";
 import { type Column, Table } from "../../parts/list.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { GROUPINGS, type Grouping, isNothing, type NightRows, nameOfGroup, YEAR_DAYS } from "./nights.tsx";
-import { type Measure, measuredSeries, NightLink, type Range, unitOf } from "./property-page.tsx";
+import {
+  type Measure,
+  measuredSeries,
+  NightLink,
+  type Range,
+  unitOf,
+  writeAmount,
+  writeSignedAmount,
+} from "./property-page.tsx";
 
 /** The largest groups; all others are one. */
 const GROUPS_SHOWN = STACK_KINDS.length - 1;
@@ -146,10 +151,8 @@ function changeOf(now: PivotRow, before: PivotRow, names: readonly string[]): Pi
 }
 
 function columnsOf(names: readonly string[], measure: Measure): readonly Column<PivotRow>[] {
-  const write = (text: string, isChange = false) => {
-    if (measure.of === "revenue") return writeMoney(text, isChange);
-    return isChange ? writeSigned(Number(text)) : writeCount(Number(text));
-  };
+  const write = (text: string, isChange = false) =>
+    isChange ? writeSignedAmount(text, measure) : writeAmount(text, measure);
   return [
     {
       head: "Night",

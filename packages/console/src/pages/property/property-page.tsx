@@ -12,10 +12,13 @@ import {
   isStayDate,
   propertyPath,
   readInstant,
+  writeCount,
   writeDate,
   writeDay,
   writeMany,
   writeMoney,
+  writeSigned,
+  writeSignedMoney,
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
@@ -312,6 +315,16 @@ export type Measure = { readonly of: "rooms" } | { readonly of: "revenue"; reado
 
 export function unitOf(measure: Measure): string {
   return measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
+}
+
+/** An exact decimal text as `12`, or as `412.50`. */
+export function writeAmount(text: string, { of }: Measure): string {
+  return of === "rooms" ? writeCount(Number(text)) : writeMoney(text);
+}
+
+/** `+3`, or `+412.50` */
+export function writeSignedAmount(text: string, { of }: Measure): string {
+  return of === "rooms" ? writeSigned(Number(text)) : writeSignedMoney(text);
 }
 
 /** Drawn as numbers, written as the exact decimal texts. */

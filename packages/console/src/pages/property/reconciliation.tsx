@@ -21,7 +21,7 @@ import {
   writeSigned,
 } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
-import { type Column, Table } from "../../parts/list.tsx";
+import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Disclosure, HistoryLink, orDash, RequestLink } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -305,7 +305,7 @@ const CAUSE_COLUMNS: readonly Column<Cause>[] = [
       );
     },
   },
-  { head: "Candidates", end: true, cell: ({ candidates }) => writeCount(candidates.length) },
+  figure("Candidates", ({ candidates }) => candidates.length, writeCount),
   {
     head: "Fit all their nights",
     end: true,
@@ -331,12 +331,12 @@ function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<R
       cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span>,
     },
     ...(byRoomType ? [roomType] : []),
-    { head: "Reported", end: true, cell: ({ reported }) => orDash(reported, writeCount) },
-    { head: "Rebuilt", end: true, cell: ({ rebuilt }) => writeCount(rebuilt) },
+    figure("Reported", ({ reported }) => reported, writeCount),
+    figure("Rebuilt", ({ rebuilt }) => rebuilt, writeCount),
     { head: "Difference", end: true, cell: ({ difference }) => <Difference rooms={difference} /> },
     { head: "Transient", end: true, cell: (item) => pair(item.reportedTransient, item.rebuiltTransient) },
     { head: "Group", end: true, cell: (item) => pair(item.reportedGroup, item.rebuiltGroup) },
-    { head: "Blocks remaining", end: true, cell: ({ unpickedBlocks }) => writeCount(unpickedBlocks) },
+    figure("Blocks remaining", ({ unpickedBlocks }) => unpickedBlocks, writeCount),
     ...(hasRequests ? [request] : []),
   ];
 }
@@ -412,7 +412,7 @@ function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   return [
     { head: "Why", prose: true, cell: ({ message }) => message },
     { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
-    { head: "Rooms", end: true, cell: ({ rooms }) => writeSigned(rooms) },
+    figure("Rooms", ({ rooms }) => rooms, writeSigned),
     {
       head: "Nights it fits",
       end: true,
