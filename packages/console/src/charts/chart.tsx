@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from "react";
+import { weekdayOf, writeDate, writeDay } from "../field/format.ts";
 import type { ChartProps, PlotProps, Series, StackKind } from "./plot.tsx";
 
 /** Bars on top of each other, the last for all the rest. */
@@ -18,7 +19,9 @@ export function Chart(props: ChartProps) {
   const { x, series, writeX, label, height = 260 } = props;
   const [pointed, setPointed] = useState<number | null>(null);
   const isFromLow = props.backwards === true || props.begin === "oldest";
-  const place = pointed ?? firstKnown(series, isFromLow ? 0 : x.length - 1, isFromLow ? 1 : -1);
+  const known = isFromLow ? x.findIndex(isKnown(series)) : x.findLastIndex(isKnown(series));
+  const end = isFromLow ? 0 : x.length - 1;
+  const place = pointed ?? (known === -1 ? end : known);
   const at = x[place];
   const plot: PlotProps = { ...props, height, pointed, onPoint: setPointed };
   return (
@@ -52,22 +55,34 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** The first place from one end that has a value. */
-function firstKnown(series: readonly Series[], end: number, step: 1 | -1): number {
-  const length = series[0]?.values.length ?? 0;
-  for (let place = end; place >= 0 && place < length; place += step)
-    if (
-      series.some(
-        ({ kind, values }) =>
-          (kind === "now" || kind === "bars" || kind.startsWith("stack")) && values[place] !== null,
-      )
-    )
-      return place;
-  return end;
-}
+/** Whether what the chart is of has a value at a place. */
+const isKnown = (series: readonly Series[]) => (_: number, place: number) =>
+  series.some(
+    ({ kind, values }) =>
+      (kind === "now" || kind === "bars" || kind.startsWith("stack")) && values[place] !== null,
+  );
 
 function ChartSpace({ height, label }: { height: number; label: string }) {
   return (
     <canvas width={10} height={height} className="chart-space" aria-label={`${label}: loading`} role="img" />
+  );
+}
+
+interface NightlyChartProps extends Pick<ChartProps, "label" | "unit" | "series" | "height"> {
+  readonly nights: readonly string[];
+}
+
+/** A place for each night; of two weeks and more, Mondays are marked. */
+export function NightlyChart({ nights, ...chart }: NightlyChartProps) {
+  const night = (place: number) => nights[place] ?? "";
+  return (
+    <Chart
+      {...chart}
+      begin="oldest"
+      x={nights.map((_, place) => place)}
+      writeX={(place) => writeDate(night(place))}
+      writeTick={(place) => writeDay(night(place))}
+      ticks={nights.flatMap((date, place) => (nights.length < 14 || weekdayOf(date) === 0 ? [place] : []))}
+    />
   );
 }

@@ -240,19 +240,10 @@ function thinOut({ ticks, backwards }: ChartProps, width: number, min: number, m
   return kept;
 }
 
-/** The colours of the current theme, computed for the canvas. */
-interface Ink extends Readonly<Record<StackKind, string>> {
-  readonly accent: string;
-  readonly accentSoft: string;
-  readonly text: string;
-  readonly muted: string;
-  readonly line: string;
-  readonly lineStrong: string;
-  readonly surface: string;
-  readonly font: string;
-}
+type Ink = ReturnType<typeof readInk>;
 
-function readInk(element: HTMLElement): Ink {
+/** The colours of the current theme, computed for the canvas. */
+function readInk(element: HTMLElement) {
   const probe = document.createElement("span");
   element.append(probe);
   const colour = (token: string) => {
@@ -262,11 +253,9 @@ function readInk(element: HTMLElement): Ink {
   const ink = {
     accent: colour("--accent"),
     accentSoft: colour("--accent-soft"),
-    text: colour("--text"),
     muted: colour("--text-muted"),
     line: colour("--line"),
     lineStrong: colour("--line-control"),
-    surface: colour("--surface"),
     "stack-0": colour("--part-1"),
     "stack-1": colour("--part-2"),
     "stack-2": colour("--part-3"),

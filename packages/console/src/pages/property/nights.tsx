@@ -7,6 +7,7 @@ import {
   divideMoney,
   writeChange,
   writeCount,
+  writeDate,
   writeMoney,
   writePoints,
   writeShare,
@@ -111,6 +112,15 @@ export function addUp(items: readonly OnTheBooksItem[], currency: string | undef
     adr: revenue === null ? null : divideMoney(revenue, roomsOf(priced)),
     revpar: revenue === null ? null : divideMoney(revenueOf(within(priced)), base),
   };
+}
+
+/** In place of last year's figures where none are known. */
+export function NoLastYear({ range: { from, to } }: { range: Range }) {
+  return (
+    <p className="small muted">
+      No data for last year ({writeDate(addDays(from, -YEAR_DAYS))} to {writeDate(addDays(to, -YEAR_DAYS))}).
+    </p>
+  );
 }
 
 export function roomsOf(items: readonly { readonly rooms: number }[]): number {

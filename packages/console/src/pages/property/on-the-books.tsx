@@ -1,4 +1,4 @@
-import { Chart } from "../../charts/chart.tsx";
+import { NightlyChart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/plot.tsx";
 import type { FeedHealthAnswer, OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import { addressOf, useAnswer } from "../../data/queries.ts";
@@ -8,10 +8,8 @@ import {
   isStayDate,
   subtractMoney,
   today,
-  weekdayOf,
   writeCount,
   writeDate,
-  writeDay,
   writeMany,
   writeMoney,
   writeMonth,
@@ -34,6 +32,7 @@ import {
   isNothing,
   KeyFigures,
   type NightRows,
+  NoLastYear,
   nightRows,
   type Totals,
   useLastYear,
@@ -51,7 +50,7 @@ import {
   PointInTimeFilters,
   type Range,
   ROWS_MAX,
-  sumByNight,
+  sumBy,
   unitOf,
   useInsight,
   useMeasure,
@@ -191,19 +190,13 @@ function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
         keyOf={({ key }) => key}
         rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
       />
-      {lastYear !== undefined && known === undefined && (
-        <p className="small muted">
-          No data for last year ({writeDate(addDays(range.from, -YEAR_DAYS))} to{" "}
-          {writeDate(addDays(range.to, -YEAR_DAYS))}).
-        </p>
-      )}
+      {lastYear !== undefined && known === undefined && <NoLastYear range={range} />}
     </>
   );
 }
 
 function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
   const nights = datesBetween(range.from, range.to);
-  const night = (place: number) => nights[place] ?? range.from;
   const capacity = capacityOf(rows);
   const yearBefore = nights.map((date) => addDays(date, -YEAR_DAYS));
   const series: (Series | undefined)[] = [
@@ -224,14 +217,10 @@ function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
       : undefined,
   ];
   return (
-    <Chart
+    <NightlyChart
+      nights={nights}
       label={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} on the books by night, ${writeDate(range.from)} to ${writeDate(range.to)}`}
       unit={unitOf(measure)}
-      begin="oldest"
-      x={nights.map((_, place) => place)}
-      writeX={(place) => writeDate(night(place))}
-      writeTick={(place) => writeDay(night(place))}
-      ticks={nights.flatMap((date, place) => (nights.length < 14 || weekdayOf(date) === 0 ? [place] : []))}
       series={series.filter((each) => each !== undefined)}
     />
   );
@@ -239,7 +228,7 @@ function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
 
 /** Null where rows of the night are on another page. */
 function sumsOf({ items, isWhole }: NightRows, nights: readonly string[], measure: Measure) {
-  const sums = sumByNight(items, measure);
+  const sums = sumBy(items, measure, ({ stayDate }) => stayDate);
   return nights.map((date) => (isWhole(date) ? (sums.get(date) ?? "0") : null));
 }
 

@@ -35,7 +35,7 @@ import {
   PropertyPage,
   type Range,
   ROWS_MAX,
-  sumByNight,
+  sumBy,
   useMeasure,
   useRange,
   writeSignedAmount,
@@ -83,7 +83,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
   const itemsOf = (place: number) => asked.data?.[place]?.items ?? [];
   const movements = days.flatMap((day, place) => itemsOf(place).map((item): Movement => ({ day, ...item })));
   const { measure } = useMeasure(movements);
-  const sums = days.map((_, place) => sumByNight(itemsOf(place), measure));
+  const sums = days.map((_, place) => sumBy(itemsOf(place), measure, ({ stayDate }) => stayDate));
   const pickup = pickupTable(days, sums, datesBetween(range.from, range.to));
   return (
     <PropertyPage

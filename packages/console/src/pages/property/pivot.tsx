@@ -1,22 +1,15 @@
-import { Chart, STACK_KINDS } from "../../charts/chart.tsx";
+import { NightlyChart, STACK_KINDS } from "../../charts/chart.tsx";
 import type { OnTheBooksItem } from "../../contract.ts";
-import {
-  addDays,
-  addMoney,
-  datesBetween,
-  subtractMoney,
-  weekdayOf,
-  writeDate,
-  writeDay,
-} from "../../field/format.ts";
+import { addMoney, datesBetween, subtractMoney, writeDate } from "../../field/format.ts";
 import { type Column, Table } from "../../parts/list.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { GROUPINGS, type Grouping, isNothing, type NightRows, nameOfGroup, YEAR_DAYS } from "./nights.tsx";
+import { GROUPINGS, type Grouping, isNothing, type NightRows, NoLastYear, nameOfGroup } from "./nights.tsx";
 import {
   type Measure,
   measuredSeries,
   NightLink,
   type Range,
+  sumBy,
   unitOf,
   writeAmount,
   writeSignedAmount,
@@ -80,17 +73,12 @@ export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, me
   const wholeRows = new Map(rows.filter(({ night }) => isWhole(night)).map((row) => [row.night, row]));
   const all = rowOf("Total", items);
   const before = known && rowOf("Last year", known);
-  const nightAt = (place: number) => nights[place] ?? range.from;
   return (
     <>
-      <Chart
+      <NightlyChart
+        nights={nights}
         label={`${unitOf(measure)} by night and ${byText}, ${writeDate(range.from)} to ${writeDate(range.to)}`}
         unit={unitOf(measure)}
-        begin="oldest"
-        x={nights.map((_, place) => place)}
-        writeX={(place) => writeDate(nightAt(place))}
-        writeTick={(place) => writeDay(nightAt(place))}
-        ticks={nights.flatMap((date, place) => (nights.length < 14 || weekdayOf(date) === 0 ? [place] : []))}
         series={names.map((name, place) =>
           measuredSeries(
             { name, kind: STACK_KINDS[name === OTHER ? GROUPS_SHOWN : place] ?? "stack-0" },
@@ -114,12 +102,7 @@ export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, me
         keyOf={({ head }) => head}
         rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
       />
-      {isComparable && known === undefined && (
-        <p className="small muted">
-          No data for last year ({writeDate(addDays(range.from, -YEAR_DAYS))} to{" "}
-          {writeDate(addDays(range.to, -YEAR_DAYS))}).
-        </p>
-      )}
+      {isComparable && known === undefined && <NoLastYear range={range} />}
     </>
   );
 }
@@ -130,14 +113,7 @@ function amountsOf(
   measure: Measure,
   nameOf: (name: string) => string = (name) => name,
 ): Amounts {
-  const sums = new Map<string, string>();
-  for (const item of items) {
-    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
-    const name = nameOf(nameOfGroup(item, by));
-    const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
-    sums.set(name, addMoney([sums.get(name) ?? "0", own]));
-  }
-  return sums;
+  return sumBy(items, measure, (item) => nameOf(nameOfGroup(item, by)));
 }
 
 function changeOf(now: PivotRow, before: PivotRow, names: readonly string[]): PivotRow {

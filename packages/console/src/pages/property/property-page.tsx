@@ -398,19 +398,23 @@ export function MeasureFilters({ items }: { items: readonly Priced[] }) {
   );
 }
 
-interface NightItem extends Priced {
-  readonly stayDate: string;
+interface Measured extends Priced {
   readonly rooms: number;
   readonly roomRevenue: string | null;
 }
 
-/** Rooms, or the money of one currency, by night as decimal text. */
-export function sumByNight(items: readonly NightItem[], measure: Measure): ReadonlyMap<string, string> {
+/** Rooms, or the money of one currency, as decimal text by night, group … */
+export function sumBy<Item extends Measured>(
+  items: readonly Item[],
+  measure: Measure,
+  nameOf: (item: Item) => string,
+): ReadonlyMap<string, string> {
   const sums = new Map<string, string>();
-  for (const { stayDate, rooms, roomRevenue, currency } of items) {
-    if (measure.of === "revenue" && currency !== measure.currency) continue;
-    const own = measure.of === "rooms" ? String(rooms) : (roomRevenue ?? "0");
-    sums.set(stayDate, addMoney([sums.get(stayDate) ?? "0", own]));
+  for (const item of items) {
+    if (measure.of === "revenue" && item.currency !== measure.currency) continue;
+    const own = measure.of === "rooms" ? String(item.rooms) : (item.roomRevenue ?? "0");
+    const name = nameOf(item);
+    sums.set(name, addMoney([sums.get(name) ?? "0", own]));
   }
   return sums;
 }

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { Chart } from "../../charts/chart.tsx";
+import { NightlyChart } from "../../charts/chart.tsx";
 import type {
   Finding,
   NightReconciliationAnswer,
@@ -13,7 +13,6 @@ import {
   addDays,
   isStayDate,
   today,
-  weekdayOf,
   writeCount,
   writeDate,
   writeDay,
@@ -144,19 +143,12 @@ function NothingDiffers({ hasReports }: { hasReports: boolean }) {
 /** The sum of a night's room types; null: the night is not reported. */
 function VarianceChart({ items }: { items: readonly ReconciliationItem[] }) {
   const byNight = [...Map.groupBy(items, ({ stayDate }) => stayDate)];
-  const night = (place: number) => byNight[place]?.[0] ?? "";
   return (
-    <Chart
+    <NightlyChart
+      nights={byNight.map(([night]) => night)}
       label="Rooms reported less rooms rebuilt, by night"
       unit="Rooms reported less rebuilt"
-      begin="oldest"
       height={160}
-      x={byNight.map((_, place) => place)}
-      writeX={(place) => (night(place) === "" ? "" : writeDate(night(place)))}
-      writeTick={(place) => writeDay(night(place))}
-      ticks={byNight.flatMap(([date], place) =>
-        byNight.length < 14 || weekdayOf(date) === 0 ? [place] : [],
-      )}
       series={[
         {
           name: "Variance",
