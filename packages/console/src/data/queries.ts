@@ -20,8 +20,6 @@ export const queries = new QueryClient({
 const SESSION = ["session"];
 const ANSWERS = ["answer"];
 
-const keyOf = (address: string) => [...ANSWERS, address];
-
 export function renewAnswers(): void {
   queries.removeQueries({ queryKey: ANSWERS, type: "inactive" });
   void queries.invalidateQueries({ queryKey: ANSWERS });
@@ -32,12 +30,8 @@ export function forgetAnswers(): void {
   queries.removeQueries({ queryKey: ANSWERS });
 }
 
-function renewSession(): Promise<void> {
+export function renewSession(): Promise<void> {
   return queries.invalidateQueries({ queryKey: SESSION }, { cancelRefetch: false });
-}
-
-function csrfToken(): string | null {
-  return queries.getQueryData<SessionAnswer>(SESSION)?.csrfToken ?? null;
 }
 
 export type Parameters = Readonly<Record<string, string | number | undefined>>;
@@ -76,7 +70,7 @@ export async function ask<Answer>(address: string, signal?: AbortSignal): Promis
 
 /** `waitSeconds`: for what the change wrote to the log to be applied, where its answer can wait. */
 export async function post<Answer>(path: string, body: object, waitSeconds?: number): Promise<Answer> {
-  const token = csrfToken();
+  const token = queries.getQueryData<SessionAnswer>(SESSION)?.csrfToken ?? null;
   const response = await reach(path, {
     method: "POST",
     headers: {
@@ -147,15 +141,15 @@ export interface Asked<Answer> {
   /** In milliseconds, by this machine's clock. */
   readonly dataUpdatedAt: number;
   /** The data is of what was asked before. */
-  readonly isOld?: boolean;
+  readonly isOld: boolean;
   readonly refetch: () => unknown;
 }
 
 export interface Renewal<Answer> {
   /** Milliseconds until the next refetch while the page is visible. */
   readonly againMs?: (answer: Answer | undefined) => number | undefined;
-  /** Shown until the answer comes. */
-  readonly meanwhile?: (before: Answer | undefined) => Answer | undefined;
+  /** Until it comes, the answer before is shown where that differs in its filters or page alone. */
+  readonly keeps?: boolean;
 }
 
 const HIDDEN_MS = 100;
@@ -169,26 +163,26 @@ function nextFrame(): Promise<void> {
 }
 
 const queryOf = <Answer>(address: string, read: typeof ask<Answer> = ask) => ({
-  queryKey: read === ask ? keyOf(address) : [...keyOf(address), "whole"],
+  queryKey: [...ANSWERS, address, read === ask ? "page" : "whole"],
   // An input is painted before what it asks for is sent.
   queryFn: ({ signal }: { readonly signal: AbortSignal }) => nextFrame().then(() => read(address, signal)),
 });
 
 export function useAnswer<Answer>(
   address: string,
-  { againMs, meanwhile }: Renewal<Answer> = {},
+  { againMs, keeps = false }: Renewal<Answer> = {},
   read: typeof ask<Answer> = ask,
 ): Asked<Answer> {
   const { data, error, dataUpdatedAt, refetch, isPlaceholderData } = useQuery<Answer, CallError>({
     ...queryOf<Answer>(address, read),
     refetchInterval: ({ state }) => againMs?.(state.data) ?? false,
-    ...(meanwhile === undefined ? {} : { placeholderData: meanwhile as never }),
+    placeholderData: (before, query) =>
+      keeps && pathOf(String(query?.queryKey[1])) === pathOf(address) ? before : undefined,
   });
   return { data, error, dataUpdatedAt, refetch, isOld: isPlaceholderData };
 }
 
-/** Other filters or another page are no reason to take an answer away. */
-export const keepAnswer = <Answer>(before: Answer | undefined): Answer | undefined => before;
+const pathOf = (address: string) => address.split("?", 1)[0];
 
 /** The pages of an answer, one after another, at most so many. */
 export async function* askPages<Answer extends { readonly nextCursor?: string | null }>(
@@ -252,7 +246,7 @@ export function useAnswers<Answer>(
   return { ...asked, error, data: data ?? before.current, isOld: data === undefined && error === null };
 }
 
-export function useSession(): Asked<SessionAnswer> {
+export function useSession(): Omit<Asked<SessionAnswer>, "isOld"> {
   return useQuery<SessionAnswer, CallError>({
     queryKey: SESSION,
     queryFn: () => ask<SessionAnswer>("session"),
@@ -267,11 +261,6 @@ function enter(answer: SessionAnswer): void {
 /** `code`: of an authenticator app, once the service has asked for it. */
 export async function logIn(name: string, password: string, code?: string): Promise<void> {
   enter(await post<SessionAnswer>("login", { name, password, ...(code === undefined ? {} : { code }) }));
-}
-
-/** What the account can do has changed. */
-export function renewAccount(): Promise<void> {
-  return renewSession();
 }
 
 /** Whether the operator may do this; what is not allowed is not shown. */

@@ -11,10 +11,8 @@ import {
 } from "../field/audit-sentences.ts";
 import { failureInWords, readInstant, writeCount } from "../field/format.ts";
 import { AddressSelect, InstantRange } from "../parts/field.tsx";
-import { Filters } from "../parts/filters.tsx";
-import { type Column, csvRows, List, ListExport, useList } from "../parts/list.tsx";
-import { Empty, Page } from "../parts/page.tsx";
-import { SavedViews } from "../parts/saved-views.tsx";
+import { type Column, ListPage, useList } from "../parts/list.tsx";
+import { Empty } from "../parts/page.tsx";
 import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 import { ClientFilter } from "./clients.tsx";
@@ -37,37 +35,29 @@ export function AuditPage() {
   const { data } = asked;
   const events = data && { items: groupEntries(data.items), nextCursor: data.nextCursor };
   return (
-    <Page
+    <ListPage
       title="Audit"
       lead="Changes and refusals, newest first: by operators here, by the command line, by partners and by the service."
-      actions={
-        <ListExport<PageOf<AuditItem>, AuditItem>
-          name="audit"
-          address={asked.whole}
-          itemsOf={({ items }) => items}
-          toRows={(items) => csvRows("occurredAt who role what clientId clientName detail", items)}
-        />
+      asked={{ ...asked, data: events }}
+      filters={
+        <>
+          <WhoFilter />
+          <AddressSelect name="what" label="What" options={AUDIT_KINDS} />
+          <ClientFilter />
+          <InstantRange from="From" to="To" />
+        </>
       }
-    >
-      <Filters>
-        <WhoFilter />
-        <AddressSelect name="what" label="What" options={AUDIT_KINDS} />
-        <ClientFilter />
-        <InstantRange from="From" to="To" />
-      </Filters>
-      <SavedViews />
-      <List
-        asked={{ ...asked, data: events }}
-        caption="Audit entries, newest first"
-        columns={COLUMNS}
-        keyOf={(entries) => newestOf(entries).auditId}
-        detail={{ of: (entries) => <Details event={entries} /> }}
-        look="audit"
-        noun={["event"]}
-        empty={({ nextCursor }) => <NoEntries isFiltered={filters.size > 0} hasMore={nextCursor != null} />}
-        lines={12}
-      />
-    </Page>
+      caption="Audit entries, newest first"
+      columns={COLUMNS}
+      keyOf={(entries) => newestOf(entries).auditId}
+      detail={{ of: (entries) => <Details event={entries} /> }}
+      look="audit"
+      noun={["event"]}
+      empty={({ nextCursor }) => <NoEntries isFiltered={filters.size > 0} hasMore={nextCursor != null} />}
+      lines={12}
+      // The file has the entries, ungrouped.
+      csv="occurredAt who role what clientId clientName detail"
+    />
   );
 }
 

@@ -305,19 +305,15 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
   );
   const { data } = asked;
   const hasFailed = data?.items.some(({ kind }) => kind === "record-failed") === true;
-  const toRows = (gaps: readonly BackfillGap[]) => [
-    ["resource", "gap", "what", "key"],
-    ...gaps.map((gap) => [gap.resource, gap.kind, whatOf(gap), keyOf(gap)]),
-  ];
   return (
     <Section
       title="Missing"
       aside={
-        <ListExport<PageOf<BackfillGap>, BackfillGap>
+        <ListExport<BackfillGap>
           name="gaps"
           address={asked.whole}
-          itemsOf={({ items }) => items}
-          toRows={toRows}
+          csv="resource gap what key"
+          csvRow={(gap) => ({ resource: gap.resource, gap: gap.kind, what: whatOf(gap), key: keyOf(gap) })}
         />
       }
     >

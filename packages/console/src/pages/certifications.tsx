@@ -6,7 +6,7 @@ import {
   CONSOLE_API,
   type PageOf,
 } from "../contract.ts";
-import { addressOf, keepAnswer, post, useAnswer, useMay } from "../data/queries.ts";
+import { addressOf, post, useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeMany } from "../field/format.ts";
 import { DialogButton, FormDialog, typed } from "../parts/dialog.tsx";
 import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
@@ -138,7 +138,7 @@ export function CertificationPage({ params }: { params: { certificationId: strin
   const address = addressOf(`certifications/${params.certificationId}`, { since });
   const asked = useAnswer<CertificationAnswer>(address, {
     againMs: (certification) => (certification?.isOpen === true ? RENEWED_MS : undefined),
-    meanwhile: keepAnswer,
+    keeps: true,
   });
   return (
     <DetailPage

@@ -1,6 +1,6 @@
 import type { PageOf, PropertyCodes, Resource, VersionItem } from "../contract.ts";
 import { historyPath, propertyPath, writeMany } from "../field/format.ts";
-import { csvRows, ListExport, Pager, useList } from "../parts/list.tsx";
+import { ListExport, Pager, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
 import { ClockChoice, PropertyViewProvider, usePropertyView } from "../parts/property-view.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
@@ -64,14 +64,7 @@ function History({ codes }: { codes: PropertyCodes }) {
               note: name ?? `${codes.clientCode} / ${codes.propertyCode}`,
             }
       }
-      actions={
-        <ListExport<PageOf<VersionItem>, VersionItem>
-          name={`history-${key}`}
-          address={asked.whole}
-          itemsOf={({ items }) => items}
-          toRows={toRows}
-        />
-      }
+      actions={<ListExport name={`history-${key}`} address={asked.whole} csv={CSV} csvRow={csvLines} />}
     >
       <Answered asked={asked} lines={8}>
         {(answer) =>
@@ -155,11 +148,11 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
   );
 }
 
-function toRows(items: readonly VersionItem[]) {
-  return csvRows(
-    "sourceTime receivedAt requestId index outcome status late pointer before after",
-    items.flatMap((version) =>
-      version.changes.length === 0 ? [version] : version.changes.map((change) => ({ ...version, ...change })),
-    ),
-  );
+const CSV = "sourceTime receivedAt requestId index outcome status late pointer before after";
+
+/** A line for each change. */
+function csvLines(version: VersionItem): object | readonly object[] {
+  return version.changes.length === 0
+    ? version
+    : version.changes.map((change) => ({ ...version, ...change }));
 }

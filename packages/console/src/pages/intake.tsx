@@ -27,7 +27,7 @@ export function IntakePage() {
     // A busy day is counted by several looks.
     againMs: (answer) =>
       RENEWED_MS[answer?.minutes.some(({ resources }) => resources === null) ? "hour" : range],
-    meanwhile: (before) => before,
+    keeps: true,
   });
   return (
     <Page

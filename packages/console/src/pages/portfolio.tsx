@@ -10,7 +10,6 @@ import type {
   PortfolioSort,
   PortfolioTotal,
 } from "../contract.ts";
-import { addressOf, useAnswer } from "../data/queries.ts";
 import {
   addDays,
   propertyPath,
@@ -26,7 +25,7 @@ import {
 } from "../field/format.ts";
 import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
-import { type Column, csvRows, ListExport, Pager, Table } from "../parts/list.tsx";
+import { type Column, ListExport, Pager, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
@@ -311,27 +310,18 @@ function csvLines(item: PortfolioItem): object[] {
 
 export function PortfolioPage() {
   const { filters } = useFilters();
-  const given = Object.fromEntries(filters);
-  const { search, city, attention, sort, order, cursor, nights = NIGHTS_STANDARD } = given;
-  const of = { nights, search, city, attention, sort, order };
-  const asked = useAnswer<PortfolioAnswer>(
-    addressOf("portfolio", { ...of, cursor, limit: ROWS_SHOWN }),
-    // Another order or range is no reason to take the table away.
-    { againMs: () => RENEWED_MS, meanwhile: (before) => before },
+  const { search, city, attention, sort, order, nights = NIGHTS_STANDARD } = Object.fromEntries(filters);
+  const asked = useList<PortfolioAnswer>(
+    "portfolio",
+    { nights, search, city, attention, sort, order },
+    { limit: ROWS_SHOWN, againMs: () => RENEWED_MS },
   );
   const cities = asked.data?.cities ?? [];
   return (
     <Page
       title="Portfolio"
       lead="What is on the books from today on. Below a figure: its change on the same weekdays last year, as known then."
-      actions={
-        <ListExport<PortfolioAnswer, PortfolioItem>
-          name="portfolio"
-          address={addressOf("portfolio", { ...of, limit: 1_000 })}
-          itemsOf={({ items }) => items}
-          toRows={(items) => csvRows(CSV, items.flatMap(csvLines))}
-        />
-      }
+      actions={<ListExport name="portfolio" address={asked.whole} csv={CSV} csvRow={csvLines} />}
     >
       <Filters>
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />

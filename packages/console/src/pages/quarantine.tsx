@@ -13,7 +13,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { ClearFilters, Filters } from "../parts/filters.tsx";
-import { type Column, csvRows, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
@@ -59,17 +59,15 @@ export function QuarantinePage() {
     againMs: (answer) =>
       answer?.items.some((item) => decided.has(nameOf(item))) ? DECIDED_RENEWED_MS : RENEWED_MS,
   });
-  const csv = "requestId index clientCode propertyCode resource key code message receivedAt";
   return (
     <Page
       title="Quarantine"
       lead="Accepted records that wait for a decision. A release applies the record verbatim."
       actions={
-        <ListExport<QuarantinePageAnswer, QuarantineItem>
+        <ListExport
           name="quarantine"
           address={asked.whole}
-          itemsOf={({ items }) => items}
-          toRows={(items) => csvRows(csv, items)}
+          csv="requestId index clientCode propertyCode resource key code message receivedAt"
         />
       }
     >

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { RecordAnswer, RecordItem, RecordNotice, RequestAnswer, RequestCounts } from "../contract.ts";
-import { type Asked, addressOf, useAnswer } from "../data/queries.ts";
+import { type Asked, useAnswer } from "../data/queries.ts";
 import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
-import { type Column, csvRows, List, ListExport, Table } from "../parts/list.tsx";
+import { type Column, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
 import {
   Badge,
@@ -25,25 +25,28 @@ const RENEWED_MS = 1000;
 export function RequestPage({ params }: { params: { requestId: string } }) {
   const { requestId } = params;
   const { filters } = useFilters();
-  const { records = "", outcome = "", cursor = "" } = Object.fromEntries(filters);
-  const of = { records, outcome };
-  const asked = useAnswer<RequestAnswer>(addressOf(`requests/${requestId}`, { ...of, cursor, limit: 100 }), {
+  const { records, outcome } = Object.fromEntries(filters);
+  const asked = useList<RequestAnswer>(
+    `requests/${requestId}`,
+    { records, outcome },
     // Only while it is being applied: polling keeps a session alive.
-    againMs: (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined),
-    // Another filter keeps what is around its records, and the focus.
-    meanwhile: (before) => (before?.requestId === requestId ? before : undefined),
-  });
+    { limit: 100, againMs: (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined) },
+  );
   return (
     <DetailPage
       title={`Request ${shortId(requestId)}`}
       crumbs={[{ to: "/requests", text: "Requests" }]}
       asked={asked}
       actions={() => (
-        <ListExport<RequestAnswer, RecordItem>
+        <ListExport<RecordItem>
           name={`request-${requestId}`}
-          address={addressOf(`requests/${requestId}`, { ...of, limit: 500 })}
-          itemsOf={(page) => page.records}
-          toRows={toRows}
+          address={asked.whole}
+          member="records"
+          csv="index clientCode propertyCode key outcome code pointer message warnings"
+          csvRow={({ warnings, ...record }) => ({
+            ...record,
+            warnings: warnings.map(({ pointer, code }) => `${pointer} ${code}`).join("; "),
+          })}
         />
       )}
     >
@@ -168,16 +171,6 @@ function whyOf(record: RecordItem): ReactNode {
   );
 }
 
-function toRows(records: readonly RecordItem[]) {
-  return csvRows(
-    "index clientCode propertyCode key outcome code pointer message warnings",
-    records.map((record) => ({
-      ...record,
-      warnings: record.warnings.map(({ pointer, code }) => `${pointer} ${code}`).join("; "),
-    })),
-  );
-}
-
 export function RecordPage({ params }: { params: { requestId: string; index: string } }) {
   const { requestId, index } = params;
   const asked = useAnswer<RecordAnswer>(`requests/${requestId}/records/${index}`);
@@ -219,7 +212,11 @@ function RecordActions({ answer }: { answer: RecordAnswer }) {
 function OneRecord({ answer }: { answer: RecordAnswer }) {
   const { record, payload } = answer;
   const notices = noticesOf(record);
-  const marked = notices.flatMap(({ pointer }) => pointerWithin(pointer, record.index) ?? []);
+  // `/3/status` of record 3 is `/status`.
+  const beginning = `/${record.index}`;
+  const marked = notices.flatMap(({ pointer }) =>
+    pointer.startsWith(`${beginning}/`) ? pointer.slice(beginning.length) : [],
+  );
   return (
     <>
       <Facts
@@ -253,7 +250,7 @@ function OneRecord({ answer }: { answer: RecordAnswer }) {
         </Section>
       )}
       <Section title="Payload">
-        <PayloadView payload={payload} marked={marked.filter((pointer) => pointer !== "")} />
+        <PayloadView payload={payload} marked={marked} />
       </Section>
     </>
   );
@@ -268,11 +265,4 @@ function noticesOf({
 }: RecordItem): readonly RecordNotice[] {
   const own = code === null || message === null || violations.length > 0 ? [] : [{ code, pointer, message }];
   return [...violations, ...own, ...warnings];
-}
-
-/** `/3/status` of record 3 is `/status`. */
-function pointerWithin(pointer: string, index: number): string | undefined {
-  const beginning = `/${index}`;
-  if (pointer === beginning) return "";
-  return pointer.startsWith(`${beginning}/`) ? pointer.slice(beginning.length) : undefined;
 }

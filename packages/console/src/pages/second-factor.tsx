@@ -1,7 +1,7 @@
 import encodeQR from "qr";
 import { useState } from "react";
 import type { TotpAnswer, TotpConfirmedAnswer } from "../contract.ts";
-import { post, renewAccount, useSession } from "../data/queries.ts";
+import { post, renewSession, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { Form, typed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
@@ -36,7 +36,7 @@ export function SecondFactor() {
           done="Codes are off."
           onSubmit={async (form) => {
             await post("totp/disable", { code: typed(form, "code") });
-            await renewAccount();
+            await renewSession();
           }}
         >
           <p>Each login with your password requires a code.</p>
@@ -50,7 +50,7 @@ export function SecondFactor() {
             const answer = await post<TotpConfirmedAnswer>("totp/confirm", { code: typed(form, "code") });
             setRecoveryCodes(answer.recoveryCodes);
             setBegun(undefined);
-            await renewAccount();
+            await renewSession();
           }}
         >
           <p>

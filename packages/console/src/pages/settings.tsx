@@ -13,7 +13,7 @@ import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressChoice, Choice, InputField, SelectField, TextFilter } from "../parts/field.tsx";
-import { type Column, csvRows, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -212,8 +212,6 @@ function ChangeSettingDialog({ setting, clientCode, propertyCode, onClose }: Cha
   );
 }
 
-const STATUSES_CSV = "status resource records canonical by deducts";
-
 function StatusMappings({ clientCode }: { clientCode: string }) {
   const by = useFilters().filters.get("statuses") === "unmapped" ? "unmapped" : undefined;
   const asked = useList<StatusesAnswer>("statuses", { clientCode, by });
@@ -232,11 +230,10 @@ function StatusMappings({ clientCode }: { clientCode: string }) {
       aside={
         <div className="badges">
           <p>A mapping decides whether reservations with a status count on the books.</p>
-          <ListExport<StatusesAnswer, StatusItem>
+          <ListExport
             name={`status-mappings-${clientCode}`}
             address={asked.whole}
-            itemsOf={({ items }) => items}
-            toRows={(items) => csvRows(STATUSES_CSV, items)}
+            csv="status resource records canonical by deducts"
           />
         </div>
       }

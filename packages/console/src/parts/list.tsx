@@ -5,7 +5,6 @@ import {
   addressOf,
   askPages,
   CallError,
-  keepAnswer,
   type Parameters,
   type Renewal,
   useAnswer,
@@ -231,17 +230,8 @@ export function useList<Answer>(
 ): Asked<Answer> & { readonly whole: string } {
   const { filters } = useFilters();
   const address = addressOf(path, { ...parameters, cursor: filters.get("cursor") ?? "", limit });
-  // Picked, so that nothing else of a query draws the page anew.
-  const { data, error, dataUpdatedAt, refetch, isOld } = useAnswer<Answer>(address, {
-    meanwhile: keepAnswer,
-    ...renewal,
-  });
   return {
-    data,
-    error,
-    dataUpdatedAt,
-    refetch,
-    ...(isOld === undefined ? {} : { isOld }),
+    ...useAnswer<Answer>(address, { keeps: true, ...renewal }),
     whole: addressOf(path, { ...parameters, limit: EXPORTED_ROWS }),
   };
 }
@@ -270,19 +260,13 @@ interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children
   /** `whole`: the address of all its pages. */
   readonly asked: Asked<Listed<Item>> & { readonly whole?: string };
   readonly filters?: ReactNode;
-  /** Member names; `csvRow` converts an item. */
   readonly csv: string;
   readonly csvRow?: (item: Item) => object;
   readonly children?: ReactNode;
 }
 
 export function ListPage<Item extends object>(props: ListPageProps<Item>) {
-  const { title, lead, filters, actions, csv, csvRow, children, ...list } = props;
-  const toRows = (items: readonly Item[]) =>
-    csvRows(
-      csv,
-      items.map((item) => csvRow?.(item) ?? item),
-    );
+  const { title, lead, filters, actions, csv, csvRow = (item) => item, children, ...list } = props;
   const { whole, data } = list.asked;
   const name = title.toLowerCase();
   return (
@@ -292,14 +276,9 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
       actions={
         <>
           {whole === undefined ? (
-            <ExportButtons name={name} rows={() => toRows(data?.items ?? [])} />
+            <ExportButtons name={name} rows={() => csvRows(csv, (data?.items ?? []).map(csvRow))} />
           ) : (
-            <ListExport<Listed<Item>, Item>
-              name={name}
-              address={whole}
-              itemsOf={({ items }) => items}
-              toRows={toRows}
-            />
+            <ListExport name={name} address={whole} csv={csv} csvRow={csvRow} />
           )}
           {actions}
         </>
@@ -431,47 +410,39 @@ const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = 
 const EXPORTED_ROWS = 1_000;
 const EXPORTED_PAGES = 100;
 
-interface ListExportProps<Answer, Item> extends ExportProps {
+interface ListExportProps<Item> extends ExportProps {
   /** Of the list, without the open page. */
   readonly address: string;
-  readonly itemsOf: (page: Answer) => readonly Item[];
-  /** With a head. */
-  readonly toRows: (items: readonly Item[]) => Rows;
+  /** Where the answer has the items. */
+  readonly member?: string;
+  /** Names of columns; by default a column for each member of the items. */
+  readonly csv?: string;
+  /** The row of an item, or its rows, by these names. */
+  readonly csvRow?: (item: Item) => object | readonly object[];
 }
 
 /** Every page of a list. */
-export function ListExport<Answer extends { readonly nextCursor?: string | null }, Item>(
-  props: ListExportProps<Answer, Item>,
-) {
-  const { name, address, itemsOf, toRows } = props;
+export function ListExport<Item extends object>(props: ListExportProps<Item>) {
+  const { name, address, member = "items", csv, csvRow = (item) => item } = props;
   const say = useSay();
   const rows: AskRows = async (report, signal) => {
     const items: Item[] = [];
-    let last: Answer | undefined;
-    for await (const page of askPages<Answer>(address, EXPORTED_PAGES, signal)) {
-      items.push(...itemsOf(page));
+    let isCut = false;
+    for await (const page of askPages<Paged>(address, EXPORTED_PAGES, signal)) {
+      items.push(...(page[member] as readonly Item[]));
       report(items.length);
-      last = page;
+      isCut = typeof page.nextCursor === "string";
     }
-    if (typeof last?.nextCursor === "string")
-      say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
-    return toRows(items);
+    if (isCut) say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
+    const columns = csv ?? Object.keys(items[0] ?? {}).join(" ");
+    return columns === "" ? [] : csvRows(columns, items.flatMap(csvRow));
   };
   return <ExportButtons name={name} rows={rows} />;
 }
 
-/** Every page of an insight: a column for each member of its items. */
-export function InsightExport({ name, address }: ExportProps & { address: string }) {
-  return (
-    <ListExport<Listed<object>, object>
-      name={name}
-      address={address}
-      itemsOf={({ items }) => items}
-      toRows={([first, ...more]) =>
-        first === undefined ? [] : csvRows(Object.keys(first).join(" "), [first, ...more])
-      }
-    />
-  );
+interface Paged {
+  readonly [member: string]: unknown;
+  readonly nextCursor?: string | null;
 }
 
 /** How all rows of all properties become Parquet; for who runs the service. */

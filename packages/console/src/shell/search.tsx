@@ -24,7 +24,7 @@ function useFound(text: string, of?: "properties"): { readonly found: SearchAnsw
     return () => clearTimeout(timer);
   }, [text]);
   const { data, isOld } = useAnswer<SearchAnswer>(addressOf("search", { text: settled, of }), {
-    meanwhile: (before) => before,
+    keeps: true,
   });
   return { found: data ?? NOTHING, busy: settled !== text || isOld || data === undefined };
 }

@@ -1,7 +1,6 @@
 import { Link } from "wouter";
 import type {
   NightReconciliationAnswer,
-  NightReservationItem,
   OnTheBooksAnswer,
   OnTheBooksItem,
   PropertyCodes,
@@ -20,7 +19,7 @@ import {
   writeSignedMoney,
 } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { type Column, csvRows, figure, ListExport, Table } from "../../parts/list.tsx";
+import { type Column, figure, ListExport, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Section } from "../../parts/page.tsx";
 import { Disclosure } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -191,12 +190,7 @@ function Reservations({ codes, night }: { codes: PropertyCodes; night: string })
               keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
               columns={reservationColumns(codes)}
             />
-            <ListExport<NightReconciliationAnswer, NightReservationItem>
-              name={`reservations-${night}`}
-              address={address}
-              itemsOf={(answer) => answer.reservations}
-              toRows={(items) => csvRows(CSV, items)}
-            />
+            <ListExport name={`reservations-${night}`} address={address} member="reservations" csv={CSV} />
           </Disclosure>
         );
       }}

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
-import { type Asked, addressOf, keepAnswer, useAnswer } from "../../data/queries.ts";
+import { type Asked, addressOf, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -29,7 +29,7 @@ export function useBooks(
   return useAnswer(
     addressOf("insight/on-the-books", { ...codes, ...range, ...usePointInTime(), limit, by }),
     {
-      meanwhile: keepAnswer,
+      keeps: true,
     },
   );
 }

@@ -23,7 +23,7 @@ import {
   writeSigned,
   writeSignedMoney,
 } from "../../field/format.ts";
-import { type Column, InsightExport, Table } from "../../parts/list.tsx";
+import { type Column, ListExport, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
 import { KeyFigures, roomsOf, thisHour, useBooks } from "./nights.tsx";
@@ -42,7 +42,7 @@ export const OverviewPage = ofProperty(function Overview({ codes }) {
       title="Overview"
       lead="The next 90 nights, what came in, and what needs attention."
       actions={
-        <InsightExport
+        <ListExport
           name={`overview-${from}`}
           address={addressOf("insight/on-the-books", { ...codes, ...range, limit: ROWS_MAX })}
         />

@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
 import type { PropertyCodes } from "../../contract.ts";
-import { type Asked, addressOf, keepAnswer, type Renewal, useAnswer } from "../../data/queries.ts";
+import { type Asked, addressOf, type Renewal, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -23,7 +23,7 @@ import {
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
 import { Filters, useChip } from "../../parts/filters.tsx";
-import { InsightExport } from "../../parts/list.tsx";
+import { ListExport } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { ClockChoice, PropertyViewProvider, usePropertyView } from "../../parts/property-view.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
@@ -181,7 +181,7 @@ export function useInsight<Answer>(
   const range = useRange(nights);
   const cursor = useFilters().filters.get("cursor") ?? undefined;
   const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, ...more };
-  const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }), { meanwhile: keepAnswer });
+  const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }), { keeps: true });
   return { range, address: addressOf(`insight/${name}`, parameters), asked };
 }
 
@@ -207,7 +207,7 @@ export function InsightPage<Answer extends WatermarkProps>(props: InsightPagePro
       codes={codes}
       title={title}
       lead={lead}
-      actions={<InsightExport name={file} address={address} />}
+      actions={<ListExport name={file} address={address} />}
     >
       <InsightFilters range={range}>{filters}</InsightFilters>
       {intro}
