@@ -9,7 +9,7 @@ import { ensureInstalled, takeLock } from "./install.mjs";
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
 /** What the service serves of its own making: each has packages of its own, and is built of these files and folders. */
 const PACKAGES = {
-  console: { title: "the console", sources: ["packages/console"] },
+  console: { title: "the console", sources: ["packages/console", "packages/contract/src"] },
   docs: {
     title: "the documentation",
     sources: [

@@ -35,6 +35,7 @@ before(async () => {
   await writeFile(join(checkout, "node_modules", ".package-lock.json"), LOCK);
   await symlink(join(root, "node_modules", nodePackage), join(checkout, "node_modules", nodePackage));
   await mkdir(join(console_, "src"), { recursive: true });
+  await mkdir(join(checkout, "packages", "contract", "src"), { recursive: true });
   await writeFile(join(console_, "package.json"), '{ "name": "app", "type": "module" }');
   await writeFile(join(console_, "package-lock.json"), LOCK);
   await writeFile(join(console_, "build.ts"), BUILD);

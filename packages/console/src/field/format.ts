@@ -1,20 +1,13 @@
+import { addDays, datesFrom, daysBetween } from "../../../contract/src/dates.ts";
 import type { Grant, PropertyCodes, Resource } from "../contract.ts";
 
-/** Stay dates are calendar days (YYYY-MM-DD), never instants: no time zone applies. */
+export { addDays, daysBetween };
+
 const DAY_MS = 86_400_000;
 
-function daysOf(date: string): number {
-  return Date.parse(`${date}T00:00:00Z`) / DAY_MS;
-}
-
-function dateOf(days: number): string {
-  return new Date(days * DAY_MS).toISOString().slice(0, 10);
-}
-
+/** Stay dates are calendar days (YYYY-MM-DD), never instants: no time zone applies. */
 export function isStayDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const days = daysOf(text);
-  return Number.isFinite(days) && dateOf(days) === text;
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && addDays(text, 0) === text;
 }
 
 /** A year that is being typed begins as 0002. */
@@ -22,23 +15,13 @@ export function isAskedDate(text: string): boolean {
   return isStayDate(text) && text >= "1900";
 }
 
-export function addDays(date: string, days: number): string {
-  return dateOf(daysOf(date) + days);
-}
-
-/** Days from one date to another: 0 on the same, negative backwards. */
-export function daysBetween(from: string, to: string): number {
-  return daysOf(to) - daysOf(from);
-}
-
 export function datesBetween(from: string, to: string): string[] {
-  const count = daysBetween(from, to) + 1;
-  return Array.from({ length: Math.max(count, 0) }, (_, day) => addDays(from, day));
+  return datesFrom(from, Math.max(daysBetween(from, to) + 1, 0));
 }
 
 /** 0 is Monday, 6 is Sunday. */
 export function weekdayOf(date: string): number {
-  return (new Date(daysOf(date) * DAY_MS).getUTCDay() + 6) % 7;
+  return (new Date(date).getUTCDay() + 6) % 7;
 }
 
 /** Whether a date is one of these weekdays, `Fri,Sat`. */
