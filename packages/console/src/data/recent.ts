@@ -1,5 +1,6 @@
 import type { SessionAnswer } from "../contract.ts";
 import { useSession } from "./queries.ts";
+import { readStored, store } from "./stored.ts";
 
 /** A thing that was opened. */
 export interface Visit {
@@ -18,7 +19,7 @@ function sightOf(operator: SessionAnswer["operator"] | undefined): string {
 
 function readVisits(sight: string): readonly Visit[] {
   try {
-    const stored = JSON.parse(localStorage.getItem(STORED_AS) ?? "{}") as {
+    const stored = JSON.parse(readStored(STORED_AS) ?? "{}") as {
       readonly sight?: string;
       readonly visits?: readonly Visit[];
     };
@@ -38,11 +39,7 @@ export function useRecent(): {
     visits: () => readVisits(sight),
     note: (visit) => {
       const others = readVisits(sight).filter(({ to }) => to !== visit.to);
-      try {
-        localStorage.setItem(STORED_AS, JSON.stringify({ sight, visits: [visit, ...others].slice(0, KEPT) }));
-      } catch {
-        // Without storage nothing is remembered.
-      }
+      store(STORED_AS, JSON.stringify({ sight, visits: [visit, ...others].slice(0, KEPT) }));
     },
   };
 }

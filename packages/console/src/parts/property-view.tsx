@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, useContext, useState } from "react";
 import type { PropertyCodes, SettingName, SettingsAnswer } from "../contract.ts";
 import { addressOf, useAnswer } from "../data/queries.ts";
+import { readStored, store } from "../data/stored.ts";
 import { isOneOf, UTC } from "../field/format.ts";
 
 /** How the pages of a property show it. Elsewhere times are UTC. */
@@ -14,11 +15,9 @@ interface PropertyView {
   readonly timeZone: string;
   /** The property's own zone. */
   readonly ownTimeZone: string;
-  readonly choose: (clock: Clock) => void;
+  readonly choose: (clock: string) => void;
   readonly isWeekend: (date: string) => boolean;
 }
-
-type Clock = "utc" | "property";
 
 const CLOCK_STORED_AS = "bellhop.clock";
 const WEEKEND_STANDARD = "Fri,Sat";
@@ -36,19 +35,11 @@ const ViewContext = createContext(ELSEWHERE);
 
 export const usePropertyView = () => useContext(ViewContext);
 
-function storedClock(): Clock {
-  try {
-    return localStorage.getItem(CLOCK_STORED_AS) === "property" ? "property" : "utc";
-  } catch {
-    return "utc";
-  }
-}
-
 /** Around a page of a property: its name, city, weekend and time zone are settings. */
 export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes; children: ReactNode }) {
   const { clientCode, propertyCode } = codes;
   const { data } = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
-  const [clock, setClock] = useState(storedClock);
+  const [clock, setClock] = useState(readStored(CLOCK_STORED_AS));
   const settingOf = (name: SettingName) => data?.settings.find((each) => each.name === name)?.value ?? null;
   const ownTimeZone = settingOf("timeZone") ?? UTC;
   const weekend = settingOf("weekend") ?? WEEKEND_STANDARD;
@@ -60,11 +51,7 @@ export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes
     timeZone: clock === "property" ? ownTimeZone : UTC,
     choose: (next) => {
       setClock(next);
-      try {
-        localStorage.setItem(CLOCK_STORED_AS, next);
-      } catch {
-        // Without storage the choice lasts as long as the page.
-      }
+      store(CLOCK_STORED_AS, next);
     },
     isWeekend: (date) => isOneOf(weekend, date),
   };
@@ -78,10 +65,7 @@ export function ClockChoice() {
   return (
     <label className="clock">
       Times in{" "}
-      <select
-        value={timeZone === UTC ? "utc" : "property"}
-        onChange={(event) => choose(event.target.value as Clock)}
-      >
+      <select value={timeZone === UTC ? "utc" : "property"} onChange={(event) => choose(event.target.value)}>
         <option value="utc">UTC</option>
         <option value="property">{ownTimeZone}</option>
       </select>

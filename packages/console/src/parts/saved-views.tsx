@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { readStored, store } from "../data/stored.ts";
 import { useFilters } from "../routing/filters.ts";
 import { Button } from "./button.tsx";
 import { InputField } from "./field.tsx";
@@ -14,7 +15,7 @@ const storeOf = (path: string) => `bellhop-views:${path}`;
 
 function readViews(path: string): Views {
   try {
-    const views: unknown = JSON.parse(localStorage.getItem(storeOf(path)) ?? "{}");
+    const views: unknown = JSON.parse(readStored(storeOf(path)) ?? "{}");
     return typeof views === "object" && views !== null ? (views as Views) : {};
   } catch {
     return {};
@@ -28,7 +29,7 @@ export function SavedViews() {
   const [views, setViews] = useState(() => readViews(path));
   const [name, setName] = useState("");
   const keep = (next: Views) => {
-    localStorage.setItem(storeOf(path), JSON.stringify(next));
+    store(storeOf(path), JSON.stringify(next));
     setViews(next);
   };
   const codes = codesOf(path);

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
+import { readStored, store } from "../data/stored.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { type Place, useGroups } from "./places.ts";
@@ -8,17 +9,9 @@ const SHORTCUTS_STORED_AS = "bellhop.shortcuts";
 /** Time for the second key after `g`. */
 const SECOND_KEY_MS = 1500;
 
-function areOn(): boolean {
-  try {
-    return localStorage.getItem(SHORTCUTS_STORED_AS) !== "off";
-  } catch {
-    return true;
-  }
-}
-
 /** Keys that work on every page; `?` lists them. They can be turned off (WCAG 2.1.4). */
 export function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
-  const [on, setOn] = useState(areOn);
+  const [on, setOn] = useState(() => readStored(SHORTCUTS_STORED_AS) !== "off");
   const [, navigate] = useLocation();
   const places = useGroups().flatMap((group) => group.places);
   const byKey = new Map(places.map(({ key, to }) => [key, to]));
@@ -28,11 +21,7 @@ export function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: bool
   if (!open) return null;
   const put = (next: boolean) => {
     setOn(next);
-    try {
-      localStorage.setItem(SHORTCUTS_STORED_AS, next ? "on" : "off");
-    } catch {
-      // Without storage the choice lasts as long as the page.
-    }
+    store(SHORTCUTS_STORED_AS, next ? "on" : "off");
   };
   return (
     <Dialog title="Keyboard" onClose={() => onOpen(false)}>

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { store } from "../data/stored.ts";
 import { Choice } from "../parts/field.tsx";
 
 type Theme = "system" | "light" | "dark";
@@ -14,11 +15,7 @@ function storedTheme(): Theme {
 function putTheme(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = theme;
-  try {
-    localStorage.setItem(THEME_STORED_AS, theme);
-  } catch {
-    // Without storage the choice lasts as long as the page.
-  }
+  store(THEME_STORED_AS, theme);
 }
 
 export function ThemeChoice() {
