@@ -9,7 +9,7 @@ import type {
 } from "../contract.ts";
 import { post, useAnswer, useMay } from "../data/queries.ts";
 import { addDays, daysBetween, writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
-import { DialogButton, FormDialog, ReasonField, typed } from "../parts/dialog.tsx";
+import { FormDialogButton, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
 import { type Column, figure, List, ListExport, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
@@ -145,39 +145,32 @@ function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   if (!useMay()("sign-backfills")) return null;
   if (state === "open")
     return (
-      <DialogButton text="Abandon …" kind="danger">
-        {(close) => (
-          <FormDialog
-            title="Abandon this backfill?"
-            text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
-            button="Abandon"
-            danger
-            done="The backfill is abandoned."
-            onSubmit={(form) => send("abandon", { why: typed(form, "reason") })}
-            onClose={close}
-          >
-            <ReasonField required />
-          </FormDialog>
-        )}
-      </DialogButton>
+      <FormDialogButton
+        opener="Abandon …"
+        title="Abandon this backfill?"
+        text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
+        button="Abandon"
+        danger
+        done="The backfill is abandoned."
+        onSubmit={(form) => send("abandon", { why: typed(form, "reason") })}
+      >
+        <ReasonField required />
+      </FormDialogButton>
     );
   const isSigned = signatures.some(({ side }) => side === "operator");
   if (state !== "closed" || reproduced !== true || isSigned) return null;
   return (
-    <DialogButton text="Sign …" kind="main">
-      {(close) => (
-        <FormDialog
-          title="Sign this statement?"
-          text="You confirm its counts and its list of missing records. This cannot be undone."
-          button="Sign"
-          done="Both sides have signed the statement."
-          onSubmit={() => send("sign", { hash: statementHash })}
-          onClose={close}
-        >
-          <code className="small break">{statementHash}</code>
-        </FormDialog>
-      )}
-    </DialogButton>
+    <FormDialogButton
+      opener="Sign …"
+      openerKind="main"
+      title="Sign this statement?"
+      text="You confirm its counts and its list of missing records. This cannot be undone."
+      button="Sign"
+      done="Both sides have signed the statement."
+      onSubmit={() => send("sign", { hash: statementHash })}
+    >
+      <code className="small break">{statementHash}</code>
+    </FormDialogButton>
   );
 }
 
@@ -185,7 +178,14 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
   const { state, statementHash, signatures, reproduced, lateBatches, abandonedBy } = backfill;
   const signed = (by: BackfillSignature["side"]) => {
     const signature = signatures.find(({ side }) => side === by);
-    return signature && <Signed by={signature} clientName={backfill.clientName} />;
+    return (
+      signature && (
+        <>
+          <Who who={signature.signedBy} clientName={backfill.clientName} />,{" "}
+          <Instant at={signature.signedAt} />
+        </>
+      )
+    );
   };
   return (
     <>
@@ -228,19 +228,6 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
         />
       </Section>
       <BackfillGaps backfillId={backfill.backfillId} isOpen={state === "open"} />
-    </>
-  );
-}
-
-interface SignedProps {
-  readonly by: BackfillSignature;
-  readonly clientName: string | null;
-}
-
-function Signed({ by: { signedBy, signedAt }, clientName }: SignedProps) {
-  return (
-    <>
-      <Who who={signedBy} clientName={clientName} />, <Instant at={signedAt} />
     </>
   );
 }

@@ -8,7 +8,7 @@ import {
 } from "../contract.ts";
 import { addressOf, post, useAnswer, useMay } from "../data/queries.ts";
 import { readInstant, writeCount, writeMany } from "../field/format.ts";
-import { DialogButton, FormDialog, typed } from "../parts/dialog.tsx";
+import { FormDialogButton, typed } from "../parts/dialog.tsx";
 import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
 import { type Column, csvRows, ExportButtons, ListPage, Table, useList } from "../parts/list.tsx";
@@ -59,13 +59,7 @@ export function CertificationsPage() {
     <ListPage
       title="Certification"
       lead="What each partner's integration has shown of the checklist."
-      actions={
-        mayStart && (
-          <DialogButton text="Start …" kind="main">
-            {(close) => <StartDialog clientId={clientId} onClose={close} />}
-          </DialogButton>
-        )
-      }
+      actions={mayStart && <StartButton clientId={clientId} />}
       asked={useList<PageOf<CertificationItem>>("certifications", { clientId, state }, { limit: 20 })}
       filters={
         <>
@@ -91,7 +85,7 @@ export function CertificationsPage() {
   );
 }
 
-function StartDialog({ clientId, onClose }: { clientId: string; onClose: () => void }) {
+function StartButton({ clientId }: { clientId: string }) {
   const [, go] = useLocation();
   const submit = async (form: FormData) => {
     const property = typed(form, "property");
@@ -103,13 +97,14 @@ function StartDialog({ clientId, onClose }: { clientId: string; onClose: () => v
     go(`/certifications/${certificationId}`);
   };
   return (
-    <FormDialog
+    <FormDialogButton
+      opener="Start …"
+      openerKind="main"
       title="Start a certification"
       text="While it is open the client has a low request rate and short tokens, so that it meets both. An open one of the client ends."
       button="Start"
       done="The certification is open."
       onSubmit={submit}
-      onClose={onClose}
     >
       <ClientField chosen={clientId} />
       <InputField
@@ -127,7 +122,7 @@ function StartDialog({ clientId, onClose }: { clientId: string; onClose: () => v
         required
         defaultValue={14}
       />
-    </FormDialog>
+    </FormDialogButton>
   );
 }
 
@@ -175,18 +170,14 @@ function Actions({ certification: { certificationId, clientName, isOpen }, since
         Download report
       </a>
       {mayFinish && (
-        <DialogButton text="Finish …">
-          {(close) => (
-            <FormDialog
-              title="Finish this certification?"
-              text={`Requests from now on do not count, and ${clientName} has its own limits again. The report is kept.`}
-              button="Finish"
-              done="The certification has ended."
-              onSubmit={() => post(`${path}/end`, {})}
-              onClose={close}
-            />
-          )}
-        </DialogButton>
+        <FormDialogButton
+          opener="Finish …"
+          title="Finish this certification?"
+          text={`Requests from now on do not count, and ${clientName} has its own limits again. The report is kept.`}
+          button="Finish"
+          done="The certification has ended."
+          onSubmit={() => post(`${path}/end`, {})}
+        />
       )}
     </>
   );

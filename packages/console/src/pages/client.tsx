@@ -3,7 +3,7 @@ import type { ClientAnswer, Grant, RotateSecretAnswer, SecretItem } from "../con
 import { post, postChanges, useAnswer, useMay } from "../data/queries.ts";
 import { readGrants, writeCount, writeGrant } from "../field/format.ts";
 import { Button, LinkButton } from "../parts/button.tsx";
-import { DialogButton, FormDialog, SecretDialog, useDeed } from "../parts/dialog.tsx";
+import { DialogButton, FormDialog, FormDialogButton, SecretDialog, useDeed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
 import { Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
@@ -48,9 +48,7 @@ function Actions({ client }: { client: ClientAnswer }) {
       <DialogButton text="Edit …">
         {(close) => <EditClientDialog client={client} onClose={close} />}
       </DialogButton>
-      <DialogButton text="Rotate the secret …">
-        {(close) => <RotateDialog clientId={clientId} onClose={close} onDone={setRotated} />}
-      </DialogButton>
+      <RotateButton clientId={clientId} onDone={setRotated} />
       <DialogButton text="Revoke …" kind="danger">
         {(close) => <RevokeDialog client={client} onClose={close} />}
       </DialogButton>
@@ -237,28 +235,27 @@ const OVERLAPS = [
   ["0", "not at all: it leaked"],
 ] as const;
 
-interface RotateDialogProps {
+interface RotateProps {
   readonly clientId: string;
-  readonly onClose: () => void;
   readonly onDone: (answer: RotateSecretAnswer) => void;
 }
 
-function RotateDialog({ clientId, onClose, onDone }: RotateDialogProps) {
+function RotateButton({ clientId, onDone }: RotateProps) {
   const submit = async (form: FormData) => {
     const request = { overlapSeconds: Number(form.get("overlap")), expiresSeconds: readDays(form) };
     onDone(await post<RotateSecretAnswer>(`clients/${clientId}/rotate`, request));
   };
   return (
-    <FormDialog
+    <FormDialogButton
+      opener="Rotate the secret …"
       title="Rotate the secret"
       text="The client gets a new secret. Tokens already issued stay valid."
       button="Create a new secret"
       onSubmit={submit}
-      onClose={onClose}
     >
       <SelectField name="overlap" label="The current secret stays valid for" options={OVERLAPS} />
       <DaysField label="The new secret expires after days" />
-    </FormDialog>
+    </FormDialogButton>
   );
 }
 

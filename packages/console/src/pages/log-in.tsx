@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import { CONSOLE_API } from "../contract.ts";
 import { CallError, forgetAnswers, logIn, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
-import { useDeed } from "../parts/dialog.tsx";
+import { typed, useDeed } from "../parts/dialog.tsx";
 import { InputField } from "../parts/field.tsx";
 import { Failure, Notice } from "../parts/page.tsx";
 import { Copyable } from "../parts/values.tsx";
@@ -11,9 +11,6 @@ import { Brand } from "../shell/shell.tsx";
 /** Shown at the address that was asked for, so that the login leads there. */
 export function LogInPage() {
   const { data } = useSession();
-  const [name, setName] = useState("");
-  const [password, setPassword] = useState("");
-  const [code, setCode] = useState("");
   const [asksCode, setAsksCode] = useState(false);
   const refused = new URLSearchParams(location.search).get("refused");
   const deed = useDeed();
@@ -21,11 +18,13 @@ export function LogInPage() {
     document.title = "Log in · Bellhop console";
     forgetAnswers();
   }, []);
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    const form = new FormData(event.currentTarget);
     deed.run(async () => {
       try {
-        await logIn(name, password, asksCode ? code.trim() : undefined);
+        const [name, password] = [String(form.get("name")), String(form.get("password"))];
+        await logIn(name, password, asksCode ? typed(form, "code") : undefined);
       } catch (error) {
         if (!(error instanceof CallError) || error.exception !== "bellhop.console.CodeNeeded") throw error;
         setAsksCode(true);
@@ -52,31 +51,22 @@ export function LogInPage() {
         ) : null}
         <LogInFailure error={deed.error} />
         <form className="form" onSubmit={submit}>
-          <InputField
-            label="Operator"
-            autoComplete="username"
-            autoCapitalize="none"
-            required
-            value={name}
-            onChange={setName}
-          />
+          <InputField label="Operator" name="name" autoComplete="username" autoCapitalize="none" required />
           <InputField
             label="Password"
+            name="password"
             type="password"
             autoComplete="current-password"
             required
-            value={password}
-            onChange={setPassword}
           />
           {asksCode ? (
             <InputField
               label="Code of your authenticator app"
+              name="code"
               hint="Or one of your recovery codes."
               autoComplete="one-time-code"
               autoFocus
               required
-              value={code}
-              onChange={setCode}
             />
           ) : null}
           <Button type="submit" kind="main" busy={deed.busy}>

@@ -11,7 +11,7 @@ import type {
 import { addressOf, post, useAnswer } from "../data/queries.ts";
 import { failureInWords, shortId, writeCount, writeDuration, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
-import { DialogButton, FormDialog, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
+import { FormDialogButton, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
 import { type Column, csvRows, ExportButtons, figure, ListPage, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
@@ -66,11 +66,7 @@ export function WebhooksPage() {
     <ListPage
       title="Webhooks"
       lead="The endpoints that partners are notified at, and the state of their deliveries."
-      actions={
-        <DialogButton text="New endpoint …" kind="main">
-          {(close) => <NewWebhookDialog clientId={clientId} onClose={close} onDone={setMade} />}
-        </DialogButton>
-      }
+      actions={<NewWebhookButton clientId={clientId} onDone={setMade} />}
       asked={asked}
       filters={<ClientFilter />}
       caption="Webhook endpoints, oldest first"
@@ -255,20 +251,25 @@ const EVENTS = {
   "changes.available request.applied": "both",
 };
 
-interface NewWebhookDialogProps {
+interface NewWebhookProps {
   readonly clientId: string;
-  readonly onClose: () => void;
   readonly onDone: (answer: WebhookSecretAnswer) => void;
 }
 
-function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) {
+function NewWebhookButton({ clientId, onDone }: NewWebhookProps) {
   const submit = async (form: FormData) => {
     const events = typed(form, "events").split(" ");
     const request = { clientId: typed(form, "clientId"), url: typed(form, "url"), events };
     onDone(await post<WebhookSecretAnswer>("webhooks", request));
   };
   return (
-    <FormDialog title="New endpoint" button="Register" onSubmit={submit} onClose={onClose}>
+    <FormDialogButton
+      opener="New endpoint …"
+      openerKind="main"
+      title="New endpoint"
+      button="Register"
+      onSubmit={submit}
+    >
       <ClientField chosen={clientId} />
       <InputField
         name="url"
@@ -279,7 +280,7 @@ function NewWebhookDialog({ clientId, onClose, onDone }: NewWebhookDialogProps) 
         placeholder="https://partner.example/bellhop"
       />
       <SelectField name="events" label="Events" options={EVENTS} />
-    </FormDialog>
+    </FormDialogButton>
   );
 }
 
@@ -306,29 +307,21 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
           {webhook.state === "paused" ? "Resume" : "Try now"}
         </Button>
       )}
-      <DialogButton text="New secret …">
-        {(close) => (
-          <FormDialog
-            title="Rotate the secret?"
-            text="For a day, messages are signed with both secrets, so that the partner can change over."
-            button="Create a new secret"
-            onSubmit={rotate}
-            onClose={close}
-          />
-        )}
-      </DialogButton>
-      <DialogButton text="Remove …" kind="danger">
-        {(close) => (
-          <FormDialog
-            title="Remove the endpoint?"
-            text="Its waiting messages, dead letters and delivery log are removed with it."
-            button="Remove"
-            danger
-            onSubmit={() => post(`${path}/remove`, {}).then(() => go("/webhooks"))}
-            onClose={close}
-          />
-        )}
-      </DialogButton>
+      <FormDialogButton
+        opener="New secret …"
+        title="Rotate the secret?"
+        text="For a day, messages are signed with both secrets, so that the partner can change over."
+        button="Create a new secret"
+        onSubmit={rotate}
+      />
+      <FormDialogButton
+        opener="Remove …"
+        title="Remove the endpoint?"
+        text="Its waiting messages, dead letters and delivery log are removed with it."
+        button="Remove"
+        danger
+        onSubmit={() => post(`${path}/remove`, {}).then(() => go("/webhooks"))}
+      />
       {made !== undefined && <WebhookSecretDialog made={made} onClose={() => setMade(undefined)} />}
     </>
   );

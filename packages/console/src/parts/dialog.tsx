@@ -126,14 +126,15 @@ interface FormProps {
   readonly children?: ReactNode;
 }
 
-/** Runs `onSubmit` with the fields; a failure is shown above them. */
+/** Runs `onSubmit` with the fields, which are as they began thereafter; a failure is shown above them. */
 export function Form(props: FormProps) {
   const { button, className = "form", danger = false, ready = true, done, onSubmit, actions } = props;
   const deed = useDeed();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    if (ready) deed.run(() => onSubmit(form), done);
+    const element = event.currentTarget;
+    const form = new FormData(element);
+    if (ready) deed.run(() => onSubmit(form).then(() => element.reset()), done);
   };
   return (
     <form className={className} onSubmit={submit}>
@@ -176,6 +177,19 @@ export function FormDialog({ title, text, onClose, onSubmit, actions, ...form }:
         )}
       />
     </Dialog>
+  );
+}
+
+interface FormDialogButtonProps extends Omit<FormDialogProps, "onClose"> {
+  readonly opener: string;
+  readonly openerKind?: ButtonKind;
+}
+
+export function FormDialogButton({ opener, openerKind, ...dialog }: FormDialogButtonProps) {
+  return (
+    <DialogButton text={opener} kind={openerKind ?? (dialog.danger === true ? "danger" : "plain")}>
+      {(close) => <FormDialog {...dialog} onClose={close} />}
+    </DialogButton>
   );
 }
 
