@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import { Chart } from "../charts/chart.tsx";
+import type { StackKind } from "../charts/plot.tsx";
 import type { IntakeAnswer, IntakeMinute, IntakeOutcomes, IntakeRange, Resource } from "../contract.ts";
 import { addressOf, useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeDuration, writeMany, writeShare, writeTime } from "../field/format.ts";
@@ -15,11 +16,12 @@ const RANGES = { hour: "Hour", day: "24 hours" } as const;
 const RENEWED_MS: Readonly<Record<IntakeRange, number>> = { hour: 3_000, day: 30_000 };
 /** Batches are normally applied within milliseconds. */
 const LAG_SECONDS_MAX = 30;
+/** Colours are far enough apart in both themes. */
 const RESOURCES = [
-  ["inventories", "inventory"],
-  ["reservations", "reservation"],
-  ["groups", "group"],
-] as const satisfies readonly (readonly [many: Resource, one: string])[];
+  ["inventories", "inventory", "stack-0"],
+  ["reservations", "reservation", "stack-2"],
+  ["groups", "group", "stack-4"],
+] as const satisfies readonly (readonly [many: Resource, one: string, colour: StackKind])[];
 
 export function IntakePage() {
   const range = useFilters().filters.get("range") === "day" ? "day" : "hour";
@@ -175,15 +177,12 @@ function RecordsChart({ minutes, range, step }: RecordsChartProps) {
       writeTick={clock}
       ticks={x.filter((place) => isMarked(clock(place), range))}
       height={200}
-      series={RESOURCES.map(([resource], place) => ({
+      series={RESOURCES.map(([resource, _, kind]) => ({
         name: resource,
-        kind: RESOURCE_KINDS[place] ?? "stack-rest",
+        kind,
         values: minutes.map(({ resources }) => resources?.[resource].records ?? null),
         write: writeCount,
       }))}
     />
   );
 }
-
-/** Far enough apart in both themes. */
-const RESOURCE_KINDS = ["stack-0", "stack-2", "stack-4"] as const;

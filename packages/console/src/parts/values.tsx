@@ -10,6 +10,7 @@ import {
   writeCount,
   writeExactInstant,
   writeInstant,
+  writeShare,
   zoneName,
 } from "../field/format.ts";
 import { layOutJson } from "../field/json-lines.ts";
@@ -143,7 +144,16 @@ export function Who({ who, clientName, role }: WhoProps) {
   );
 }
 
-/** Beside a share of 0 to 1, which is written. */
+/** A share of 0 to 1, with its bar. */
+export function Share({ of }: { of: number }) {
+  return (
+    <>
+      {writeShare(of)}
+      <ShareBar of={of} />
+    </>
+  );
+}
+
 export function ShareBar({ of }: { of: number }) {
   return (
     <span className="share-bar" aria-hidden="true">

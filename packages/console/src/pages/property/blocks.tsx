@@ -14,7 +14,7 @@ import {
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
-import { Badge, HistoryLink, orDash, ShareBar } from "../../parts/values.tsx";
+import { Badge, HistoryLink, orDash, Share } from "../../parts/values.tsx";
 import {
   CutNotice,
   InsightPage,
@@ -207,15 +207,6 @@ const Day = ({ of }: { of: string }) => (
     {writeWeekday(of).slice(0, 2)} {writeDay(of)}
   </span>
 );
-
-function Share({ of }: { of: number }) {
-  return (
-    <>
-      {writeShare(of)}
-      <ShareBar of={of} />
-    </>
-  );
-}
 
 function Cutoff({ group }: { group: Group }) {
   const { cutoffDate, daysToCutoff } = group;

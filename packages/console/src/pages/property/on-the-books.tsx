@@ -13,7 +13,6 @@ import {
   writeMany,
   writeMoney,
   writeMonth,
-  writeShare,
   writeSigned,
   writeSignedMoney,
 } from "../../field/format.ts";
@@ -21,7 +20,7 @@ import { AddressSelect, SelectField } from "../../parts/field.tsx";
 import { type Column, figure, Pager, ParquetNote, Table } from "../../parts/list.tsx";
 import { Empty } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { orDash, ShareBar } from "../../parts/values.tsx";
+import { orDash, Share } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { NightOnTheBooks } from "./night.tsx";
 import {
@@ -453,10 +452,5 @@ function Occupancy({ share }: { share: number | null }) {
         –<span className="share-bar none" />
       </span>
     );
-  return (
-    <>
-      {writeShare(share)}
-      <ShareBar of={share} />
-    </>
-  );
+  return <Share of={share} />;
 }

@@ -3,7 +3,6 @@ import { Link } from "wouter";
 import { Months } from "../../charts/months.tsx";
 import type {
   FeedHealthAnswer,
-  OnTheBooksAnswer,
   OnTheBooksItem,
   PickupAnswer,
   PropertyCodes,
@@ -223,35 +222,25 @@ function Nights({ codes, range }: { codes: PropertyCodes; range: Range }) {
   return (
     <Section title="Next 90 nights" aside={<Legend />}>
       <Answered asked={asked} lines={12}>
-        {(answer) => <Occupancies answer={answer} codes={codes} range={range} />}
+        {({ items }) => {
+          const byNight = Map.groupBy(items, ({ stayDate }) => stayDate);
+          return (
+            <Months
+              nights={datesBetween(range.from, range.to)}
+              dateOf={(night) => night}
+              cell={(night) => (
+                <Occupancy
+                  night={night}
+                  items={byNight.get(night) ?? []}
+                  to={propertyPath("/property/on-the-books", codes, { ...range, night })}
+                />
+              )}
+            />
+          );
+        }}
       </Answered>
     </Section>
   );
-}
-
-function Occupancies({
-  answer,
-  codes,
-  range,
-}: {
-  answer: OnTheBooksAnswer;
-  codes: PropertyCodes;
-  range: Range;
-}) {
-  const items = Map.groupBy(answer.items, ({ stayDate }) => stayDate);
-  return (
-    <Months
-      nights={datesBetween(range.from, range.to)}
-      dateOf={(night) => night}
-      cell={(night) => (
-        <Occupancy night={night} items={items.get(night) ?? []} to={nightPath(codes, range, night)} />
-      )}
-    />
-  );
-}
-
-function nightPath(codes: PropertyCodes, range: Range, night: string): string {
-  return propertyPath("/property/on-the-books", codes, { ...range, night });
 }
 
 interface OccupancyProps {

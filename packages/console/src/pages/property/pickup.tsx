@@ -37,6 +37,7 @@ import {
   ROWS_MAX,
   sumBy,
   useMeasure,
+  usePointInTime,
   useRange,
   writeSignedAmount,
 } from "./property-page.tsx";
@@ -67,7 +68,8 @@ const CSV = "day stayDate booked cancelled rooms roomRevenue grossRoomRevenue cu
 
 export const PickupPage = ofProperty(function Pickup({ codes }) {
   const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
-  const { until, count, clock } = usePickupFilters();
+  const { until, count } = usePickupFilters();
+  const { clock } = usePointInTime();
   const days = datesBetween(addDays(until, 1 - Number(count)), until).toReversed();
   const addresses = days.map((day) =>
     addressOf("insight/pickup", {
@@ -80,11 +82,10 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
     }),
   );
   const asked = useAnswers<PickupAnswer>(addresses, askWhole);
-  const itemsOf = (place: number) => asked.data?.[place]?.items ?? [];
-  const movements = days.flatMap((day, place) => itemsOf(place).map((item): Movement => ({ day, ...item })));
+  const byDay = days.map((day, place) => ({ day, items: asked.data?.[place]?.items ?? [] }));
+  const movements = byDay.flatMap(({ day, items }) => items.map((item): Movement => ({ day, ...item })));
   const { measure } = useMeasure(movements);
-  const sums = days.map((_, place) => sumBy(itemsOf(place), measure, ({ stayDate }) => stayDate));
-  const pickup = pickupTable(days, sums, datesBetween(range.from, range.to));
+  const pickup = pickupTable(byDay, datesBetween(range.from, range.to), measure);
   return (
     <PropertyPage
       codes={codes}
@@ -107,17 +108,12 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
   );
 });
 
-function usePickupFilters(): {
-  readonly until: string;
-  readonly count: (typeof DAY_COUNTS)[number][0];
-  readonly clock: "receipt" | undefined;
-} {
+function usePickupFilters() {
   const { filters } = useFilters();
   const given = filters.get("until") ?? "";
   return {
     until: isStayDate(given) ? given : today(),
     count: DAY_COUNTS.find(([days]) => days === filters.get("days"))?.[0] ?? "14",
-    clock: filters.get("clock") === "receipt" ? "receipt" : undefined,
   };
 }
 
@@ -163,27 +159,40 @@ function Movements({ movements }: { movements: readonly Movement[] }) {
   );
 }
 
-/** Amounts by day (down) and night (across) with their sums, as exact decimal texts below a head. */
+/** Exact decimal texts by night, and their sum. */
+interface PickupRow {
+  readonly head: string;
+  readonly amounts: readonly string[];
+  readonly sum: string;
+}
+
+/** Amounts by day (down) and night (across). */
+interface PickupTable {
+  readonly nights: readonly string[];
+  readonly days: readonly PickupRow[];
+  readonly total: PickupRow;
+}
+
 function pickupTable(
-  days: readonly string[],
-  sums: readonly ReadonlyMap<string, string>[],
+  byDay: readonly { readonly day: string; readonly items: readonly PickupItem[] }[],
   nights: readonly string[],
-): readonly (readonly string[])[] {
-  const amounts = sums.map((ofDay) => nights.map((night) => ofDay.get(night) ?? "0"));
-  const all = nights.map((_, at) => addMoney(amounts.map((row) => row[at] ?? "0")));
-  const withSum = (head: string, row: readonly string[]) => [head, ...row, addMoney(row)];
-  return [
-    ["day", ...nights, "all"],
-    ...amounts.map((row, place) => withSum(days[place] ?? "", row)),
-    withSum("all", all),
-  ];
+  measure: Measure,
+): PickupTable {
+  const rowOf = (head: string, amounts: readonly string[]) => ({ head, amounts, sum: addMoney(amounts) });
+  const days = byDay.map(({ day, items }) => {
+    const sums = sumBy(items, measure, ({ stayDate }) => stayDate);
+    const amounts = nights.map((night) => sums.get(night) ?? "0");
+    return rowOf(`${writeWeekday(day)} ${writeDay(day)}`, amounts);
+  });
+  const all = nights.map((_, at) => addMoney(days.map(({ amounts }) => amounts[at] ?? "0")));
+  return { nights, days, total: rowOf("Total", all) };
 }
 
 const RECENT_DAYS = [1, 3, 7] as const;
 
 /** What the last days up to `until` brought, the newest of which comes first in the table. */
-function recentFigures(table: readonly (readonly string[])[], measure: Measure, until: string) {
-  const byDay = table.slice(1, -1).map((row) => row.at(-1) ?? "0");
+function recentFigures({ days }: PickupTable, measure: Measure, until: string) {
+  const byDay = days.map(({ sum }) => sum);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   return RECENT_DAYS.map((count) => ({
     name: count === 1 ? "Last day" : `Last ${count} days`,
@@ -193,31 +202,29 @@ function recentFigures(table: readonly (readonly string[])[], measure: Measure, 
 }
 
 interface HeatMapProps {
-  readonly table: readonly (readonly string[])[];
+  readonly table: PickupTable;
   readonly measure: Measure;
   readonly codes: PropertyCodes;
 }
 
 /** The darker, the more. */
-function HeatMap({ table, measure, codes }: HeatMapProps) {
-  const [head = [], ...rows] = table;
-  const nights = head.slice(1, -1);
-  const days = rows.slice(0, -1);
-  const largest = Math.max(0, ...days.flatMap((row) => row.slice(1, -1).map((one) => Math.abs(Number(one)))));
+function HeatMap({ table: { nights, days, total }, measure, codes }: HeatMapProps) {
+  const sizes = days.flatMap(({ amounts }) => amounts.map((amount) => Math.abs(Number(amount))));
+  const largest = Math.max(0, ...sizes);
   if (largest === 0) return <NothingMoved measure={measure} />;
-  const total = rows.at(-1)?.at(-1) ?? "0";
-  const cellsOf = (row: readonly string[], isSum: boolean) => (
-    <>
+  const rowOf = ({ head, amounts, sum }: PickupRow, isTotal = false) => (
+    <tr key={head}>
+      <th scope="row">{head}</th>
       {nights.map((night, at) => (
         <Cell
           key={night}
-          amount={row[at + 1] ?? "0"}
+          amount={amounts[at] ?? "0"}
           measure={measure}
-          largest={isSum ? undefined : largest}
+          largest={isTotal ? undefined : largest}
         />
       ))}
-      <td className="sum">{writeSignedAmount(row.at(-1) ?? "0", measure)}</td>
-    </>
+      <td className="sum">{writeSignedAmount(sum, measure)}</td>
+    </tr>
   );
   return (
     <>
@@ -225,28 +232,14 @@ function HeatMap({ table, measure, codes }: HeatMapProps) {
         <table className="heat" data-of={measure.of}>
           <caption className="unseen">
             {measure.of === "rooms" ? "Rooms" : `Room revenue in ${measure.currency}`} picked up by day and
-            night, {writeSignedAmount(total, measure)} in all. Empty cells: no pickup.
+            night, {writeSignedAmount(total.sum, measure)} in all. Empty cells: no pickup.
           </caption>
           <NightHeads nights={nights} codes={codes} />
-          <tbody>
-            {days.map((row) => (
-              <tr key={row[0]}>
-                <th scope="row">
-                  {writeWeekday(row[0] ?? "")} {writeDay(row[0] ?? "")}
-                </th>
-                {cellsOf(row, false)}
-              </tr>
-            ))}
-          </tbody>
-          <tfoot>
-            <tr>
-              <th scope="row">Total</th>
-              {cellsOf(rows.at(-1) ?? [], true)}
-            </tr>
-          </tfoot>
+          <tbody>{days.map((row) => rowOf(row))}</tbody>
+          <tfoot>{rowOf(total, true)}</tfoot>
         </table>
       </Scroll>
-      <Legend total={total} measure={measure} />
+      <Legend total={total.sum} measure={measure} />
     </>
   );
 }
@@ -279,8 +272,12 @@ function NightHeads({ nights, codes }: { nights: readonly string[]; codes: Prope
               {writeWeekday(night).slice(0, 2)}
               <br />
               {Number(night.slice(8))}
-              {night.endsWith("-01") || night === from ? <br /> : null}
-              {night.endsWith("-01") || night === from ? writeDay(night).split(" ")[1] : null}
+              {(night.endsWith("-01") || night === from) && (
+                <>
+                  <br />
+                  {writeDay(night).split(" ")[1]}
+                </>
+              )}
             </Link>
           </th>
         ))}
