@@ -260,6 +260,13 @@ export function writeValue(json: string): string {
   }
 }
 
+/** Units of so many decimal places. */
+function decimalText(units: bigint, places: number): string {
+  const digits = String(units < 0n ? -units : units).padStart(places + 1, "0");
+  const end = digits.length - places;
+  return `${units < 0n ? "-" : ""}${digits.slice(0, end)}${places === 0 ? "" : `.${digits.slice(end)}`}`;
+}
+
 /** The exact sum of decimal texts. */
 export function addMoney(texts: readonly string[]): string {
   const places = Math.max(0, ...texts.map((text) => text.split(".")[1]?.length ?? 0));
@@ -267,9 +274,7 @@ export function addMoney(texts: readonly string[]): string {
     const [whole = "0", fraction = ""] = text.split(".");
     return total + BigInt(whole + fraction.padEnd(places, "0"));
   }, 0n);
-  const digits = String(sum < 0n ? -sum : sum).padStart(places + 1, "0");
-  const end = digits.length - places;
-  return `${sum < 0n ? "-" : ""}${digits.slice(0, end)}${places === 0 ? "" : `.${digits.slice(end)}`}`;
+  return decimalText(sum, places);
 }
 
 /** The exact difference of decimal texts. */
@@ -283,10 +288,7 @@ export function divideMoney(text: string, by: number): string | null {
   const [whole = "0", fraction = ""] = text.split(".");
   const twice = BigInt(whole + fraction) * 2n;
   const divisor = BigInt(by);
-  const quotient = (twice + (twice < 0n ? -divisor : divisor)) / (2n * divisor);
-  const digits = String(quotient < 0n ? -quotient : quotient).padStart(fraction.length + 1, "0");
-  const end = digits.length - fraction.length;
-  return `${quotient < 0n ? "-" : ""}${digits.slice(0, end)}${fraction === "" ? "" : `.${digits.slice(end)}`}`;
+  return decimalText((twice + (twice < 0n ? -divisor : divisor)) / (2n * divisor), fraction.length);
 }
 
 /** Codes may hold any character, so they are in the query. */

@@ -85,11 +85,8 @@ function WhoFilter() {
   const operators = (data?.items ?? []).map(({ name }) => `console:${name}`);
   const known = new Set([...KINDS_OF_ACTORS.map(([value]) => value as string), ...operators]);
   const more = known.has(chosen) ? operators : [...operators, chosen];
-  const options = [
-    ...KINDS_OF_ACTORS,
-    ...more.map((who) => [who, who.replace("console:", "")] as const),
-  ] as readonly (readonly [string, string])[];
-  return <AddressSelect name="who" label="Who" options={options} />;
+  const named = more.map((who) => [who, who.replace("console:", "")] as const);
+  return <AddressSelect<string> name="who" label="Who" options={[...KINDS_OF_ACTORS, ...named]} />;
 }
 
 function Sentence({ event }: { event: AuditEvent }) {

@@ -326,13 +326,7 @@ export function PortfolioPage() {
       <Filters>
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />
         <AddressFilter name="search" label="Code, name or city" first wide />
-        {cities.length > 0 && (
-          <AddressSelect
-            name="city"
-            label="City"
-            options={[["", "all"], ...cities.map((each) => [each, each] as const)]}
-          />
-        )}
+        {cities.length > 0 && <AddressSelect name="city" label="City" options={[["", "all"], ...cities]} />}
         <AddressSelect name="attention" label="Attention" options={ATTENTION} />
       </Filters>
       <SavedViews />

@@ -28,12 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   "record.unreadable": "Record that cannot be read again",
   "state.incomplete": "Earlier versions incomplete",
 };
-const RESOURCE_NAMES = {
-  "": "all",
-  inventories: "inventories",
-  reservations: "reservations",
-  groups: "groups",
-} as const;
+const RESOURCES = [["", "all"], "inventories", "reservations", "groups"] as const;
 
 const nameOf = ({ requestId, index }: Pick<QuarantineItem, "requestId" | "index">) => `${requestId}/${index}`;
 
@@ -73,7 +68,7 @@ export function QuarantinePage() {
     >
       <Filters>
         <AddressSelect name="code" label="Reason" options={{ "": "all", ...REASONS }} />
-        <AddressSelect name="resource" label="Resource" options={RESOURCE_NAMES} />
+        <AddressSelect name="resource" label="Resource" options={RESOURCES} />
         <AddressFilter name="clientCode" label="Client code" first />
         <AddressFilter name="propertyCode" label="Property code" />
       </Filters>

@@ -110,7 +110,7 @@ function RecordFilters() {
       <SelectField
         label="Outcome"
         value={outcome}
-        options={[["", "Any"], ...OUTCOME_NAMES.map((each) => [each, each] as const)]}
+        options={[["", "Any"], ...OUTCOME_NAMES]}
         onChange={(next) => change({ outcome: next, records: next === "" ? undefined : "all" })}
       />
     </search>

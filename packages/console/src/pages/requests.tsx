@@ -25,7 +25,7 @@ const OUTCOMES = [
   ["failed", "failed in any way"],
   ["warned", "with warnings"],
   ["pending", "being applied"],
-  ...OUTCOME_NAMES.map((outcome) => [outcome, outcome] as const),
+  ...OUTCOME_NAMES,
 ] as const;
 
 /** A property code says nothing without its client code. */
@@ -74,7 +74,7 @@ function RequestFilters() {
       <AddressSelect
         name="resource"
         label="Resource"
-        options={{ "": "Any", inventories: "inventories", reservations: "reservations", groups: "groups" }}
+        options={[["", "Any"], "inventories", "reservations", "groups"]}
       />
       <AddressFilter
         name="id"
@@ -103,12 +103,7 @@ function ClientCodeFilter() {
   const choose = (clientCode: string) => change({ clientCode, propertyCode: undefined });
   useChip("Client code", chosen || undefined, () => choose(""));
   return (
-    <SelectField
-      label="Client code"
-      value={chosen}
-      options={[["", "Any"], ...codes.map((code) => [code, code] as const)]}
-      onChange={choose}
-    />
+    <SelectField label="Client code" value={chosen} options={[["", "Any"], ...codes]} onChange={choose} />
   );
 }
 

@@ -92,13 +92,14 @@ export function AreaField(props: Typed<TextareaHTMLAttributes<HTMLTextAreaElemen
   );
 }
 
-/** Pairs keep an order that an object's keys would not. */
+/** A list keeps an order that an object's keys would not; in it, a value alone is its own text. */
 type Options<Value extends string> =
   | Readonly<Partial<Record<Value, string>>>
-  | readonly (readonly [value: Value, text: string])[];
+  | readonly (Value | readonly [value: Value, text: string])[];
 
 function pairsOf<Value extends string>(options: Options<Value>): readonly (readonly [Value, string])[] {
-  return Array.isArray(options) ? options : (Object.entries(options) as [Value, string][]);
+  if (!Array.isArray(options)) return Object.entries(options) as [Value, string][];
+  return options.map((option) => (typeof option === "string" ? [option, option] : option));
 }
 
 interface SelectFieldProps<Value extends string> extends Pick<Labelled, "wide"> {

@@ -1,12 +1,6 @@
 import { Link } from "wouter";
 import { Months } from "../../charts/months.tsx";
-import type {
-  CalendarAnswer,
-  CalendarNight,
-  FeedHealthAnswer,
-  FeedHealthItem,
-  PropertyCodes,
-} from "../../contract.ts";
+import type { CalendarAnswer, CalendarNight, FeedHealthItem, PropertyCodes } from "../../contract.ts";
 import { addressOf, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
@@ -24,7 +18,7 @@ import {
 import { type Column, csvRows, ExportButtons, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
 import { Badge, Instant } from "../../parts/values.tsx";
-import { InsightFilters, ofProperty, PropertyPage, useRange } from "./property-page.tsx";
+import { InsightFilters, ofProperty, PropertyPage, useFeeds, useRange } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
 
@@ -157,7 +151,7 @@ const FEEDS_CSV =
   "resource lastReceivedAt silent silentHours cadenceHours expectedCadenceHours batches records rejectionRate warningRate quarantined missingNightCount staleNightCount";
 
 function FeedHealth({ codes }: { codes: PropertyCodes }) {
-  const asked = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
+  const asked = useFeeds(codes);
   return (
     <Section
       title="Feeds"

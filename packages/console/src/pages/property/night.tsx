@@ -24,7 +24,6 @@ import { Answered, Empty, Section } from "../../parts/page.tsx";
 import { Disclosure } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
-  currencyOf,
   GROUPINGS,
   type Grouping,
   isNothing,
@@ -35,8 +34,8 @@ import {
   useLastYear,
   YEAR_DAYS,
 } from "./nights.tsx";
-import { ROWS_MAX, usePointInTime } from "./property-page.tsx";
-import { reservationColumns } from "./reconciliation.tsx";
+import { currenciesOf, ROWS_MAX, usePointInTime } from "./property-page.tsx";
+import { ReservationsTable } from "./reconciliation.tsx";
 
 interface NightProps {
   readonly codes: PropertyCodes;
@@ -92,7 +91,7 @@ interface GroupsProps {
 
 function GroupsOfNight({ answer, lastYear, by, before }: GroupsProps) {
   const byText = GROUPINGS[by];
-  const currency = currencyOf(answer.items);
+  const [currency] = currenciesOf(answer.items);
   const known = lastYear !== undefined && !lastYear.items.every(isNothing) ? lastYear.items : undefined;
   const rows = groupRows(answer.items, known, by, currency);
   const columns: readonly Column<GroupRow>[] = [
@@ -164,12 +163,8 @@ const CSV =
   "reservationId label deducts rooms counted roomType bookedRoomType group shareId arrival departure sourceTime requestId index";
 
 function Reservations({ codes, night }: { codes: PropertyCodes; night: string }) {
-  const address = addressOf("insight/reconciliation/night", {
-    ...codes,
-    ...usePointInTime(),
-    stayDate: night,
-    limit: ROWS_MAX,
-  });
+  const parameters = { ...codes, ...usePointInTime(), stayDate: night, limit: ROWS_MAX };
+  const address = addressOf("insight/reconciliation/night", parameters);
   const asked = useAnswer<NightReconciliationAnswer>(address);
   return (
     <Answered asked={asked} lines={3}>
@@ -183,12 +178,10 @@ function Reservations({ codes, night }: { codes: PropertyCodes; night: string })
               "room",
             )} of ${first}${writeMany(counted.length, "reservation")}`}
           >
-            <Table
+            <ReservationsTable
               caption="Reservations that make up the rooms of the night"
-              narrow="scroll"
               rows={counted}
-              keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
-              columns={reservationColumns(codes)}
+              codes={codes}
             />
             <ListExport name={`reservations-${night}`} address={address} member="reservations" csv={CSV} />
           </Disclosure>

@@ -14,24 +14,15 @@ import {
 } from "../../field/format.ts";
 import { Answered, Figures } from "../../parts/page.tsx";
 import { orDash } from "../../parts/values.tsx";
-import { currenciesOf, type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
+import { type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
 
 /** Keeps the weekday. */
 export const YEAR_DAYS = 364;
 
 /** On the books at the address's point in time; `by` as the insight has it. */
-export function useBooks(
-  codes: PropertyCodes,
-  range: Range,
-  by?: string,
-  limit = ROWS_MAX,
-): Asked<OnTheBooksAnswer> {
-  return useAnswer(
-    addressOf("insight/on-the-books", { ...codes, ...range, ...usePointInTime(), limit, by }),
-    {
-      keeps: true,
-    },
-  );
+export function useBooks(codes: PropertyCodes, range: Range, by?: string): Asked<OnTheBooksAnswer> {
+  const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, by };
+  return useAnswer(addressOf("insight/on-the-books", parameters), { keeps: true });
 }
 
 /** The same weekdays a year before, as known at the same time. */
@@ -151,25 +142,20 @@ function baseByNight(nights: ReadonlyMap<string, readonly OnTheBooksItem[]>): Re
 
 const NONE: readonly OnTheBooksItem[] = [];
 
-/** Null: nothing is known of last year; undefined: not known yet. */
-function useCompared(codes: PropertyCodes, range: Range) {
+/** The nights added up, against the same weekdays last year. */
+export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Range }) {
   const asked = useBooks(codes, range);
   const before = useLastYear(codes, range);
   const items = asked.data?.items ?? NONE;
   const { measure, currencies } = useMeasure(items);
   const currency = measure.of === "revenue" ? measure.currency : currencies[0];
   const isWhole = asked.data?.nextCursor === null && (before === undefined || before.nextCursor === null);
+  // Null: nothing is known of last year; undefined: not known yet.
   const lastYear = useMemo(() => {
     if (before === undefined) return undefined;
     return before.items.every(isNothing) ? null : addUp(before.items, currency);
   }, [before, currency]);
   const now = useMemo(() => (isWhole ? addUp(items, currency) : undefined), [isWhole, items, currency]);
-  return { asked, now, lastYear, currency };
-}
-
-/** The nights added up, against the same weekdays last year. */
-export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Range }) {
-  const { asked, now, lastYear, currency } = useCompared(codes, range);
   return (
     <Answered asked={asked} lines={3}>
       {() => now !== undefined && <Figures figures={figuresOf(now, lastYear, currency)} />}
@@ -223,9 +209,4 @@ export type Grouping = Exclude<keyof typeof GROUPINGS, "">;
 
 export function nameOfGroup(item: OnTheBooksItem, by: Grouping): string {
   return item[by] ?? "none";
-}
-
-/** The currency with the most rows. */
-export function currencyOf(items: readonly OnTheBooksItem[]): string | undefined {
-  return currenciesOf(items)[0];
 }

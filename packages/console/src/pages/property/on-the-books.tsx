@@ -1,7 +1,6 @@
 import { NightlyChart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/plot.tsx";
-import type { FeedHealthAnswer, OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
-import { addressOf, useAnswer } from "../../data/queries.ts";
+import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
 import {
   addDays,
   datesBetween,
@@ -25,7 +24,6 @@ import { useFilters } from "../../routing/filters.ts";
 import { NightOnTheBooks } from "./night.tsx";
 import {
   addUp,
-  currencyOf,
   GROUPINGS,
   type Grouping,
   isNothing,
@@ -40,6 +38,7 @@ import {
 import { NoSuchProperty } from "./overview.tsx";
 import { Pivot } from "./pivot.tsx";
 import {
+  currenciesOf,
   InsightPage,
   type Measure,
   MeasureFilters,
@@ -51,6 +50,7 @@ import {
   ROWS_MAX,
   sumBy,
   unitOf,
+  useFeeds,
   useInsight,
   useMeasure,
 } from "./property-page.tsx";
@@ -118,7 +118,7 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
 });
 
 function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
-  const { data } = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
+  const { data } = useFeeds(codes);
   if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
   return (
     <Empty title="Nothing is on the books for these nights">
@@ -147,7 +147,7 @@ function Presets({ range }: { range: Range }) {
     <SelectField
       label="Range"
       value={chosen}
-      options={[["", "own dates"], ...presets.map(([name]) => [name, name] as const)]}
+      options={[["", "own dates"], ...presets.map(([name]) => name)]}
       onChange={(name) => {
         const [, from, to] = presets.find(([each]) => each === name) ?? [];
         if (from !== undefined && to !== undefined) change({ from, to });
@@ -177,7 +177,11 @@ interface ByNightProps {
 function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
   const { isWeekend } = usePropertyView();
   const known = lastYear?.items.every(isNothing) === false ? lastYear : undefined;
-  const lines = linesOf(rows, known, measure.of === "revenue" ? measure.currency : currencyOf(rows.items));
+  const lines = linesOf(
+    rows,
+    known,
+    measure.of === "revenue" ? measure.currency : currenciesOf(rows.items)[0],
+  );
   return (
     <>
       <NightsChart rows={rows} lastYear={known} range={range} measure={measure} />

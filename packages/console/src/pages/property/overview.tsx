@@ -26,7 +26,7 @@ import { type Column, ListExport, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
 import { KeyFigures, roomsOf, thisHour, useBooks } from "./nights.tsx";
-import { ofProperty, PropertyPage, type Range, ROWS_MAX } from "./property-page.tsx";
+import { ofProperty, PropertyPage, type Range, ROWS_MAX, useFeeds } from "./property-page.tsx";
 
 const NIGHTS_SUMMED = 30;
 const NIGHTS_SHOWN = 90;
@@ -117,7 +117,7 @@ const CONCERN_COLUMNS: readonly Column<Concern>[] = [
 ];
 
 function NeedsAttention({ codes, range }: { codes: PropertyCodes; range: Range }) {
-  const feeds = useAnswer<FeedHealthAnswer>(addressOf("insight/feed-health", { ...codes }));
+  const feeds = useFeeds(codes);
   const compared = useAnswer<ReconciliationAnswer>(
     addressOf("insight/reconciliation", { ...codes, ...range, limit: ROWS_MAX }),
   );

@@ -2,7 +2,7 @@ import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
-import type { PropertyCodes } from "../../contract.ts";
+import type { FeedHealthAnswer, PropertyCodes } from "../../contract.ts";
 import { type Asked, addressOf, type Renewal, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
@@ -183,6 +183,10 @@ export function useInsight<Answer>(
   const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, ...more };
   const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }), { keeps: true });
   return { range, address: addressOf(`insight/${name}`, parameters), asked };
+}
+
+export function useFeeds(codes: PropertyCodes): Asked<FeedHealthAnswer> {
+  return useAnswer(addressOf("insight/feed-health", { ...codes }));
 }
 
 /** `by=roomType` of the address. */
@@ -387,12 +391,7 @@ export function MeasureFilters({ items }: { items: readonly Priced[] }) {
     <>
       <AddressChoice name="show" label="Chart" keepsPage options={{ rooms: "Rooms", revenue: "Revenue" }} />
       {measure.of === "revenue" && currencies.length > 1 && (
-        <AddressSelect
-          name="currency"
-          label="Currency"
-          keepsPage
-          options={currencies.map((currency) => [currency, currency] as const)}
-        />
+        <AddressSelect name="currency" label="Currency" keepsPage options={currencies} />
       )}
     </>
   );

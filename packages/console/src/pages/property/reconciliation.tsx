@@ -29,6 +29,7 @@ import {
   InsightPage,
   ofProperty,
   PointInTimeFilters,
+  ROWS_MAX,
   useByRoomType,
   useInsight,
   usePointInTime,
@@ -348,18 +349,9 @@ function Difference({ rooms }: { rooms: number | null }) {
   return rooms === 0 ? "0" : <strong className="bad">{writeSigned(rooms)}</strong>;
 }
 
-const RESERVATIONS_LIMIT = 1000;
-
 function NightDrillDown({ codes, night }: { codes: PropertyCodes; night: string }) {
-  const point = usePointInTime();
-  const asked = useAnswer<NightReconciliationAnswer>(
-    addressOf("insight/reconciliation/night", {
-      ...codes,
-      ...point,
-      stayDate: night,
-      limit: RESERVATIONS_LIMIT,
-    }),
-  );
+  const parameters = { ...codes, ...usePointInTime(), stayDate: night, limit: ROWS_MAX };
+  const asked = useAnswer<NightReconciliationAnswer>(addressOf("insight/reconciliation/night", parameters));
   return (
     <Answered asked={asked} lines={6}>
       {(answer) => <Night answer={answer} codes={codes} />}
@@ -388,13 +380,7 @@ function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: Pr
       <Disclosure
         summary={`${answer.nextCursor === null ? "" : "The first "}${writeMany(reservations.length, "reservation")} with this night`}
       >
-        <Table
-          caption="Reservations with this night"
-          narrow="scroll"
-          rows={reservations}
-          keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
-          columns={reservationColumns(codes)}
-        />
+        <ReservationsTable caption="Reservations with this night" rows={reservations} codes={codes} />
       </Disclosure>
     </div>
   );
@@ -428,8 +414,14 @@ function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   ];
 }
 
-export function reservationColumns(codes: PropertyCodes): readonly Column<NightReservationItem>[] {
-  return [
+interface ReservationsProps {
+  readonly caption: string;
+  readonly rows: readonly NightReservationItem[];
+  readonly codes: PropertyCodes;
+}
+
+export function ReservationsTable({ caption, rows, codes }: ReservationsProps) {
+  const columns: readonly Column<NightReservationItem>[] = [
     {
       head: "Reservation",
       lead: true,
@@ -444,6 +436,15 @@ export function reservationColumns(codes: PropertyCodes): readonly Column<NightR
     { head: "Stay", cell: ({ arrival, departure }) => `${arrival} to ${departure}` },
     { head: "From", cell: (one) => <RequestLink {...one} /> },
   ];
+  return (
+    <Table
+      caption={caption}
+      narrow="scroll"
+      rows={rows}
+      keyOf={(one) => JSON.stringify([one.reservationId, one.roomType, one.group])}
+      columns={columns}
+    />
+  );
 }
 
 function Status({ one: { label, deducts } }: { one: NightReservationItem }) {
