@@ -39,6 +39,28 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       { loggedOut: true },
     );
 
+    inWindow("is told where a logout did not reach the service", async (page, complaints) => {
+      await visit(page, "/");
+      await page.route(/console\/api\/logout$/, (route) => route.abort());
+      await page.getByRole("button", { name: "Log out" }).click();
+      await page.getByText("The service cannot be reached.").waitFor();
+      // The browser notes what was not loaded.
+      assert.equal(complaints.splice(0).length, 1);
+    });
+
+    inWindow("who is about to abandon a backfill is not asked to sign it once it closes", async (page) => {
+      await visit(page, `/backfills/${hotel().backfillId}`);
+      await page.getByRole("button", { name: "Abandon …" }).click();
+      await page.getByText("Abandon this backfill?").waitFor();
+      await page.route(/console\/api\/backfills\/[^/]+$/, async (route) => {
+        const response = await route.fetch();
+        const ofClosed = { state: "closed", reproduced: true, statementHash: "0".repeat(64) };
+        await route.fulfill({ response, json: { ...(await response.json()), ...ofClosed } });
+      });
+      await page.getByText("Counts of the statement").waitFor();
+      assert.equal(await page.getByText("Sign this statement?").count(), 0);
+    });
+
     inWindow("finds a failed record and where in what was sent the reason stands", async (page) => {
       await visit(page, "/");
       await page.getByRole("link", { name: "Requests", exact: true }).click();

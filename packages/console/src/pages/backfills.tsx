@@ -145,7 +145,9 @@ function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   if (!useMay()("sign-backfills")) return null;
   if (state === "open")
     return (
+      // The keys keep an open form from becoming the other one.
       <FormDialogButton
+        key="abandon"
         opener="Abandon …"
         title="Abandon this backfill?"
         text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
@@ -161,6 +163,7 @@ function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   if (state !== "closed" || reproduced !== true || isSigned) return null;
   return (
     <FormDialogButton
+      key="sign"
       opener="Sign …"
       openerKind="main"
       title="Sign this statement?"

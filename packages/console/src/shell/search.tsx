@@ -2,12 +2,13 @@ import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { FoundProperty, PropertyCodes, SearchAnswer } from "../contract.ts";
-import { addressOf, logOut, useAnswer, useMay } from "../data/queries.ts";
+import { addressOf, useAnswer, useMay } from "../data/queries.ts";
 import { useRecent } from "../data/recent.ts";
 import { historyPath, propertyPath, shortId, writeAgo, writeCount, writeMany } from "../field/format.ts";
 import { Icon } from "../parts/button.tsx";
 import { Finder, type FinderGroup, type FinderItem } from "../parts/finder.tsx";
 import { withChanges } from "../routing/filters.ts";
+import { useLogOut } from "./log-out.ts";
 import { PROPERTY_TABS, useGroups } from "./places.ts";
 
 const SETTLED_MS = 120;
@@ -205,7 +206,7 @@ function usePages(onKeys: () => void): Pages {
       page("/account", "Your account"),
       action("Keyboard shortcuts", onKeys),
       action("Documentation", () => window.location.assign("/docs")),
-      action("Log out", () => void logOut().catch(() => undefined)),
+      action("Log out", useLogOut()),
     ],
   };
 }

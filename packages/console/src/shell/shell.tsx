@@ -1,8 +1,9 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { logOut, useSession } from "../data/queries.ts";
+import { useSession } from "../data/queries.ts";
 import { Button, Icon } from "../parts/button.tsx";
 import { useWarnings, WarningCount } from "./attention.tsx";
+import { useLogOut } from "./log-out.ts";
 import { isWithin, type Place, useGroups } from "./places.ts";
 import { SearchButton } from "./search.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
@@ -83,7 +84,7 @@ function Foot({ onKeys }: { onKeys: () => void }) {
         <Link to="/account" title="Your account">
           {data?.operator?.name} <span className="muted">{data?.operator?.role}</span>
         </Link>
-        <Button kind="quiet" onClick={() => void logOut().catch(() => undefined)}>
+        <Button kind="quiet" onClick={useLogOut()}>
           Log out
         </Button>
       </div>
