@@ -221,10 +221,6 @@ export async function askWhole<Answer extends Joined>(
   return { ...(last as Answer), items };
 }
 
-export function useWhole<Answer extends Joined>(address: string, renewal?: Renewal<Answer>): Asked<Answer> {
-  return useAnswer<Answer>(address, renewal, askWhole);
-}
-
 /** All of them, or none yet; meanwhile the answers to the addresses before. */
 export function useAnswers<Answer>(
   addresses: readonly string[],

@@ -1,5 +1,5 @@
 import { addDays, datesFrom, daysBetween } from "../../../contract/src/dates.ts";
-import type { Grant, PropertyCodes, Resource } from "../contract.ts";
+import type { FoundProperty, Grant, PropertyCodes, Resource } from "../contract.ts";
 
 export { addDays, daysBetween };
 
@@ -298,6 +298,13 @@ export function propertyPath(
   more: Readonly<Record<string, string>> = {},
 ): string {
   return `${page}?${new URLSearchParams({ clientCode, propertyCode, ...more })}`;
+}
+
+/** What a property is called, and what else says which it is. */
+export function namesOf({ clientCode, propertyCode, name, city }: FoundProperty) {
+  const codes = `${clientCode} / ${propertyCode}`;
+  const others = [name === null ? null : codes, city].filter((each) => each !== null);
+  return { text: name ?? codes, note: others.join(" · ") };
 }
 
 export function historyPath(codes: PropertyCodes, resource: Resource, key: string): string {

@@ -12,6 +12,7 @@ import type {
 } from "../contract.ts";
 import {
   addDays,
+  namesOf,
   propertyPath,
   writeChange,
   writeCount,
@@ -73,13 +74,11 @@ function Title({ of }: { of: PortfolioRow }) {
         <span className="sub">{writeMany(of.properties, "property", "properties")}</span>
       </>
     );
-  const { clientCode, propertyCode, name, city } = of;
-  const codes = `${clientCode} / ${propertyCode}`;
-  const about = [name === null ? null : codes, city].filter((each) => each !== null);
+  const { text, note } = namesOf(of);
   return (
     <>
-      <Link to={propertyPath("/property", of)}>{name ?? codes}</Link>
-      <span className="sub">{about.join(" · ")}</span>
+      <Link to={propertyPath("/property", of)}>{text}</Link>
+      <span className="sub">{note}</span>
     </>
   );
 }

@@ -60,14 +60,15 @@ function resultOf(status: number | null, failure: string | null): string | null 
 
 export function WebhooksPage() {
   const clientId = useFilters().filters.get("clientId") ?? "";
-  const asked = useAnswer<WebhooksAnswer>(addressOf("webhooks", { clientId }), { againMs: () => AGAIN_MS });
+  const address = addressOf("webhooks", { clientId });
+  const asked = useAnswer<WebhooksAnswer>(address, { againMs: () => AGAIN_MS });
   const [made, setMade] = useState<WebhookSecretAnswer>();
   return (
     <ListPage
       title="Webhooks"
       lead="The endpoints that partners are notified at, and the state of their deliveries."
       actions={<NewWebhookButton clientId={clientId} onDone={setMade} />}
-      asked={asked}
+      asked={{ ...asked, whole: address }}
       filters={<ClientFilter />}
       caption="Webhook endpoints, oldest first"
       columns={COLUMNS}

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of rows that phones have as sheets
 import { type MouseEvent, type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
 import {
@@ -66,12 +67,10 @@ interface RowDetail<Row> {
   readonly startsOpen?: (row: Row) => boolean;
 }
 
-/** Roles are explicit: browsers drop them where rows are styled as sheets. */
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, empty, keyOf, rowClass, narrow = "sheets", look = "", detail } = props;
   if (rows.length === 0 && empty !== undefined) return empty;
   const table = (
-    // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
     <table className={`${narrow} ${look}`.trimEnd()} role="table">
       <caption className="unseen">{caption}</caption>
       <thead role="rowgroup">
@@ -93,7 +92,6 @@ export function Table<Row>(props: TableProps<Row>) {
         ))}
       </tbody>
     </table>
-    // biome-ignore-end lint/a11y/noRedundantRoles: as above
   );
   return narrow === "scroll" ? (
     <Scroll label={caption}>{table}</Scroll>
@@ -114,7 +112,6 @@ function TableHead<Row>({ column: { head, end, action, sort } }: { column: Colum
   return (
     <th
       scope="col"
-      // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
       role="columnheader"
       className={end ? "end" : undefined}
       aria-sort={isSorted ? (isDown ? "descending" : "ascending") : undefined}
@@ -145,7 +142,6 @@ function TableRow<Row>({ row, columns, className, detail }: TableRowProps<Row>) 
     </button>
   );
   return (
-    // biome-ignore-start lint/a11y/noRedundantRoles: the style for phones would take them away
     <>
       <tr role="row" className={className}>
         {columns.map((column) => (
@@ -164,26 +160,18 @@ function TableRow<Row>({ row, columns, className, detail }: TableRowProps<Row>) 
         </tr>
       )}
     </>
-    // biome-ignore-end lint/a11y/noRedundantRoles: as above
   );
 }
 
 function TableCell<Row>({ column, content }: { column: Column<Row>; content: ReactNode }) {
   const isVoid = content === null || content === "" || content === undefined || content === false;
-  const names = [
-    column.end ? "end" : "",
-    column.lead ? "lead-cell" : "",
-    column.prose ? "prose" : "",
-    isVoid ? "void" : "",
-  ];
-  const className = names.filter((name) => name !== "").join(" ") || undefined;
+  const names = [column.end && "end", column.lead && "lead-cell", column.prose && "prose", isVoid && "void"];
+  const className = names.filter(Boolean).join(" ") || undefined;
   return column.lead ? (
-    // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
     <th scope="row" role="rowheader" className={className} data-head={column.head}>
       {content}
     </th>
   ) : (
-    // biome-ignore lint/a11y/noRedundantRoles: the style for phones would take it away
     <td role="cell" className={className} data-head={column.action ? "" : column.head}>
       {content}
     </td>
@@ -258,8 +246,8 @@ export function List<Item>({ asked, empty, noun: [one, many], lines = 8, ...tabl
 
 interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children"> {
   /** `whole`: the address of all its pages. */
-  readonly asked: Asked<Listed<Item>> & { readonly whole?: string };
-  readonly filters?: ReactNode;
+  readonly asked: Asked<Listed<Item>> & { readonly whole: string };
+  readonly filters: ReactNode;
   readonly csv: string;
   readonly csvRow?: (item: Item) => object;
   readonly children?: ReactNode;
@@ -267,29 +255,19 @@ interface ListPageProps<Item> extends ListProps<Item>, Omit<PageProps, "children
 
 export function ListPage<Item extends object>(props: ListPageProps<Item>) {
   const { title, lead, filters, actions, csv, csvRow = (item) => item, children, ...list } = props;
-  const { whole, data } = list.asked;
-  const name = title.toLowerCase();
   return (
     <Page
       title={title}
       lead={lead}
       actions={
         <>
-          {whole === undefined ? (
-            <ExportButtons name={name} rows={() => csvRows(csv, (data?.items ?? []).map(csvRow))} />
-          ) : (
-            <ListExport name={name} address={whole} csv={csv} csvRow={csvRow} />
-          )}
+          <ListExport name={title.toLowerCase()} address={list.asked.whole} csv={csv} csvRow={csvRow} />
           {actions}
         </>
       }
     >
-      {filters !== undefined && (
-        <>
-          <Filters>{filters}</Filters>
-          <SavedViews />
-        </>
-      )}
+      <Filters>{filters}</Filters>
+      <SavedViews />
       <List {...list} />
       {children}
     </Page>

@@ -1,10 +1,18 @@
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
-import type { FoundProperty, PropertyCodes, SearchAnswer } from "../contract.ts";
+import type { PropertyCodes, SearchAnswer } from "../contract.ts";
 import { addressOf, useAnswer, useMay } from "../data/queries.ts";
 import { useRecent } from "../data/recent.ts";
-import { historyPath, propertyPath, shortId, writeAgo, writeCount, writeMany } from "../field/format.ts";
+import {
+  historyPath,
+  namesOf,
+  propertyPath,
+  shortId,
+  writeAgo,
+  writeCount,
+  writeMany,
+} from "../field/format.ts";
 import { Icon } from "../parts/button.tsx";
 import { Finder, type FinderGroup, type FinderItem } from "../parts/finder.tsx";
 import { withChanges } from "../routing/filters.ts";
@@ -62,14 +70,6 @@ export function SearchButton({ onKeys }: { onKeys: () => void }) {
   );
 }
 
-const textsOf = ({ clientCode, propertyCode, name, city }: FoundProperty) => {
-  const codes = `${clientCode} / ${propertyCode}`;
-  return {
-    text: name ?? codes,
-    note: [name === null ? null : codes, city].filter((each) => each !== null).join(" · "),
-  };
-};
-
 function Search({ onKeys, onClose }: { onKeys: () => void; onClose: () => void }) {
   const [text, setText] = useState("");
   const wanted = text.trim();
@@ -115,7 +115,7 @@ function Search({ onKeys, onClose }: { onKeys: () => void; onClose: () => void }
             title: "Properties",
             items: [
               ...found.properties.map((property) =>
-                opening(propertyPath("/property", property), { ...textsOf(property), icon: "property" }),
+                opening(propertyPath("/property", property), { ...namesOf(property), icon: "property" }),
               ),
               ...(found.propertyTotal > found.properties.length
                 ? [
@@ -271,7 +271,7 @@ function Switch({ codes, onClose }: { codes: PropertyCodes; onClose: () => void 
     {
       title: "Properties",
       items: found.properties.map((property) =>
-        switching(property, { ...textsOf(property), icon: "property" }),
+        switching(property, { ...namesOf(property), icon: "property" }),
       ),
     },
   ];

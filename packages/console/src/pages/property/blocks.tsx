@@ -1,5 +1,5 @@
 import type { BlocksAnswer, BlocksItem, PropertyCodes } from "../../contract.ts";
-import { useWhole } from "../../data/queries.ts";
+import { askWhole } from "../../data/queries.ts";
 import {
   addDays,
   daysBetween,
@@ -30,7 +30,7 @@ const NIGHTS_SHOWN = 90;
 export const BlocksPage = ofProperty(function Blocks({ codes }) {
   const by = useByRoomType();
   const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
-  const insight = useInsight<BlocksAnswer>("blocks", codes, nights, { by }, useWhole);
+  const insight = useInsight<BlocksAnswer>("blocks", codes, nights, { by }, askWhole);
   const day = usePointInTime().asOf?.slice(0, 10) ?? today();
   return (
     <InsightPage

@@ -1,6 +1,6 @@
 import { Chart } from "../../charts/chart.tsx";
 import type { PaceAnswer, PaceItem } from "../../contract.ts";
-import { useWhole } from "../../data/queries.ts";
+import { askWhole } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -37,7 +37,7 @@ const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730
 
 export const PacePage = ofProperty(function Pace({ codes }) {
   const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
-  const insight = useInsight<PaceAnswer>("pace", codes, nights, {}, useWhole);
+  const insight = useInsight<PaceAnswer>("pace", codes, nights, {}, askWhole);
   const items = insight.asked.data?.items ?? [];
   const { measure } = useMeasure(items);
   return (

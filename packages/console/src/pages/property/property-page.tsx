@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
 import type { FeedHealthAnswer, PropertyCodes } from "../../contract.ts";
-import { type Asked, addressOf, type Renewal, useAnswer } from "../../data/queries.ts";
+import { type Asked, addressOf, type ask, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
@@ -176,12 +176,12 @@ export function useInsight<Answer>(
   codes: PropertyCodes,
   nights: Range,
   more: Readonly<Record<string, string | undefined>> = {},
-  useAsked: (address: string, renewal: Renewal<Answer>) => Asked<Answer> = useAnswer,
+  read?: typeof ask<Answer>,
 ): Insight<Answer> {
   const range = useRange(nights);
   const cursor = useFilters().filters.get("cursor") ?? undefined;
   const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, ...more };
-  const asked = useAsked(addressOf(`insight/${name}`, { ...parameters, cursor }), { keeps: true });
+  const asked = useAnswer(addressOf(`insight/${name}`, { ...parameters, cursor }), { keeps: true }, read);
   return { range, address: addressOf(`insight/${name}`, parameters), asked };
 }
 

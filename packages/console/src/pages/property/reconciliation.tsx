@@ -8,7 +8,7 @@ import type {
   ReconciliationAnswer,
   ReconciliationItem,
 } from "../../contract.ts";
-import { addressOf, useAnswer, useAnswers, useWhole } from "../../data/queries.ts";
+import { addressOf, askWhole, useAnswer, useAnswers } from "../../data/queries.ts";
 import {
   addDays,
   isStayDate,
@@ -45,7 +45,7 @@ export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) 
     from: isStayDate(night) && night < first ? night : first,
     to: isStayDate(night) && night > last ? night : last,
   };
-  const insight = useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by }, useWhole);
+  const insight = useInsight<ReconciliationAnswer>("reconciliation", codes, nights, { by }, askWhole);
   return (
     <InsightPage
       codes={codes}
