@@ -54,7 +54,7 @@ export async function lookAtRetention(
   const { rows: gaps } = await client.query<Stretch>(GAPS, [startedAt / 1000, endedAt / 1000]);
   const { rows } = await client.query<{ bytes: number; windows: number }>(SIZES);
   const { bytes = 0, windows = 0 } = rows[0] ?? {};
-  const lag = await (await lookForLag(client)).read();
+  const { lag } = await (await lookForLag(client)).read();
   const answers = sent.map(({ acceptMs }) => acceptMs).sort((left, right) => left - right);
   const accepted = sent.filter(({ status }) => status === 202).length;
   const long = gaps.filter(({ ms }) => ms !== null);
