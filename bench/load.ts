@@ -1,20 +1,16 @@
 /**
  * The load: a process of its own that patches a round's bodies first and then sends them as fast as they are answered,
- * or at a pace. Its parent (load-process.ts) sends it orders; each is answered once.
+ * or at a pace. Its parent (load-process.ts) gives the orders.
  */
 import { gzipSync } from "node:zlib";
 import { Batches } from "./batches.ts";
 import type { BenchCase } from "./cases.ts";
-import { type FloodAnswers, type FloodOrder, flood } from "./flood.ts";
+import { answerOrders } from "./child-task.ts";
+import { flood } from "./flood.ts";
 import { HttpConnection } from "./http-connection.ts";
 import { Sender } from "./sender.ts";
 import { Sending, type SendOrder } from "./sending.ts";
 import { percentile } from "./statistics.ts";
-
-export type LoadOrder =
-  | { readonly kind: "prepare"; readonly benchCase: BenchCase; readonly round: number }
-  | ({ readonly kind: "send" } & SendOrder)
-  | ({ readonly kind: "flood" } & FloodOrder);
 
 export interface Prepared {
   readonly batches: number;
@@ -72,7 +68,7 @@ async function send(order: SendOrder): Promise<Sent> {
   };
 }
 
-function prepare(benchCase: BenchCase, round: number): Prepared {
+function prepare({ benchCase, round }: { readonly benchCase: BenchCase; readonly round: number }): Prepared {
   let batches = cases.get(benchCase.name);
   if (batches === undefined) {
     batches = new Batches(benchCase);
@@ -83,16 +79,4 @@ function prepare(benchCase: BenchCase, round: number): Prepared {
   return { batches: bodies.length, bytes: bodies.reduce((sum, body) => sum + body.length, 0) };
 }
 
-async function obey(order: LoadOrder): Promise<Prepared | Sent | FloodAnswers> {
-  if (order.kind === "flood") return await flood(order);
-  return order.kind === "send" ? await send(order) : prepare(order.benchCase, order.round);
-}
-
-process.on("message", (order: LoadOrder) => {
-  obey(order).then(
-    (result) => process.send?.({ result }),
-    (error: Error) => process.send?.({ error: error.stack }),
-  );
-});
-// Nobody is left to give orders.
-process.on("disconnect", () => process.exit());
+answerOrders({ prepare, send, flood });

@@ -1,6 +1,6 @@
 import type pg from "pg";
+import type { ChildTask } from "../child-task.ts";
 import { untilDrained } from "../until-drained.ts";
-import type { ChildTask } from "./child-task.ts";
 import type { SteadyOrder, SteadyResult } from "./steady-load.ts";
 
 const STEPS_MAX = 16;

@@ -1,9 +1,9 @@
 /** The noise: a process of its own that does to a port what noise-kinds.ts says, until it is asked to stop. */
 import { setMaxListeners } from "node:events";
 import { connect, type Socket } from "node:net";
+import { answerOrders } from "../child-task.ts";
 import { HttpConnection } from "../http-connection.ts";
 import { Sender } from "../sender.ts";
-import { answerOrders } from "./child-task.ts";
 import { bodiesOf, FreshKeys, SHAPES } from "./noise-bodies.ts";
 import type { NoiseKind, NoiseOrder, NoiseResult } from "./noise-kinds.ts";
 

@@ -5,12 +5,12 @@ import { readOptions } from "../../scripts/read-options.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
 import { RETAINED } from "../../src/retention/terms.ts";
+import { ChildTask } from "../child-task.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { startService } from "../started-service.ts";
 import { untilDrained } from "../until-drained.ts";
 import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
-import { ChildTask } from "./child-task.ts";
 import { boundlessPartners } from "./partners.ts";
 import {
   lookAtRetention,

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { readOptions } from "../../scripts/read-options.ts";
 import { asSuperuser } from "../as-superuser.ts";
+import { ChildTask } from "../child-task.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
 import { childrenOf, parentOf } from "../process-meter.ts";
@@ -9,7 +10,6 @@ import { ProcessorTime } from "../processor-time.ts";
 import { startService } from "../started-service.ts";
 import { untilDrained } from "../until-drained.ts";
 import { findCapacity, type OfferedLoad, orderOf, searchBelow } from "./capacity.ts";
-import { ChildTask } from "./child-task.ts";
 import { countedRows, deadRowLines, tableRows } from "./dead-rows.ts";
 import { configOf, holdSnapshot } from "./held-snapshot.ts";
 import { MemoryGroup } from "./memory-group.ts";

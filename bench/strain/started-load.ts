@@ -1,8 +1,8 @@
+import { ChildTask } from "../child-task.ts";
 import type { Closers } from "../closers.ts";
 import { type StartedService, startService } from "../started-service.ts";
 import { untilDrained } from "../until-drained.ts";
 import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
-import { ChildTask } from "./child-task.ts";
 import { boundlessPartners } from "./partners.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 

@@ -5,9 +5,9 @@
 import { SeededRandom } from "../../test/workload/seeded-random.ts";
 import { Batches } from "../batches.ts";
 import { made, PUSH_DATES } from "../cases.ts";
+import { answerOrders } from "../child-task.ts";
 import { HttpConnection } from "../http-connection.ts";
 import { Sender, type Target } from "../sender.ts";
-import { answerOrders } from "./child-task.ts";
 
 export interface SteadyOrder {
   /** Of each partner: where it sends reservations, and where it pushes inventories. */
