@@ -21,7 +21,7 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-interface FaultExpectation {
+export interface FaultExpectation {
   readonly outcome?: "duplicate" | "stale" | "quarantined" | "rejected";
   readonly violation?: { readonly code: string; readonly pointer: string };
   readonly warning?: string;
@@ -139,22 +139,14 @@ export class HotelFaults {
 
   plant(
     fault: FaultName,
-    where: { resource: SimulatedResource; key: string; day: number; second: number; sentDay?: number },
+    { resource, key, day, second }: { resource: SimulatedResource; key: string; day: number; second: number },
     expects: FaultExpectation,
+    sentDay = day,
   ): void {
     const { clientCode, propertyCode } = this.#profile;
-    const { resource, key, day, second, sentDay = day } = where;
+    const date = dateText(sentDay);
     const sourceTime = timeText(day, second);
-    this.planted.push({
-      fault,
-      date: dateText(sentDay),
-      clientCode,
-      propertyCode,
-      resource,
-      key,
-      sourceTime,
-      expects,
-    });
+    this.planted.push({ fault, date, clientCode, propertyCode, resource, key, sourceTime, expects });
   }
 
   #booked(reservation: Reservation, day: number): void {
@@ -199,19 +191,9 @@ export class HotelFaults {
       reservation.planted = "skew";
       const outcome = isBehind ? "stale" : "quarantined";
       // The service still has the reservation on the books.
-      const expects = {
-        outcome,
-        finding: outcome,
-        ...this.#nightsOf(type, planned.arrival, nights, -1),
-      } as const;
-      const where = {
-        resource: "reservations",
-        key: reservation.id,
-        day: day + skewDays,
-        second,
-        sentDay: day,
-      } as const;
-      this.plant("skew", where, expects);
+      const of = this.#nightsOf(type, planned.arrival, nights, -1);
+      const where = { resource: "reservations", key: reservation.id, day: day + skewDays, second } as const;
+      this.plant("skew", where, { outcome, finding: outcome, ...of }, day);
     }
   }
 

@@ -22,9 +22,10 @@ for (const number of NUMBERS) {
     const hotel = new Hotel(number, {
       seed: SEED,
       clientCode: "DEMO",
-      startDay: START,
+      start: "2025-05-20",
       days: DAYS,
       horizonDays: HORIZON,
+      faults: new Set(),
     });
     const folded = new FoldedHotel();
     const seen = {

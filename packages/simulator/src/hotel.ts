@@ -1,5 +1,5 @@
 import { Demand } from "./demand.ts";
-import type { HotelFaults } from "./faults.ts";
+import { type FaultName, HotelFaults } from "./faults.ts";
 import { FrontDesk, type GroupStep, RoomBooks } from "./front-desk.ts";
 import { type GroupState, type HotelProfile, hotelProfile } from "./hotel-profile.ts";
 import type { Booking, StayStep } from "./plan-stay.ts";
@@ -13,7 +13,7 @@ import {
   type SimulatedRecord,
 } from "./records.ts";
 import { type GroupBlock, Reservation } from "./reservation.ts";
-import { centsText, dateText, timeText } from "./simulated-record.ts";
+import { centsText, dateText, dayOfDate, timeText } from "./simulated-record.ts";
 
 /** Events by day, in order of second, then of entry. */
 class Agenda<Item> {
@@ -126,16 +126,15 @@ function groupText(group: GroupBlock, profile: HotelProfile, day: number, second
   return `{"clientCode":"${profile.clientCode}","propertyCode":"${profile.propertyCode}","correlationId":"${code}-${day}","lastModifiedDateTime":"${timeText(day, second)}","groupCode":"${code}","masterGroupCode":null,"name":"${groupName(name)}","description":"${rooms} rooms, ${planned.nights} nights","action":"${ACTIONS[state]}","bookingDate":"${dateText(bookedDay)}","groupStatusCode":"${profile.vocabulary.groups[state]}","startDate":"${dateText(arrival)}","endDate":"${dateText(end)}","cutoffDays":${cutoffDays},"cutoffDate":${cutoff},${cancelled}"groupTypeCode":"GRP","pickupTypeCode":"ROOMING_LIST","marketSegmentCode":"GRP","rateCode":"GROUP","salesPerson":"${guestName(name >>> 3)}","groupBlocks":[${blocks.join(",")}],"services":[]}`;
 }
 
-interface HotelOptions {
+export interface HotelOptions {
   readonly seed: number;
-  readonly clientCode: string;
-  /** The first day, from 1970, and how many there are. */
-  readonly startDay: number;
   readonly days: number;
-  /** Nights of each nightly push; 0 pushes none. */
+  /** The first day, `YYYY-MM-DD`. */
+  readonly start: string;
+  readonly clientCode: string;
+  /** Nights of each nightly push of inventory; 0 pushes none. */
   readonly horizonDays: number;
-  /** Undefined: no faults. */
-  readonly faultsOf?: ((profile: HotelProfile, books: RoomBooks) => HotelFaults) | undefined;
+  readonly faults: ReadonlySet<FaultName>;
 }
 
 const NIGHTS_MAX = 22;
@@ -148,35 +147,38 @@ type Due = GroupStep | { readonly reservation: Reservation; readonly step: StayS
 /** One hotel, day by day. Records come in the order in which its system makes them. */
 export class Hotel {
   readonly profile: HotelProfile;
-  readonly #options: HotelOptions;
+  /** What is planted; undefined without faults. */
+  readonly faults: HotelFaults | undefined;
+  readonly #startDay: number;
+  readonly #horizonDays: number;
   readonly #demand: Demand;
   readonly #maintenance: Maintenance;
   readonly #desk: FrontDesk;
   readonly #push: InventoryPush;
   readonly #agenda = new Agenda<Due>();
-  readonly #faults: HotelFaults | undefined;
   readonly #bytes = new RecordBytes();
   readonly #open = new Set<Reservation>();
   /** Records of the current day; undefined before the first day. */
   #reported: SimulatedRecord[] | undefined;
 
   constructor(number: number, options: HotelOptions) {
-    const { seed, clientCode, startDay, days, faultsOf } = options;
-    this.#options = options;
+    const { seed, clientCode, start, days, horizonDays, faults } = options;
+    this.#startDay = dayOfDate(start);
+    this.#horizonDays = horizonDays;
     this.profile = hotelProfile(seed, number, clientCode);
     this.#demand = new Demand(seed, this.profile);
-    const firstDay = startDay - NIGHTS_MAX;
+    const firstDay = this.#startDay - NIGHTS_MAX;
     const daysAhead = Math.max(this.#demand.planAheadDays, ...Demand.bandStarts) + NIGHTS_MAX;
     const books = new RoomBooks(this.profile.roomTypes, firstDay, NIGHTS_MAX + days + daysAhead);
     this.#maintenance = new Maintenance(seed, this.profile, books);
     this.#desk = new FrontDesk(books, this.profile);
-    this.#faults = faultsOf?.(this.profile, books);
-    this.#push = new InventoryPush(this.profile, books, (type, day) => this.#faults?.miscounts(type, day));
+    if (faults.size > 0) this.faults = new HotelFaults(seed, faults, this.profile, books, horizonDays);
+    this.#push = new InventoryPush(this.profile, books, (type, day) => this.faults?.miscounts(type, day));
   }
 
   /** The records on the books when the first day begins: inventory, groups, reservations. */
   coldStart(): SimulatedRecord[] {
-    const { startDay, horizonDays } = this.#options;
+    const startDay = this.#startDay;
     for (let day = startDay - NIGHTS_MAX; day < startDay; day += 1) this.#maintenance.plan(day);
     const { bandStarts } = Demand;
     bandStarts.forEach((ahead, band) => {
@@ -185,7 +187,7 @@ export class Hotel {
     for (let day = startDay - NIGHTS_MAX; day < startDay + this.#demand.planAheadDays; day += 1)
       this.#enterGroups(day);
     for (let day = this.#agenda.firstDay ?? startDay; day < startDay; day += 1) this.#live(day);
-    const reported = this.#push.records(startDay, horizonDays, startDay - 1, PUSH_SECOND);
+    const reported = this.#push.records(startDay, this.#horizonDays, startDay - 1, PUSH_SECOND);
     for (const group of this.#desk.touchedGroups(startDay - 1))
       if (group.state === "tentative" || group.state === "definite")
         reported.push(this.#groupRecord(group, startDay - 1));
@@ -204,9 +206,8 @@ export class Hotel {
     this.#reported = reported;
     this.#live(day);
     for (const group of this.#desk.touchedGroups(day)) reported.push(this.#groupRecord(group, day));
-    this.#faults?.beforePush(day);
-    for (const record of this.#push.records(day, this.#options.horizonDays, day, PUSH_SECOND))
-      reported.push(record);
+    this.faults?.beforePush(day);
+    for (const record of this.#push.records(day, this.#horizonDays, day, PUSH_SECOND)) reported.push(record);
     return reported;
   }
 
@@ -219,7 +220,7 @@ export class Hotel {
     const [first, second] = reservations;
     if (first === undefined) return;
     // The guest left before the first day.
-    if (first.planned.arrival + NIGHTS_MAX < this.#options.startDay) return;
+    if (first.planned.arrival + NIGHTS_MAX < this.#startDay) return;
     if (relation === "shared" && second !== undefined) {
       first.sharer = second;
       second.sharer = first;
@@ -270,7 +271,7 @@ export class Hotel {
     this.#desk.changeGroup(step, day);
     if (step.group.state !== "cancelled") return;
     let at = second;
-    for (const member of this.#desk.membersOf(step.group)) {
+    for (const member of [...step.group.members]) {
       at += 7;
       this.#desk.cancel(member);
       this.#report(member, day, at);
@@ -283,7 +284,7 @@ export class Hotel {
     if (reservation.isOver) this.#open.delete(reservation);
     else this.#open.add(reservation);
     if (this.#reported === undefined) return;
-    this.#faults?.happened(reservation, day);
+    this.faults?.happened(reservation, day);
     this.#reported.push(this.#reservationRecord(reservation));
   }
 
@@ -291,7 +292,7 @@ export class Hotel {
     const { clientCode, propertyCode } = this.profile;
     const { id: key, modifiedDay: day, modifiedSecond: second } = reservation;
     const json = this.#bytes.of(
-      reservationText(reservation, this.profile, this.#faults?.wrongFields(reservation)),
+      reservationText(reservation, this.profile, this.faults?.wrongFields(reservation)),
     );
     return { resource: "reservations", clientCode, propertyCode, key, day, second, json, reservation };
   }

@@ -1,5 +1,5 @@
-import { type FaultName, HotelFaults, type PlantedFault } from "./faults.ts";
-import { Hotel } from "./hotel.ts";
+import type { FaultExpectation, HotelFaults, PlantedFault } from "./faults.ts";
+import { Hotel, type HotelOptions } from "./hotel.ts";
 import type { SimulatedRecord } from "./records.ts";
 import type { Reservation } from "./reservation.ts";
 import { DAY_SECONDS, dateText, dayOfDate } from "./simulated-record.ts";
@@ -101,7 +101,7 @@ class FaultySending {
     }
     if (fault !== "invalid") return [];
     const { from, to, violation } = random.pick(INVALID);
-    this.#plant("invalid", record, today, { outcome: "rejected", violation });
+    this.#faults.plant("invalid", record, { outcome: "rejected", violation }, today);
     return [{ ...record, json: Buffer.from(record.json.toString().replace(from, to)) }];
   }
 
@@ -109,32 +109,14 @@ class FaultySending {
   #account({ fault, record, reservation }: Delayed, today: number): void {
     const isStale = reservation.sentAt > secondsOf(record);
     if (!isStale) reservation.sentAt = secondsOf(record);
-    if (fault === "duplicate") this.#plant(fault, record, today, { outcome: "duplicate" });
-    else if (fault !== "invalid" || isStale)
-      this.#plant(fault, record, today, isStale ? { outcome: "stale" } : {});
-  }
-
-  #plant(
-    fault: FaultName,
-    record: SimulatedRecord,
-    today: number,
-    expects: { outcome?: "duplicate" | "stale" | "rejected"; violation?: { code: string; pointer: string } },
-  ): void {
-    const { resource, key, day, second } = record;
-    this.#faults.plant(fault, { resource, key, day, second, sentDay: today }, expects);
+    const stale: FaultExpectation = isStale ? { outcome: "stale" } : {};
+    if (fault === "duplicate") this.#faults.plant(fault, record, { outcome: "duplicate" }, today);
+    else if (fault !== "invalid" || isStale) this.#faults.plant(fault, record, stale, today);
   }
 }
 
-export interface SimulationOptions {
-  readonly seed: number;
+export interface SimulationOptions extends HotelOptions {
   readonly properties: number;
-  readonly days: number;
-  /** The first day, `YYYY-MM-DD`. */
-  readonly start: string;
-  readonly clientCode: string;
-  /** Nights of each nightly push of inventory; 0 pushes none. */
-  readonly horizonDays: number;
-  readonly faults: ReadonlySet<FaultName>;
 }
 
 /** What the hotels send on one day. */
@@ -147,38 +129,14 @@ export interface SimulatedDay {
   readonly planted: readonly PlantedFault[];
 }
 
-interface SimulatedHotel {
-  readonly hotel: Hotel;
-  readonly faults: HotelFaults | undefined;
-  readonly sending: FaultySending | undefined;
-}
-
-function openHotel(number: number, options: SimulationOptions): SimulatedHotel {
-  const { seed, clientCode, start, days, horizonDays } = options;
-  let faults: HotelFaults | undefined;
-  const faultsOf: ConstructorParameters<typeof Hotel>[1]["faultsOf"] =
-    options.faults.size === 0
-      ? undefined
-      : (profile, books) => {
-          faults = new HotelFaults(seed, options.faults, profile, books, horizonDays);
-          return faults;
-        };
-  const hotel = new Hotel(number, {
-    seed,
-    clientCode,
-    startDay: dayOfDate(start),
-    days,
-    horizonDays,
-    faultsOf,
-  });
-  return { hotel, faults, sending: faults === undefined ? undefined : new FaultySending(faults) };
-}
-
 /** Simulates a hotel group: a cold start, then day by day. Deterministic: each hotel depends on the seed and its number only. */
 export function* simulate(options: SimulationOptions): Generator<SimulatedDay, void> {
-  const hotels = Array.from({ length: options.properties }, (_, number) => openHotel(number, options));
+  const hotels = Array.from({ length: options.properties }, (_, number) => {
+    const hotel = new Hotel(number, options);
+    return { hotel, sending: hotel.faults === undefined ? undefined : new FaultySending(hotel.faults) };
+  });
   const startDay = dayOfDate(options.start);
-  const planted = (): PlantedFault[] => hotels.flatMap(({ faults }) => faults?.planted.splice(0) ?? []);
+  const planted = (): PlantedFault[] => hotels.flatMap(({ hotel }) => hotel.faults?.planted.splice(0) ?? []);
   const starts = hotels.map(({ hotel }) => hotel.coldStart());
   const ofResource = (resource: SimulatedRecord["resource"]) =>
     starts.flatMap((records) => records.filter((record) => record.resource === resource));
