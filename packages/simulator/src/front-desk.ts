@@ -36,7 +36,6 @@ export class FrontDesk {
   readonly #openGroups = new Set<GroupBlock>();
   #booked = 0;
   #groups = 0;
-  readonly #members = new WeakMap<GroupBlock, Set<Reservation>>();
 
   constructor(books: RoomBooks, profile: HotelProfile) {
     this.#books = books;
@@ -69,10 +68,6 @@ export class FrontDesk {
       return this.#hold(reservation);
     }
     return false;
-  }
-
-  membersOf(group: GroupBlock): Reservation[] {
-    return [...(this.#members.get(group) ?? [])];
   }
 
   #release(reservation: Reservation): void {
@@ -134,10 +129,8 @@ export class FrontDesk {
       this.#books.take("held", type, day, group.heldOf(night) - held);
       group.isTouched = true;
     }
-    if (group === undefined) return;
-    if (sign === -1) this.#members.get(group)?.delete(reservation);
-    else if (this.#members.get(group)?.add(reservation) === undefined)
-      this.#members.set(group, new Set([reservation]));
+    if (sign === 1) group?.members.add(reservation);
+    else group?.members.delete(reservation);
   }
 
   /** Holds a group's block as far as rooms are free. False: less than half of it. */

@@ -93,16 +93,8 @@ function within(random: SeededRandom, fromHour: number, toHour: number): number 
   return random.between(fromHour * HOUR, toHour * HOUR - 1);
 }
 
-interface StayCourse {
-  readonly arrival: number;
-  readonly nights: number;
-  readonly lead: number;
-  readonly changes: number;
-  readonly fails: boolean;
-}
-
-function planSteps(random: SeededRandom, course: StayCourse): StayStep[] {
-  const { arrival, nights, lead, changes, fails } = course;
+function planSteps(random: SeededRandom, frame: StayFrame, changes: number): StayStep[] {
+  const { arrival, nights, lead, fails } = frame;
   const bookedDay = arrival - lead;
   const bookedAt = BOOKING_HOURS.draw(random) * HOUR + random.between(0, HOUR - 1);
   const steps: StayStep[] = [
@@ -237,19 +229,14 @@ export function planStay(
 }
 
 export function completeStay(random: SeededRandom, tables: StayTables, frame: StayFrame): PlannedStay {
-  const { segment, arrival, lead, nights, type, rateCents, fails, isMember } = frame;
+  const { segment, arrival, nights, type, rateCents, fails, isMember } = frame;
   const of = tables.of(segment);
   const { channels, boards, parties } = of.calibration;
-  const [adults, children, infants] = parties[of.parties.draw(random)] as readonly [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [adults, children, infants] = parties[of.parties.draw(random)] as (typeof parties)[number];
   const several = !isMember && nights > 0 && random.between(1, SEVERAL_ROOMS_IN) === 1;
   const changes = tables.changes.draw(random);
   const earlier = Array.from({ length: changes }, (_, at) =>
-    earlierVersion(random, tables, { nights, type, adults, rateCents, isMember, changesLeft: changes - at }),
+    earlierVersion(random, tables, frame, adults, changes - at),
   );
   return {
     segment,
@@ -264,7 +251,7 @@ export function completeStay(random: SeededRandom, tables: StayTables, frame: St
     children,
     infants,
     rateCents,
-    steps: planSteps(random, { arrival, nights, lead, changes, fails }),
+    steps: planSteps(random, frame, changes),
     earlier,
     moves: !isMember && random.chance(tables.calibration.reassigned / 1_000),
     fails,
@@ -272,24 +259,20 @@ export function completeStay(random: SeededRandom, tables: StayTables, frame: St
   };
 }
 
-interface ToChange {
-  readonly nights: number;
-  readonly type: number;
-  readonly adults: number;
-  readonly rateCents: number;
-  readonly isMember: boolean;
-  readonly changesLeft: number;
-}
-
 /** Invented: the data set states how often a booking changed, not what. */
-function earlierVersion(random: SeededRandom, tables: StayTables, last: ToChange): EarlierVersion {
+function earlierVersion(
+  random: SeededRandom,
+  tables: StayTables,
+  { nights, rateCents, isMember }: StayFrame,
+  adults: number,
+  changesLeft: number,
+): EarlierVersion {
   const what = random.between(1, 20);
-  const moreRate = { rateCents: last.rateCents + last.changesLeft * MORE_A_CHANGE_CENTS };
-  if (what <= 8 && last.nights >= 1 && !last.isMember) {
-    const longer = last.nights === 1 || random.chance(0.5);
-    return { nights: last.nights + (longer ? 1 : -1) };
+  if (what <= 8 && nights >= 1 && !isMember) {
+    const longer = nights === 1 || random.chance(0.5);
+    return { nights: nights + (longer ? 1 : -1) };
   }
-  if (what <= 10 && !last.isMember) return { type: tables.types.draw(random) };
-  if (what <= 13) return { adults: last.adults > 1 ? last.adults - 1 : last.adults + 1 };
-  return last.rateCents === 0 ? {} : moreRate;
+  if (what <= 10 && !isMember) return { type: tables.types.draw(random) };
+  if (what <= 13) return { adults: adults > 1 ? adults - 1 : adults + 1 };
+  return rateCents === 0 ? {} : { rateCents: rateCents + changesLeft * MORE_A_CHANGE_CENTS };
 }

@@ -86,10 +86,11 @@ function servicesText({ planned, departure }: Reservation): string {
 
 function profilesText({ guest, segment }: Reservation["planned"]): string {
   const person = `{"id":"G${guest}","name":"${guestName(guest)}","profileType":"GUEST","context":null}`;
+  const company = (guest >>> 4) % AGENCIES.length;
   if (segment === "TOP" || segment === "OTA")
-    return `${person},{"id":"A${(guest >>> 4) % 6}","name":"${agencyName(guest)}","profileType":"TRAVEL_AGENT","context":null}`;
+    return `${person},{"id":"A${company}","name":"${AGENCIES[company]}","profileType":"TRAVEL_AGENT","context":null}`;
   if (segment === "COR")
-    return `${person},{"id":"C${(guest >>> 4) % 6}","name":"${companyName(guest)}","profileType":"COMPANY","context":"Negotiated rate"}`;
+    return `${person},{"id":"C${company}","name":"${COMPANIES[company]}","profileType":"COMPANY","context":"Negotiated rate"}`;
   return person;
 }
 
@@ -147,26 +148,19 @@ const LAST_NAMES = [
   "Weber|Nielsen|Jensen|Kowalski|Nowak|Rossi|Bianchi|García|Muñoz|Tanaka|Wang|Patel|Sharma|Haddad",
   "Yılmaz|O’Brien|de Vries|Andersson|Lindqvist",
 ].flatMap((names) => names.split("|"));
+/** As many companies as agencies. */
 const AGENCIES = "Atlas Travel|Blue Horizon|Meridian Tours|Sol e Mar|North Star Holidays|Viajes Iberia".split(
   "|",
 );
 const COMPANIES = "Lumen Software|Ocean Freight|Serra Energia|Baltic Timber|Orbit Pharma|Delta Consult".split(
   "|",
 );
-const EVENTS = [
-  "Congress|Wedding|Sales meeting|Choir tour|Cycling camp|Product launch|Alumni|Incentive",
-].flatMap((names) => names.split("|"));
+const EVENTS = "Congress|Wedding|Sales meeting|Choir tour|Cycling camp|Product launch|Alumni|Incentive".split(
+  "|",
+);
 
 export function guestName(guest: number): string {
   return `${FIRST_NAMES[guest % FIRST_NAMES.length]} ${LAST_NAMES[(guest >>> 8) % LAST_NAMES.length]}`;
-}
-
-function agencyName(guest: number): string {
-  return AGENCIES[(guest >>> 4) % AGENCIES.length] as string;
-}
-
-function companyName(guest: number): string {
-  return COMPANIES[(guest >>> 4) % COMPANIES.length] as string;
 }
 
 export function groupName(name: number): string {

@@ -74,6 +74,8 @@ export class GroupBlock {
   readonly code: string;
   state: GroupState = "tentative";
   readonly nights: readonly NightBlock[];
+  /** Reservations that hold rooms. */
+  readonly members = new Set<Reservation>();
   bookedDay = 0;
   cancelledDay: number | undefined;
   /** Changed since it was last sent. */

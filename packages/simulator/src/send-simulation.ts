@@ -262,14 +262,12 @@ async function sendBatches(
   let failure: { readonly cause: unknown } | undefined;
   for (const settled of await Promise.allSettled(reports)) {
     if (settled.status === "rejected") failure ??= { cause: settled.reason };
-    const report = settled.status === "fulfilled" ? settled.value : reportOf(settled.reason);
-    if (report !== undefined) addReport(sent, report);
+    if (settled.status === "fulfilled" && settled.value !== undefined) addReport(sent, settled.value);
+    if (settled.status === "rejected" && settled.reason instanceof SendError)
+      addReport(sent, settled.reason.report);
   }
   if (failure !== undefined) throw failure.cause;
 }
-
-const reportOf = (error: unknown): SendReport | undefined =>
-  error instanceof SendError ? error.report : undefined;
 
 function addReport(sent: SentSimulation, report: SendReport): void {
   sent.batches += report.batches;
