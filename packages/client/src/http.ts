@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { ErrorBody, ErrorCode, ViolationBody } from "./api-types.ts";
 import { BellhopError, type BellhopErrorCode, type RecordViolation } from "./error.ts";
 
@@ -69,27 +70,13 @@ function networkError(url: string, cause: unknown): BellhopError {
   });
 }
 
-const TIMER_MS_MAX = 2 ** 31 - 1;
-
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason);
-      return;
-    }
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener("abort", onAbort);
-        resolve();
-      },
-      Math.min(Math.max(0, ms), TIMER_MS_MAX),
-    );
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
+/** Rejects with the signal's reason once it is aborted. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(Math.max(0, ms), undefined, signal === undefined ? {} : { signal });
+  } catch {
+    throw signal?.reason;
+  }
 }
 
 /** Waits for a shared promise, at most until the signal is aborted. */
@@ -277,11 +264,7 @@ export interface RetryOptions {
   readonly delayMsMax?: number | undefined;
 }
 
-export interface RetryPolicy {
-  readonly forMs: number;
-  readonly firstDelayMs: number;
-  readonly delayMsMax: number;
-}
+export type RetryPolicy = Readonly<Record<keyof RetryOptions, number>>;
 
 /** The specification refuses tokens for up to 10 minutes: a quarter of an hour outlives that. */
 export const RETRY_DEFAULTS: RetryPolicy = { forMs: 900_000, firstDelayMs: 250, delayMsMax: 30_000 };

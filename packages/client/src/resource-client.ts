@@ -116,29 +116,21 @@ export async function* readRecords(source: RecordSource): AsyncGenerator<JsonRec
 
 async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = source[Symbol.asyncIterator]();
-  const head: Uint8Array[] = [];
-  let headBytes = 0;
-  while (headBytes < GZIP.length) {
+  let head = Buffer.alloc(0);
+  while (head.length < GZIP.length) {
     const { done, value } = await chunks.next();
     if (done === true) break;
-    head.push(value);
-    headBytes += value.byteLength;
+    head = Buffer.concat([head, value]);
   }
-  const first = Buffer.concat(head);
-  const rest = (async function* () {
+  const whole = (async function* () {
     try {
-      if (first.length > 0) yield first;
-      for (;;) {
-        const { done, value } = await chunks.next();
-        if (done === true) return;
-        yield value;
-      }
+      yield head;
+      yield* { [Symbol.asyncIterator]: () => chunks };
     } finally {
       await chunks.return?.();
     }
   })();
-  if (!GZIP.every((byte, at) => first[at] === byte)) yield* rest;
-  else yield* gunzipped(rest);
+  yield* GZIP.every((byte, at) => head[at] === byte) ? gunzipped(whole) : whole;
 }
 
 async function* gunzipped(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
