@@ -2,19 +2,14 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import { BellhopError, invalidOption } from "./error.ts";
-import type { Compression } from "./options.ts";
+import type { Compression, SendSettings } from "./options.ts";
 
-export interface Item<Of> {
+export interface Item {
   /** Position in the input of `send`, from 0. */
   readonly index: number;
-  readonly record: Of | JsonRecord;
+  readonly record: unknown;
   readonly json: string | Uint8Array;
   readonly bytes: number;
-}
-
-interface BatchBounds {
-  readonly recordsMax: number;
-  readonly bytesMax: number;
 }
 
 export interface Batch {
@@ -23,19 +18,13 @@ export interface Batch {
   /** The first record, or the JsonBatch in which it lies. */
   readonly given: unknown;
   readonly count: number;
-  items(): readonly Item<unknown>[];
+  items(): readonly Item[];
   body(): Buffer<ArrayBuffer>;
 }
 
 export type Records<Of> = Iterable<Of | JsonRecord | JsonBatch> | AsyncIterable<Of | JsonRecord | JsonBatch>;
 
-interface UnwritableRecord {
-  readonly index: number;
-  readonly record: unknown;
-  readonly cause: unknown;
-}
-
-function itemOf<Of>(record: Of | JsonRecord, index: number): Item<Of> {
+function itemOf(record: unknown, index: number): Item {
   const json = record instanceof JsonRecord ? record.json : JSON.stringify(record);
   if (json === undefined) throw new TypeError(`A record is an object, not ${typeof record}.`);
   if (record instanceof JsonRecord && !isOneValue(json)) throw new TypeError("A record is one JSON value.");
@@ -59,7 +48,7 @@ function isOneValue(json: string | Uint8Array): boolean {
   return depth === 0 && !isInText && bytes.length > 0;
 }
 
-export function batchOf(items: readonly Item<unknown>[]): Batch {
+export function batchOf(items: readonly Item[]): Batch {
   const { index = 0, record } = items[0] ?? {};
   return { first: index, given: record, count: items.length, items: () => items, body: () => bodyOf(items) };
 }
@@ -69,7 +58,7 @@ function batchMadeBefore(given: JsonBatch, first: number): Batch {
   return { first, given, count: records, items: () => itemsOf(body, records, first), body: () => body };
 }
 
-function itemsOf(body: Uint8Array, count: number, first: number): Item<unknown>[] {
+function itemsOf(body: Uint8Array, count: number, first: number): Item[] {
   const cutter = new RecordCutter();
   const records = cutter.push(body);
   cutter.end();
@@ -79,12 +68,12 @@ function itemsOf(body: Uint8Array, count: number, first: number): Item<unknown>[
 }
 
 /** Cuts records in order into full batches. The cut is deterministic, so an interrupted send can be resumed. */
-export async function* cutBatches<Of>(
-  records: Records<Of>,
-  bounds: BatchBounds,
-  onUnwritable: (record: UnwritableRecord) => void,
+export async function* cutBatches(
+  records: Records<unknown>,
+  { batchRecords, batchBytes }: Pick<SendSettings, "batchRecords" | "batchBytes">,
+  onUnwritable: (index: number, record: unknown, cause: unknown) => void,
 ): AsyncGenerator<Batch, void, undefined> {
-  let batch: Item<Of>[] = [];
+  let batch: Item[] = [];
   let bytes = 0;
   let next = 0;
   for await (const record of records) {
@@ -98,14 +87,14 @@ export async function* cutBatches<Of>(
       continue;
     }
     next += 1;
-    let item: Item<Of>;
+    let item: Item;
     try {
       item = itemOf(record, index);
     } catch (cause) {
-      onUnwritable({ index, record, cause });
+      onUnwritable(index, record, cause);
       continue;
     }
-    const isFull = batch.length === bounds.recordsMax || bytes + item.bytes > bounds.bytesMax;
+    const isFull = batch.length === batchRecords || bytes + item.bytes > batchBytes;
     if (isFull && batch.length > 0) {
       yield batchOf(batch);
       batch = [];
@@ -121,7 +110,7 @@ const OPEN_BYTES = Buffer.from("[");
 const COMMA_BYTES = Buffer.from(",");
 const CLOSE_BYTES = Buffer.from("]");
 
-function bodyOf(items: readonly Item<unknown>[]): Buffer<ArrayBuffer> {
+function bodyOf(items: readonly Item[]): Buffer<ArrayBuffer> {
   if (items.every(({ json }) => typeof json === "string"))
     return Buffer.from(`[${items.map(({ json }) => json).join(",")}]`);
   const parts: Uint8Array[] = [];
@@ -168,7 +157,7 @@ export async function pack(body: Buffer<ArrayBuffer>, compression: Compression):
 }
 
 /** Whose record it is, as one text; the same text for all in which that cannot be read. */
-export function codesOf({ record }: Item<unknown>): string {
+export function codesOf({ record }: Item): string {
   let value: unknown = record;
   if (record instanceof JsonRecord) {
     try {
@@ -182,8 +171,8 @@ export function codesOf({ record }: Item<unknown>): string {
   return JSON.stringify([clientCode, propertyCode]);
 }
 
-export function byCodes(items: readonly Item<unknown>[]): Map<string, Item<unknown>[]> {
-  const groups = new Map<string, Item<unknown>[]>();
+export function byCodes(items: readonly Item[]): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
   for (const item of items) {
     const codes = codesOf(item);
     const group = groups.get(codes);
@@ -203,7 +192,7 @@ export class JsonRecord {
 
   /** Throws SyntaxError for invalid JSON. */
   parse(): unknown {
-    return JSON.parse(typeof this.json === "string" ? this.json : new TextDecoder().decode(this.json));
+    return JSON.parse(this.toString());
   }
 
   toString(): string {

@@ -8,14 +8,12 @@ import {
   lacksScope,
   orAborted,
   type RetryNotice,
-  type RetryPolicy,
   readError,
   readJson,
   unexpectedAnswer,
-  type WaitNotice,
   withRetries,
 } from "./http.ts";
-import type { ClientSettings, StoredToken, TokenStore } from "./options.ts";
+import type { ClientSettings, StoredToken } from "./options.ts";
 
 /** A request that is safe to repeat. */
 interface SafeRequest {
@@ -157,16 +155,8 @@ interface Token {
   readonly isStored: boolean;
 }
 
-interface TokenRequest {
+interface TokenRequest extends ClientSettings {
   readonly url: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scope: string | undefined;
-  readonly timeoutMs: number;
-  readonly fetch: typeof fetch;
-  readonly retry: RetryPolicy;
-  readonly tokenStore: TokenStore | undefined;
-  readonly onWait: ((notice: WaitNotice) => void) | undefined;
 }
 
 const TOKEN_BYTES_MAX = 65_536;

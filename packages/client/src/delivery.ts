@@ -13,7 +13,7 @@ export interface Accepted {
 
 interface Attempt {
   readonly accepted?: Accepted;
-  readonly rest?: readonly (readonly Item<unknown>[])[];
+  readonly rest?: readonly (readonly Item[])[];
 }
 
 const ANSWER_BYTES_MAX = 65_536;
@@ -151,7 +151,7 @@ export class Delivery {
   }
 
   /** The parts of a refused batch worth sending again; undefined where nothing of any batch is. */
-  #takeApart(batch: Batch, error: BellhopError): (readonly Item<unknown>[])[] | undefined {
+  #takeApart(batch: Batch, error: BellhopError): (readonly Item[])[] | undefined {
     if (OF_PROPERTY.has(error.exception)) return this.#divideByCodes(batch.items(), error);
     if (!DIVISIBLE.has(error.exception)) return undefined;
     const items = batch.items();
@@ -177,7 +177,7 @@ export class Delivery {
     return [items.slice(0, middle), items.slice(middle)];
   }
 
-  #divideByCodes(items: readonly Item<unknown>[], error: BellhopError): (readonly Item<unknown>[])[] {
+  #divideByCodes(items: readonly Item[], error: BellhopError): (readonly Item[])[] {
     const groups = byCodes(items);
     const [[codes] = [""]] = groups;
     if (groups.size > 1) return [...groups.values()];
@@ -198,7 +198,7 @@ export class Delivery {
     return allowed.length === items.length ? batch : batchOf(allowed);
   }
 
-  #refuse({ index, record }: Item<unknown>, error: BellhopError, found: readonly RecordViolation[]): void {
+  #refuse({ index, record }: Item, error: BellhopError, found: readonly RecordViolation[]): void {
     const violations = found.map((violation) => ({ ...violation, index, record }));
     const [first] = violations;
     const code = first?.code ?? error.exception;

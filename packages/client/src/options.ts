@@ -47,7 +47,6 @@ export interface TokenStore {
 
 export type Compression = "gzip" | "zstd" | "none";
 
-const CONCURRENCY_MAX = 64;
 const COMPRESSIONS: readonly string[] = ["gzip", "zstd", "none"] satisfies Compression[];
 
 function readUrl(name: string, text: unknown): string {
@@ -95,7 +94,7 @@ export function readOptions(options: BellhopClientOptions) {
     clientId: readText("clientId", options.clientId),
     clientSecret: readText("clientSecret", options.clientSecret),
     scope: options.scope,
-    concurrency: readWhole("concurrency", options.concurrency, { min: 1, max: CONCURRENCY_MAX, fallback: 4 }),
+    concurrency: readWhole("concurrency", options.concurrency, { min: 1, max: 64, fallback: 4 }),
     timeoutMs: ms("timeoutMs", options.timeoutMs, 60_000, 1),
     retry: {
       forMs: ms("retry.forMs", forMs, RETRY_DEFAULTS.forMs),

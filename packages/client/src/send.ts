@@ -47,12 +47,11 @@ class Sending {
   }
 
   async run(records: Records<unknown>): Promise<void> {
-    const { signal, batchRecords, batchBytes, concurrency } = this.#settings;
+    const { signal, concurrency } = this.#settings;
     const onAbort = () => this.#fail(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
-    const bounds = { recordsMax: batchRecords, bytesMax: batchBytes };
-    const batches = cutBatches(records, bounds, ({ index, record, cause }) => {
+    const batches = cutBatches(records, this.#settings, (index, record, cause) => {
       this.tally.records += 1;
       const message = cause instanceof Error ? cause.message : String(cause);
       this.#delivery.refuseUnwritable(index, record, message);
