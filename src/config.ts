@@ -55,19 +55,18 @@ function readWindow(value: string): number {
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
 
 /** An address that documents and tokens name: http or https, without credentials, query or fragment, no slash at the end. */
-function readAddress(name: SettingName, value: string | undefined): string | undefined {
-  if (value === undefined) return undefined;
+function readAddress(name: SettingName, value: string, example: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (!isPlain || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value) || /[?#\s]/.test(value)) {
-    throw new ConfigError(`${name} must be an http or https address such as https://hotels.example.`);
+    throw new ConfigError(`${name} must be an http or https address such as ${example}.`);
   }
   return value.replace(/\/+$/, "");
 }
 
 /** The OpenID Connect provider of the console's operators; undefined where none is named. */
-function readSingleSignOn(text: (name: SettingName) => string | undefined) {
-  const issuer = readAddress("CONSOLE_OIDC_ISSUER", text("CONSOLE_OIDC_ISSUER"));
+function readSingleSignOn({ text, address }: ReturnType<typeof reader>) {
+  const issuer = address("CONSOLE_OIDC_ISSUER");
   const clientId = text("CONSOLE_OIDC_CLIENT_ID");
   if (issuer === undefined) return undefined;
   if (clientId === undefined)
@@ -169,7 +168,11 @@ function reader(environment: NodeJS.ProcessEnv) {
     if (["0", "no", "false", "off"].includes(value)) return false;
     throw new ConfigError(`${name} must be yes or no, not "${value}".`);
   };
-  return { text, number, positive, threads, yes };
+  const address = (name: SettingName, example = "https://hotels.example"): string | undefined => {
+    const value = text(name);
+    return value === undefined ? undefined : readAddress(name, value, example);
+  };
+  return { text, number, positive, threads, yes, address };
 }
 
 /** The settings of a service (config-table.ts lists them), read from the environment once, here and nowhere else. */
@@ -178,7 +181,7 @@ export type Config = Readonly<ReturnType<typeof readConfig>>;
 /** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
 export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}) {
   const settings = reader(environment);
-  const { text, number, positive, threads, yes } = settings;
+  const { text, number, positive, threads, yes, address } = settings;
   // A misspelt "production" must not open a sandbox.
   const production = !["development", "test"].includes(text("NODE_ENV") ?? "development");
   const port = number("PORT", PORT_MAX);
@@ -201,8 +204,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     production,
     /** Whether a sandbox client may exist: with the embedded database on a loopback address alone, not in production. */
     sandbox,
-    baseUrl: readAddress("BASE_URL", text("BASE_URL")),
-    authUrl: readAddress("AUTH_URL", text("AUTH_URL")),
+    baseUrl: address("BASE_URL"),
+    authUrl: address("AUTH_URL"),
     authPort,
     logLevel,
     ...readKeys(settings),
@@ -239,16 +242,21 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     metricsToken: text("METRICS_TOKEN"),
     slowRequestMs: number("SLOW_REQUEST_MS"),
     slowQueryMs: number("SLOW_QUERY_MS"),
-    telemetry: readTelemetry({ text, number, refusal: (reason) => new ConfigError(reason) }),
+    telemetry: readTelemetry({ ...settings, refusal: (reason) => new ConfigError(reason) }),
     // Who tries the service out has a receiver on the same machine.
     webhookAllowedNetworks: readNetworksOf(
       "WEBHOOK_ALLOWED_NETWORKS",
       text("WEBHOOK_ALLOWED_NETWORKS") ?? (sandbox ? LOOPBACK_NETWORKS : undefined),
     ),
-    singleSignOn: readSingleSignOn(text),
+    singleSignOn: readSingleSignOn(settings),
     trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),
   };
+}
+
+/** Where the service of these settings listens. */
+export function localAddress({ host, port }: Pick<Config, "host" | "port">): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** Where a partner's command goes, and as whom: what its options leave out (docs/sending.md). */

@@ -1,6 +1,6 @@
 import { userInfo } from "node:os";
 import type pg from "pg";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, localAddress, readConfig } from "../config.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { createSecretCipher, type SecretCipher } from "../identity/secret-cipher.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
@@ -153,9 +153,4 @@ export class Session {
       await database.close();
     }
   }
-}
-
-/** Where the service of these settings listens. */
-export function localAddress({ host, port }: Config): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,7 +1,6 @@
 import { BellhopClient, type BellhopClientOptions } from "#client";
 import { type CommandContext, text } from "../cli/command.ts";
-import { localAddress } from "../cli/session.ts";
-import { readPartnerSettings } from "../config.ts";
+import { localAddress, readPartnerSettings } from "../config.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 import { TokenFiles } from "./token-file.ts";

@@ -15,7 +15,7 @@ import { BackfillLog } from "../backfill/tally.ts";
 import { registerCertificationRoute } from "../certification/certification-route.ts";
 import { tokenWatchOf } from "../certification/note-wire.ts";
 import { WireNotes } from "../certification/wire-notes.ts";
-import type { Config } from "../config.ts";
+import { type Config, localAddress } from "../config.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
 import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
@@ -214,19 +214,15 @@ export class ListeningAddresses {
 
   /** Notes the ports of the data endpoints and of the token endpoint, as far as they are known. */
   set({ base, auth }: { readonly base?: number; readonly auth?: number }): void {
-    if (base !== undefined) this.base = this.#addressOf(base);
-    if (auth !== undefined) this.auth = this.#addressOf(auth);
+    const { host } = this.#config;
+    if (base !== undefined) this.base = localAddress({ host, port: base });
+    if (auth !== undefined) this.auth = localAddress({ host, port: auth });
   }
 
   readonly read = (): Addresses => ({
     baseUrl: this.#config.baseUrl ?? this.base,
     authUrl: this.#config.authUrl ?? this.#config.baseUrl ?? this.auth,
   });
-
-  #addressOf(port: number): string {
-    const { host } = this.#config;
-    return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-  }
 }
 
 /** `/healthz`: the process lives. `/readyz`: 200 when a balancer should send requests here, 503 with the reason when not. */

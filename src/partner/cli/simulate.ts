@@ -27,8 +27,8 @@ import {
   withDefault,
 } from "../../cli/command.ts";
 import { type Field, fields, figure, printable } from "../../cli/output.ts";
-import { localAddress } from "../../cli/session.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
+import { localAddress } from "../../config.ts";
 import { openSimulatorClient } from "../../identity/local-clients.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { isLocal, type PartnerIdentity, partnerClient } from "../partner-client.ts";

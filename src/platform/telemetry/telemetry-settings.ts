@@ -27,6 +27,8 @@ export interface Telemetry {
 export interface TelemetryReader {
   text(name: string): string | undefined;
   number(name: string, most?: number): number;
+  /** An http or https address without a slash at the end; `example`: for the message of what is none. */
+  address(name: string, example: string): string | undefined;
   refusal(reason: string): Error;
 }
 
@@ -60,26 +62,13 @@ function readPairs(name: string, { text, refusal }: TelemetryReader): Record<str
   );
 }
 
-function readEndpoint(text: string, { refusal }: TelemetryReader): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (
-    url === undefined ||
-    !/^https?:$/.test(url.protocol) ||
-    `${url.search}${url.hash}${url.username}` !== ""
-  )
-    throw refusal(
-      "OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https address such as http://127.0.0.1:4318.",
-    );
-  return text.replace(/\/+$/, "");
-}
-
 /**
  * Reads and checks the settings under OpenTelemetry's names ("Environment Variable Specification"), as the SDK itself reports no
  * error for a value that it cannot use. Undefined when no collector is named, whatever else is set.
  */
 export function readTelemetry(reader: TelemetryReader): Telemetry | undefined {
-  const { text, number, refusal } = reader;
-  const endpoint = text("OTEL_EXPORTER_OTLP_ENDPOINT");
+  const { text, number, address, refusal } = reader;
+  const endpoint = address("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
   if (endpoint === undefined) return undefined;
   const sampler = SAMPLERS.find((name) => name === text("OTEL_TRACES_SAMPLER"));
   if (sampler === undefined) throw refusal(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(", ")}.`);
@@ -90,7 +79,7 @@ export function readTelemetry(reader: TelemetryReader): Telemetry | undefined {
   if (metricIntervalMs !== 0 && metricIntervalMs < INTERVAL_MS_LEAST)
     throw refusal(`OTEL_METRIC_EXPORT_INTERVAL must be 0 or at least ${INTERVAL_MS_LEAST}.`);
   return {
-    endpoint: readEndpoint(endpoint, reader),
+    endpoint,
     headers: readPairs("OTEL_EXPORTER_OTLP_HEADERS", reader),
     serviceName: text("OTEL_SERVICE_NAME") ?? "bellhop",
     resource: readPairs("OTEL_RESOURCE_ATTRIBUTES", reader),
