@@ -56,7 +56,7 @@ interface CopyConnection {
 /** A COPY as pg's client drives it: `submit` sends it, the `handle…` methods are called with what the server says. */
 class Copy {
   // pg takes the place of this function where queries have a timeout, so that its clock stops.
-  callback: (error?: Error) => void;
+  callback: (error?: unknown) => void;
   /** What it is called in the log where it was slow: `copy` and the table. */
   readonly name: string;
   /** Settles with the number of rows once the server is ready for another statement. */
@@ -193,10 +193,6 @@ async function send(connection: CopyConnection, part: Buffer, ended: Promise<unk
   }
 }
 
-function errorOf(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
 /** Parts that wait; beyond it the server is not read from. With the one in use and the one being filled it bounds memory. */
 const WAITING_PARTS_MAX = 2;
 
@@ -299,7 +295,7 @@ export function copyOut(
 class CopyValuesOut extends Copy {
   readonly #take: (value: Buffer) => void;
   #isFirst = true;
-  #failure: Error | undefined;
+  #failure: unknown;
 
   constructor(text: string, take: (value: Buffer) => void) {
     super(text);
@@ -313,7 +309,7 @@ class CopyValuesOut extends Copy {
     try {
       this.#take(chunk.subarray(at + COUNT_BYTES + LENGTH_BYTES));
     } catch (error) {
-      this.#failure = errorOf(error);
+      this.#failure = error;
     }
   }
 

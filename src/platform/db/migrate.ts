@@ -1,20 +1,16 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
+import manifest from "../../../package.json" with { type: "json" };
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { endWithClient, withSession } from "./connection.ts";
 import { sqlState } from "./database-errors.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
-const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
-  version: string;
-};
-
-/** The version of this code, as package.json has it: `1.1.0`, or `1.1.0-dev` on the way to it. */
-export const CODE_VERSION = version;
+/** The version of this code: `1.1.0`, or `1.1.0-dev` on the way to it. */
+export const CODE_VERSION: string = manifest.version;
 
 /**
  * Whether a version is another one or newer. What follows a hyphen does not count: what is on the way to a release can do

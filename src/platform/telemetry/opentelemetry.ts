@@ -1,5 +1,4 @@
 /** Traces and metrics by OpenTelemetry's SDK. Only telemetry.ts loads this module, and only where a collector is named. */
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -33,6 +32,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import manifest from "../../../package.json" with { type: "json" };
 import type { Logger } from "./log.ts";
 import type { Metrics, MetricValues } from "./metrics.ts";
 import type { Telemetry } from "./telemetry-settings.ts";
@@ -52,15 +52,11 @@ export interface Reporter {
   readonly metrics: Metrics;
 }
 
-const { version: VERSION } = JSON.parse(
-  readFileSync(new URL("../../../package.json", import.meta.url), "utf8"),
-) as { readonly version: string };
-
 /** What every span and metric of a process carries (OpenTelemetry, "Resource semantic conventions"). */
 function resourceOf({ serviceName, resource }: Telemetry): Resource {
   return resourceFromAttributes({
     "service.name": serviceName,
-    "service.version": VERSION,
+    "service.version": manifest.version,
     "service.instance.id": `${hostname()}/${process.pid}`,
     "host.name": hostname(),
     "process.pid": process.pid,
@@ -178,7 +174,7 @@ export class Tracer {
       sampler: samplerOf(telemetry),
       spanProcessors: [new SpanQueue(telemetry, reporter)],
     });
-    this.#tracer = this.#provider.getTracer("bellhop", VERSION);
+    this.#tracer = this.#provider.getTracer("bellhop", manifest.version);
   }
 
   /** Begins a trace, or continues that of a caller's `traceparent`; undefined when it is not sampled. */
@@ -222,7 +218,7 @@ export function sendMetrics(
     exportIntervalMillis: telemetry.metricIntervalMs,
   });
   const resource = resourceOf(telemetry);
-  const scope = { name: "bellhop", version: VERSION };
+  const scope = { name: "bellhop", version: manifest.version };
   reader.setMetricProducer({
     async collect() {
       try {

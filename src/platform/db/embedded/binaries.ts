@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
+import { chmod, cp, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { EmbeddedPostgresError, type ServerUser, spawnIdentity } from "./home.ts";
@@ -94,15 +94,8 @@ async function copyOnce(packageRoot: string, copy: string): Promise<void> {
 
 /** Copies with modes that everybody can read and run, whatever the umask is. */
 async function copyReadable(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
+  await cp(from, to, { recursive: true, verbatimSymlinks: true });
   await chmod(to, 0o755);
-  for (const entry of await readdir(from, { withFileTypes: true })) {
-    const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) await copyReadable(source, target);
-    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
-    else {
-      await copyFile(source, target);
-      await chmod(target, 0o755);
-    }
-  }
+  for (const entry of await readdir(to, { recursive: true, withFileTypes: true }))
+    if (!entry.isSymbolicLink()) await chmod(join(entry.parentPath, entry.name), 0o755);
 }

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
@@ -79,10 +80,7 @@ async function runInitdb(
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors = (errors + text).slice(-4096);
   });
-  const status = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
+  const [status] = await once(child, "close");
   if (status !== 0) {
     const line = errors.split("\n").find((text) => text.includes("error")) ?? errors.trim();
     throw new EmbeddedPostgresError(`The database could not be created in ${home.directory}: ${line}`);
