@@ -75,13 +75,8 @@ function asServiceError(error: unknown): ServiceError {
     });
   }
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
-    return new ServiceError("bellhop.http.PayloadTooLarge", { cause: error });
   if (code === "FST_ERR_CTP_INVALID_MEDIA_TYPE") {
     return new ServiceError("bellhop.http.UnsupportedMediaType", { cause: error });
-  }
-  if (typeof code === "string" && code.startsWith("FST_ERR_CTP")) {
-    return new ServiceError("bellhop.http.BadRequest", { cause: error });
   }
   const status = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
   if (typeof status === "number" && status >= 400 && status < 500) {

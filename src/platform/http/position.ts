@@ -8,14 +8,14 @@ export type Position = readonly (string | number)[];
 export type PositionShape = readonly ((part: string | number) => boolean)[];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const KEY_CHARACTERS_MAX = 128;
+export const KEY_CHARACTERS_MAX = 128;
 
 /** True for a UUID in lower case, as the service writes them. */
 export function isUuid(part: string | number): boolean {
   return typeof part === "string" && UUID.test(part);
 }
 
-/** True for what can be a record's key: 1 to 128 characters that PostgreSQL can compare. */
+/** True for what can be a record's key, a code, an id or a status: 1 to 128 characters that PostgreSQL can compare. */
 export function isKey(part: string | number): boolean {
   if (typeof part !== "string" || part === "" || part.length > 2 * KEY_CHARACTERS_MAX) return false;
   return part.isWellFormed() && !part.includes("\0") && [...part].length <= KEY_CHARACTERS_MAX;

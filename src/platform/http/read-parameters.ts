@@ -7,10 +7,10 @@ import {
 } from "#contract/walk-value.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { type Instant, readInstant } from "./instant.ts";
+import { isKey, KEY_CHARACTERS_MAX } from "./position.ts";
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
-const CODE_CHARACTERS_MAX = 128;
 /** The parameters that say which page of a question. */
 const PAGING = ["limit", "cursor"];
 const QUERY_CHARACTERS_MAX = 8_192;
@@ -70,18 +70,15 @@ export class QueryParameters {
   /** A code, id or status: 1 to 128 characters. */
   code(name: string): string | undefined {
     const value = this.#values.get(name);
-    if (value === undefined) return undefined;
-    const fits =
-      value !== "" && value.length <= 2 * CODE_CHARACTERS_MAX && [...value].length <= CODE_CHARACTERS_MAX;
-    if (!fits || value.includes("\0") || !value.isWellFormed())
-      throw invalidParameter(`${name} takes 1 to ${CODE_CHARACTERS_MAX} characters, none of them NUL.`);
+    if (value !== undefined && !isKey(value))
+      throw invalidParameter(`${name} takes 1 to ${KEY_CHARACTERS_MAX} characters, none of them NUL.`);
     return value;
   }
 
   requiredCode(name: string): string {
     const value = this.code(name);
     if (value === undefined)
-      throw invalidParameter(`${name} is required: 1 to ${CODE_CHARACTERS_MAX} characters.`);
+      throw invalidParameter(`${name} is required: 1 to ${KEY_CHARACTERS_MAX} characters.`);
     return value;
   }
 
