@@ -128,7 +128,5 @@ export function readText(file: string): string {
 /** A relative link between two addresses, so that the site also works below a path of a proxy. */
 export function relativeAddress(from: string, to: string): string {
   // A file in the folder of the same name (docs/decisions from docs) needs its own name in the link.
-  return posix.relative(posix.dirname(from), posix.dirname(to)) === ""
-    ? posix.basename(to)
-    : `${posix.relative(posix.dirname(from), posix.dirname(to))}/${posix.basename(to)}`;
+  return posix.join(posix.relative(posix.dirname(from), posix.dirname(to)), posix.basename(to));
 }

@@ -102,12 +102,7 @@ export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions, d
     // Pages have no extension in their addresses, other files have.
     const name = /\.\w+$/.test(path) ? path : `${path || "index"}.html`;
     const found = path.endsWith(".html") ? false : await files.has(name);
-    if (found === undefined)
-      return reply
-        .code(503)
-        .header("cache-control", "no-store")
-        .type("text/html; charset=utf-8")
-        .send(NOT_BUILT);
+    if (found === undefined) return reply.code(503).type("text/html; charset=utf-8").send(NOT_BUILT);
     if (!found) throw new ServiceError("bellhop.http.NotFound");
     return name.startsWith("guides/")
       ? sendMade(await guideOf(name), "text/html", request, reply)
