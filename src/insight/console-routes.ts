@@ -7,7 +7,6 @@ import type {
   IntakeRange,
   PortfolioAnswer,
   PortfolioSort,
-  RequestItem,
   SearchAnswer,
 } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
@@ -15,7 +14,7 @@ import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts"
 import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
 import { BoundedMap } from "../identity/directory.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
-import { EVERYTHING, Scope } from "../identity/scope.ts";
+import type { Scope } from "../identity/scope.ts";
 import { apartFromReader } from "../platform/db/connection.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
@@ -65,9 +64,8 @@ const LAST_BATCHES = 20;
 /** Scopes whose counts a node keeps. */
 const METERS_MAX = 100;
 const INTAKE_RANGES = ["hour", "day"] as const satisfies readonly IntakeRange[];
-const ALL = new Scope([EVERYTHING]);
 
-/** Ingestion now. Asked every few seconds by every open page: all that ask at once get one answer. */
+/** Ingestion now. Asked every few seconds by every open page: all that ask at once get one count. */
 export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const meters = new BoundedMap<string, IntakeMeter>(METERS_MAX);
@@ -77,23 +75,11 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
     meters.set(name, meter);
     return meter;
   };
-  let looking: Promise<readonly RequestItem[]> | undefined;
-  const lastBatches = () => {
-    looking ??= apartFromReader(() => listRequestsOfAll(pool, ALL, null, ANY_REQUEST, null, LAST_BATCHES))
-      .then(({ items }) => items)
-      .finally(() => {
-        looking = undefined;
-      });
-    return looking;
-  };
   addQuestion(scope, parts, "read-data", "intake", ["range"], async (asked): Promise<IntakeAnswer> => {
     const { query, operator } = asked;
     const range = query.word("range", INTAKE_RANGES) ?? "hour";
-    const own = operator.scope;
-    const batches = own.isEverything
-      ? await lastBatches()
-      : (await listRequestsOfAll(pool, own, null, ANY_REQUEST, null, LAST_BATCHES)).items;
-    return { ...(await apartFromReader(() => meterOf(own).look(range))), lastBatches: batches };
+    const { items } = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
+    return { ...(await apartFromReader(() => meterOf(operator.scope).look(range))), lastBatches: items };
   });
 }
 

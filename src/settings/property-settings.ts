@@ -102,11 +102,12 @@ function settingsFrom(version: number, effective: readonly EffectiveSetting[]): 
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
-async function readClientSettings(
+/** All that is set of client codes, of their properties or of one of them: for an answer about many. Read anew each time. */
+export async function settingsOfClients(
   on: Queryable,
   clientCodes: readonly string[],
-  propertyCode: string | null,
-): Promise<Map<string, ClientSettings>> {
+  propertyCode: string | null = null,
+): Promise<ReadonlyMap<string, ClientSettings>> {
   const { rows } = await on.query<{ clientCode: string; version: number; settings: StoredSetting[] }>({
     ...readStatementOfSettings,
     values: [clientCodes, propertyCode],
@@ -128,24 +129,14 @@ async function readClientSettings(
   );
 }
 
-/** All that is set of client codes and their properties: for an answer about many of them. Read anew each time. */
-export function settingsOfClients(
-  on: Queryable,
-  clientCodes: readonly string[],
-): Promise<ReadonlyMap<string, ClientSettings>> {
-  return readClientSettings(on, clientCodes, null);
-}
-
 /** The same of one client code. */
-export async function settingsOfClient(on: Queryable, clientCode: string): Promise<ClientSettings> {
-  return known(await readClientSettings(on, [clientCode], null), clientCode);
-}
-
-/** Each client code that is asked about is answered. */
-function known(settings: ReadonlyMap<string, ClientSettings>, clientCode: string): ClientSettings {
-  const found = settings.get(clientCode);
-  if (found === undefined) throw new Error(`The settings of ${clientCode} were not read.`);
-  return found;
+export async function settingsOfClient(
+  on: Queryable,
+  clientCode: string,
+  propertyCode: string | null = null,
+): Promise<ClientSettings> {
+  const settings = await settingsOfClients(on, [clientCode], propertyCode);
+  return settings.get(clientCode) as ClientSettings;
 }
 
 /**
@@ -158,7 +149,7 @@ export async function settingsOf(
   clientCode: string,
   propertyCode: string,
 ): Promise<PropertySettings> {
-  return known(await readClientSettings(on, [clientCode], propertyCode), clientCode).of(propertyCode);
+  return (await settingsOfClient(on, clientCode, propertyCode)).of(propertyCode);
 }
 
 const DAY_MINUTES = 24 * 60;

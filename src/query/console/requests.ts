@@ -185,11 +185,6 @@ async function answerList(parts: ConsoleParts, { query, operator }: Asked): Prom
   return { items, nextCursor: cursorOf(next) };
 }
 
-/** What a list or a request is limited to; undefined for everything. */
-function testOf(scope: Scope): Scope | undefined {
-  return scope.isEverything ? undefined : scope;
-}
-
 async function requireRequest({ context }: ConsoleParts, { named, operator }: Asked): Promise<RequestItem> {
   const requestId = (named["requestId"] ?? "").toLowerCase();
   const found = isUuid(requestId) ? await findRequest(context.pool, operator.scope, requestId) : undefined;
@@ -209,7 +204,7 @@ async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnsw
   const page = listRequestRecords(pool, request.clientId, request, start, limit, {
     which: outcome === undefined ? which : "all",
     outcome,
-    within: testOf(asked.operator.scope),
+    within: asked.operator.scope,
   });
   const records: RequestAnswer["records"][number][] = [];
   for (;;) {
@@ -234,7 +229,7 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
     (record) => record.index === index,
   );
   if (place === undefined) throw noSuchRecord();
-  const filter = { which: "all", index, within: testOf(asked.operator.scope) } as const;
+  const filter = { which: "all", index, within: asked.operator.scope } as const;
   const { value } = await listRequestRecords(pool, clientId, request, null, 1, filter).next();
   if (!Buffer.isBuffer(value)) throw noSuchRecord();
   const record = JSON.parse(value.toString("utf8")) as RecordAnswer["record"];
