@@ -6,7 +6,7 @@ import { ConflictError, NotFoundError } from "../platform/errors/operator-error.
 import { type AuthAdmin, AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
-import type { Scope } from "./scope.ts";
+import { isWithinKeys, type Scope } from "./scope.ts";
 import { digestSecret, newClientId, newClientSecret, pepperOf, readPeppers } from "./secrets.ts";
 
 const INSERT = namedStatement(
@@ -51,7 +51,7 @@ const LIST_WITHIN = namedStatement(
   "list-clients-within",
   `select client_id as "clientId" from bellhop.client_grant
   group by client_id
-  having bool_and(client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1))`,
+  having bool_and${isWithinKeys("$1", "client_grant")}`,
 );
 const DELETE_SECRETS = namedStatement(
   "delete-secrets",

@@ -56,13 +56,17 @@ export class Scope {
     return this.isEverything || (this.covers(grantsOf(grants)) && !grants.includes(EVERYTHING));
   }
 
-  /**
-   * The scope as a parameter of SQL, null for everything. A pair of codes is within where
-   * `client_code || E'\n*' = any (keys) or client_code || E'\n' || property_code = any (keys)`: no grant has a newline in a code.
-   */
+  /** The scope as a parameter of SQL, null for everything: see `isWithinKeys`. */
   get keys(): readonly string[] | null {
     return this.isEverything ? null : this.grants.map((grant) => grant.replace("/", "\n"));
   }
+}
+
+/** SQL: whether the codes of a table's row are within the scope whose `keys` are a parameter. No grant has a newline in a code. */
+export function isWithinKeys(parameter: string, table = "property"): string {
+  const [client, property] = [`${table}.client_code`, `${table}.property_code`];
+  const is = (key: string) => `${client} || E'\\n' || ${key} = any (${parameter}::text[])`;
+  return `(${parameter}::text[] is null or ${is("'*'")} or ${is(property)})`;
 }
 
 /** Checks the grants of an operator, and sorts them. Throws InputError. */

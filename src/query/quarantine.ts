@@ -2,7 +2,7 @@ import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { QuarantineItem } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
-import type { Scope } from "../identity/scope.ts";
+import { isWithinKeys, type Scope } from "../identity/scope.ts";
 import type { AcceptLog } from "../ingest/log/accept-log.ts";
 import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { namedStatement } from "../platform/db/statement.ts";
@@ -21,8 +21,7 @@ export const HELD = `bellhop.quarantine left join bellhop.property using (proper
     and ($1::text is null or property.client_code = $1)
     and ($2::text is null or property.property_code = $2)
     and ($3::"char" is null or quarantine.resource = $3)
-    and ($4::text[] is null or property.client_code || E'\\n*' = any ($4)
-      or property.client_code || E'\\n' || property.property_code = any ($4))`;
+    and ${isWithinKeys("$4")}`;
 
 const COLUMNS = `quarantine.bucket, quarantine.request_id as "requestId", quarantine.record_index as "index",
     property.client_code as "clientCode", property.property_code as "propertyCode", quarantine.resource, quarantine.key, quarantine.code,

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { IntakeAnswer, IntakeOutcomes, IntakeRange, Rates } from "../../console/answers.ts";
+import { isWithinKeys } from "../../identity/scope.ts";
 import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
@@ -85,16 +86,14 @@ const countArrivals = namedStatement(
   from bellhop.property as property
   join bellhop.feed_arrival as arrival on arrival.bucket = property.bucket and arrival.property_id = property.property_id
   where arrival.resource in ('i', 'r', 'g') and arrival.last_request_id >= $1 and arrival.last_request_id < $2
-    and ($4::text[] is null or property.client_code || E'\\n*' = any ($4)
-      or property.client_code || E'\\n' || property.property_code = any ($4))
+    and ${isWithinKeys("$4")}
   group by 1, 2`,
 );
 const countWithin = namedStatement(
   "count-quarantined-within",
   `select count(*)::integer as records from (
     select 1 from bellhop.quarantine join bellhop.property as property using (property_id)
-    where quarantine.state = 'q'
-      and (property.client_code || E'\\n*' = any ($2) or property.client_code || E'\\n' || property.property_code = any ($2))
+    where quarantine.state = 'q' and ${isWithinKeys("$2")}
     limit $1
   ) as counted`,
 );

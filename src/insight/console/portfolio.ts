@@ -9,7 +9,7 @@ import type {
   PortfolioSort,
   PortfolioTotal,
 } from "../../console/answers.ts";
-import type { Scope } from "../../identity/scope.ts";
+import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { amountIn, digitsOf, plus, withDigits } from "../exact-amount.ts";
@@ -40,7 +40,7 @@ const readPortfolio = namedStatement(
     figures -> 'nights' as nights, figures -> 'nightsLastYear' as "nightsLastYear"
   from bellhop.property as property
   left join bellhop.property_figures using (property_id)
-  where ($1::text[] is null or client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1))
+  where ${isWithinKeys("$1")}
   order by client_code, property_code
   limit $3`,
 );

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { datesFrom, daysBetween } from "#contract/dates.ts";
 import type { Calendar, CalendarNight } from "../../console/answers.ts";
-import type { Scope } from "../../identity/scope.ts";
+import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
@@ -84,7 +84,7 @@ const listCodesStatement = namedStatement(
   "list-client-codes",
   `select client_code as "clientCode", count(*)::integer as properties
   from bellhop.property
-  where $2::text[] is null or client_code || E'\\n*' = any ($2) or client_code || E'\\n' || property_code = any ($2)
+  where ${isWithinKeys("$2")}
   group by client_code
   order by client_code
   limit $1`,

@@ -5,7 +5,7 @@ import { clientsWithin } from "../../identity/client-admin.ts";
 import { listClientPage } from "../../identity/console-routes.ts";
 import type { OperatorSession } from "../../identity/operators.ts";
 import { isAllowed } from "../../identity/roles.ts";
-import type { Scope } from "../../identity/scope.ts";
+import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ANY_REQUEST, idPrefixIn, listRequestsOfAll } from "../../query/console/requests.ts";
@@ -25,7 +25,7 @@ const listProperties = namedStatement(
   "list-properties-within",
   `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
   from bellhop.property
-  where $1::text[] is null or client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1)
+  where ${isWithinKeys("$1")}
   order by client_code, property_code
   limit $2`,
 );

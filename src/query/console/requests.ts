@@ -5,7 +5,7 @@ import type { Page, Payload, RecordAnswer, RequestAnswer, RequestItem } from "..
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
-import type { Scope } from "../../identity/scope.ts";
+import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { bucketOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -58,8 +58,7 @@ const nameClientsStatement = namedStatement(
 
 const listBucketsStatement = namedStatement(
   "list-buckets-within",
-  `select distinct bucket from bellhop.property
-  where client_code || E'\\n*' = any ($1) or client_code || E'\\n' || property_code = any ($1)`,
+  `select distinct bucket from bellhop.property where ${isWithinKeys("$1")}`,
 );
 
 /** Where the properties of a scope lie. */

@@ -11,29 +11,11 @@ select
   change.request_id as "requestId", change.record_index as "index", coalesce(change.is_update, false) as "isUpdate"
 from unnest($1::smallint[], $2::bigint[], $3::bigint[], $4::integer[]) as looked (bucket, behind, until, most)
 cross join lateral (
-  (
-    select 'i' as resource, change_no, property_id, key, source_time, request_id, record_index, is_update
-    from bellhop_state.inventory_version as t
-    where bucket = looked.bucket /* and its bucket */ and change_no > looked.behind and change_no <= looked.until
-      and strpos($6::text, 'i') > 0 and (property_id in (select unnest($5::integer[]))) is true
-    order by change_no limit looked.most
-  )
+  {parts/changes of inventory}
   union all
-  (
-    select 'r' as resource, change_no, property_id, key, source_time, request_id, record_index, is_update
-    from bellhop_state.reservation_version as t
-    where bucket = looked.bucket /* and its bucket */ and change_no > looked.behind and change_no <= looked.until
-      and strpos($6::text, 'r') > 0 and (property_id in (select unnest($5::integer[]))) is true
-    order by change_no limit looked.most
-  )
+  {parts/changes of reservation}
   union all
-  (
-    select 'g' as resource, change_no, property_id, key, source_time, request_id, record_index, is_update
-    from bellhop_state.group_version as t
-    where bucket = looked.bucket /* and its bucket */ and change_no > looked.behind and change_no <= looked.until
-      and strpos($6::text, 'g') > 0 and (property_id in (select unnest($5::integer[]))) is true
-    order by change_no limit looked.most
-  )
+  {parts/changes of group}
   order by change_no
   limit looked.most
 ) as change
