@@ -1,56 +1,45 @@
 /** Generated from docs/openapi.json by `npm run openapi:write`: answers of the API, as the service and its console use them. */
 
-export interface OnTheBooksPage {
+export interface InsightPage {
+  readonly nextCursor: string | null;
+  readonly clock: "source" | "receipt";
+  readonly asOf: string | null;
+  readonly watermark: string | null;
+  readonly settingsVersion: number;
+  readonly knownFrom?: string | undefined;
+}
+
+export interface GroupedItem {
+  readonly roomType?: string | null | undefined;
+  readonly bookedRoomType?: string | null | undefined;
+  readonly marketSegment?: string | null | undefined;
+  readonly rateCode?: string | null | undefined;
+  readonly channel?: string | null | undefined;
+  readonly group?: string | null | undefined;
+  readonly currency: string | null;
+}
+
+export interface OnTheBooksPage extends InsightPage {
   readonly items: readonly OnTheBooksItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
-export interface PickupPage {
+export interface PickupPage extends InsightPage {
   readonly items: readonly PickupItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
-export interface PacePage {
+export interface PacePage extends InsightPage {
   readonly items: readonly PaceItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
-export interface BlocksPage {
+export interface BlocksPage extends InsightPage {
   readonly items: readonly BlocksItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
-export interface ReconciliationPage {
+export interface ReconciliationPage extends InsightPage {
   readonly items: readonly ReconciliationItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
-export interface NightReconciliationPage {
+export interface NightReconciliationPage extends InsightPage {
   readonly night: {
     readonly stayDate: string;
     readonly reported: number | null;
@@ -82,24 +71,12 @@ export interface NightReconciliationPage {
   }[];
   readonly findingCount: number;
   readonly reservations: readonly NightReservationItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
-export interface FeedHealthPage {
+export interface FeedHealthPage extends InsightPage {
   readonly businessDay: string;
   readonly readAt: string;
   readonly items: readonly FeedHealthItem[];
-  readonly nextCursor: string | null;
-  readonly clock: "source" | "receipt";
-  readonly asOf: string | null;
-  readonly watermark: string | null;
-  readonly settingsVersion: number;
-  readonly knownFrom?: string | undefined;
 }
 
 export interface RequestSummary {
@@ -240,14 +217,8 @@ export interface CertificationReport {
   };
 }
 
-export interface OnTheBooksItem {
+export interface OnTheBooksItem extends GroupedItem {
   readonly stayDate: string;
-  readonly roomType?: string | null | undefined;
-  readonly bookedRoomType?: string | null | undefined;
-  readonly marketSegment?: string | null | undefined;
-  readonly rateCode?: string | null | undefined;
-  readonly channel?: string | null | undefined;
-  readonly group?: string | null | undefined;
   readonly rooms: number;
   readonly roomRevenue: string | null;
   readonly grossRoomRevenue: string | null;
@@ -258,20 +229,13 @@ export interface OnTheBooksItem {
   readonly occupancy: string | null;
   readonly adr: string | null;
   readonly revpar: string | null;
-  readonly currency: string | null;
   readonly blocksRemaining: number;
   readonly unmappedRooms: number;
   readonly soldReported: number | null;
 }
 
-export interface PickupItem {
+export interface PickupItem extends GroupedItem {
   readonly stayDate: string;
-  readonly roomType?: string | null | undefined;
-  readonly bookedRoomType?: string | null | undefined;
-  readonly marketSegment?: string | null | undefined;
-  readonly rateCode?: string | null | undefined;
-  readonly channel?: string | null | undefined;
-  readonly group?: string | null | undefined;
   readonly rooms: number;
   readonly booked: number;
   readonly cancelled: number;
@@ -279,17 +243,10 @@ export interface PickupItem {
   readonly grossRoomRevenue: string | null;
   readonly adults: number;
   readonly children: number;
-  readonly currency: string | null;
 }
 
-export interface PaceItem {
+export interface PaceItem extends GroupedItem {
   readonly daysBefore: number;
-  readonly roomType?: string | null | undefined;
-  readonly bookedRoomType?: string | null | undefined;
-  readonly marketSegment?: string | null | undefined;
-  readonly rateCode?: string | null | undefined;
-  readonly channel?: string | null | undefined;
-  readonly group?: string | null | undefined;
   readonly rooms: number | null;
   readonly roomRevenue: string | null;
   readonly grossRoomRevenue: string | null;
@@ -298,7 +255,6 @@ export interface PaceItem {
   readonly lastYearRoomRevenue: string | null;
   readonly lastYearGrossRoomRevenue: string | null;
   readonly lastYearAdr: string | null;
-  readonly currency: string | null;
 }
 
 export interface BlocksItem {
