@@ -56,6 +56,20 @@ describe("the configuration", () => {
     assert.throws(() => readConfig({ TOKEN_STRICT_HOUR: "maybe" }), /^ConfigError|TOKEN_STRICT_HOUR/);
   });
 
+  test("takes a provider of logins by https, or on this machine, also at its address of IPv6", () => {
+    const issuer = (address: string) =>
+      readConfig({ CONSOLE_OIDC_ISSUER: address, CONSOLE_OIDC_CLIENT_ID: "bellhop" }).singleSignOn?.issuer;
+    for (const good of [
+      "https://id.hotels.example",
+      "http://localhost:8081",
+      "http://127.0.0.1",
+      "http://[::1]:8081",
+    ])
+      assert.equal(issuer(good), good);
+    for (const bad of ["http://id.hotels.example", "http://[2001:db8::1]", "http://127.0.0.1.hotels.example"])
+      assert.throws(() => issuer(bad), /must be an https address/, bad);
+  });
+
   test("takes an empty setting for one that is not set", () => {
     for (const [name, of, fallback] of LIMITS) assert.equal(of(readConfig({ [name]: "" })), fallback, name);
   });

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { SETTINGS, type Setting, type SettingName } from "./config-table.ts";
 import type { Role } from "./platform/db/coordination.ts";
 import { OperatorError } from "./platform/errors/operator-error.ts";
-import { NetworkError, readNetworks } from "./platform/http/networks.ts";
+import { isLoopback, NetworkError, readNetworks } from "./platform/http/networks.ts";
 import { readTelemetry } from "./platform/telemetry/telemetry-settings.ts";
 
 const MIB = 1_048_576;
@@ -87,10 +87,6 @@ function readNetworksOf(name: SettingName, text: string | undefined): readonly s
 }
 
 const LOOPBACK_NETWORKS = "127.0.0.0/8,::1/128";
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
 
 /** A secret is one line of at most so much: what is longer is another file than was meant. */
 const SECRET_BYTES_MAX = 65_536;

@@ -4,6 +4,7 @@ import type { AuthInternals } from "../identity/authenticator.ts";
 import type { LoginParts } from "../identity/login.ts";
 import type { OperatorSession } from "../identity/operators.ts";
 import type { SingleSignOn } from "../identity/single-sign-on.ts";
+import { isLoopback } from "../platform/http/networks.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";
@@ -32,10 +33,6 @@ export function signOnCookieOf({ name, attributes }: SessionCookie): SessionCook
     name: name.replace("console", "sign-on"),
     attributes: attributes.replace("SameSite=Strict", "SameSite=Lax; Max-Age=600"),
   };
-}
-
-export function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** A session cookie: the service decides when the session ends. */

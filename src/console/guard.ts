@@ -8,8 +8,9 @@ import { ConflictError, InputError, NotFoundError } from "../platform/errors/ope
 import { ServiceError } from "../platform/errors/registry.ts";
 import { BuiltFiles } from "../platform/http/built-files.ts";
 import { sendError } from "../platform/http/error-body.ts";
+import { isLoopback } from "../platform/http/networks.ts";
 import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
-import { type ConsoleParts, isLoopback, readCookie } from "./console-parts.ts";
+import { type ConsoleParts, readCookie } from "./console-parts.ts";
 
 export const CONSOLE_API = "/console/api";
 

@@ -3,6 +3,7 @@ import { type CommandContext, text } from "../cli/command.ts";
 import { localAddress, readPartnerSettings } from "../config.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
+import { isLoopback } from "../platform/http/networks.ts";
 import { TokenFiles } from "./token-file.ts";
 
 export const PARTNER_OPTIONS = {
@@ -22,7 +23,7 @@ export type PartnerIdentity = Pick<BellhopClientOptions, "baseUrl" | "authUrl" |
 
 /** Whether an address leads to this machine. What is no address is refused where it is used. */
 export function isLocal(url: string): boolean {
-  return URL.canParse(url) && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+  return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }
 
 /** Throws UsageError where credentials are missing. */

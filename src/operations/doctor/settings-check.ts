@@ -1,13 +1,12 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { Config } from "../../config.ts";
+import { isLoopback } from "../../platform/http/networks.ts";
 import { sizeText } from "../../platform/runtime/amounts.ts";
 import { type Check, error, type Finding, ok, warning } from "./finding.ts";
 
-const LOOPBACK = /^(?:localhost|\[?::1\]?|127(?:\.\d{1,3}){3})$/;
-
 function isBeyondLoopback(hostOrAddress: string): boolean {
   const host = URL.canParse(hostOrAddress) ? new URL(hostOrAddress).hostname : hostOrAddress;
-  return !LOOPBACK.test(host);
+  return !isLoopback(host);
 }
 
 function environmentFinding(config: Config): Finding {

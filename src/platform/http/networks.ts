@@ -7,6 +7,11 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A network: an address in it, and how many of its first bits count. */
 export type Network = readonly [address: Address, bits: number];
 
+/** Whether a host is this machine's own: a name, or an address, of IPv6 with or without its brackets. */
+export function isLoopback(host: string): boolean {
+  return /^(?:localhost|\[?::1\]?|127(?:\.\d{1,3}){3})$/.test(host);
+}
+
 /** A list of networks cannot be read; the message names the entry and shows the form that it needs. */
 export class NetworkError extends Error {}
 
