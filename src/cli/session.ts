@@ -4,10 +4,10 @@ import { type Config, localAddress, readConfig } from "../config.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { createSecretCipher, type SecretCipher } from "../identity/secret-cipher.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
-import { BackupError } from "../operations/backup/backup-error.ts";
 import { withSession } from "../platform/db/connection.ts";
 import { findLockHolder } from "../platform/db/lock-waits.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../platform/db/open-database.ts";
+import { OperatorError } from "../platform/errors/operator-error.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { createLogger, type Logger } from "../platform/telemetry/log.ts";
 import type { Progress } from "./progress.ts";
@@ -96,7 +96,7 @@ export class Session {
     return this.#use({ role: "service", leavesSchema: true, existing }, work);
   }
 
-  /** A database that an option names, to be filled: what is wrong with it is an error of the option. Throws BackupError. */
+  /** A database that an option names, to be filled: what is wrong with it is an error of the option. Throws OperatorError. */
   named<Result>(
     option: string,
     databaseUrl: string,
@@ -106,7 +106,7 @@ export class Session {
       const { failureText } = await import("./failure-text.ts");
       const message = failureText(cause, { DATABASE_URL: databaseUrl });
       if (message === undefined) throw cause;
-      throw new BackupError(message.replaceAll("DATABASE_URL", option), { cause });
+      throw new OperatorError(message.replaceAll("DATABASE_URL", option), { cause });
     };
     return this.#use({ leavesSchema: true }, work, { ...this.config(), databaseUrl }, explain);
   }

@@ -1,4 +1,4 @@
-import { BackupError } from "./backup-error.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
 
 /**
  * The outer form of a backup: a tar archive (POSIX.1-1988 `ustar`), so that any tar lists and takes apart what is in it. Only
@@ -11,7 +11,7 @@ const NAME_BYTES_MAX = 100;
 const ENTRY_BYTES_MAX = 8 * 1_048_576;
 
 /** The file is no backup, or not a whole one, or was changed since it was written; the message says what of it. */
-export class DamagedBackupError extends BackupError {}
+export class DamagedBackupError extends OperatorError {}
 
 export interface ArchiveEntry {
   readonly name: string;

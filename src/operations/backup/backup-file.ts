@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { BackupError } from "./backup-error.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
 
 /** Where a backup is written to. */
 export interface BackupSink {
@@ -17,17 +17,17 @@ export interface BackupSink {
 
 const isThere = (path: string) => `There is a file ${path} already: a backup does not replace it.`;
 
-function cannotBeWritten(path: string, cause: unknown): BackupError {
+function cannotBeWritten(path: string, cause: unknown): OperatorError {
   const { code } = cause as NodeJS.ErrnoException;
-  if (code === "EEXIST") return new BackupError(isThere(path), { cause });
-  return new BackupError(`The backup cannot be written to ${path} (${code ?? String(cause)}).`, { cause });
+  if (code === "EEXIST") return new OperatorError(isThere(path), { cause });
+  return new OperatorError(`The backup cannot be written to ${path} (${code ?? String(cause)}).`, { cause });
 }
 
 /** A directory stands for a file in it that is named after the moment. */
 async function fileIn(path: string, atMs: number): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined && !path.endsWith("/")) return path;
-  if (found !== undefined && !found.isDirectory()) throw new BackupError(isThere(path));
+  if (found !== undefined && !found.isDirectory()) throw new OperatorError(isThere(path));
   const moment = new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   return join(path, `bellhop-${moment}.tar`);
 }
@@ -49,7 +49,7 @@ async function takeName(partial: string, name: string): Promise<void> {
 
 /**
  * Opens a file for a backup; `path` may name a directory. It is written beside its place (mode 0600) and gets its name when it is whole, so what bears
- * that name is a whole backup, whenever its writer is killed. Throws BackupError where it cannot be written, or there is one.
+ * that name is a whole backup, whenever its writer is killed. Throws OperatorError where it cannot be written, or there is one.
  */
 export async function openBackupFile(path: string, atMs: number): Promise<BackupSink> {
   const name = await fileIn(path, atMs);

@@ -6,8 +6,8 @@ import { copyOut, copyPartsIn } from "../../platform/db/copy.ts";
 import { slicesOf } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { createWindowTable } from "../../platform/db/time-windows.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { openWindows } from "../../retention/open-windows.ts";
-import { BackupError } from "./backup-error.ts";
 import { columnList, describeTables, type TableDescription } from "./describe-tables.ts";
 
 /** The columns of the tables $1 that are numbered by themselves, and the sequence that numbers each. */
@@ -39,7 +39,7 @@ async function replacePartitions(
   { table, partitions }: TableDescription,
 ): Promise<void> {
   const windowed = WINDOWED.find((of) => `${of.schema}.${of.table}` === table);
-  if (windowed === undefined) throw new BackupError(`The schema has no partitions of ${table}.`);
+  if (windowed === undefined) throw new OperatorError(`The schema has no partitions of ${table}.`);
   await openWindows(client, windowed, { nowMs: Date.now(), windowMs: ANY_WINDOW_MS });
   const [made] = await describeTables(client, [table]);
   for (const { name } of made?.partitions ?? []) await client.query(`drop table ${name}`);
@@ -50,7 +50,7 @@ async function replacePartitions(
 }
 
 /**
- * Makes the tables ready to be filled: what migrations put there is removed, partitioned ones get the partitions that are described. Throws BackupError
+ * Makes the tables ready to be filled: what migrations put there is removed, partitioned ones get the partitions that are described. Throws OperatorError
  * where the schema lacks a table or column of them.
  */
 export async function prepareTables(
@@ -63,7 +63,7 @@ export async function prepareTables(
     const found = made.get(table.table);
     const missing = table.columns.find((column) => found?.columns.includes(column) !== true);
     if (found === undefined || missing !== undefined)
-      throw new BackupError(
+      throw new OperatorError(
         `The schema has no ${table.table}${missing === undefined ? "" : `.${missing}`}, of which there are rows.`,
       );
     if (table.partitions.length > 0) await replacePartitions(client, table);

@@ -13,8 +13,8 @@ import {
   readUnfinished,
   renoteUnfinished,
 } from "../../platform/db/migrate.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
-import { BackupError } from "./backup-error.ts";
 import { describeTables, type TableDescription } from "./describe-tables.ts";
 import {
   analyzeTables,
@@ -84,7 +84,7 @@ async function closeSource(source: pg.Client, { acceptEarly, say, onStep }: Move
     onStep?.("waiting until every node of the service has stopped");
     while (await isRunning(source)) await delay(LOOK_MS);
   }
-  if (await isRunning(source)) throw new BackupError(RUNNING);
+  if (await isRunning(source)) throw new OperatorError(RUNNING);
   await markUnfinished(source, { note: MOVING_NOTE, closesLog: await canCloseLog(source) });
 }
 
@@ -117,7 +117,7 @@ async function compareTable(ends: Ends, description: TableDescription): Promise<
     sumTable(ends.target, readHere(ends, description)),
   ]);
   if (there.count !== here.count || there.hash !== here.hash)
-    throw new BackupError(`The rows of ${description.table} are others in the new database.`);
+    throw new OperatorError(`The rows of ${description.table} are others in the new database.`);
 }
 
 async function copyTables(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
@@ -205,10 +205,10 @@ async function goOn(target: pg.Client, lastLogWriter: string, options: MoveOptio
 async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
   const { from, acceptEarly, log } = options;
   if (acceptEarly === true && !(await canCloseLog(source)))
-    throw new BackupError(
+    throw new OperatorError(
       "The tables of the previous database are distributed: stop the service, and move without --accept-early.",
     );
-  if (acceptEarly !== true && (await isRunning(source))) throw new BackupError(RUNNING);
+  if (acceptEarly !== true && (await isRunning(source))) throw new OperatorError(RUNNING);
   await claimDatabase(target, FILLING_NOTE);
   // One that is about to be left has the schema already, and nothing may be written to it any more.
   const note = (await readUnfinished(source))?.note;
@@ -228,7 +228,7 @@ async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptio
  * Copies everything from one database to another, empty one, the state and its change numbers too, and compares the two table by table by
  * count and digest. No service may run on either, but for what `acceptEarly` allows. The former says
  * afterwards that it was moved, so that nobody starts a service on it by mistake; a move that is cut off leaves it as it was but for that, and
- * is run again. Throws BackupError.
+ * is run again. Throws OperatorError.
  */
 export async function move(options: MoveOptions): Promise<MoveReport> {
   return withSession(options.from, "move", (source) =>
@@ -255,10 +255,12 @@ async function moveLocked(source: pg.Client, target: pg.Client, options: MoveOpt
     return { tables: [] };
   }
   const isLeft = note === leavingNote(options);
-  if (note !== undefined && note !== MOVING_NOTE && !isLeft) throw new BackupError(note);
+  if (note !== undefined && note !== MOVING_NOTE && !isLeft) throw new OperatorError(note);
   const acceptsAfter = filled?.acceptsAfter ?? null;
   if (acceptsAfter !== null && (!isLeft || options.rehearsal))
-    throw new BackupError("The new database takes batches already: give the command that it was begun with.");
+    throw new OperatorError(
+      "The new database takes batches already: give the command that it was begun with.",
+    );
   const report =
     acceptsAfter === null
       ? await copyAnew(source, target, options)

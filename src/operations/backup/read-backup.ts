@@ -2,8 +2,8 @@ import { open } from "node:fs/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
 import type { ShowStep } from "../../cli/progress.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { type ArchiveEntry, type ArchiveSource, DamagedBackupError, readEntries } from "./archive.ts";
-import { BackupError } from "./backup-error.ts";
 import type { TableDescription } from "./describe-tables.ts";
 import { PART_BYTES } from "./fill-tables.ts";
 import {
@@ -117,7 +117,7 @@ async function readArchive(
 /**
  * Reads a backup once from its beginning to its end, and compares all that came with what its manifest says. Throws
  * DamagedBackupError for one that is not whole or was changed, however that happened (the reader may have been given some of
- * its tables by then), and BackupError for a file that cannot be read.
+ * its tables by then), and OperatorError for a file that cannot be read.
  */
 export async function readBackup(path: string, reader: BackupReader): Promise<BackupContent> {
   try {
@@ -137,7 +137,7 @@ export async function readBackup(path: string, reader: BackupReader): Promise<Ba
       throw new DamagedBackupError(`${path} cannot be used: ${error.message}`, { cause: error });
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall === "open" || syscall === "read")
-      throw new BackupError(`${path} cannot be read (${code}).`, { cause: error });
+      throw new OperatorError(`${path} cannot be read (${code}).`, { cause: error });
     throw error;
   }
 }

@@ -14,8 +14,8 @@ import {
   readUnfinished,
   UNFINISHED_SCHEMA,
 } from "../../platform/db/migrate.ts";
+import { OperatorError } from "../../platform/errors/operator-error.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
-import { BackupError } from "./backup-error.ts";
 import { analyzeTables, fillTable, moveIdentities, prepareTables } from "./fill-tables.ts";
 import type { BackupHeader } from "./manifest.ts";
 import { type BackupContent, type CopiedTable, readBackup, verifyBackup } from "./read-backup.ts";
@@ -41,18 +41,18 @@ async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): P
   await client.query(`drop schema ${schemas.join(", ")} cascade`);
 }
 
-/** Fills a database alone until the client's session ends. Throws BackupError while another does. */
+/** Fills a database alone until the client's session ends. Throws OperatorError while another does. */
 export async function lockFilling(client: pg.ClientBase): Promise<void> {
   const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
     FILLING_LOCK,
   ]);
   if (lock.rows[0]?.taken !== true)
-    throw new BackupError("Another restore or move is filling this database: wait for its end.");
+    throw new OperatorError("Another restore or move is filling this database: wait for its end.");
 }
 
 /**
  * Claims an empty database. Until it is filled, every command that starts on it fails with `note`.
- * Drops the remains of an earlier try; throws BackupError if the database contains other Bellhop schemas.
+ * Drops the remains of an earlier try; throws OperatorError if the database contains other Bellhop schemas.
  */
 export async function claimDatabase(client: pg.ClientBase, note: string): Promise<void> {
   // Nothing counts before the last commits (`settleFilled`), which are waited for, and with them all before.
@@ -61,7 +61,7 @@ export async function claimDatabase(client: pg.ClientBase, note: string): Promis
   if (rows.length > 0) {
     const unfinished = await readUnfinished(client);
     if (unfinished?.isDisposable !== true)
-      throw new BackupError(
+      throw new OperatorError(
         "The database is not empty, there is a Bellhop in it: name an empty one (a new database, or another DATA_DIR).",
       );
     // Last of all what says that it may be dropped.
@@ -90,7 +90,7 @@ function uuidText(digits: string): string {
 }
 
 /**
- * Throws BackupError where the backup's current payload key does not open, since the batches in it could not be read when the log is
+ * Throws OperatorError where the backup's current payload key does not open, since the batches in it could not be read when the log is
  * replayed, which is hours later for a large one.
  */
 function checkPayloadKeys(keys: CopiedTable, cipher: SecretCipher, log: Logger): void {
@@ -103,7 +103,7 @@ function checkPayloadKeys(keys: CopiedTable, cipher: SecretCipher, log: Logger):
     );
   } catch (cause) {
     const message = `Batches in the backup are encrypted and could not be read, so nothing was begun: ${(cause as Error).message}`;
-    throw new BackupError(message, { cause });
+    throw new OperatorError(message, { cause });
   }
 }
 
@@ -148,7 +148,7 @@ async function migrationsOf({ migrations }: BackupHeader): Promise<ReadonlySet<s
   const ours = new Map((await readMigrations()).map(({ name, checksum }) => [name, checksum]));
   const other = migrations.find(({ name, checksum }) => ours.get(name) !== checksum);
   if (other !== undefined)
-    throw new BackupError(
+    throw new OperatorError(
       `The backup has the migration ${other.name}, which this version of Bellhop does not know in that form: restore it with the version that wrote it or a newer one.`,
     );
   return new Set(migrations.map(({ name }) => name));
@@ -215,7 +215,7 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
 /**
  * Fills an empty database with what a backup holds, rebuilds the state from its log, and compares it with the state that the
  * backup was taken of, by digest. The backup is read and checked whole, and its keys are tried, before anything is written. Until all is done the
- * database says of itself that it is not to be used, and a restore that is run again begins anew. Throws BackupError, and
+ * database says of itself that it is not to be used, and a restore that is run again begins anew. Throws OperatorError, and
  * DamagedBackupError for a file that is none or not whole.
  */
 export async function restore(options: RestoreOptions): Promise<RestoreReport> {
@@ -223,7 +223,7 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
   if (kept !== undefined) checkPayloadKeys(kept, options.cipher, options.log);
   await migrationsOf(header);
   if (options.nothingLost && !header.withState)
-    throw new BackupError(
+    throw new OperatorError(
       "Change numbers are of the state, which this backup does not hold: --nothing-lost is for one taken with --with-state.",
     );
   return withSession(options.clientConfig, "restore", (client) => restoreInto(client, options));

@@ -39,7 +39,7 @@ interface Snapshot {
 
 /**
  * Opens one snapshot of these tables for `work`, in a session of its own. It locks them against DDL before it takes the
- * snapshot: tables swapped in afterwards (by retention or a replay) would be empty in it. Throws BackupError if the database
+ * snapshot: tables swapped in afterwards (by retention or a replay) would be empty in it. Throws OperatorError if the database
  * cannot be backed up, WorkUnderWay while the log is rewritten or replayed.
  */
 export async function withSnapshot<Result>(
@@ -190,7 +190,7 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
 
 /**
  * Writes one consistent copy of the service's data, from one snapshot, while the service goes on: what is kept (table-class.ts)
- * and, where asked for or needed, the state; what is held in memory does not grow with it. Throws BackupError, and what PostgreSQL answers; then nothing
+ * and, where asked for or needed, the state; what is held in memory does not grow with it. Throws OperatorError, and what PostgreSQL answers; then nothing
  * of the backup stays.
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupReport> {
