@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Resource } from "#contract/resource.ts";
+import type { BackfillResource } from "../console/answers.ts";
 import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type { Certification } from "./certification.ts";
@@ -84,13 +85,7 @@ export interface SeenRecord {
 export interface SeenBackfill {
   readonly backfillId: string;
   readonly complete: boolean;
-  readonly resources: readonly {
-    readonly resource: Resource;
-    readonly distinctRecords: number;
-    /** Of inventories: the announced dates, and those with a record. */
-    readonly datesNamed: number | null;
-    readonly datesCovered: number | null;
-  }[];
+  readonly resources: readonly Pick<BackfillResource, "resource" | "distinctRecords" | "datesCovered">[];
   /** SHA-256 of the statement, in hexadecimal. */
   readonly hash: string;
 }

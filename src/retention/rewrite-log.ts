@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { ERASED } from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import type { Violation } from "#contract/violation.ts";
 import { type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
 import { LeaseStatements } from "../apply/leases.ts";
 import { ID_HIGHEST, ID_LOWEST, type StoredBody } from "../ingest/log/part-name.ts";
@@ -184,11 +185,7 @@ const writeRejections = namedStatement(
 
 interface Rejection {
   readonly index: number;
-  readonly violations: readonly {
-    readonly pointer: string;
-    readonly code: string;
-    readonly message: string;
-  }[];
+  readonly violations: readonly Violation[];
   readonly violationTotal: number;
 }
 
