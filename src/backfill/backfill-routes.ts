@@ -329,7 +329,12 @@ export function backfillOperations(): Record<string, PathItem> {
   return paths;
 }
 
-function register(app: FastifyInstance, context: HttpContext, method: Route["method"]): void {
+/** `get`: reading a client's backfills. `post`: opening, closing and abandoning one. */
+export function registerBackfillRoutes(
+  app: FastifyInstance,
+  context: HttpContext,
+  method: Route["method"],
+): void {
   const onRequest = authorize(context, method === "get" ? READ_SCOPES : WRITE_SCOPES);
   for (const route of ROUTES.filter((one) => one.method === method)) {
     const url = BASE + route.path.replace("{backfillId}", ":backfillId");
@@ -352,14 +357,4 @@ function register(app: FastifyInstance, context: HttpContext, method: Route["met
       return reply.send(typeof answer === "string" ? answer : JSON.stringify(answer));
     });
   }
-}
-
-/** Opening, closing and abandoning a backfill, for a client with a write scope. */
-export function registerBackfillChanges(app: FastifyInstance, context: HttpContext): void {
-  register(app, context, "post");
-}
-
-/** Reading a client's backfills, for a client that may read or write. */
-export function registerBackfillReads(app: FastifyInstance, context: HttpContext): void {
-  register(app, context, "get");
 }

@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type pg from "pg";
 import { BackfillAdmission } from "../backfill/admission.ts";
-import { registerBackfillChanges, registerBackfillReads } from "../backfill/backfill-routes.ts";
+import { registerBackfillRoutes } from "../backfill/backfill-routes.ts";
 import { BackfillLog } from "../backfill/tally.ts";
 import { registerCertificationRoute } from "../certification/certification-route.ts";
 import { tokenWatchOf } from "../certification/note-wire.ts";
@@ -308,10 +308,10 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
   const accepts = roles.has("accept");
   const app = buildApp(context, requestLog, accepts ? new DataEndpoints(context, requestLog) : undefined);
-  if (accepts) registerBackfillChanges(app, context);
+  if (accepts) registerBackfillRoutes(app, context, "post");
   if (roles.has("read")) {
     registerReadRoutes(app, context);
-    registerBackfillReads(app, context);
+    registerBackfillRoutes(app, context, "get");
     registerInsightRoutes(app, context);
     registerWebhookRoutes(app, context, {
       cipher: parts.authenticator.internals.cipher,
