@@ -61,7 +61,6 @@ export async function askLedger(
     rows += count;
     pages += answered.length;
   }
-  times.sort((left, right) => left - right);
   const share = (sum: number) => sum / times.length;
   return {
     answers: times.length,

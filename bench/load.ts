@@ -55,7 +55,6 @@ async function send(order: SendOrder): Promise<Sent> {
   const endedAt = epochMs();
   const { user, system } = process.cpuUsage(cpu);
   const { durations, batches, bytes } = sending;
-  durations.sort((left, right) => left - right);
   return {
     startedAt,
     endedAt,

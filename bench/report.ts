@@ -51,7 +51,7 @@ function table(rows: readonly (readonly string[])[]): string[] {
 /** Of batches that were sent alone: how long each took from its first byte until it was applied. */
 function aloneLines(names: readonly string[], rounds: readonly RoundFigures[]): string[] {
   return names.flatMap((name) => {
-    const times = rounds.flatMap(({ contestants }) => contestants[name]?.aloneMs ?? []).sort((a, b) => a - b);
+    const times = rounds.flatMap(({ contestants }) => contestants[name]?.aloneMs ?? []);
     if (times.length === 0) return [];
     const [middle, most] = [median(times), percentile(times, 0.99)];
     return [`  ${name}: first byte to applied ${short(middle)} ms, p99 ${short(most)} ms of ${times.length}`];

@@ -1,10 +1,14 @@
-/** The value at a share (0 to 1) of ascending values; NaN of none. */
-export function percentile(ascending: readonly number[], share: number): number {
+const ascendingOf = (values: readonly number[]) => values.toSorted((left, right) => left - right);
+
+/** The value at a share (0 to 1) of values in order; NaN of none. */
+export function percentile(values: readonly number[], share: number): number {
+  const ascending = ascendingOf(values);
   return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
 }
 
-/** The middle of ascending values; NaN of none. */
-export function median(ascending: readonly number[]): number {
+/** The middle of values in order; NaN of none. */
+export function median(values: readonly number[]): number {
+  const ascending = ascendingOf(values);
   const middle = Math.floor(ascending.length / 2);
   const upper = ascending[middle] ?? Number.NaN;
   return ascending.length % 2 === 1 ? upper : ((ascending[middle - 1] ?? Number.NaN) + upper) / 2;
@@ -14,10 +18,11 @@ export function median(ascending: readonly number[]): number {
 const DEVIATIONS_OF_95 = 1.96;
 
 /**
- * Between which of ascending values the median of what they are drawn from lies, at 95 %, however they are distributed: by
+ * Between which of some values the median of what they are drawn from lies, at 95 %, however they are distributed: by
  * the binomial distribution of how many lie below it. The extremes, of few.
  */
-export function medianInterval(ascending: readonly number[]): { readonly from: number; readonly to: number } {
+export function medianInterval(values: readonly number[]): { readonly from: number; readonly to: number } {
+  const ascending = ascendingOf(values);
   const count = ascending.length;
   const outside = Math.max(0, Math.floor((count - DEVIATIONS_OF_95 * Math.sqrt(count)) / 2) - 1);
   return { from: ascending[outside] ?? Number.NaN, to: ascending[count - 1 - outside] ?? Number.NaN };
@@ -31,10 +36,5 @@ export interface Spread {
 }
 
 export function spreadOf(values: readonly number[]): Spread {
-  const ascending = values.toSorted((left, right) => left - right);
-  return {
-    median: median(ascending),
-    min: ascending[0] ?? Number.NaN,
-    max: ascending.at(-1) ?? Number.NaN,
-  };
+  return { median: median(values), min: percentile(values, 0), max: percentile(values, 1) };
 }

@@ -122,8 +122,6 @@ async function measure(service: SwitchedService, benchCase: BenchCase, untilMs: 
   return measured;
 }
 
-const ascending = (numbers: readonly number[]): number[] => numbers.toSorted((left, right) => left - right);
-
 function judge(middle: number, to: number): string {
   if (middle > GOAL) return "NOT MET";
   return to > GOAL ? "met by the median, not by all of its interval" : "met";
@@ -131,7 +129,7 @@ function judge(middle: number, to: number): string {
 
 function report(name: string, measured: readonly Round[]): void {
   for (const part of ["all", "node"] as const) {
-    const ratios = ascending(measured.map(({ on, off }) => on[part] / off[part]));
+    const ratios = measured.map(({ on, off }) => on[part] / off[part]);
     const middle = median(ratios);
     const { from, to } = medianInterval(ratios);
     const within = part === "node" ? "node alone" : `goal ${GOAL}: ${judge(middle, to)}`;
@@ -140,7 +138,7 @@ function report(name: string, measured: readonly Round[]): void {
     );
   }
   const micros = (["on", "off"] as const).map((side) =>
-    median(ascending(measured.map((round) => round[side].all))).toFixed(1),
+    median(measured.map((round) => round[side].all)).toFixed(1),
   );
   console.log(`${name}, CPU µs a record: ${micros.join(" to ")}`);
 }

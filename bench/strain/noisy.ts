@@ -69,7 +69,7 @@ function medianOf(
   when: "before" | "during" | "control",
   what: keyof QuietFigures,
 ): number {
-  return median(runs.map((run) => run[when][what]).sort((left, right) => left - right));
+  return median(runs.map((run) => run[when][what]));
 }
 
 /** Whether the medians stay within the bound; where the noise's own work is felt as well, beside that. */

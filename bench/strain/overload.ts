@@ -60,10 +60,7 @@ try {
       const answers: Record<string, number> = {};
       for (const { status } of result.sent) answers[status] = (answers[status] ?? 0) + 1;
       const of = (isAccepted: boolean) =>
-        result.sent
-          .filter(({ status }) => (status === 202) === isAccepted)
-          .map(({ acceptMs }) => acceptMs)
-          .sort((left, right) => left - right);
+        result.sent.filter(({ status }) => (status === 202) === isAccepted).map(({ acceptMs }) => acceptMs);
       rounds.push({
         times,
         goodput: acceptedRecords / seconds,
@@ -83,20 +80,14 @@ try {
 }
 
 const middle = (times: number, pick: (round: Round) => number) =>
-  median(
-    rounds
-      .filter((round) => round.times === times)
-      .map(pick)
-      .sort((left, right) => left - right),
-  );
+  median(rounds.filter((round) => round.times === times).map(pick));
 console.log("offered  applied/s  ratio  p50 ms  p99 ms  refused p99  node MB  answers");
 let isMet = true;
 for (const times of TIMES) {
   // Within a round: what else the machine does changes from one to the next.
   const ratios = rounds
     .filter((round) => round.times === times)
-    .map(({ goodput }, at) => goodput / (rounds.filter((one) => one.times === 1)[at]?.goodput ?? Number.NaN))
-    .sort((left, right) => left - right);
+    .map(({ goodput }, at) => goodput / (rounds.filter((one) => one.times === 1)[at]?.goodput ?? Number.NaN));
   const answers: Record<string, number> = {};
   for (const round of rounds.filter((one) => one.times === times)) {
     for (const [status, count] of Object.entries(round.answers))

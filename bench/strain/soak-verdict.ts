@@ -44,8 +44,7 @@ function latencyOf(
   secondThird: readonly SoakMinute[],
   lastThird: readonly SoakMinute[],
 ): Flatness {
-  const middleOf = (minutes: readonly SoakMinute[]) =>
-    median(minutes.map(pick).sort((left, right) => left - right));
+  const middleOf = (minutes: readonly SoakMinute[]) => median(minutes.map(pick));
   const [second, last] = [middleOf(secondThird), middleOf(lastThird)];
   return {
     what,

@@ -99,9 +99,8 @@ async function measure(admin: WebhookAdmin, well: readonly string[], odd: string
     }
   }
   for (let waited = 0; waited < SETTLE_MS && queuedAt.size > 0; waited += 50) await delay(50);
-  const ascending = delays.toSorted((left, right) => left - right);
   const figures = [0.5, 0.95, 0.99, 1].map((share) =>
-    Math.round(percentile(ascending, share)).toString().padStart(5),
+    Math.round(percentile(delays, share)).toString().padStart(5),
   );
   return { sent, lost: queuedAt.size, figures: figures.join(" ") };
 }
