@@ -59,11 +59,6 @@ export class ServiceProcess {
     return new ServiceProcess(dataDir, await freePort(), options);
   }
 
-  /** The process that was started last. */
-  get processId(): number {
-    return this.#running().pid ?? 0;
-  }
-
   get logPath(): string {
     return `${this.dataDir}/service.log`;
   }
