@@ -44,7 +44,7 @@ describe("who applies gives way to who answers", onlyLinux, () => {
   after(() => service.remove());
 
   test("each thread that applies, and no other thread of the process", () => {
-    const nices = nicesOf(service.processId);
+    const nices = nicesOf(service.pid);
     for (const name of ["apply-1", "apply-2"]) assert.deepEqual(nices.get(name), new Set([given]), name);
     for (const [name, values] of nices)
       if (!name.startsWith("apply-")) assert.deepEqual(values, new Set([own]), name);

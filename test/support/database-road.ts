@@ -1,15 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { RoadWay, type Trickle } from "./road-way.ts";
+import { type Passage, RoadWay, type Trickle } from "./road-way.ts";
 
-/** What a road does to what goes on it, and to whoever sets out on it meanwhile. */
-interface Weather {
-  readonly toDatabase: boolean;
-  readonly fromDatabase: boolean;
-  readonly trickle: Trickle | undefined;
-}
-
-const FAIR: Weather = { toDatabase: true, fromDatabase: true, trickle: undefined };
+const FAIR: Passage = { toDatabase: true, fromDatabase: true, trickle: undefined };
 
 /**
  * A TCP address that leads to the database, and what networks do to those who use it:
@@ -26,7 +19,8 @@ export class DatabaseRoad {
   readonly #server = createServer((near) => this.#begin(near));
   readonly #port: number;
   readonly #far: () => Socket;
-  #weather = FAIR;
+  /** Of whoever is on the road, and of whoever sets out on it meanwhile. */
+  #passage = FAIR;
 
   private constructor(databaseUrl: string, port: number) {
     const target = new URL(databaseUrl);
@@ -76,15 +70,15 @@ export class DatabaseRoad {
     this.#change(FAIR);
   }
 
-  #change(weather: Weather): void {
-    this.#weather = weather;
-    for (const way of this.#ways) way.go(weather);
+  #change(passage: Passage): void {
+    this.#passage = passage;
+    for (const way of this.#ways) way.go(passage);
   }
 
   #begin(near: Socket): void {
     const way = new RoadWay(near, this.#far(), () => this.#ways.delete(way));
     this.#ways.add(way);
-    way.go(this.#weather);
+    way.go(this.#passage);
   }
 }
 
