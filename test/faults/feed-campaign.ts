@@ -3,17 +3,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
-import { Balancer } from "./balancer.ts";
-import { BatchSource } from "./batch-source.ts";
 import { type RunFigures, runFigures } from "./campaign-report.ts";
 import { checkFeed, type FeedFindings } from "./check-feed.ts";
 import { untilApplied } from "./check-sessions.ts";
 import { FeedConsumers } from "./feed-consumers.ts";
-import { Ledger } from "./ledger.ts";
+import { withLoadedNodes } from "./loaded-nodes.ts";
 import { READY_MS_MAX, startNodes, untilShared } from "./many-nodes.ts";
-import { newToken } from "./new-token.ts";
 import type { PlantedFault } from "./plant.ts";
-import { Senders } from "./senders.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
 export interface FeedCampaignOptions {
@@ -81,54 +77,39 @@ export async function runFeed(options: FeedCampaignOptions): Promise<FeedReport>
   const database = await createTestDatabase();
   const directory = await temporaryDirectory("feed");
   const nodes = await startNodes(options.nodes, database.url, {}, options.plant);
-  const ledger = new Ledger();
   const addresses = nodes.map(({ address }) => address);
-  const balancer = new Balancer(addresses);
-  let senders: Senders | undefined;
   try {
-    for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const token = await newToken(nodes[0] as ServiceProcess);
-    await untilShared(database.pool, options.nodes);
-    const kept = `${directory}/received.ndjson`;
-    const consumers = new FeedConsumers(
-      { addresses, token, query: FEED_QUERY, kept },
-      SeededRandom.stream(seed, 3),
-    );
-    const route = () => balancer.route();
-    const batches = new BatchSource(seed);
-    senders = new Senders({
-      route,
-      token,
-      ledger,
-      seed,
-      senders: options.senders,
-      source: { next: () => batches.nextShort() },
+    return await withLoadedNodes(database, nodes, options, async (loaded) => {
+      const { ledger, source, token } = loaded;
+      await untilShared(database.pool, options.nodes);
+      const kept = `${directory}/received.ndjson`;
+      const consumers = new FeedConsumers(
+        { addresses, token, query: FEED_QUERY, kept },
+        SeededRandom.stream(seed, 3),
+      );
+      const senders = loaded.startSenders({ next: () => source.nextShort() });
+      const everyMs = options.nodeKillEveryMs === 0 ? Number.POSITIVE_INFINITY : options.nodeKillEveryMs;
+      const nodeKills = new NodeKills(nodes, everyMs, SeededRandom.stream(seed, 4));
+      while (consumers.kills < options.kills && options.enough?.aborted !== true) {
+        await consumers.killOne();
+        if (consumers.kills % 50 === 0)
+          options.progress?.(`${consumers.kills} kills, ${ledger.acceptedRecords} records accepted`);
+      }
+      await nodeKills.stop();
+      await senders.stop();
+      await untilApplied(database.pool, APPLIED_MS_MAX);
+      await consumers.finish();
+      const findings = await checkFeed(database.pool, kept);
+      return {
+        ...findings,
+        ...runFigures(ledger, startedAt),
+        problems: [...ledger.problems, ...findings.problems],
+        kills: consumers.kills,
+        fruitful: consumers.fruitful,
+        nodeKills: nodeKills.count,
+      };
     });
-    const everyMs = options.nodeKillEveryMs === 0 ? Number.POSITIVE_INFINITY : options.nodeKillEveryMs;
-    const nodeKills = new NodeKills(nodes, everyMs, SeededRandom.stream(seed, 4));
-    while (consumers.kills < options.kills && options.enough?.aborted !== true) {
-      await consumers.killOne();
-      if (consumers.kills % 50 === 0)
-        options.progress?.(`${consumers.kills} kills, ${ledger.acceptedRecords} records accepted`);
-    }
-    await nodeKills.stop();
-    await senders.stop();
-    await untilApplied(database.pool, APPLIED_MS_MAX);
-    await consumers.finish();
-    const findings = await checkFeed(database.pool, kept);
-    return {
-      ...findings,
-      ...runFigures(ledger, startedAt),
-      problems: [...ledger.problems, ...findings.problems],
-      kills: consumers.kills,
-      fruitful: consumers.fruitful,
-      nodeKills: nodeKills.count,
-    };
   } finally {
-    senders?.abandon();
-    await balancer.stop();
-    for (const node of nodes) await node.remove();
-    await database.drop();
     await rm(directory, { recursive: true, force: true });
   }
 }

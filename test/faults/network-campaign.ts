@@ -1,11 +1,8 @@
-import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { type DatabaseRoad, openRoad } from "../support/database-road.ts";
-import { Balancer } from "./balancer.ts";
-import { BatchSource } from "./batch-source.ts";
 import { checkRoads } from "./check-roads.ts";
-import { explainStall } from "./explain-stall.ts";
 import { seconds } from "./figures.ts";
-import { Ledger } from "./ledger.ts";
+import { type LoadedNodes, withLoadedNodes } from "./loaded-nodes.ts";
 import {
   breakAtIntervals,
   type ManyNodesOptions,
@@ -17,8 +14,6 @@ import {
   untilShared,
 } from "./many-nodes.ts";
 import { breakRoad, type Drawn, drawFaults, type NetworkFault, nameOf } from "./network-faults.ts";
-import { newToken } from "./new-token.ts";
-import { Senders } from "./senders.ts";
 import { untilServes } from "./serves-again.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import type { Takeover } from "./takeover.ts";
@@ -42,14 +37,9 @@ const SERVES_MS_PROMISED = 10_000;
 /** A flush on a connection that was forgotten is given up after 20 s (src/ingest/log/log-writer-session.ts). */
 const SERVES_LOST_MS_PROMISED = 25_000;
 
-/** What a campaign works with. */
-interface Ground {
-  readonly database: TestDatabase;
-  readonly nodes: readonly ServiceProcess[];
+/** Nodes under load, each on a road of its own to the database. */
+interface Ground extends LoadedNodes {
   readonly roads: readonly DatabaseRoad[];
-  readonly ledger: Ledger;
-  readonly source: BatchSource;
-  readonly token: string;
 }
 
 /** Runs nodes under load, each on a road of its own to the database, and breaks one of the roads at every interval. */
@@ -60,41 +50,23 @@ export async function runNetwork(options: ManyNodesOptions<NetworkFault>): Promi
   const urlOf = (node: number) => (roads[node] as DatabaseRoad).url;
   const nodes = await startNodes(options.nodes, urlOf, {}, options.plant);
   try {
-    for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const token = await newToken(nodes[0] as ServiceProcess);
-    const source = new BatchSource(options.seed);
-    return await underLoad(options, { database, nodes, roads, ledger: new Ledger(), source, token });
-  } catch (error) {
-    for (const line of await explainStall(database.pool, nodes)) options.progress?.(line);
-    throw error;
-  } finally {
-    for (const node of nodes) await node.remove();
-    for (const road of roads) await road.close();
-    await database.drop();
-  }
-}
-
-async function underLoad(options: ManyNodesOptions<NetworkFault>, ground: Ground): Promise<NetworkReport> {
-  const { database, nodes, roads, ledger, source, token } = ground;
-  const startedAt = performance.now();
-  const balancer = new Balancer(nodes.map(({ address }) => address));
-  const { seed } = options;
-  const route = () => balancer.route();
-  const senders = new Senders({ route, token, source, ledger, seed, senders: options.senders });
-  try {
-    await untilShared(database.pool, options.nodes);
-    const passed: Passed[] = [];
-    const draw = drawFaults(seed, options.nodes, options.only);
-    const lostOnTheWay = await breakAtIntervals(options, database, ledger, async () => {
-      passed.push(await breakOne(draw(), ground, options));
+    return await withLoadedNodes(database, nodes, options, async (loaded) => {
+      const startedAt = performance.now();
+      const { ledger, token } = loaded;
+      const senders = loaded.startSenders();
+      await untilShared(database.pool, options.nodes);
+      const passed: Passed[] = [];
+      const draw = drawFaults(options.seed, options.nodes, options.only);
+      const lostOnTheWay = await breakAtIntervals(options, database, ledger, async () => {
+        passed.push(await breakOne(draw(), { ...loaded, roads }, options));
+      });
+      await senders.stop();
+      const ofRoads = await checkRoads(database.pool, nodes, roads);
+      const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
+      return { ...report, passed, problems: [...report.problems, ...ofRoads, ...passed.flatMap(broken)] };
     });
-    await senders.stop();
-    const ofRoads = await checkRoads(database.pool, nodes, roads);
-    const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
-    return { ...report, passed, problems: [...report.problems, ...ofRoads, ...passed.flatMap(broken)] };
   } finally {
-    senders.abandon();
-    await balancer.stop();
+    for (const road of roads) await road.close();
   }
 }
 

@@ -2,13 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { createTestDatabase } from "../support/database.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
-import { Balancer } from "./balancer.ts";
-import { BatchSource } from "./batch-source.ts";
-import { explainStall } from "./explain-stall.ts";
 import { failedRequests } from "./failed-requests.ts";
 import { seconds } from "./figures.ts";
 import { KeyRotations } from "./key-rotations.ts";
-import { Ledger } from "./ledger.ts";
+import { withLoadedNodes } from "./loaded-nodes.ts";
 import {
   breakAtIntervals,
   type ManyNodesOptions,
@@ -19,8 +16,6 @@ import {
   TAKEOVER_MS_PROMISED,
   untilShared,
 } from "./many-nodes.ts";
-import { newClient, tokenOf } from "./new-token.ts";
-import { Senders } from "./senders.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { type Takeover, watchTakeover } from "./takeover.ts";
 
@@ -101,18 +96,9 @@ export async function runNodes(options: ManyNodesOptions<NodeFault>): Promise<No
   const startedAt = performance.now();
   const database = await createTestDatabase();
   const nodes = await startNodes(options.nodes, database.url, ENVIRONMENT, options.plant);
-  const ledger = new Ledger();
-  const balancer = new Balancer(nodes.map(({ address }) => address));
-  let senders: Senders | undefined;
-  try {
-    for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const [first] = nodes as [ServiceProcess];
-    const client = await newClient(first);
-    const token = await tokenOf(first.address, client);
-    const { seed } = options;
-    const route = () => balancer.route();
-    const source = new BatchSource(seed);
-    senders = new Senders({ route, token, source, ledger, seed, senders: options.senders });
+  return await withLoadedNodes(database, nodes, options, async (loaded) => {
+    const { ledger, source, client, token } = loaded;
+    const senders = loaded.startSenders();
     await untilShared(database.pool, options.nodes);
     const faults = new Faults(nodes, database.pool, options);
     const rotations = new KeyRotations(nodes, ledger, source, () => client);
@@ -136,16 +122,7 @@ export async function runNodes(options: ManyNodesOptions<NodeFault>): Promise<No
         ...(options.only === "restart" ? failedRequests(ledger) : []),
       ],
     };
-  } catch (error) {
-    // Before they are gone: what the nodes and the database have to say about it.
-    for (const line of await explainStall(database.pool, nodes)) options.progress?.(line);
-    throw error;
-  } finally {
-    senders?.abandon();
-    await balancer.stop();
-    for (const node of nodes) await node.remove();
-    await database.drop();
-  }
+  });
 }
 
 function promises({ takeovers, readyMs }: Faults): string[] {

@@ -1,14 +1,9 @@
 import { type LaidOut, layOutRelease } from "../../scripts/release/lay-out-release.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "../support/database.ts";
-import { Balancer } from "./balancer.ts";
-import { BatchSource } from "./batch-source.ts";
-import { explainStall } from "./explain-stall.ts";
 import { failedRequests } from "./failed-requests.ts";
 import { seconds } from "./figures.ts";
-import { Ledger } from "./ledger.ts";
+import { withLoadedNodes } from "./loaded-nodes.ts";
 import { type ManyNodesReport, prepareNodes, READY_MS_MAX, reportAtRest, untilShared } from "./many-nodes.ts";
-import { newToken } from "./new-token.ts";
-import { Senders } from "./senders.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
 /** What is asked of a rolling upgrade. */
@@ -78,36 +73,19 @@ export async function runRollingUpgrade(options: RollingOptions): Promise<Rollin
   const database = await createEmptyTestDatabase();
   const nodes = await prepareNodes(options.nodes, database.url, { checkout: before.directory });
   const queryContext = { ...options, database, nodes };
-  const ledger = new Ledger();
-  const balancer = new Balancer(nodes.map(({ address }) => address));
-  let senders: Senders | undefined;
+  for (const node of nodes) node.start();
   try {
-    for (const node of nodes) node.start();
-    for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const token = await newToken(nodes[0] as ServiceProcess);
-    const { seed } = options;
-    senders = new Senders({
-      token,
-      ledger,
-      seed,
-      senders: options.senders,
-      route: () => balancer.route(),
-      source: new BatchSource(seed),
+    return await withLoadedNodes(database, nodes, options, async (loaded) => {
+      const { first, ledger, token } = loaded;
+      const senders = loaded.startSenders();
+      await untilShared(database.pool, options.nodes);
+      const changes = await thereAndBack(queryContext, before);
+      await senders.stop();
+      const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay: 0 });
+      const problems = [...failedRequests(ledger), ...(await replayProblems(first))];
+      return { ...report, before: before.version, changes, problems: [...report.problems, ...problems] };
     });
-    await untilShared(database.pool, options.nodes);
-    const changes = await thereAndBack(queryContext, before);
-    await senders.stop();
-    const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay: 0 });
-    const problems = [...failedRequests(ledger), ...(await replayProblems(nodes[0] as ServiceProcess))];
-    return { ...report, before: before.version, changes, problems: [...report.problems, ...problems] };
-  } catch (error) {
-    for (const line of await explainStall(database.pool, nodes)) options.progress?.(line);
-    throw error;
   } finally {
-    senders?.abandon();
-    await balancer.stop();
-    for (const node of nodes) await node.remove();
-    await database.drop();
     await before.remove();
   }
 }

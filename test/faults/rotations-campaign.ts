@@ -3,10 +3,9 @@ import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { registerPayloadKeys } from "../../src/ingest/log/payload-keys.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
-import { Balancer } from "./balancer.ts";
-import { BatchSource } from "./batch-source.ts";
+import type { Balancer } from "./balancer.ts";
 import { KeyRotations } from "./key-rotations.ts";
-import { Ledger } from "./ledger.ts";
+import { withLoadedNodes } from "./loaded-nodes.ts";
 import {
   breakAtIntervals,
   type ManyNodesOptions,
@@ -15,8 +14,6 @@ import {
   reportAtRest,
   untilShared,
 } from "./many-nodes.ts";
-import { type ClientCredentials, newClient, tokenOf } from "./new-token.ts";
-import { Senders } from "./senders.ts";
 import { ServiceProcess } from "./service-process.ts";
 import { TokenAskers } from "./token-askers.ts";
 
@@ -132,7 +129,7 @@ class Rotator {
 /** Runs nodes under load and replaces everything that can be, one after the other; no request may fail. */
 export async function runRotations(options: ManyNodesOptions<Rotation>): Promise<RotationsReport> {
   const startedAt = performance.now();
-  const { seed, senders: senderCount, progress = () => undefined } = options;
+  const { progress = () => undefined } = options;
   const database = await createTestDatabase();
   const environments = Array.from({ length: options.nodes }, () => ({
     DATABASE_URL: database.url,
@@ -145,51 +142,39 @@ export async function runRotations(options: ManyNodesOptions<Rotation>): Promise
   for (const environment of environments) environment["KEY_ENCRYPTION_KEY"] = key;
   const nodes = await Promise.all(environments.map((environment) => ServiceProcess.prepare({ environment })));
   for (const node of nodes) node.start();
-  const ledger = new Ledger();
-  const balancer = new Balancer(nodes.map(({ address }) => address));
-  const route = () => balancer.route();
-  let senders: Senders | undefined;
-  let askers: TokenAskers | undefined;
   let closePayloads = () => {};
   try {
-    for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const [first] = nodes as [ServiceProcess];
-    const client: ClientCredentials = await newClient(first);
-    const token = await tokenOf(first.address, client);
-    const source = new BatchSource(seed);
-    senders = new Senders({ route, token, source, ledger, seed, senders: senderCount });
-    const partners = new TokenAskers(client, route, ASKERS);
-    askers = partners;
-    await untilShared(database.pool, options.nodes);
-    const keys = new KeyRotations(nodes, ledger, source, () => partners.client);
-    const rotator = new Rotator(
-      { nodes, environments, balancer, askers: partners, keys, progress },
-      options.only,
-    );
-    const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => rotator.one());
-    await partners.stop();
-    await senders.stop();
-    // What is checked is read by this process, with the key that the nodes have come to.
-    const cipher = createSecretCipher(environments[0]?.["KEY_ENCRYPTION_KEY"]);
-    closePayloads = registerPayloadKeys(database.pool, cipher);
-    const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
-    const failed = Object.entries(ledger.seen).filter(([what]) => what !== "202");
-    return {
-      ...report,
-      rotations: rotator.counts,
-      tokens: partners.taken,
-      problems: [
-        ...report.problems,
-        ...partners.problems,
-        ...(failed.length === 0 ? [] : [`while something was replaced: ${JSON.stringify(failed)}`]),
-      ],
-    };
+    return await withLoadedNodes(database, nodes, options, async (loaded) => {
+      const { balancer, ledger, source, client, token } = loaded;
+      const senders = loaded.startSenders();
+      const askers = new TokenAskers(client, () => balancer.route(), ASKERS);
+      try {
+        await untilShared(database.pool, options.nodes);
+        const keys = new KeyRotations(nodes, ledger, source, () => askers.client);
+        const rotator = new Rotator({ nodes, environments, balancer, askers, keys, progress }, options.only);
+        const lostOnTheWay = await breakAtIntervals(options, database, ledger, () => rotator.one());
+        await askers.stop();
+        await senders.stop();
+        // What is checked is read by this process, with the key that the nodes have come to.
+        const cipher = createSecretCipher(environments[0]?.["KEY_ENCRYPTION_KEY"]);
+        closePayloads = registerPayloadKeys(database.pool, cipher);
+        const report = await reportAtRest(database, nodes, token, ledger, { startedAt, lostOnTheWay });
+        const failed = Object.entries(ledger.seen).filter(([what]) => what !== "202");
+        return {
+          ...report,
+          rotations: rotator.counts,
+          tokens: askers.taken,
+          problems: [
+            ...report.problems,
+            ...askers.problems,
+            ...(failed.length === 0 ? [] : [`while something was replaced: ${JSON.stringify(failed)}`]),
+          ],
+        };
+      } finally {
+        await askers.stop();
+      }
+    });
   } finally {
-    senders?.abandon();
     closePayloads();
-    await askers?.stop();
-    await balancer.stop();
-    for (const node of nodes) await node.remove();
-    await database.drop();
   }
 }

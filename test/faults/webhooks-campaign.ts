@@ -5,15 +5,11 @@ import { createTestDatabase } from "../support/database.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
-import { Balancer } from "./balancer.ts";
-import { BatchSource } from "./batch-source.ts";
 import { type RunFigures, runFigures } from "./campaign-report.ts";
 import { checkFeed, type FeedFindings } from "./check-feed.ts";
 import { untilApplied } from "./check-sessions.ts";
-import { Ledger } from "./ledger.ts";
+import { withLoadedNodes } from "./loaded-nodes.ts";
 import { READY_MS_MAX, startNodes } from "./many-nodes.ts";
-import { newToken } from "./new-token.ts";
-import { Senders } from "./senders.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { WebhookLog } from "./webhook-log.ts";
 
@@ -112,51 +108,36 @@ export async function runWebhooks(options: WebhooksCampaignOptions): Promise<Web
   const kept = `${directory}/received.ndjson`;
   const log = await WebhookLog.start(kept, SeededRandom.stream(seed, 3));
   const nodes = await startNodes(options.nodes, database.url, NETWORKS);
-  const ledger = new Ledger();
-  const balancer = new Balancer(nodes.map(({ address }) => address));
-  let senders: Senders | undefined;
   try {
-    for (const node of nodes) await node.untilReady(READY_MS_MAX);
-    const first = nodes[0] as ServiceProcess;
-    const token = await newToken(first);
-    for (const event of ["request.applied", "changes.available"]) {
-      const path = `/${event}`;
-      log.expect(path, await register(first.address, token, `${log.address}${path}`, event));
-    }
-    const batches = new BatchSource(seed);
-    senders = new Senders({
-      route: () => balancer.route(),
-      token,
-      ledger,
-      seed,
-      senders: options.senders,
-      source: { next: () => batches.nextShort() },
+    return await withLoadedNodes(database, nodes, options, async (loaded) => {
+      const { first, ledger, source, token } = loaded;
+      for (const event of ["request.applied", "changes.available"]) {
+        const path = `/${event}`;
+        log.expect(path, await register(first.address, token, `${log.address}${path}`, event));
+      }
+      const senders = loaded.startSenders({ next: () => source.nextShort() });
+      const killed = await killNodes(nodes, log, SeededRandom.stream(seed, 4), options);
+      await senders.stop();
+      await untilApplied(database.pool, APPLIED_MS_MAX);
+      const problems: string[] = [];
+      await untilDelivered(database.pool, log).catch((error: Error) => problems.push(error.message));
+      const findings = await checkFeed(database.pool, kept);
+      const missed = ledger.answers.filter(({ requestId }) => !log.requests.has(requestId));
+      problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never reported`));
+      return {
+        ...findings,
+        ...runFigures(ledger, startedAt),
+        ...killed,
+        problems: [...ledger.problems, ...log.problems, ...problems, ...findings.problems],
+        requestsDelivered: log.requests.size,
+        requestsMissed: missed.length,
+        messages: log.messages,
+        repeats: log.repeats,
+        lateRepeats: log.lateRepeats,
+      };
     });
-    const killed = await killNodes(nodes, log, SeededRandom.stream(seed, 4), options);
-    await senders.stop();
-    await untilApplied(database.pool, APPLIED_MS_MAX);
-    const problems: string[] = [];
-    await untilDelivered(database.pool, log).catch((error: Error) => problems.push(error.message));
-    const findings = await checkFeed(database.pool, kept);
-    const missed = ledger.answers.filter(({ requestId }) => !log.requests.has(requestId));
-    problems.push(...missed.map(({ requestId }) => `${requestId} was applied and never reported`));
-    return {
-      ...findings,
-      ...runFigures(ledger, startedAt),
-      ...killed,
-      problems: [...ledger.problems, ...log.problems, ...problems, ...findings.problems],
-      requestsDelivered: log.requests.size,
-      requestsMissed: missed.length,
-      messages: log.messages,
-      repeats: log.repeats,
-      lateRepeats: log.lateRepeats,
-    };
   } finally {
-    senders?.abandon();
-    await balancer.stop();
-    for (const node of nodes) await node.remove();
     await log.stop();
-    await database.drop();
     await rm(directory, { recursive: true, force: true });
   }
 }
