@@ -160,43 +160,18 @@ export function decimalText(value: Quantity): string {
   return plain;
 }
 
-// A text of one to nine digits always fits 32 bits.
-const SHORT_DIGITS_MAX = 9;
-
 /** The value of a whole number given as a JSON number or numeric text, nearly where it is large; undefined for any other. */
 export function integerValue(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isInteger(value) ? value + 0 : undefined;
-  if (typeof value === "string") {
-    if (isShortDigits(value)) return Number(value);
-    if (!isDecimalText(value)) return undefined;
-    return wholeNumber(value);
-  }
-  return value instanceof ExactNumber && isWholeLiteral(value.source) ? Number(value.source) + 0 : undefined;
-}
-
-function isWholeLiteral(source: string): boolean {
+  const source = value instanceof ExactNumber ? value.source : value;
+  if (typeof source !== "string" || (source === value && !isDecimalText(source))) return undefined;
   const parts = decompose(source);
-  return parts !== undefined && (parts.digits === "" || parts.exponent >= 0);
+  const isWhole = parts !== undefined && (parts.digits === "" || parts.exponent >= 0);
+  return isWhole ? Number(source) + 0 : undefined;
 }
 
 /** Whether a value is a whole number that fits 32 bits. */
 export function isInteger(value: unknown): value is Quantity {
   const integer = integerValue(value);
   return integer !== undefined && integer >= -(2 ** 31) && integer < 2 ** 31;
-}
-
-function isShortDigits(text: string): boolean {
-  if (text.length === 0 || text.length > SHORT_DIGITS_MAX) return false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code < 0x30 || code > 0x39) return false;
-  }
-  return true;
-}
-
-function wholeNumber(plain: string): number | undefined {
-  const point = plain.indexOf(".");
-  if (point === -1) return Number(plain) + 0;
-  for (let at = point + 1; at < plain.length; at += 1) if (plain.charCodeAt(at) !== 0x30) return undefined;
-  return Number(plain.slice(0, point)) + 0;
 }
