@@ -48,12 +48,11 @@ export const WALK = {
   /** The kinds that only the check of a record looks at. */
   boundedText: 8,
   boolean: 9,
-  word: 10,
-  flagOrCode: 11,
-  codeOrObject: 12,
-  unknown: 13,
-  /** Where the walk over a head ends. */
-  stop: 14,
+  flagOrCode: 10,
+  codeOrObject: 11,
+  unknown: 12,
+  /** Where a walk ends. */
+  stop: 13,
 } as const;
 
 type WalkKind = keyof typeof WALK;
@@ -361,7 +360,8 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
           return `must be one of ${words.join(", ")}; got ${quoted(value)}${meant}`;
         });
     },
-    walk: ["word", "skip"],
+    // No record has one.
+    walk: ["stop", "skip"],
   },
   "flag-or-code": {
     reference: () => `boolean, or string of at most ${CODE_CHARACTERS_MAX} characters`,

@@ -286,8 +286,6 @@ export interface SpanMember {
   /** Of a text, in characters. */
   readonly lengthMin: number;
   readonly lengthMax: number;
-  /** Of an enumeration: its words, each with the quote that ends it. */
-  readonly words: readonly Uint8Array[];
   readonly itemsMin: number;
   /** Where its span is kept among the numbers of its object, and among those of the record; 0: nowhere. */
   readonly column: number;
@@ -387,7 +385,6 @@ function memberOf(
     nullable: schema.nullable === true,
     lengthMin: schema.minLength ?? 0,
     lengthMax: schema.maxLength ?? CODE_CHARACTERS_MAX,
-    words: (schema.enum ?? []).map((word) => Buffer.from(`${word}"`)),
     itemsMin: schema.minItems ?? 0,
     isContent: noted.notContent?.includes(name) !== true,
     inner: hasInner ? planOf(object, mode, into, ITEM_NUMBERS) : undefined,

@@ -34,7 +34,7 @@ const LISTS_MAX = LISTS;
 const { stays: STAYS, rooms: ROOMS } = LIST;
 const { skip: SKIP, date: DATE, timestamp: TIMESTAMP, whole: WHOLE, decimal: DECIMAL } = WALK;
 const { array: ARRAY, object: OBJECT, boundedText: BOUNDED_TEXT, boolean: BOOLEAN } = WALK;
-const { word: WORD, flagOrCode: FLAG_OR_CODE, codeOrObject: CODE_OR_OBJECT, stop: STOP_HERE } = WALK;
+const { flagOrCode: FLAG_OR_CODE, codeOrObject: CODE_OR_OBJECT, stop: STOP_HERE } = WALK;
 const { unknown: UNKNOWN } = WALK;
 
 const QUOTE = 0x22;
@@ -518,10 +518,6 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
       return byte === QUOTE ? walkBoundedText(body, at, member, item) : walkBoolean(body, at);
     case CODE_OR_OBJECT:
       return byte === OPEN_OBJECT ? walkUnknown(body, at) : walkBoundedText(body, at, member, item);
-    case WORD: {
-      const found = member.words.find((word) => standsAt(body, at + 1, word));
-      return found === undefined || byte !== QUOTE ? UNSURE : at + 1 + found.length;
-    }
     default:
       return UNSURE;
   }
