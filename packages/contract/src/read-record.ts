@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import { parseRecord } from "./parsed-spans.ts";
 import {
   FACT_SOURCES,
-  type FactSource,
   HEAD,
   HEAD_NUMBERS,
   IS_VIRTUAL,
@@ -13,7 +12,7 @@ import {
   SOUGHT_FROM,
   STAY_PLACE,
 } from "./record-plan.ts";
-import type { Resource } from "./resource.ts";
+import { byResource, type Resource } from "./resource.ts";
 import {
   RecordBytes,
   type RecordSpans,
@@ -174,11 +173,7 @@ const NULL = Buffer.from("NULL");
 /** The bit by which ASCII's small letters differ from its large ones. */
 const SMALL = 0x20;
 
-const COLUMNS: Readonly<Record<Resource, readonly FactSource[]>> = {
-  inventories: FACT_SOURCES.inventories.slice(1),
-  reservations: FACT_SOURCES.reservations.slice(1),
-  groups: FACT_SOURCES.groups.slice(1),
-};
+const COLUMNS = byResource((resource) => FACT_SOURCES[resource].slice(1));
 
 /** Most bytes that `writeFacts` writes. */
 function factsBytesMax({ slab, base }: RecordSpans): number {

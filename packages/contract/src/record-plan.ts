@@ -1,5 +1,5 @@
 import { FIELD_KINDS, WALK } from "./field-kinds.ts";
-import type { Resource } from "./resource.ts";
+import { byResource, type Resource } from "./resource.ts";
 import { CODE_CHARACTERS_MAX, type FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 
@@ -224,11 +224,9 @@ function addSources(noted: NotedObject, front: number, to: FactSource[]): FactSo
 }
 
 /** Of each resource, by column; there is no column 0. */
-export const FACT_SOURCES: Readonly<Record<Resource, readonly FactSource[]>> = {
-  inventories: addSources(INVENTORY, HEAD_NUMBERS, []),
-  reservations: addSources(RESERVATION, HEAD_NUMBERS, []),
-  groups: addSources(GROUP, HEAD_NUMBERS, []),
-};
+export const FACT_SOURCES = byResource((resource): readonly FactSource[] =>
+  addSources(NOTED[resource], HEAD_NUMBERS, []),
+);
 
 /** The members of an object whose spans are kept, in the order of their places; those of SOUGHT follow. */
 export function keptOf({ columns = {}, checked = [] }: NotedObject): readonly string[] {
@@ -236,11 +234,7 @@ export function keptOf({ columns = {}, checked = [] }: NotedObject): readonly st
 }
 
 /** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
-export const SOUGHT_FROM: Readonly<Record<Resource, number>> = {
-  inventories: HEAD_NUMBERS + 2 * keptOf(INVENTORY).length,
-  reservations: HEAD_NUMBERS + 2 * keptOf(RESERVATION).length,
-  groups: HEAD_NUMBERS + 2 * keptOf(GROUP).length,
-};
+export const SOUGHT_FROM = byResource((resource) => HEAD_NUMBERS + 2 * keptOf(NOTED[resource]).length);
 
 type KeptName<Noted extends NotedObject> =
   | keyof Noted["columns"]
@@ -414,17 +408,10 @@ function placeOfWords(glue: Buffer): { readonly wordFirst: number; readonly word
   return { wordFirst, wordLast: wordsMade - 1 };
 }
 
-function plansOf(
-  mode: WalkMode,
-  notedOf: (noted: NotedObject) => NotedObject,
-): Readonly<Record<Resource, SpanPlan>> {
-  const planFor = (resource: Resource) =>
-    planOf(RECORD_SCHEMAS[resource], mode, notedOf(NOTED[resource]), HEAD_NUMBERS);
-  return {
-    inventories: planFor("inventories"),
-    reservations: planFor("reservations"),
-    groups: planFor("groups"),
-  };
+function plansOf(mode: WalkMode, notedOf: (noted: NotedObject) => NotedObject) {
+  return byResource((resource) =>
+    planOf(RECORD_SCHEMAS[resource], mode, notedOf(NOTED[resource]), HEAD_NUMBERS),
+  );
 }
 
 /** The plans of each way to walk. The walks are their only users, and change what they expect to come next. */

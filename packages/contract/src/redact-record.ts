@@ -1,5 +1,5 @@
 import { NOTED, SOUGHT } from "./record-plan.ts";
-import { RESOURCES, type Resource } from "./resource.ts";
+import { byResource, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { skipValue, skipWhitespace, UNSURE } from "./walk-value.ts";
@@ -201,12 +201,10 @@ function ruleOf(schema: FieldSchema, path: string, personal: ReadonlyMap<string,
   return { members, others: "drop" };
 }
 
-const erasingRules = Object.fromEntries(
-  RESOURCES.map((resource) => {
-    const personal = new Map(PERSONAL_FIELDS[resource].map(({ path }) => [path, erasedJson]));
-    return [resource, ruleOf(RECORD_SCHEMAS[resource], "", personal)];
-  }),
-) as Readonly<Record<Resource, MemberRule>>;
+const erasingRules = byResource((resource) => {
+  const personal = new Map(PERSONAL_FIELDS[resource].map(({ path }) => [path, erasedJson]));
+  return ruleOf(RECORD_SCHEMAS[resource], "", personal);
+});
 
 /**
  * An accepted record without anything that may say who somebody is (`PERSONAL_FIELDS`): still a valid record, of which the same

@@ -4,6 +4,11 @@ export type Resource = "inventories" | "reservations" | "groups";
 /** Every resource, in the order of the specification. */
 export const RESOURCES: readonly Resource[] = ["inventories", "reservations", "groups"];
 
+/** What is made of each resource, by its name. */
+export function byResource<Made>(make: (resource: Resource) => Made): Readonly<Record<Resource, Made>> {
+  return { inventories: make("inventories"), reservations: make("reservations"), groups: make("groups") };
+}
+
 /** A resource as the one letter that the database stores. */
 export type ResourceLetter = "i" | "r" | "g";
 

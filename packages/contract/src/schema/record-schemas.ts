@@ -1,4 +1,4 @@
-import type { Resource } from "../resource.ts";
+import { byResource, type Resource } from "../resource.ts";
 import {
   code,
   codeOrObject,
@@ -224,11 +224,9 @@ export const RECORD_SCHEMAS: Readonly<Record<Resource, FieldSchema>> = {
 };
 
 /** The names of all fields of each resource's records, whatever objects they stand in. */
-export const FIELD_NAMES: Readonly<Record<Resource, ReadonlySet<string>>> = {
-  inventories: new Set(namesIn(inventorySchema)),
-  reservations: new Set(namesIn(reservationSchema)),
-  groups: new Set(namesIn(groupSchema)),
-};
+export const FIELD_NAMES = byResource(
+  (resource): ReadonlySet<string> => new Set(namesIn(RECORD_SCHEMAS[resource])),
+);
 
 function namesIn({ properties = {}, items }: FieldSchema): readonly string[] {
   const within = Object.values(properties).flatMap(namesIn);
