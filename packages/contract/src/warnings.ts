@@ -195,13 +195,13 @@ class WarningCheck {
   }
 
   record(resource: Resource, isRoomRepeated: boolean): void {
-    if (resource === "reservations") this.reservation();
-    else if (resource === "groups") this.group();
-    else this.inventory(isRoomRepeated);
+    if (resource === "reservations") this.#reservation();
+    else if (resource === "groups") this.#group();
+    else this.#inventory(isRoomRepeated);
   }
 
   /** Oversold, a split that does not add up, repeated room types. `isRepeated`: whether any is. */
-  inventory(isRepeated: boolean): void {
+  #inventory(isRepeated: boolean): void {
     const count = this.#countOf(LIST.rooms);
     if (count > ROOM_TYPES_MAX) {
       const message =
@@ -247,7 +247,7 @@ class WarningCheck {
   }
 
   /** Revenue that does not add up, dates outside the stay, negative counts. */
-  reservation(): void {
+  #reservation(): void {
     this.#warnOfNights();
     this.#warnOfNegative(0, RESERVATION_COUNTS);
     let bucket = this.#first(LIST.childAgeBuckets);
@@ -392,7 +392,7 @@ class WarningCheck {
   }
 
   /** Pickup above its block, blocks outside the group's dates. */
-  group(): void {
+  #group(): void {
     const count = this.#countOf(LIST.blocks);
     if (count > GROUP_BLOCKS_MAX) {
       const message =
