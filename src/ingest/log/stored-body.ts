@@ -326,16 +326,8 @@ export class BodyLayout {
 
   /** Position in this part of the record with that index in the batch; -1 if it is in another part. */
   positionOf(index: number): number {
-    let low = 0;
-    let high = this.recordCount - 1;
-    while (low <= high) {
-      const middle = (low + high) >>> 1;
-      const found = this.indexAt(middle);
-      if (found === index) return middle;
-      if (found < index) low = middle + 1;
-      else high = middle - 1;
-    }
-    return -1;
+    const from = 2 + this.#chunks.length * 3 + this.recordCount;
+    return this.#words.subarray(from, from + this.recordCount).indexOf(index);
   }
 
   /** The stored bytes that hold the record at a position. */
