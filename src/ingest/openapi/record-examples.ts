@@ -91,28 +91,16 @@ const group = {
   groupTypeCode: "CORPORATE",
   marketSegmentCode: "GROUP",
   rateCode: "GRP",
-  groupBlocks: [
-    {
-      occupancyDate: "2026-09-10",
-      roomTypeCode: "DLX",
-      blocks: 20,
-      pickup: 8,
-      originalBlocks: 25,
-      singlePersonRate: "140.00",
-      twoPersonRate: "160.00",
-      currencyCode: "GBP",
-    },
-    {
-      occupancyDate: "2026-09-11",
-      roomTypeCode: "DLX",
-      blocks: 20,
-      pickup: 8,
-      originalBlocks: 25,
-      singlePersonRate: "140.00",
-      twoPersonRate: "160.00",
-      currencyCode: "GBP",
-    },
-  ],
+  groupBlocks: ["2026-09-10", "2026-09-11"].map((occupancyDate) => ({
+    occupancyDate,
+    roomTypeCode: "DLX",
+    blocks: 20,
+    pickup: 8,
+    originalBlocks: 25,
+    singlePersonRate: "140.00",
+    twoPersonRate: "160.00",
+    currencyCode: "GBP",
+  })),
 };
 
 /** One valid record of each resource, without a warning; a test checks them as the service checks a partner's. */
