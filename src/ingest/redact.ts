@@ -55,7 +55,6 @@ const readRedactionList = readStatement(new URL("./log/sql/read-redaction-list.s
 const HASHED = "hash:";
 const HASH_CHARACTERS = 22;
 
-/** Whose a record is, and its key. */
 export interface RecordIdentity {
   readonly resource: Resource;
   readonly clientCode: string;
@@ -89,7 +88,6 @@ interface ListRow {
   readonly names_key: string;
 }
 
-/** What is redacted of the records of one property. */
 interface PropertyRules {
   readonly keys: ReadonlySet<string>;
   /** Digests of profiles of which every reservation is redacted. */
@@ -167,8 +165,7 @@ export class RedactionList {
 
   /** The redacted bytes of a record that the erasure list names; undefined if redaction changes nothing. */
   erased(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
-    const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
-    if (rules === undefined || !this.#isSubject(rules, identity, bytes)) return undefined;
+    if (!this.isSubject(identity, bytes)) return undefined;
     const redacted = redactRecord(identity.resource, bytes);
     return redacted.equals(bytes) ? undefined : redacted;
   }
@@ -231,7 +228,6 @@ export class RedactionList {
   }
 }
 
-/** Reads the list as it stands now. */
 export async function loadRedactionList(on: Queryable): Promise<RedactionList> {
   const { rows } = await on.query<ListRow>(readRedactionList);
   const [row] = rows;

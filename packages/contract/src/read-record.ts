@@ -21,7 +21,7 @@ import {
   walkHead,
   walkSpans,
 } from "./walk-record.ts";
-import { microsecondTimestamp, TextMemory } from "./walk-value.ts";
+import { areSame, microsecondTimestamp, TextMemory } from "./walk-value.ts";
 import { lookAt, type Warnings } from "./warnings.ts";
 
 /** What lists filter by. */
@@ -175,11 +175,6 @@ const SMALL = 0x20;
 
 const COLUMNS = byResource((resource) => FACT_SOURCES[resource].slice(1));
 
-/** Most bytes that `writeFacts` writes. */
-function factsBytesMax({ slab, base }: RecordSpans): number {
-  return slab[base + HEAD.factsBytesMax] as number;
-}
-
 /**
  * Writes the facts of a record as the text of an array; those after the last that is given are left out. Of a list it holds what
  * stands within the braces of an array. Answers its end.
@@ -281,19 +276,13 @@ function writeList(spans: RecordSpans, list: number, place: number, to: Buffer, 
       at = end;
     }
     if (item === first) firstEnd = at;
-    else if (isRepeated) isRepeated = isSame(to, from + 1, firstEnd, start, at);
+    else if (isRepeated) isRepeated = areSame(to, from + 1, firstEnd, start, at);
     number += 1;
   }
   if (!isGiven) return NOT_GIVEN;
   if (isRepeated) for (at = firstEnd; number > 1; number -= 1) to[at++] = COMMA;
   to[at] = QUOTE;
   return at + 1;
-}
-
-function isSame(bytes: Uint8Array, from: number, to: number, otherFrom: number, otherTo: number): boolean {
-  if (to - from !== otherTo - otherFrom) return false;
-  for (let at = from; at < to; at += 1) if (bytes[at] !== bytes[otherFrom + at - from]) return false;
-  return true;
 }
 
 function isQuoted({ bytes, slab, base }: RecordSpans, item: number, place: number): boolean {
@@ -346,7 +335,8 @@ export class SpanFacts implements FactsText {
   }
 
   bytesMax(): number {
-    return factsBytesMax(this.spans);
+    const { slab, base } = this.spans;
+    return slab[base + HEAD.factsBytesMax] as number;
   }
 
   write(to: Buffer, at: number): number {

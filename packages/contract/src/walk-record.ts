@@ -14,6 +14,7 @@ import {
 import type { Resource } from "./resource.ts";
 import { CODE_CHARACTERS_MAX, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
 import {
+  areSame,
   digitAt,
   isWhitespace,
   SHORT_NUMBER_CHARACTERS_MAX,
@@ -182,7 +183,6 @@ function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): 
   return over;
 }
 
-/** Gives back what the walk kept. */
 function release(): void {
   slab.fill(0, base, top);
   top = base;
@@ -449,17 +449,11 @@ function unknownEnd(body: Uint8Array, at: number, ownUnknowns: number): number {
 function isNewName(body: Uint8Array, start: number, end: number, ownUnknowns: number): boolean {
   if (unknownNumbers === unknowns.length) return false;
   for (let other = ownUnknowns; other < unknownNumbers; other += 2)
-    if (isSame(body, start, end, unknowns[other] as number, unknowns[other + 1] as number)) return false;
+    if (areSame(body, start, end, unknowns[other] as number, unknowns[other + 1] as number)) return false;
   unknowns[unknownNumbers] = start;
   unknowns[unknownNumbers + 1] = end;
   unknownNumbers += 2;
   return !FORBIDDEN_NAMES.some((name) => standsAt(body, start, name));
-}
-
-function isSame(body: Uint8Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
-  if (end - start !== otherEnd - otherStart) return false;
-  for (let at = 0; at < end - start; at += 1) if (body[start + at] !== body[otherStart + at]) return false;
-  return true;
 }
 
 /** Where the value of an unknown member is over: it is kept verbatim. */
@@ -492,7 +486,6 @@ function walkNumber(body: Uint8Array, at: number): number {
   return end === point + 1 || end - at > NUMBER_CHARACTERS_MAX ? UNSURE : end;
 }
 
-/** Where the value at `at` is over. */
 function walkMember(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const { kind } = member;
   if (kind === SKIP) return skipValue(body, at);
@@ -569,14 +562,12 @@ function walkQuoted(body: Uint8Array, at: number, member: SpanMember, item: numb
   return end + 1;
 }
 
-/** Where the digits are over that begin at `from`. */
 function walkDigits(body: Uint8Array, from: number): number {
   let end = from;
   while (digitAt(body, end) <= 9) end += 1;
   return end;
 }
 
-/** Where the whole number at `at` is over. */
 function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;
@@ -623,7 +614,6 @@ function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: num
   return end;
 }
 
-/** Where the array is over that begins at `from`. */
 function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
   if (body[from] !== OPEN_ARRAY) return UNSURE;
   depth += 1;
@@ -655,7 +645,6 @@ function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
   return body[at] === CLOSE_ARRAY && items >= member.itemsMin ? at + 1 : UNSURE;
 }
 
-/** The place of another item of a list. */
 function newItem({ list, numbers }: SpanPlan): number {
   const place = take(numbers);
   const last = lasts[list] as number;

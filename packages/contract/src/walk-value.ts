@@ -126,20 +126,30 @@ const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 const NULL = Buffer.from("null");
 
-/** Whether these bytes stand at `at`. */
 export function standsAt(body: Uint8Array, at: number, bytes: Uint8Array): boolean {
   for (let offset = 0; offset < bytes.length; offset += 1)
     if (body[at + offset] !== bytes[offset]) return false;
   return true;
 }
 
-/** Where `true` or `false` at `at` is over. */
+/** Whether some bytes are those that stand elsewhere. */
+export function areSame(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  otherFrom: number,
+  otherTo: number,
+): boolean {
+  if (to - from !== otherTo - otherFrom) return false;
+  for (let at = from; at < to; at += 1) if (bytes[at] !== bytes[otherFrom + at - from]) return false;
+  return true;
+}
+
 export function walkBoolean(body: Uint8Array, at: number): number {
   if (standsAt(body, at, TRUE)) return at + TRUE.length;
   return standsAt(body, at, FALSE) ? at + FALSE.length : UNSURE;
 }
 
-/** Where `null` at `at` is over. */
 export function walkNull(body: Uint8Array, at: number): number {
   return standsAt(body, at, NULL) ? at + NULL.length : UNSURE;
 }
