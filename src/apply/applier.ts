@@ -200,13 +200,11 @@ export class Scheduler {
     this.#recordsMax = FIRST_RECORDS;
   }
 
-  /** A transaction was committed, after so many milliseconds. */
   committed(durationMs: number): void {
     if (durationMs < LONG_MS) this.#recordsMax = Math.min(RECORDS_MAX, this.#recordsMax * RECORDS_GROWTH);
   }
 }
 
-/** How often log writers are closed and retired. */
 const RETIRE_MS = 2_000;
 /** How often an applier rebalances its buckets, give or take a fifth, so that not all do at once. */
 const REBALANCE_MS = 1_000;
@@ -302,7 +300,6 @@ export class Applier {
     if (this.#scheduler.hasWork) this.#wakeUp?.();
   }
 
-  /** Has it rebalance at once. */
   rebalanceNow(): void {
     if (this.#holding !== undefined) this.#holding.rebalanceAt = 0;
     this.#wakeUp?.();

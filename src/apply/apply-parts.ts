@@ -109,7 +109,6 @@ class FeedArrivals {
   /** Records of one property come together. */
   #last: FeedArrival | undefined;
 
-  /** Adds a record of a part and its outcome. */
   add(part: LogPart, of: RecordKey, outcome: OutcomeLetter, isWarned: boolean): void {
     const row = this.#rowOf(part, of);
     if (row === undefined || outcome === "x") return;
@@ -178,7 +177,6 @@ export function countOutcomes(letters: string): OutcomeCounts {
   return counts;
 }
 
-/** The outcomes of the records of a part. */
 interface PartOutcomes {
   readonly part: LogPart;
   /** A letter a record, in the order of the part. */
@@ -218,7 +216,6 @@ export async function recordOutcomes(
   ]);
 }
 
-/** Moves the cursors past these parts. */
 export async function advanceCursors(client: pg.ClientBase, parts: readonly LogPart[]): Promise<void> {
   const last = new Map<string, { bucket: number; log_writer_id: string; request_id: string }>();
   for (const { bucket, logWriterId, requestId } of parts) {

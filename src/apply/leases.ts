@@ -237,7 +237,6 @@ export class LeaseStatements implements LeaseSession {
     });
   }
 
-  /** Asked once. */
   async #ownBackend(): Promise<Backend> {
     this.#backend ??= (await this.client.query<Backend>(OWN_BACKEND)).rows[0];
     if (this.#backend === undefined)

@@ -251,7 +251,6 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 }
 
-/** Sessions of an applier on PostgreSQL. */
 export function applySessions(parts: ApplySessionParts): OpenApplySession {
   const { clientConfig, server, isBulk, pool } = parts;
   return async (owner, failed) => {

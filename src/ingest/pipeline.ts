@@ -215,7 +215,6 @@ function describe({ id, endpoint, startedAtMs, waits, trace, principal, accepted
   };
 }
 
-/** The optional header parameters of a data request, checked. */
 interface HeaderParameters {
   readonly idempotencyKey: string | null;
   readonly correlationId: string | null;
@@ -335,7 +334,6 @@ const VALUES_PER_REQUEST = 20_000;
  */
 const USELESS_RECORD_COUNTS = 4;
 
-/** What was seen of a batch's records. */
 interface SeenRecords {
   readonly records: number;
   readonly values: number;
@@ -422,7 +420,6 @@ export class BatchValidator {
     this.#settings = settings;
   }
 
-  /** Checks the next record. */
   see(record: BatchRecord): void {
     this.seen.records += 1;
     this.seen.values += record.values;
@@ -534,7 +531,6 @@ async function hashInTurns(head: string, body: Buffer): Promise<string> {
 const CODE_KEPT_CHARACTERS_MAX = 128;
 const BLOCKED_RETRY_AFTER_SECONDS = 5;
 
-/** Counts the batches of one resource. */
 interface BatchMeter {
   accepted(records: number, rejected: number, bodyBytes: number): void;
   /** A repeated Idempotency-Key. */
@@ -812,7 +808,6 @@ async function append(context: HttpContext, post: DataPost): Promise<void> {
   else meter.accepted(records.length, rejected.length, post.bodyBytes);
 }
 
-/** Counts a wait for the database. */
 async function countDatabase<Result>(waits: RequestWaits, asked: Promise<Result>): Promise<Result> {
   const askedAt = performance.now();
   try {

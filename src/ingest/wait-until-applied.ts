@@ -26,7 +26,6 @@ export function createWait(app: FastifyInstance): WaitAsked {
     for (const end of waiting) end();
   });
 
-  /** A pause that the drain can end. */
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

@@ -27,7 +27,6 @@ interface Decomposed {
   readonly exponent: number;
 }
 
-/** Where the digits from `from` on are over. */
 function digitsEnd(source: string, from: number): number {
   let at = from;
   while (at < source.length && isDigit(source.charCodeAt(at))) at += 1;

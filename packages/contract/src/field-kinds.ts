@@ -22,7 +22,6 @@ import { FRACTION_DIGITS_MAX, isCalendarDate, isUtcTimestamp } from "./walk-valu
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** All that depends on the kind of a field. */
 interface KindRules {
   /** Its type in the field reference. */
   readonly reference: (schema: FieldSchema) => string;
@@ -230,7 +229,6 @@ function shown(value: number | string | ExactNumber): string {
   return value instanceof ExactNumber ? quoted(value.source).slice(1, -1) : String(value);
 }
 
-/** The type as JSON Schema names it. */
 function typeName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

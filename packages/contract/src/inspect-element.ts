@@ -38,7 +38,6 @@ export interface InspectionOrder {
   readonly namesAreSound?: boolean;
 }
 
-/** Keeps all members. */
 export const ALL_NAMES = { has: () => true };
 
 /** What the close look at one element found. At most `violationsMax` violations are kept; `total` counts all. */
@@ -147,7 +146,6 @@ export class CloseLook implements Inspection {
     this.#isKept = order.keeps !== undefined;
   }
 
-  /** Where it is. */
   get at(): number {
     return this.#at;
   }
@@ -258,7 +256,6 @@ export class CloseLook implements Inspection {
     return Object.hasOwn(properties, this.#name) ? properties[this.#name] : undefined;
   }
 
-  /** Puts a value that is kept where it belongs. */
   #keep(value: unknown): void {
     const holder = this.#open.at(-1)?.holder;
     if (holder === undefined) this.value = value;
@@ -273,7 +270,6 @@ export class CloseLook implements Inspection {
     this.#beginText(IN_NAME);
   }
 
-  /** The name that begins at `from` is over. */
   #endName(from: number): void {
     const open = this.#open.at(-1) as Open;
     const isSound = this.#order.namesAreSound === true;
@@ -426,7 +422,6 @@ export class CloseLook implements Inspection {
     this.#report(code, () => `${isName ? "a field name" : this.#place()} ${message}`);
   }
 
-  /** The path with all its names. */
   #steps(): (string | number)[] {
     for (let depth = 0; depth < this.#path.length; depth += 1) {
       this.#path[depth] ??= nameAt(this.#body, this.#nameAt[depth] as number);
@@ -434,7 +429,6 @@ export class CloseLook implements Inspection {
     return this.#path as (string | number)[];
   }
 
-  /** The innermost field's name, for messages. */
   #place(): string {
     const name = this.#steps().findLast((step) => typeof step === "string");
     return typeof name === "string" ? quoted(name) : "the record";

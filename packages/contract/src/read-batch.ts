@@ -53,7 +53,6 @@ export interface BatchRecord {
 }
 
 export interface BatchLimits {
-  /** Most records in a batch. */
   readonly recordsMax: number;
   /** Deepest nesting, the batch's own array counted as 1. */
   readonly depthMax: number;
@@ -323,7 +322,6 @@ class BatchRun {
     return Math.max(scan.end, this.#at) - from;
   }
 
-  /** Notes the element that was found, and what follows it. */
   #endElement(): BatchRefusal | undefined {
     const body = this.#body;
     const scan = this.#scan;
@@ -395,7 +393,6 @@ class BatchRun {
       : malformed(at, "expected the end of the body after the array's ']'");
   }
 
-  /** The refusal for an element that is not JSON. */
   #faultIn(start: number, end: number, index: number): BatchRefusal {
     if (start === this.#body.length) return cutOff(end, `before record ${index}`, index);
     if (end - start > FAULT_SOUGHT_BYTES) {
@@ -449,7 +446,6 @@ class BatchRun {
     return WALKED_TURN_BYTES;
   }
 
-  /** Parses an element and has it visited. */
   #parseElement(
     index: number,
     start: number,
@@ -575,7 +571,6 @@ function recordBeyond(start: number, index: number, most: string): string {
   return `Record ${index} (byte ${start}) exceeds the limit of ${most} for one record. Send fewer items in it.`;
 }
 
-/** A whole number with commas, as English writes it. */
 function grouped(count: number): string {
   return count.toLocaleString("en");
 }

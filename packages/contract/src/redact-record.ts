@@ -244,12 +244,10 @@ class TextsAt {
 const profileIds = new TextsAt(PROFILE_ID);
 const profileNames = new TextsAt(PROFILE_NAME);
 
-/** Ids of the profiles of a reservation. */
 export function profileIdsOf(bytes: Buffer): string[] {
   return profileIds.of(bytes);
 }
 
-/** Names of the profiles of a reservation. */
 export function profileNamesOf(bytes: Buffer): string[] {
   return profileNames.of(bytes);
 }

@@ -15,12 +15,10 @@ export type ResourceLetter = "i" | "r" | "g";
 const LETTERS = { inventories: "i", reservations: "r", groups: "g" } as const;
 const RESOURCE_OF_LETTER = { i: "inventories", r: "reservations", g: "groups" } as const;
 
-/** The letter under which a resource is stored. */
 export function letterOf(resource: Resource): ResourceLetter {
   return LETTERS[resource];
 }
 
-/** The resource that a stored letter stands for. */
 export function resourceOf(letter: ResourceLetter): Resource {
   return RESOURCE_OF_LETTER[letter];
 }

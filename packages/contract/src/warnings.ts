@@ -54,7 +54,6 @@ export class WarningList {
     return this.#kept.length >= this.#max;
   }
 
-  /** Adds a warning at a path within the record. */
   add(code: WarningCode, path: readonly (string | number)[], message: string): void {
     if (this.isFull) return;
     this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
@@ -153,7 +152,6 @@ export class StayDates {
     }
   }
 
-  /** Whether a day lies within any stay. */
   has(day: number): boolean {
     let low = 0;
     let high = this.#arrivals.length;
@@ -246,7 +244,6 @@ class WarningCheck {
     this.#warn("inventory.sold-split", "roomsSold", message);
   }
 
-  /** Revenue that does not add up, dates outside the stay, negative counts. */
   #reservation(): void {
     this.#warnOfNights();
     this.#warnOfNegative(0, RESERVATION_COUNTS);
@@ -289,7 +286,6 @@ class WarningCheck {
     this.#innerItem = 0;
   }
 
-  /** Whether an item belongs to the stay being checked. */
   #isOfStay(item: number): boolean {
     return item !== 0 && this.#slab[this.#base + item + 1] === this.#item;
   }
@@ -391,7 +387,6 @@ class WarningCheck {
     this.#warn("reservation.revenue-summary", `stayRevenue/summary/${total}`, message);
   }
 
-  /** Pickup above its block, blocks outside the group's dates. */
   #group(): void {
     const count = this.#countOf(LIST.blocks);
     if (count > GROUP_BLOCKS_MAX) {
@@ -422,7 +417,6 @@ class WarningCheck {
     }
   }
 
-  /** The first and the last date that the record is about. */
   dates(resource: Resource): readonly [string, string] {
     if (resource === "groups") return [this.#dateText(GROUP.startDate), this.#dateText(GROUP.endDate)];
     if (resource === "inventories") {
@@ -438,7 +432,6 @@ class WarningCheck {
     return [this.#dateText(first), this.#dateText(last)];
   }
 
-  /** Warns of a member of the item being checked. */
   #warn(code: WarningCode, member: string, message: string | false): void {
     this.count += 1;
     if (code === "count.negative") this.negative += 1;

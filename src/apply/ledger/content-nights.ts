@@ -153,7 +153,6 @@ export function compactOf(
   return { dimension: dimensionOf(first), rooms, adults, children, firstNight, runs: numbers };
 }
 
-/** The first night after them. */
 export function endOf({ firstNight, runs }: CompactNights): number {
   let end = firstNight;
   for (let at = 0; at < runs.length; at += RUN_NUMBERS) end += runs[at] as number;
@@ -259,7 +258,6 @@ const COLUMN = { ...COLUMNS.group, ...COLUMNS.block };
 
 type Night = Omit<BlockRun, "nights">;
 
-/** Whether a night goes on with a run. */
 function goesOn(run: BlockRun, night: Night): boolean {
   return (
     run.codes === night.codes &&
@@ -354,7 +352,6 @@ export class ContentNights {
     this.#compact = isStored ? known.compact : undefined;
   }
 
-  /** Whether it has to be loaded. */
   get isMissing(): boolean {
     return this.stored !== null && this.#loaded === undefined && this.#compact === undefined;
   }

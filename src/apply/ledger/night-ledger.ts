@@ -30,7 +30,6 @@ const BUCKETS_WITH_RELEASES: Asked = {
   text: `select wanted.bucket from unnest($1::smallint[]) as wanted (bucket)
     where exists (select from released_copy as t where t.bucket = wanted.bucket ${BUCKET_TERM})`,
 };
-/** What is to be written, and kept. */
 interface Entered {
   readonly deltas: LedgerDelta[];
   readonly nights: NightEntry[];
@@ -38,7 +37,6 @@ interface Entered {
   readonly kept: Map<string, string>;
 }
 
-/** Whether two runs say the same of the same nights. */
 function isSame<Run extends NightRun | BlockRun>(left: Run, right: Run): boolean {
   for (const name in left) if (name !== "codes" && left[name] !== right[name]) return false;
   return CODES.every((name) => left.codes[name] === right.codes[name]);
@@ -146,7 +144,6 @@ export class NightLedger {
     return deltas;
   }
 
-  /** Loads the stored contents of deltas. */
   async #load(deltas: readonly Delta[]): Promise<void> {
     const contents = new Set<ContentNights>();
     for (const { from, to } of deltas) {

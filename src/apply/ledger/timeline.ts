@@ -215,7 +215,6 @@ async function loadVersionsAround(
   });
 }
 
-/** All stored versions of each key. */
 async function loadAllVersions(
   client: pg.ClientBase,
   resource: NightResource,
@@ -298,7 +297,6 @@ const RELEASED_COPIES_OF_KEYS: Asked = {
     where true ${BUCKET_TERM}`,
 };
 
-/** A key among those that are asked for. */
 interface KeyOf {
   readonly of: RecordKey;
 }

@@ -252,7 +252,6 @@ export async function writeNights(client: pg.ClientBase, entries: readonly Night
   await writeItems(client, "night_entry", NIGHTS, entries);
 }
 
-/** The same of blocks. */
 export async function writeBlocks(client: pg.ClientBase, entries: readonly BlockEntry[]): Promise<void> {
   await writeItems(client, "block_entry", BLOCKS, entries);
 }

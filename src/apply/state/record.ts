@@ -32,7 +32,6 @@ export interface RankedVersion extends Receipt {
   readonly factsSourceTime: string;
 }
 
-/** One version as it is written. */
 export interface Version extends RankedVersion {
   /** What lists filter by. Asking may parse the record. */
   readonly filters: () => RecordFilters;

@@ -8,7 +8,6 @@ export const ROW_SUM = (row: string) =>
   `count(*)::float8 as count, concat(
     coalesce(sum(hashtextextended(${row}, 1)), 0), '/', coalesce(sum(hashtextextended(${row}, 2)), 0)) as hash`;
 
-/** What ROW_SUM answers. */
 export interface RowSum {
   readonly count: number;
   readonly hash: string;
@@ -202,7 +201,6 @@ const READ_KNOWN_FROM = `
   from bellhop.retention_horizon as horizon join bellhop.property as property using (client_code)
   where horizon.kind = 'versions' and horizon.resource = $1`;
 
-/** A condition of a statement, with its parameters. */
 interface Condition {
   readonly text: string;
   readonly values: readonly unknown[];
@@ -352,7 +350,6 @@ export async function swapStateSchema(
   await client.query(`drop schema ${rebuilt}`);
 }
 
-/** Moves a table to another schema, and its windows with it. */
 async function move(
   client: pg.ClientBase,
   windowed: ReadonlyMap<string, readonly { readonly name: string }[]>,

@@ -36,7 +36,6 @@ function versionWindowsOf(schema: string): readonly WindowedTable[] {
   });
 }
 
-/** Those of the live state. */
 export const VERSION_WINDOWS = versionWindowsOf(STATE_SCHEMA);
 
 /** Until when every source time has a window in a table; -Infinity where there is none. */
@@ -237,7 +236,6 @@ function updateStatement(name: string, columns: Columns<NewCurrent>): Asked {
 const ADVANCE = updateStatement("advance-current", RECEIPT);
 const REPLACE = updateStatement("replace-current", CONTENT);
 
-/** A row that is there, and the version that it is to tell of. */
 type Replaced = NewCurrent & { readonly before: StoredCurrent };
 
 async function update(

@@ -156,7 +156,6 @@ export function entriesOf(submission: Submission): PendingAppend {
   return { entries, bytes, clientId: submission.clientId, idempotency: submission.idempotency };
 }
 
-/** The entry of a release or discard. */
 export function entryOfResolution(resolution: Resolution): PendingAppend {
   const fields = {
     bucket: resolution.bucket,
@@ -239,7 +238,6 @@ function flushParameters(
 /** SQLSTATE of an append whose ids are at or below what was promised: division by zero. */
 export const PROMISED = "22012";
 
-/** One append of a flush with the id stamped for it. */
 export interface StampedAppend {
   readonly append: PendingAppend;
   readonly requestId: string;

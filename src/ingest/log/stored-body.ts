@@ -263,7 +263,6 @@ export function packBody(
   };
 }
 
-/** How many records a layout is of, without reading it whole. */
 export function recordCountOf(layout: Buffer): number {
   return wordAt(layout, 1);
 }

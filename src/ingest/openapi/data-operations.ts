@@ -12,7 +12,6 @@ import {
 import type { DocumentOptions } from "../../platform/http/openapi/options.ts";
 import { EXAMPLE_RECORDS } from "./record-examples.ts";
 
-/** The request id of every example. */
 export const EXAMPLE_REQUEST_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
 const WORDS = {
@@ -33,7 +32,6 @@ const WORDS = {
   },
 } as const satisfies Record<Resource, { operationId: string; summary: string; what: string }>;
 
-/** The name of the component that is a batch of a resource. */
 function batchName(resource: Resource): string {
   return `${COMPONENT_NAMES[resource]}Batch`;
 }
@@ -86,7 +84,6 @@ function operationOf(resource: Resource, options: DocumentOptions): Operation {
   };
 }
 
-/** The post operation of each data endpoint. */
 export function dataOperations(options: DocumentOptions): Record<string, PathItem> {
   return Object.fromEntries(
     RESOURCES.map((resource) => [`/api/public/v1/${resource}`, { post: operationOf(resource, options) }]),

@@ -42,7 +42,6 @@ export function hasAtMost(value: string, charactersMax: number): boolean {
   return value.length <= 2 * charactersMax && countCharacters(value) <= charactersMax;
 }
 
-/** Whether a value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
@@ -134,7 +133,6 @@ export const integer = (description: string, example: number) =>
 export const decimal = (description: string, example: number | string) =>
   field<Quantity>({ fieldKind: "decimal", description, example });
 
-/** true or false. */
 export const flag = (description: string, example: boolean) =>
   field<boolean>({ fieldKind: "boolean", description, example });
 
