@@ -103,11 +103,7 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   figure("Batches", ({ batches }) => batches, writeCount),
   figure("Records", ({ counts }) => counts.records, writeCount),
   figure("Duplicate", ({ counts }) => counts.duplicate, writeCount),
-  {
-    head: "Failed",
-    end: true,
-    cell: ({ counts }) => writeCount(counts.rejected + counts.quarantined + counts.discarded),
-  },
+  figure("Failed", ({ counts }) => counts.rejected + counts.quarantined + counts.discarded, writeCount),
   figure("Being applied", ({ counts }) => counts.pending, writeCount),
 ];
 

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { OperatorItem, OperatorPasswordAnswer, OperatorsAnswer, Role } from "../contract.ts";
 import { post, postChanges, useAnswer, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
-import { FormDialog, SecretDialog, typed } from "../parts/dialog.tsx";
+import { FormDialog, FormDialogButton, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AreaField, InputField, SelectField } from "../parts/field.tsx";
 import { type Column, csvRows, ExportButtons, Table } from "../parts/list.tsx";
 import { Answered, Page } from "../parts/page.tsx";
@@ -37,7 +37,10 @@ const FINAL = {
 
 type Final = keyof typeof FINAL;
 
-type Open = { readonly kind: "new" } | { readonly kind: "edit" | Final; readonly of: OperatorItem };
+interface Open {
+  readonly kind: "edit" | Final;
+  readonly of: OperatorItem;
+}
 
 const grantsOf = (form: FormData): string[] => typed(form, "grants").split(/\s+/).filter(Boolean);
 
@@ -84,9 +87,7 @@ export function OperatorsPage() {
       actions={
         <>
           <ExportButtons name="operators" rows={() => csvRows(CSV, asked.data?.items ?? [])} />
-          <Button kind="main" onClick={() => setOpen({ kind: "new" })}>
-            New operator …
-          </Button>
+          <NewOperatorButton onMade={setMade} />
         </>
       }
     >
@@ -95,11 +96,10 @@ export function OperatorsPage() {
           <Table caption="Operators by name" columns={columns} rows={items} keyOf={({ name }) => name} />
         )}
       </Answered>
-      {open?.kind === "new" ? <NewOperator onClose={close} onMade={setMade} /> : null}
       {open?.kind === "edit" ? (
         <EditOperator of={open.of} onClose={close} onFinal={(kind) => setOpen({ kind, of: open.of })} />
       ) : null}
-      {open !== undefined && open.kind !== "new" && open.kind !== "edit" ? (
+      {open !== undefined && open.kind !== "edit" ? (
         <FinalDialog kind={open.kind} name={open.of.name} onClose={close} onMade={setMade} />
       ) : null}
       {made !== undefined && made.password !== null ? (
@@ -148,14 +148,11 @@ function Rights({ of }: { of?: OperatorItem }) {
   );
 }
 
-interface NewOperatorProps {
-  readonly onClose: () => void;
-  readonly onMade: (made: OperatorPasswordAnswer) => void;
-}
-
-interface FinalDialogProps extends NewOperatorProps {
+interface FinalDialogProps {
   readonly kind: Final;
   readonly name: string;
+  readonly onClose: () => void;
+  readonly onMade: (made: OperatorPasswordAnswer) => void;
 }
 
 function FinalDialog({ kind, name, onClose, onMade }: FinalDialogProps) {
@@ -176,13 +173,14 @@ function FinalDialog({ kind, name, onClose, onMade }: FinalDialogProps) {
   );
 }
 
-function NewOperator({ onClose, onMade }: NewOperatorProps) {
+function NewOperatorButton({ onMade }: Pick<FinalDialogProps, "onMade">) {
   const hasProvider = useSession().data?.singleSignOn != null;
   return (
-    <FormDialog
+    <FormDialogButton
+      opener="New operator …"
+      openerKind="main"
       title="New operator"
       button="Create the operator"
-      onClose={onClose}
       onSubmit={async (form) => {
         const email = typed(form, "email");
         const request = { name: typed(form, "name"), role: typed(form, "role"), grants: grantsOf(form) };
@@ -207,7 +205,7 @@ function NewOperator({ onClose, onMade }: NewOperatorProps) {
           hint="With it the operator logs in at the provider and has no password here."
         />
       ) : null}
-    </FormDialog>
+    </FormDialogButton>
   );
 }
 

@@ -91,8 +91,7 @@ export function addUp(items: readonly OnTheBooksItem[], currency: string | undef
   const priced = items.filter((item) => item.currency === currency && item.roomRevenue !== null);
   const revenueOf = (some: readonly OnTheBooksItem[]) =>
     addMoney(some.map((item) => item.roomRevenue ?? "0"));
-  const nights = Map.groupBy(items, ({ stayDate }) => stayDate);
-  const bases = baseByNight(nights);
+  const bases = baseByNight(items);
   const base = [...bases.values()].reduce((sum, rooms) => sum + rooms, 0);
   const within = (some: readonly OnTheBooksItem[]) => some.filter(({ stayDate }) => bases.has(stayDate));
   const revenue = priced.length === 0 ? null : revenueOf(priced);
@@ -119,23 +118,18 @@ export function roomsOf(items: readonly { readonly rooms: number }[]): number {
 }
 
 /** The settings say whether rooms out of order can be sold; an occupancy of the answer shows which. */
-function baseByNight(nights: ReadonlyMap<string, readonly OnTheBooksItem[]>): ReadonlyMap<string, number> {
+function baseByNight(items: readonly OnTheBooksItem[]): ReadonlyMap<string, number> {
+  const isOfAvailable = items.some(({ rooms, capacity, outOfOrder, occupancy }) => {
+    if (rooms === 0 || capacity === null || outOfOrder === null || outOfOrder === 0 || occupancy === null)
+      return false;
+    const offBy = (base: number) => Math.abs(Number(occupancy) - rooms / base);
+    return offBy(capacity - outOfOrder) < offBy(capacity);
+  });
   const bases = new Map<string, number>();
-  const all = [...nights].map(([night, items]) => ({ night, items }));
-  const isOfAvailable = all.some(({ items }) =>
-    items.some(({ rooms, capacity, outOfOrder, occupancy }) => {
-      if (rooms === 0 || capacity === null || outOfOrder === null || outOfOrder === 0 || occupancy === null)
-        return false;
-      const offBy = (base: number) => Math.abs(Number(occupancy) - rooms / base);
-      return offBy(capacity - outOfOrder) < offBy(capacity);
-    }),
-  );
-  for (const { night, items } of all) {
-    // Each currency's row has the whole night's capacity.
-    const { capacity, outOfOrder } = items.find((item) => item.capacity !== null) ?? {};
-    if (typeof capacity !== "number") continue;
-    const base = capacity - (isOfAvailable ? (outOfOrder ?? 0) : 0);
-    if (base > 0) bases.set(night, base);
+  // Each currency's row has the whole night's capacity.
+  for (const { stayDate, capacity, outOfOrder } of items) {
+    const base = (capacity ?? 0) - (isOfAvailable ? (outOfOrder ?? 0) : 0);
+    if (base > 0) bases.set(stayDate, base);
   }
   return bases;
 }

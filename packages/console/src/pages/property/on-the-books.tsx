@@ -235,16 +235,13 @@ function sumsOf({ items, isWhole }: NightRows, nights: readonly string[], measur
   return nights.map((date) => (isWhole(date) ? (sums.get(date) ?? "0") : null));
 }
 
+/** Each row of a night has the whole night's. */
 function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> {
-  const capacity = new Map<string, number>();
-  // By room type capacities add up; otherwise each row has the whole night's.
-  for (const item of items)
-    if (item.capacity !== null && isWhole(item.stayDate))
-      capacity.set(
-        item.stayDate,
-        (item.roomType === undefined ? 0 : (capacity.get(item.stayDate) ?? 0)) + item.capacity,
-      );
-  return capacity;
+  return new Map(
+    items.flatMap(({ stayDate, capacity }) =>
+      capacity !== null && isWhole(stayDate) ? [[stayDate, capacity]] : [],
+    ),
+  );
 }
 
 const isBare = ({ rooms, roomRevenue }: OnTheBooksItem) => rooms === 0 && roomRevenue === null;

@@ -299,11 +299,7 @@ const CAUSE_COLUMNS: readonly Column<Cause>[] = [
     },
   },
   figure("Candidates", ({ candidates }) => candidates.length, writeCount),
-  {
-    head: "Fit all their nights",
-    end: true,
-    cell: ({ candidates }) => writeCount(candidates.filter(isFitting).length),
-  },
+  figure("Fit all their nights", ({ candidates }) => candidates.filter(isFitting).length, writeCount),
 ];
 
 function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<ReconciliationItem>[] {
