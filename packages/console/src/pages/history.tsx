@@ -2,10 +2,11 @@ import type { PageOf, PropertyCodes, Resource, VersionItem } from "../contract.t
 import { historyPath, propertyPath, writeMany } from "../field/format.ts";
 import { ListExport, Pager, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
-import { ClockChoice, PropertyViewProvider, usePropertyView } from "../parts/property-view.tsx";
+import { ClockChoice, usePropertyView } from "../parts/property-view.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { Badge, Disclosure, Instant, PayloadView, RequestLink } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
+import { ofProperty } from "./property/property-page.tsx";
 
 const KINDS: Readonly<Record<Resource, string>> = {
   inventories: "Inventory of",
@@ -16,28 +17,16 @@ const KINDS: Readonly<Record<Resource, string>> = {
 /** The pointers of the source time. */
 const SOURCE_TIMES: ReadonlySet<string> = new Set(["/createDateTime", "/lastModifiedDateTime"]);
 
-function isResource(text: string): text is Resource {
-  return text in KINDS;
-}
-
-export function HistoryPage() {
+export const HistoryPage = ofProperty(function OfRecord({ codes }) {
   const { filters } = useFilters();
-  const codes = {
-    clientCode: filters.get("clientCode") ?? "",
-    propertyCode: filters.get("propertyCode") ?? "",
-  };
-  return (
-    <PropertyViewProvider codes={codes}>
-      <History key={`${filters.get("resource")} ${filters.get("key")}`} codes={codes} />
-    </PropertyViewProvider>
-  );
-}
+  return <History key={`${filters.get("resource")} ${filters.get("key")}`} codes={codes} />;
+});
 
 function History({ codes }: { codes: PropertyCodes }) {
   const { filters } = useFilters();
   const { name } = usePropertyView();
-  const named = filters.get("resource") ?? "reservations";
-  const resource = isResource(named) ? named : "reservations";
+  const named = filters.get("resource");
+  const resource = (Object.keys(KINDS) as Resource[]).find((each) => each === named) ?? "reservations";
   const key = filters.get("key") ?? "";
   const asked = useList<PageOf<VersionItem>>("history", { resource, ...codes, key });
   return (

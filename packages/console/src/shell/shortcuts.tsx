@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { readStored, store } from "../data/stored.ts";
 import { Button } from "../parts/button.tsx";
@@ -14,10 +14,8 @@ export function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: bool
   const [on, setOn] = useState(() => readStored(SHORTCUTS_STORED_AS) !== "off");
   const [, navigate] = useLocation();
   const places = useGroups().flatMap((group) => group.places);
-  const byKey = new Map(places.map(({ key, to }) => [key, to]));
-  const current = useRef(byKey);
-  current.current = byKey;
-  useEffect(() => (on ? listen(() => onOpen(true), navigate, current) : undefined), [on, onOpen, navigate]);
+  const placeOf = useEffectEvent((key: string) => places.find((place) => place.key === key)?.to);
+  useEffect(() => (on ? listen(() => onOpen(true), navigate, placeOf) : undefined), [on, onOpen, navigate]);
   if (!open) return null;
   const put = (next: boolean) => {
     setOn(next);
@@ -69,13 +67,13 @@ const keysFor = (places: readonly Place[]): readonly (readonly [keys: readonly s
 function listen(
   showList: () => void,
   go: (to: string) => void,
-  places: { readonly current: ReadonlyMap<string, string> },
+  placeOf: (key: string) => string | undefined,
 ): () => void {
   let armedUntil = 0;
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open]") !== null) return;
-    const place = places.current.get(event.key);
+    const place = placeOf(event.key);
     if (event.timeStamp < armedUntil && place !== undefined) go(place);
     else if (event.key === "?") showList();
     else if (event.key === "/") firstFilter()?.focus();
