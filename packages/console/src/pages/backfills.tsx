@@ -83,12 +83,7 @@ const RENEWED_MS = 3_000;
 
 const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   { head: "Resource", lead: true, cell: ({ resource }) => resource },
-  {
-    head: "Dates",
-    cell: ({ from, to }) => (
-      <span className="nowrap">{`${writeDayOfYear(from)} – ${writeDayOfYear(to)}`}</span>
-    ),
-  },
+  { head: "Dates", cell: ({ from, to }) => <Word>{`${writeDayOfYear(from)} – ${writeDayOfYear(to)}`}</Word> },
   {
     head: "Different records",
     end: true,

@@ -18,6 +18,7 @@ import { Badge, HistoryLink, orDash, Share } from "../../parts/values.tsx";
 import {
   CutNotice,
   InsightPage,
+  nightColumns,
   ofProperty,
   PointInTimeFilters,
   useByRoomType,
@@ -160,7 +161,7 @@ function Groups({ groups, nextCursor, codes, byRoomType }: GroupsProps) {
               <Table
                 caption={`Nights of ${group}`}
                 narrow="scroll"
-                columns={byRoomType ? [NIGHT, ROOM_TYPE, ...NIGHT_FIGURES] : [NIGHT, ...NIGHT_FIGURES]}
+                columns={[...nightColumns(byRoomType), ...NIGHT_FIGURES]}
                 rows={nights}
                 keyOf={({ stayDate, roomType }) => JSON.stringify([stayDate, roomType ?? null])}
               />
@@ -227,12 +228,6 @@ function Cutoff({ group }: { group: Group }) {
   );
 }
 
-const NIGHT: Column<BlocksItem> = {
-  head: "Night",
-  lead: true,
-  cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span>,
-};
-const ROOM_TYPE: Column<BlocksItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
 const NIGHT_FIGURES: readonly Column<BlocksItem>[] = [
   figure("Blocked", ({ blocks }) => blocks, writeCount),
   figure("Picked up", ({ pickedUp }) => pickedUp, writeCount),

@@ -266,25 +266,23 @@ function Occupancy({ night, items, to }: OccupancyProps) {
 }
 
 const STEPS = [
-  [1, "below 40"],
-  [2, "40 to 59"],
-  [3, "60 to 74"],
-  [4, "75 to 89"],
-  [5, "90 and more"],
+  [0, "below 40"],
+  [40, "40 to 59"],
+  [60, "60 to 74"],
+  [75, "75 to 89"],
+  [90, "90 and more"],
 ] as const;
 
 /** Of the percent that the night shows. */
-function heatOf(percent: number): number {
-  return 1 + [40, 60, 75, 90].filter((from) => percent >= from).length;
-}
+const heatOf = (percent: number) => STEPS.findLastIndex(([from]) => percent >= from) + 1;
 
 function Legend() {
   return (
     <p className="legend">
       <span>Occupancy, %</span>
-      {STEPS.map(([step, text]) => (
-        <span key={step}>
-          <i data-heat={step} /> <Word>{text}</Word>
+      {STEPS.map(([from, text]) => (
+        <span key={from}>
+          <i data-heat={heatOf(from)} /> <Word>{text}</Word>
         </span>
       ))}
     </p>

@@ -23,7 +23,7 @@ import { useChip } from "../../parts/filters.tsx";
 import { type Column, csvRows, ExportButtons, figure, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { Disclosure, orDash } from "../../parts/values.tsx";
+import { Disclosure, orDash, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   ClockFilter,
@@ -55,8 +55,8 @@ interface Movement extends PickupItem {
 }
 
 const COLUMNS: readonly Column<Movement>[] = [
-  { head: "Day", lead: true, cell: ({ day }) => <span className="nowrap">{writeDate(day)}</span> },
-  { head: "Night", cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span> },
+  { head: "Day", lead: true, cell: ({ day }) => <Word>{writeDate(day)}</Word> },
+  { head: "Night", cell: ({ stayDate }) => <Word>{writeDate(stayDate)}</Word> },
   figure("Booked", ({ booked }) => booked, writeCount),
   figure("Cancelled", ({ cancelled }) => cancelled, writeCount),
   figure("Rooms", ({ rooms }) => rooms, writeSigned),

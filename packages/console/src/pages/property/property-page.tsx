@@ -2,7 +2,7 @@ import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
-import type { FeedHealthAnswer, PropertyCodes } from "../../contract.ts";
+import type { FeedHealthAnswer, PropertyCodes, ReconciliationItem } from "../../contract.ts";
 import { type Asked, addressOf, type ask, useAnswer } from "../../data/queries.ts";
 import {
   addDays,
@@ -23,11 +23,11 @@ import {
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
 import { Filters, useChip } from "../../parts/filters.tsx";
-import { ListExport } from "../../parts/list.tsx";
+import { type Column, ListExport } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { ClockChoice, PropertyViewProvider, usePropertyView } from "../../parts/property-view.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
-import { Instant } from "../../parts/values.tsx";
+import { Instant, orDash, Word } from "../../parts/values.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
 import { PROPERTY_TABS } from "../../shell/places.ts";
 import { PropertySwitcher } from "../../shell/search.tsx";
@@ -187,6 +187,16 @@ export function useInsight<Answer>(
 
 export function useFeeds(codes: PropertyCodes): Asked<FeedHealthAnswer> {
   return useAnswer(addressOf("insight/feed-health", { ...codes }));
+}
+
+type OfNight = Pick<ReconciliationItem, "stayDate" | "roomType">;
+
+export function nightColumns(byRoomType: boolean): readonly Column<OfNight>[] {
+  const roomType: Column<OfNight> = { head: "Room type", cell: (item) => orDash(item.roomType) };
+  return [
+    { head: "Night", lead: true, cell: ({ stayDate }) => <Word>{writeDate(stayDate)}</Word> },
+    ...(byRoomType ? [roomType] : []),
+  ];
 }
 
 /** `by=roomType` of the address. */

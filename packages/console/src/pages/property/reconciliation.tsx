@@ -14,7 +14,6 @@ import {
   isStayDate,
   today,
   writeCount,
-  writeDate,
   writeDay,
   writeMany,
   writeSigned,
@@ -27,6 +26,7 @@ import { useFilters } from "../../routing/filters.ts";
 import {
   CutNotice,
   InsightPage,
+  nightColumns,
   ofProperty,
   PointInTimeFilters,
   ROWS_MAX,
@@ -303,7 +303,6 @@ const CAUSE_COLUMNS: readonly Column<Cause>[] = [
 ];
 
 function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<ReconciliationItem>[] {
-  const roomType: Column<ReconciliationItem> = { head: "Room type", cell: (item) => orDash(item.roomType) };
   const request: Column<ReconciliationItem> = {
     head: "Reported in",
     cell: ({ requestId, index }) =>
@@ -314,12 +313,7 @@ function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<R
       ),
   };
   return [
-    {
-      head: "Night",
-      lead: true,
-      cell: ({ stayDate }) => <span className="nowrap">{writeDate(stayDate)}</span>,
-    },
-    ...(byRoomType ? [roomType] : []),
+    ...nightColumns(byRoomType),
     figure("Reported", ({ reported }) => reported, writeCount),
     figure("Rebuilt", ({ rebuilt }) => rebuilt, writeCount),
     { head: "Difference", end: true, cell: ({ difference }) => <Difference rooms={difference} /> },
