@@ -11,7 +11,7 @@ import { post, useAnswer, useMay } from "../data/queries.ts";
 import { addDays, daysBetween, writeCount, writeDate, writeDayOfYear, writeMany } from "../field/format.ts";
 import { FormDialogButton, ReasonField, typed } from "../parts/dialog.tsx";
 import { AddressSelect } from "../parts/field.tsx";
-import { type Column, figure, List, ListExport, ListPage, Table, useList } from "../parts/list.tsx";
+import { type Column, ExportButtons, figure, List, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Notice, Section } from "../parts/page.tsx";
 import { Badge, ClientLink, Copyable, Instant, ShareBar, Who, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -290,9 +290,9 @@ function BackfillGaps({ backfillId, isOpen }: { backfillId: string; isOpen: bool
     <Section
       title="Missing"
       aside={
-        <ListExport<BackfillGap>
+        <ExportButtons<BackfillGap>
           name="gaps"
-          address={asked.whole}
+          of={asked.whole}
           csv="resource gap what key"
           csvRow={(gap) => ({ resource: gap.resource, gap: gap.kind, what: whatOf(gap), key: keyOf(gap) })}
         />

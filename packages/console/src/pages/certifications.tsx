@@ -11,7 +11,7 @@ import { readInstant, writeCount, writeMany } from "../field/format.ts";
 import { FormDialogButton, typed } from "../parts/dialog.tsx";
 import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
-import { type Column, csvRows, ExportButtons, ListPage, Table, useList } from "../parts/list.tsx";
+import { type Column, ExportButtons, ListPage, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Figures, Notice } from "../parts/page.tsx";
 import { Badge, ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -145,7 +145,8 @@ export function CertificationPage({ params }: { params: { certificationId: strin
         <>
           <ExportButtons
             name={`checks-${certification.clientName}`}
-            rows={() => csvRows(STEPS_CSV, certification.steps)}
+            csv={STEPS_CSV}
+            of={certification.steps}
           />
           <Actions certification={certification} since={since} />
         </>

@@ -1,6 +1,6 @@
 import type { PageOf, PropertyCodes, Resource, VersionItem } from "../contract.ts";
 import { historyPath, propertyPath, writeMany } from "../field/format.ts";
-import { ListExport, Pager, useList } from "../parts/list.tsx";
+import { ExportButtons, Pager, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
 import { ClockChoice, usePropertyView } from "../parts/property-view.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
@@ -53,7 +53,7 @@ function History({ codes }: { codes: PropertyCodes }) {
               note: name ?? `${codes.clientCode} / ${codes.propertyCode}`,
             }
       }
-      actions={<ListExport name={`history-${key}`} address={asked.whole} csv={CSV} csvRow={csvLines} />}
+      actions={<ExportButtons name={`history-${key}`} of={asked.whole} csv={CSV} csvRow={csvLines} />}
     >
       <Answered asked={asked} lines={8}>
         {(answer) =>

@@ -5,7 +5,7 @@ import type { IntakeAnswer, IntakeMinute, IntakeOutcomes, IntakeRange, Resource 
 import { addressOf, useAnswer, useMay } from "../data/queries.ts";
 import { writeCount, writeDuration, writeMany, writeShare, writeTime } from "../field/format.ts";
 import { AddressChoice } from "../parts/field.tsx";
-import { csvRows, ExportButtons, Table } from "../parts/list.tsx";
+import { ExportButtons, Table } from "../parts/list.tsx";
 import { Answered, Empty, Figures, Notice, Page, Section } from "../parts/page.tsx";
 import { orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -35,7 +35,9 @@ export function IntakePage() {
     <Page
       title="Ingestion"
       lead={`What partners send, and how far it has been applied. Updated every ${RENEWED_MS[range] / 1000} seconds.`}
-      actions={<ExportButtons name={`ingestion-${range}`} rows={() => toRows(asked.data?.minutes ?? [])} />}
+      actions={
+        <ExportButtons name={`ingestion-${range}`} csv={CSV} csvRow={csvRow} of={asked.data?.minutes ?? []} />
+      }
     >
       <search className="filters">
         <AddressChoice name="range" label="Last" options={RANGES} />
@@ -120,14 +122,11 @@ function Intake({ answer, range }: { answer: IntakeAnswer; range: IntakeRange })
   );
 }
 
-function toRows(minutes: readonly IntakeMinute[]) {
-  return csvRows(
-    `begin ${RESOURCES.map(([resource]) => resource).join(" ")}`,
-    minutes.map(({ minute, resources }) => ({
-      begin: minute,
-      ...Object.fromEntries(RESOURCES.map(([resource]) => [resource, resources?.[resource].records])),
-    })),
-  );
+const CSV = `begin ${RESOURCES.map(([resource]) => resource).join(" ")}`;
+
+function csvRow({ minute, resources }: IntakeMinute): object {
+  const records = RESOURCES.map(([resource]) => [resource, resources?.[resource].records]);
+  return { begin: minute, ...Object.fromEntries(records) };
 }
 
 function total({ resources }: IntakeMinute, what: "records" | "batches"): number {

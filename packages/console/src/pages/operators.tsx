@@ -4,7 +4,7 @@ import { post, postChanges, useAnswer, useSession } from "../data/queries.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, FormDialogButton, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AreaField, InputField, SelectField } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButtons, Table } from "../parts/list.tsx";
+import { type Column, ExportButtons, Table } from "../parts/list.tsx";
 import { Answered, Page } from "../parts/page.tsx";
 import { Badge, Instant, Word } from "../parts/values.tsx";
 
@@ -86,7 +86,7 @@ export function OperatorsPage() {
       lead="Who may log in to this console, with which role and for which properties."
       actions={
         <>
-          <ExportButtons name="operators" rows={() => csvRows(CSV, asked.data?.items ?? [])} />
+          <ExportButtons name="operators" csv={CSV} of={asked.data?.items ?? []} />
           <NewOperatorButton onMade={setMade} />
         </>
       }

@@ -26,7 +26,7 @@ import {
 } from "../field/format.ts";
 import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
-import { type Column, ListExport, Pager, Table, useList } from "../parts/list.tsx";
+import { type Column, ExportButtons, Pager, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
@@ -320,7 +320,7 @@ export function PortfolioPage() {
     <Page
       title="Portfolio"
       lead="What is on the books from today on. Below a figure: its change on the same weekdays last year, as known then."
-      actions={<ListExport name="portfolio" address={asked.whole} csv={CSV} csvRow={csvLines} />}
+      actions={<ExportButtons name="portfolio" of={asked.whole} csv={CSV} csvRow={csvLines} />}
     >
       <Filters>
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />

@@ -13,7 +13,7 @@ import { Button } from "../parts/button.tsx";
 import { Dialog, Form, ReasonField, typed, useDeed, useSay } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { ClearFilters, Filters } from "../parts/filters.tsx";
-import { type Column, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, ExportButtons, figure, List, Table, useList } from "../parts/list.tsx";
 import { Answered, DetailPage, Empty, Facts, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { RecordChanges } from "../parts/record-changes.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
@@ -59,9 +59,9 @@ export function QuarantinePage() {
       title="Quarantine"
       lead="Accepted records that wait for a decision. A release applies the record verbatim."
       actions={
-        <ListExport
+        <ExportButtons
           name="quarantine"
-          address={asked.whole}
+          of={asked.whole}
           csv="requestId index clientCode propertyCode resource key code message receivedAt"
         />
       }

@@ -5,7 +5,7 @@ import { type Asked, useAnswer } from "../data/queries.ts";
 import { historyPath, shortId, writeCount, writeMany } from "../field/format.ts";
 import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
-import { type Column, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, ExportButtons, List, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
 import {
   Badge,
@@ -38,9 +38,9 @@ export function RequestPage({ params }: { params: { requestId: string } }) {
       crumbs={[{ to: "/requests", text: "Requests" }]}
       asked={asked}
       actions={() => (
-        <ListExport<RecordItem>
+        <ExportButtons<RecordItem>
           name={`request-${requestId}`}
-          address={asked.whole}
+          of={asked.whole}
           member="records"
           csv="index clientCode propertyCode key outcome code pointer message warnings"
           csvRow={({ warnings, ...record }) => ({

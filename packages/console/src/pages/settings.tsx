@@ -13,7 +13,7 @@ import { writeCount, writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { AddressChoice, Choice, InputField, SelectField, TextFilter } from "../parts/field.tsx";
-import { type Column, figure, List, ListExport, Table, useList } from "../parts/list.tsx";
+import { type Column, ExportButtons, figure, List, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Failure, Notice, Page, Section } from "../parts/page.tsx";
 import { Badge, orDash } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -230,9 +230,9 @@ function StatusMappings({ clientCode }: { clientCode: string }) {
       aside={
         <div className="badges">
           <p>A mapping decides whether reservations with a status count on the books.</p>
-          <ListExport
+          <ExportButtons
             name={`status-mappings-${clientCode}`}
-            address={asked.whole}
+            of={asked.whole}
             csv="status resource records canonical by deducts"
           />
         </div>

@@ -13,7 +13,7 @@ import { failureInWords, shortId, writeCount, writeDuration, writeMany } from ".
 import { Button } from "../parts/button.tsx";
 import { FormDialogButton, SecretDialog, typed, useDeed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
-import { type Column, csvRows, ExportButtons, figure, ListPage, Table } from "../parts/list.tsx";
+import { type Column, ExportButtons, figure, ListPage, Table } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Failure, Notice, Section } from "../parts/page.tsx";
 import { Badge, Instant, RequestLink, Who } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
@@ -178,7 +178,7 @@ function Webhook({ webhook }: { webhook: WebhookAnswer }) {
       <DeadLetters webhook={webhook} />
       <Section
         title="Delivery log"
-        aside={<ExportButtons name="deliveries" rows={() => csvRows(ATTEMPTS_CSV, webhook.attempts)} />}
+        aside={<ExportButtons name="deliveries" csv={ATTEMPTS_CSV} of={webhook.attempts} />}
       >
         <Table
           caption="Attempts, newest first"

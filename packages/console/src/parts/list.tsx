@@ -261,7 +261,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
       lead={lead}
       actions={
         <>
-          <ListExport name={title.toLowerCase()} address={list.asked.whole} csv={csv} csvRow={csvRow} />
+          <ExportButtons name={title.toLowerCase()} of={list.asked.whole} csv={csv} csvRow={csvRow} />
           {actions}
         </>
       }
@@ -275,7 +275,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
 }
 
 /** Rows of these members, below their names. */
-export function csvRows(columns: string, items: readonly object[]): Cell[][] {
+function csvRows(columns: string, items: readonly object[]): Cell[][] {
   const names = columns.split(" ");
   return [
     names,
@@ -328,18 +328,22 @@ function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
   else head?.scrollIntoView();
 }
 
-interface ExportProps {
+interface ExportProps<Item> {
   /** Of the file, without its ending. */
   readonly name: string;
+  /** The items, or where every page of them is asked for: the address of a list, without the open page. */
+  readonly of: readonly Item[] | string;
+  /** Where the answer has them. */
+  readonly member?: string;
+  /** Names of columns; by default a column for each member of the items. */
+  readonly csv?: string;
+  /** The row of an item, or its rows, by these names. */
+  readonly csvRow?: (item: Item) => object | readonly object[];
 }
 
-type Rows = readonly (readonly Cell[])[];
-
-/** `report` is called with how many there are yet. */
-type AskRows = (report: (rows: number) => void, signal: AbortSignal) => Rows | Promise<Rows>;
-
-/** Saves all rows of a page, also where the page has been left meanwhile. */
-export function ExportButtons({ name, rows }: ExportProps & { rows: AskRows }) {
+/** Saves all rows, also where the page has been left meanwhile. */
+export function ExportButtons<Item extends object>(props: ExportProps<Item>) {
+  const { name, of, member = "items", csv, csvRow = (item) => item } = props;
   const [busy, setBusy] = useState<FileKind>();
   const say = useSay();
   const start = useWork();
@@ -348,9 +352,18 @@ export function ExportButtons({ name, rows }: ExportProps & { rows: AskRows }) {
     setBusy(kind);
     await start(`Rows of ${file}`, async (report, signal) => {
       try {
-        const saved = await rows((done) => report({ done }), signal);
-        if (saved.length === 0) say("There are no rows to download.");
-        else download(file, await FILES[kind](saved));
+        const items: Item[] = typeof of === "string" ? [] : [...of];
+        let isCut = false;
+        if (typeof of === "string")
+          for await (const page of askPages<Paged>(of, EXPORTED_PAGES, signal)) {
+            items.push(...(page[member] as readonly Item[]));
+            report({ done: items.length });
+            isCut = typeof page.nextCursor === "string";
+          }
+        if (isCut) say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
+        const columns = csv ?? Object.keys(items[0] ?? {}).join(" ");
+        if (columns === "") say("There are no rows to download.");
+        else download(file, await FILES[kind](csvRows(columns, items.flatMap(csvRow))));
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof CallError)) throw error;
@@ -371,6 +384,7 @@ export function ExportButtons({ name, rows }: ExportProps & { rows: AskRows }) {
 }
 
 type FileKind = "csv" | "parquet";
+type Rows = readonly (readonly Cell[])[];
 
 const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = {
   csv: (rows) => new Blob([toCsv(rows)], { type: "text/csv;charset=utf-8" }),
@@ -387,36 +401,6 @@ const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = 
 /** Rows of a page of an export, and how many of them: what takes a spreadsheet a while to open. */
 const EXPORTED_ROWS = 1_000;
 const EXPORTED_PAGES = 100;
-
-interface ListExportProps<Item> extends ExportProps {
-  /** Of the list, without the open page. */
-  readonly address: string;
-  /** Where the answer has the items. */
-  readonly member?: string;
-  /** Names of columns; by default a column for each member of the items. */
-  readonly csv?: string;
-  /** The row of an item, or its rows, by these names. */
-  readonly csvRow?: (item: Item) => object | readonly object[];
-}
-
-/** Every page of a list. */
-export function ListExport<Item extends object>(props: ListExportProps<Item>) {
-  const { name, address, member = "items", csv, csvRow = (item) => item } = props;
-  const say = useSay();
-  const rows: AskRows = async (report, signal) => {
-    const items: Item[] = [];
-    let isCut = false;
-    for await (const page of askPages<Paged>(address, EXPORTED_PAGES, signal)) {
-      items.push(...(page[member] as readonly Item[]));
-      report(items.length);
-      isCut = typeof page.nextCursor === "string";
-    }
-    if (isCut) say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
-    const columns = csv ?? Object.keys(items[0] ?? {}).join(" ");
-    return columns === "" ? [] : csvRows(columns, items.flatMap(csvRow));
-  };
-  return <ExportButtons name={name} rows={rows} />;
-}
 
 interface Paged {
   readonly [member: string]: unknown;

@@ -15,7 +15,7 @@ import {
   writeMonth,
   writeShare,
 } from "../../field/format.ts";
-import { type Column, csvRows, ExportButtons, figure, Table } from "../../parts/list.tsx";
+import { type Column, ExportButtons, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
 import { Badge, Instant } from "../../parts/values.tsx";
 import { InsightFilters, ofProperty, PropertyPage, useFeeds, useRange } from "./property-page.tsx";
@@ -34,7 +34,8 @@ export const CalendarPage = ofProperty(function Calendar({ codes }) {
       actions={
         <ExportButtons
           name={`nights-${range.from}`}
-          rows={() => csvRows("date inventory receivedAt sourceTime", asked.data?.nights ?? [])}
+          csv="date inventory receivedAt sourceTime"
+          of={asked.data?.nights ?? []}
         />
       }
     >
@@ -158,7 +159,7 @@ function FeedHealth({ codes }: { codes: PropertyCodes }) {
       aside={
         <div className="badges">
           <p>Rates cover the last seven days.</p>
-          <ExportButtons name="feeds" rows={() => csvRows(FEEDS_CSV, asked.data?.items ?? [])} />
+          <ExportButtons name="feeds" csv={FEEDS_CSV} of={asked.data?.items ?? []} />
         </div>
       }
     >

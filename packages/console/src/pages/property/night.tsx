@@ -19,7 +19,7 @@ import {
   writeSignedMoney,
 } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { type Column, figure, ListExport, Table } from "../../parts/list.tsx";
+import { type Column, ExportButtons, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Section } from "../../parts/page.tsx";
 import { Disclosure } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -183,7 +183,7 @@ function Reservations({ codes, night }: { codes: PropertyCodes; night: string })
               rows={counted}
               codes={codes}
             />
-            <ListExport name={`reservations-${night}`} address={address} member="reservations" csv={CSV} />
+            <ExportButtons name={`reservations-${night}`} of={address} member="reservations" csv={CSV} />
           </Disclosure>
         );
       }}

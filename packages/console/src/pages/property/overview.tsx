@@ -22,7 +22,7 @@ import {
   writeSigned,
   writeSignedMoney,
 } from "../../field/format.ts";
-import { type Column, ListExport, Table } from "../../parts/list.tsx";
+import { type Column, ExportButtons, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
 import { KeyFigures, roomsOf, thisHour, useBooks } from "./nights.tsx";
@@ -41,9 +41,9 @@ export const OverviewPage = ofProperty(function Overview({ codes }) {
       title="Overview"
       lead="The next 90 nights, what came in, and what needs attention."
       actions={
-        <ListExport
+        <ExportButtons
           name={`overview-${from}`}
-          address={addressOf("insight/on-the-books", { ...codes, ...range, limit: ROWS_MAX })}
+          of={addressOf("insight/on-the-books", { ...codes, ...range, limit: ROWS_MAX })}
         />
       }
     >

@@ -20,7 +20,7 @@ import {
 } from "../../field/format.ts";
 import { AddressSelect, TextFilter } from "../../parts/field.tsx";
 import { useChip } from "../../parts/filters.tsx";
-import { type Column, csvRows, ExportButtons, figure, Scroll, Table } from "../../parts/list.tsx";
+import { type Column, ExportButtons, figure, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { Disclosure, orDash, Word } from "../../parts/values.tsx";
@@ -91,7 +91,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
       codes={codes}
       title="Pickup"
       lead="Rooms booked less rooms cancelled, by the day of the change (down) and the night (across)."
-      actions={<ExportButtons name={`pickup-${until}`} rows={() => csvRows(CSV, movements)} />}
+      actions={<ExportButtons name={`pickup-${until}`} csv={CSV} of={movements} />}
     >
       <PickupFilters range={range} movements={movements} />
       <Answered asked={asked} lines={14}>

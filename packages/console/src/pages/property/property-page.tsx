@@ -23,7 +23,7 @@ import {
 import { LinkButton } from "../../parts/button.tsx";
 import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
 import { Filters, useChip } from "../../parts/filters.tsx";
-import { type Column, ListExport } from "../../parts/list.tsx";
+import { type Column, ExportButtons } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { ClockChoice, PropertyViewProvider, usePropertyView } from "../../parts/property-view.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
@@ -221,7 +221,7 @@ export function InsightPage<Answer extends WatermarkProps>(props: InsightPagePro
       codes={codes}
       title={title}
       lead={lead}
-      actions={<ListExport name={file} address={address} />}
+      actions={<ExportButtons name={file} of={address} />}
     >
       <InsightFilters range={range}>{filters}</InsightFilters>
       {intro}
