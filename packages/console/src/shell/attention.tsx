@@ -18,17 +18,18 @@ interface Warning {
 /** What the navigation warns of beside a place. */
 export function useWarnings(): ReadonlyMap<string, Warning> {
   const { data } = useAnswer<AttentionAnswer>("attention", { againMs: () => RENEWED_MS });
-  const warnings: (readonly [string, Warning])[] = [];
-  if (data !== undefined && data.silent > 0) {
-    const text = `${writeMany(data.silent, "property", "properties")} with a silent feed`;
-    warnings.push(["/", { count: data.silent, text, to: "/?attention=silent", tone: "bad" }]);
+  const { silent = 0, quarantined = 0 } = data ?? {};
+  const warnings = new Map<string, Warning>();
+  if (silent > 0) {
+    const text = `${writeMany(silent, "property", "properties")} with a silent feed`;
+    warnings.set("/", { count: silent, text, to: "/?attention=silent", tone: "bad" });
   }
-  if (data !== undefined && data.quarantined > 0) {
-    const most = data.quarantined === COUNTED_MAX ? "at least " : "";
-    const text = `${most}${writeMany(data.quarantined, "quarantined record")}`;
-    warnings.push(["/quarantine", { count: data.quarantined, text, to: "/quarantine", tone: "warn" }]);
+  if (quarantined > 0) {
+    const most = quarantined === COUNTED_MAX ? "at least " : "";
+    const text = `${most}${writeMany(quarantined, "quarantined record")}`;
+    warnings.set("/quarantine", { count: quarantined, text, to: "/quarantine", tone: "warn" });
   }
-  return new Map(warnings);
+  return warnings;
 }
 
 export function WarningCount({ of: { count, text, to, tone } }: { of: Warning }) {

@@ -7,8 +7,8 @@ export interface Place {
   readonly key: string;
   /** Shown only to operators with this permission. */
   readonly needs?: Permission;
-  /** Path prefixes. */
-  readonly paths: readonly string[];
+  /** Where else its pages are. */
+  readonly also?: readonly string[];
 }
 
 interface Group {
@@ -19,31 +19,31 @@ interface Group {
 const GROUPS: readonly Group[] = [
   {
     title: "Hotels",
-    places: [{ to: "/", text: "Portfolio", key: "p", paths: ["/property", "/history"] }],
+    places: [{ to: "/", text: "Portfolio", key: "p", also: ["/property", "/history"] }],
   },
   {
     title: "Feeds",
     places: [
-      { to: "/intake", text: "Ingestion", key: "i", paths: [] },
-      { to: "/requests", text: "Requests", key: "r", paths: ["/requests"] },
-      { to: "/quarantine", text: "Quarantine", key: "q", paths: ["/quarantine"] },
+      { to: "/intake", text: "Ingestion", key: "i" },
+      { to: "/requests", text: "Requests", key: "r" },
+      { to: "/quarantine", text: "Quarantine", key: "q" },
     ],
   },
   {
     title: "Partners",
     places: [
-      { to: "/clients", text: "Clients", key: "c", needs: "read-clients", paths: ["/clients"] },
-      { to: "/webhooks", text: "Webhooks", key: "w", needs: "manage-webhooks", paths: ["/webhooks"] },
-      { to: "/backfills", text: "Backfills", key: "b", paths: ["/backfills"] },
-      { to: "/certifications", text: "Certification", key: "f", paths: ["/certifications"] },
+      { to: "/clients", text: "Clients", key: "c", needs: "read-clients" },
+      { to: "/webhooks", text: "Webhooks", key: "w", needs: "manage-webhooks" },
+      { to: "/backfills", text: "Backfills", key: "b" },
+      { to: "/certifications", text: "Certification", key: "f" },
     ],
   },
   {
     title: "Administration",
     places: [
-      { to: "/operators", text: "Operators", key: "o", needs: "manage-operators", paths: ["/operators"] },
-      { to: "/settings", text: "Settings", key: "s", paths: ["/settings"] },
-      { to: "/audit", text: "Audit", key: "a", needs: "read-audit", paths: ["/audit"] },
+      { to: "/operators", text: "Operators", key: "o", needs: "manage-operators" },
+      { to: "/settings", text: "Settings", key: "s" },
+      { to: "/audit", text: "Audit", key: "a", needs: "read-audit" },
     ],
   },
 ];
@@ -57,9 +57,11 @@ export function useGroups(): readonly Group[] {
   })).filter(({ places }) => places.length > 0);
 }
 
-export function isWithin({ to, paths }: Place, path: string): boolean {
-  return path === to || paths.some((beginning) => path === beginning || path.startsWith(`${beginning}/`));
+export function isWithin({ to, also = [] }: Place, path: string): boolean {
+  return [to, ...also].some((begin) => isBelow(path, begin));
 }
+
+const isBelow = (path: string, begin: string) => path === begin || path.startsWith(`${begin}/`);
 
 /** The pages of a property. */
 export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] = [
@@ -95,6 +97,6 @@ const HELP: readonly (readonly [path: string, docs: string])[] = [
 ];
 
 export function helpFor(path: string): string {
-  const [, docs] = HELP.find(([begin]) => path === begin || path.startsWith(`${begin}/`)) ?? [];
+  const [, docs] = HELP.find(([begin]) => isBelow(path, begin)) ?? [];
   return `/docs/${docs ?? "console"}`;
 }
