@@ -3,17 +3,12 @@ import { readStatement } from "../../platform/db/statement.ts";
 
 const describe = readStatement(new URL("./sql/describe-tables.sql", import.meta.url));
 
-/** A part of a partitioned table, and which rows lie in it, as PostgreSQL writes that. */
-export interface PartitionDescription {
-  readonly name: string;
-  readonly bounds: string;
-}
-
 /** A table as it is copied. */
 export interface TableDescription {
   readonly table: string;
   readonly columns: readonly string[];
-  readonly partitions: readonly PartitionDescription[];
+  /** Its partitions, and which rows lie in each, as PostgreSQL writes that. */
+  readonly partitions: readonly { readonly name: string; readonly bounds: string }[];
 }
 
 interface DescribedTable extends TableDescription {

@@ -23,12 +23,6 @@ const findIdentities = namedStatement(
     and format('%s.%s', namespace.nspname, numbered.relname) = any ($1::text[])`,
 );
 
-interface Identity {
-  readonly table: string;
-  readonly column: string;
-  readonly sequence: string;
-}
-
 /** The log has partitions from its migration on, the others when a term is first set. */
 const WINDOWED = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
 const ANY_WINDOW_MS = 7 * 86_400_000;
@@ -109,7 +103,8 @@ export async function moveIdentities(
   tables: readonly TableDescription[],
 ): Promise<void> {
   const names = tables.map(({ table }) => table);
-  const { rows } = await client.query<Identity>({ ...findIdentities, values: [names] });
+  const asked = { ...findIdentities, values: [names] };
+  const { rows } = await client.query<{ table: string; column: string; sequence: string }>(asked);
   for (const { table, column, sequence } of rows)
     await client.query(
       `select setval($1, coalesce(max("${column}"), 1), max("${column}") is not null) from ${table}`,

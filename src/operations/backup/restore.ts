@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { type ReplayReport, replay } from "../../apply/replay.ts";
 import { dropStateSchema, type StateDigest } from "../../apply/state/state-schema.ts";
@@ -78,15 +79,14 @@ function storedKeys({ description: { columns }, bytes }: CopiedTable): StoredPay
   return readCopiedRows(bytes).map((values) => {
     const of = (column: string) => values[columns.indexOf(column)] ?? null;
     return {
-      keyId: uuidText(of("key_id")?.toString("hex") ?? ""),
+      keyId:
+        of("key_id")
+          ?.toString("hex")
+          .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") ?? "",
       encrypted: of("encrypted_key")?.toString() ?? "",
       isCurrent: of("retired_at") === null,
     };
   });
-}
-
-function uuidText(digits: string): string {
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /**
@@ -135,10 +135,6 @@ export interface RestoreReport {
   readonly equal: boolean;
   readonly parts: number;
   readonly finished: boolean;
-}
-
-function sameState(one: StateDigest, other: StateDigest): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**
@@ -204,7 +200,7 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
   const { rebuilt, live, parts } = await rebuild(client, options, content);
   const { withState } = content.header;
   const expected = content.manifest.state;
-  const equal = sameState(rebuilt, expected) && (!withState || sameState(live, expected));
+  const equal = isDeepStrictEqual(rebuilt, expected) && (!withState || isDeepStrictEqual(live, expected));
   if (!equal && !options.acceptDifference) return { content, rebuilt, equal, parts, finished: false };
   await options.beforeUse?.(client);
   await settleFilled(client, options);

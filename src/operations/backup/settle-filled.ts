@@ -15,11 +15,6 @@ const pauseChangeEndpoints = namedStatement(
   where 'changes.available' = any (events) and paused_at is null`,
 );
 
-/** The sessions that wrote these log writers were another database's: nothing will appear in them any more. */
-async function closeLogWriters(client: pg.ClientBase): Promise<void> {
-  await client.query("update bellhop.log_writer set closed_at = clock_timestamp() where closed_at is null");
-}
-
 /**
  * Invalidates all change cursors and pauses change endpoints: changes handed out after the restored state was taken are
  * unknown here, and their numbers will be reused. Returns how many endpoints it paused. No node may run.
@@ -47,7 +42,8 @@ export async function settleFilled(
 ): Promise<void> {
   await client.query("reset synchronous_commit");
   await withTransaction(client, async () => {
-    await closeLogWriters(client);
+    // The sessions that wrote these were another database's: nothing will appear in them any more.
+    await client.query("update bellhop.log_writer set closed_at = clock_timestamp() where closed_at is null");
     if (!nothingLost) await voidCursors(client, "restore", "The database was restored from a backup");
     // Nodes ask by its number whether anything has changed.
     await client.query("update bellhop.auth_epoch set epoch = epoch + 1");

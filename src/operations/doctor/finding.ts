@@ -57,11 +57,6 @@ export interface Check<Subject = DatabaseSubject> {
   run(subject: Subject): Promise<Findings> | Findings;
 }
 
-const ofWorker = (worker: string, finding: Finding): Finding => ({
-  ...finding,
-  says: `Worker ${worker}: ${finding.says}`,
-});
-
 /**
  * What `judge` finds in the rows that a statement answers at every server of the database: that of the session, and on Citus its
  * workers, which the findings name.
@@ -75,7 +70,8 @@ export async function findOfServers<Row extends object>(
   const findings = listed(judge((await pool.query<Row>(statement)).rows, undefined));
   for (const { worker, rows, failure } of await askOthers(pool, statement, statement.values)) {
     const found = rows === undefined ? unreachable(failure ?? "") : judge(rows as readonly Row[], worker);
-    findings.push(...listed(found).map((finding) => ofWorker(worker, finding)));
+    for (const finding of listed(found))
+      findings.push({ ...finding, says: `Worker ${worker}: ${finding.says}` });
   }
   return findings;
 }
