@@ -22,7 +22,7 @@ import {
   listCertifications,
   openCertification,
 } from "./certification.ts";
-import { readReport } from "./read-report.ts";
+import { type EvidenceSpan, readReport } from "./read-report.ts";
 import { htmlOf, markdownOf } from "./render.ts";
 import { instructionsOf, type Report } from "./report.ts";
 
@@ -111,13 +111,8 @@ const REPORTED = {
   exitCodes: "0 certified, 1 not certified (yet), or no such certification.",
 };
 
-interface Span {
-  readonly since: string | undefined;
-  readonly until: string | undefined;
-}
-
 /** Throws OperatorError where there is no such certification. */
-async function reportOf({ internals: { pool } }: AuthAdmin, id: string, span: Span): Promise<Report> {
+async function reportOf({ internals: { pool } }: AuthAdmin, id: string, span: EvidenceSpan): Promise<Report> {
   const certification = await findCertification(pool, id);
   if (certification !== undefined) return readReport(pool, certification, span);
   throw new OperatorError(`No certification has the id ${JSON.stringify(id)} (see bellhop certify list).`);

@@ -46,7 +46,7 @@ const BYTES_MAX = 8 * 1_048_576;
 const PARSED_BYTES_MAX = 262_144;
 
 /** The span of the evidence; both ends are included. */
-interface EvidenceSpan {
+export interface EvidenceSpan {
   /** By default since the certification was opened; never earlier. */
   readonly since?: string | undefined;
   /** By default until now, or until the certification ended; never later. */

@@ -7,9 +7,6 @@ import { rateLimit, retry, tokenUse } from "./steps/protocol.ts";
 import { cancellation, dayUse, modification, outOfOrder, reservation, share } from "./steps/reservations.ts";
 import { eventsOf } from "./wire-notes.ts";
 
-/** All steps passed, one failed, or some are not yet seen. */
-type Verdict = "certified" | "failed" | "incomplete";
-
 /** A report is made of its evidence alone: the same evidence gives the same report. */
 export type Report = ReturnType<typeof judgeEvidence>;
 
@@ -32,7 +29,7 @@ function observedIn({ requests, records, events }: Evidence) {
   };
 }
 
-function verdictOf(steps: readonly Finding[]): Verdict {
+function verdictOf(steps: readonly Finding[]): "certified" | "failed" | "incomplete" {
   if (steps.some(({ result }) => result === "fail")) return "failed";
   return steps.every(({ result }) => result === "pass") ? "certified" : "incomplete";
 }

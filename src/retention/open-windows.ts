@@ -16,12 +16,6 @@ const SLACK_OF_LARGE_MS = 86_400_000;
 const LARGE_BYTES = 1_073_741_824;
 const WINDOWS_AT_FIRST = 3;
 
-interface BoundView {
-  readonly name: string;
-  readonly text: string;
-  readonly options: string | null;
-}
-
 const FIND_VIEWS = `
   select distinct format('%I.%I', place.nspname, view.relname) as name, pg_get_viewdef(view.oid) as text,
     array_to_string(view.reloptions, ', ') as options
@@ -93,7 +87,10 @@ async function becomeFirstWindow(
   windowMs: number,
 ): Promise<void> {
   const { schema, table } = of;
-  const views = (await client.query<BoundView>(FIND_VIEWS, [`${schema}.${table}`])).rows;
+  const { rows: views } = await client.query<{ name: string; text: string; options: string | null }>(
+    FIND_VIEWS,
+    [`${schema}.${table}`],
+  );
   const before = windowName(table, Number.NEGATIVE_INFINITY);
   const { rows: definitions } = await client.query<{ aside: string; again: string }>(DEFINITIONS, [
     schema,

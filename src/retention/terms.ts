@@ -75,15 +75,9 @@ export class Terms {
   }
 }
 
-interface Row {
-  readonly client_code: string;
-  readonly name: string;
-  readonly value: string;
-}
-
 /** Every term that is set. */
 export async function listTerms(on: Queryable): Promise<Term[]> {
-  const { rows } = await on.query<Row>(readTerms);
+  const { rows } = await on.query<{ client_code: string; name: string; value: string }>(readTerms);
   return rows.flatMap(({ client_code: clientCode, name, value }) => {
     const [, kind, resource] = name.split(".");
     const ms = readTerm(value);

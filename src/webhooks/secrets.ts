@@ -94,22 +94,16 @@ export async function readLiveSecrets(
   return live.map(({ slot, encrypted }) => cipher.decrypt(nameOf(endpointId, slot), encrypted).toString());
 }
 
-/** A new secret, which is answered here only, and until when messages are signed with the former one too (null: there was none). */
-export interface RotatedWebhookSecret {
-  readonly secret: string;
-  readonly previousExpiresAt: Date | null;
-}
-
 /**
- * Gives an endpoint a new secret. For `overlapSeconds` (a day; 0 to 30 days) messages are signed with the former one too. Part of
- * the caller's transaction. Throws WebhookInputError.
+ * Gives an endpoint a new secret, which is answered here only. For `overlapSeconds` (a day; 0 to 30 days) messages are signed with the
+ * former one too, if there was one. Part of the caller's transaction. Throws WebhookInputError.
  */
 export async function rotateWebhookSecret(
   on: Queryable,
   cipher: SecretCipher,
   endpointId: string,
   overlapSeconds = OVERLAP_SECONDS,
-): Promise<RotatedWebhookSecret> {
+): Promise<{ readonly secret: string; readonly previousExpiresAt: Date | null }> {
   if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > OVERLAP_SECONDS_MAX)
     throw new WebhookInputError("overlapSeconds must be 0 seconds to 30 days.");
   const [newest] = await liveSecrets(on, endpointId);
