@@ -17,11 +17,6 @@ export class FileRecord extends JsonRecord {
   }
 }
 
-export interface FileViolations {
-  readonly violations: readonly Violation[];
-  readonly total: number;
-}
-
 const OPEN = Buffer.from("[");
 const CLOSE = Buffer.from("]");
 const VIOLATIONS_MAX = 100;
@@ -39,7 +34,7 @@ function inFile({ pointer, code, message }: Violation, place: number): Violation
 }
 
 /** Checks one record by the rules of the service, without one: the pointers are those of a batch that is the whole file. */
-export function checkOffline(resource: Resource, json: Uint8Array, place: number): FileViolations {
+export function checkOffline(resource: Resource, json: Uint8Array, place: number) {
   const body = Buffer.concat([OPEN, json, CLOSE]);
   const reading = readBatch(body, { recordsMax: 1, depthMax: DEPTH_MAX }, resource);
   const [record] = reading.ok ? reading.records : [];
@@ -49,7 +44,7 @@ export function checkOffline(resource: Resource, json: Uint8Array, place: number
   }
   const { violations, message } = reading as Exclude<typeof reading, { ok: true }>;
   const [first] = violations;
-  const found = first ?? { pointer: "/0", code: "json.syntax" as const, message };
+  const found = first ?? { code: "json.syntax" as const, message };
   return { violations: [inFile({ ...found, pointer: pointerOf([0]) }, place)], total: 1 };
 }
 

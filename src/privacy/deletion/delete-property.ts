@@ -197,9 +197,6 @@ async function dropRecords(client: pg.ClientBase, parts: readonly PartOfProperty
   }
 }
 
-/** A deletion cannot be done as it was asked for; the message says why. */
-class DeletionError extends OperatorError {}
-
 const findProperties = namedStatement(
   "find-properties-of-client",
   `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
@@ -266,7 +263,7 @@ export interface DeletionReport {
 
 /**
  * Deletes all that is kept of a property, or of a whole client code; with a dry run it only counts. Each property goes in one
- * transaction, under its bucket's lease; of a client code once no node accepts anything for it. Throws DeletionError for what is not
+ * transaction, under its bucket's lease; of a client code once no node accepts anything for it. Throws OperatorError for what is not
  * known or is still being applied, and WorkUnderWay.
  */
 export async function deleteData(client: pg.ClientBase, order: DeletionOrder): Promise<DeletionReport> {
@@ -275,8 +272,8 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
     const values = [clientCode, propertyCode];
     let { rows: properties } = await client.query<DeletedProperty>({ ...findProperties, values });
     if (properties.length === 0)
-      throw new DeletionError(
-        `No batch has ever named ${[clientCode, ...[propertyCode ?? []].flat()].join("/")}.`,
+      throw new OperatorError(
+        `No batch has ever named ${propertyCode === null ? clientCode : `${clientCode}/${propertyCode}`}.`,
       );
     // Before anything goes: one that is cut off has taken something, and says by whom and why.
     if (!isDryRun) {
@@ -333,7 +330,7 @@ async function deleteProperty(
   return rewriteFound(client, searchOf(property), async (parts) => {
     const waiting = await countWaiting(client, parts);
     if (waiting > 0)
-      throw new DeletionError(
+      throw new OperatorError(
         `${waiting} batches of ${property.clientCode}/${property.propertyCode} are not applied yet: remove its grants, let the service apply them, and run this again.`,
       );
     await dropRecords(client, parts);

@@ -158,21 +158,17 @@ function copiesOf({ resource, records }: ScannedPart, search: GuestSearch): Foun
   });
 }
 
-function bucketsOf(search: GuestSearch): readonly number[] {
-  if (search.kind === "record") return [bucketOf(search.subject.clientCode, search.subject.propertyCode)];
-  return ALL_BUCKETS;
-}
-
 /**
  * Finds records of a guest by reading the log, newest copies and old ones alike: about a million records in some seconds. A record
  * whose newest copy does not name the guest any more is found, too, as long as an older one does.
  */
 export async function findGuests(client: Queryable, search: GuestSearch): Promise<FoundRecord[]> {
   const found = new Map<string, FoundRecord>();
-  const isGroup = search.kind === "record" && search.subject.resource === "groups";
-  const resources = [isGroup ? "g" : "r"] as const;
+  const one = search.kind === "record" ? search.subject : undefined;
+  const resources = [one?.resource === "groups" ? "g" : "r"] as const;
+  const buckets = one === undefined ? ALL_BUCKETS : [bucketOf(one.clientCode, one.propertyCode)];
   const find = (part: ScannedPart) => copiesOf(part, search);
-  for (const bucket of bucketsOf(search))
+  for (const bucket of buckets)
     for (const { subject, names, ids } of await searchLog(client, { bucket, resources, find })) {
       const of = identityText(subject);
       const known = found.get(of) ?? { ...subject, copies: 0, names: new Set(), profileIds: new Set() };

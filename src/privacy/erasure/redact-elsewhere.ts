@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { ERASED, type MemberRule, rewriteMembers } from "#contract/redact-record.ts";
 import { RESOURCES } from "#contract/resource.ts";
-import type { RecordIdentity } from "../../ingest/redact.ts";
-import { raisePrivacyVersion } from "../../ingest/redact.ts";
+import { type RecordIdentity, raisePrivacyVersion } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 
@@ -150,12 +149,8 @@ export async function redactFreeTexts(
   return rows;
 }
 
-interface MessageRow {
-  readonly body: string;
-}
-
 /** What stands in the place of a record in a message, as JSON; the same bytes where it stays. */
-export type RewriteRecord = (identity: RecordIdentity, bytes: Buffer) => Buffer;
+type RewriteRecord = (identity: RecordIdentity, bytes: Buffer) => Buffer;
 
 function rewriteChange(json: Buffer, rewrite: RewriteRecord): Buffer {
   const change = JSON.parse(json.toString("utf8")) as Record<string, unknown>;
@@ -177,7 +172,7 @@ interface AppliedMessageRow {
 }
 
 async function rewriteMessage(client: pg.ClientBase, messageId: string, data: MemberRule): Promise<boolean> {
-  const { rows } = await client.query<MessageRow>({ ...readMessage, values: [messageId] });
+  const { rows } = await client.query<{ body: string }>({ ...readMessage, values: [messageId] });
   const body = rows[0]?.body;
   if (body === undefined) return false;
   const written = rewriteMembers(Buffer.from(body), { members: new Map([["data", data]]) }).toString("utf8");
