@@ -202,12 +202,7 @@ function asConsoleError(error: unknown): ConsoleError | undefined {
   if (error instanceof SemaphoreFull) {
     return new ConsoleError("bellhop.console.Busy", { cause: error, retryAfterSeconds: BUSY_RETRY_SECONDS });
   }
-  const code = error instanceof ServiceError ? error.code : undefined;
-  if (code === "bellhop.http.UnsupportedMediaType") {
-    return new ConsoleError("bellhop.console.UnsupportedMediaType", { cause: error });
-  }
-  if (code === "bellhop.http.PayloadTooLarge") {
-    return new ConsoleError("bellhop.console.PayloadTooLarge", { cause: error });
-  }
-  return undefined;
+  const kind = error instanceof ServiceError ? error.code.replace(/^bellhop\.http\./, "") : undefined;
+  if (kind !== "UnsupportedMediaType" && kind !== "PayloadTooLarge") return undefined;
+  return new ConsoleError(`bellhop.console.${kind}`, { cause: error });
 }

@@ -14,13 +14,10 @@ const AUDIENCE = "auth.audience";
 
 /** The stored value; made and stored when there is none yet. With many nodes starting, the first one decides. */
 async function readOrDecide(pool: Pool, name: string, decide: () => string): Promise<string> {
-  const stored = await pool.query<{ value: string }>({ ...READ, values: [name] });
-  if (stored.rows[0] !== undefined) return stored.rows[0].value;
+  const { rows } = await pool.query<{ value: string }>({ ...READ, values: [name] });
+  if (rows[0] !== undefined) return rows[0].value;
   await pool.query({ ...ADD_INSTANCE_VALUE, values: [name, decide()] });
-  const decided = await pool.query<{ value: string }>({ ...READ, values: [name] });
-  const value = decided.rows[0]?.value;
-  if (value === undefined) throw new Error(`bellhop.instance lost ${name}`);
-  return value;
+  return readOrDecide(pool, name, decide);
 }
 
 /**

@@ -73,11 +73,6 @@ export function rateFields(
   };
 }
 
-function announceRate(reply: FastifyReply, principal: Principal, rate: RateResult): void {
-  const { policy, limit } = rateFields(principal, rate);
-  reply.header("ratelimit-policy", policy).header("ratelimit", limit);
-}
-
 /** Scopes of what the nodes answer that are there for reading. */
 const READING: ReadonlySet<string> = new Set(["read", "insight:read", "webhooks"]);
 
@@ -136,7 +131,8 @@ export function authorize(context: HttpContext, scope: string | readonly string[
         return;
       }
       const { principal, rate } = admission;
-      announceRate(reply, principal, rate);
+      const { policy, limit } = rateFields(principal, rate);
+      reply.header("ratelimit-policy", policy).header("ratelimit", limit);
       if (admission.kind === "limited") {
         done(admission.error);
         return;

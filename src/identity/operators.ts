@@ -163,17 +163,7 @@ export async function changeOperator(
   name: string,
   change: OperatorChange,
 ): Promise<void> {
-  const {
-    what,
-    statement,
-    values = [],
-    detail,
-    isNew = false,
-    grants,
-    shown = {},
-    endsSessions = false,
-    except,
-  } = change;
+  const { what, statement, values = [], grants } = change;
   const actor = who.startsWith("console:") ? who.slice("console:".length) : null;
   await withTransaction(pool, async (client) => {
     const { rows } = await client.query<OperatorRights & { name: string; isActive: boolean }>({
@@ -188,19 +178,19 @@ export async function changeOperator(
       });
     const scope = new Scope(acting === undefined || actor === name ? [EVERYTHING] : acting.grants);
     const target = rows.find((row) => row.name === name);
-    if (!isNew && (target === undefined || !scope.coversOperator(target.grants)))
+    if (!change.isNew && (target === undefined || !scope.coversOperator(target.grants)))
       throw new NotFoundError(
         `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` and the console list all there are.`,
       );
-    if (target !== undefined) demandUnchanged(target, shown);
+    if (target !== undefined) demandUnchanged(target, change.shown ?? {});
     demand(
       grants === undefined || scope.coversOperator(grants),
       `You can give your own properties only: ${scope.grants.join(", ")}.`,
     );
     const { rowCount } = await client.query({ ...statement, values: [name, ...values] });
     demand(rowCount === 1, change.refusal ?? "Nothing was changed.");
-    if (endsSessions) await client.query({ ...CLOSE_OF_OPERATOR, values: [name, except ?? null] });
-    await recordAudit(client, { who, what, detail: { operator: name, ...detail } });
+    if (change.endsSessions) await client.query({ ...CLOSE_OF_OPERATOR, values: [name, change.except] });
+    await recordAudit(client, { who, what, detail: { operator: name, ...change.detail } });
   });
 }
 
@@ -385,11 +375,7 @@ export async function findSession(
 ): Promise<OperatorSession | undefined> {
   if (!SESSION_ID_SHAPE.test(id)) return undefined;
   const digest = digestOf(id);
-  const { rows } = await pool.query<SessionRow>({
-    ...FIND,
-    values: [digest, SESSION_IDLE_SECONDS],
-  });
-  const row = rows[0];
+  const [row] = (await pool.query<SessionRow>({ ...FIND, values: [digest, SESSION_IDLE_SECONDS] })).rows;
   if (row === undefined) return undefined;
   // One update a minute ends idle sessions to the minute without a write per click.
   if (isActive && row.isUnseen) await pool.query({ ...TOUCH, values: [digest] });

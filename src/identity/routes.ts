@@ -5,13 +5,7 @@ import { OAuthError } from "../platform/errors/oauth-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { FailureLimiter } from "./attempt-limiters.ts";
 import type { Addresses, AuthInternals } from "./authenticator.ts";
-import {
-  type AuthenticatedClient,
-  authenticateClient,
-  type ClientRequest,
-  parseForm,
-  requireToken,
-} from "./client-authentication.ts";
+import { authenticateClient, type ClientRequest, parseForm, requireToken } from "./client-authentication.ts";
 import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
 import { denyToken } from "./token-admin.ts";
 import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.ts";
@@ -68,7 +62,8 @@ async function introspectToken(
   failures: FailureLimiter,
 ): Promise<Introspection> {
   const asker = await authenticateClient(request, internals, failures);
-  requireIntrospectScope(asker);
+  if (!asker.scopes.includes("introspect"))
+    throw new OAuthError("unauthorized_client", "This client may not introspect tokens.", { status: 403 });
   const good = await internals.readToken(requireToken(request.form));
   if (good === undefined) return { active: false };
   const { issuer, audience } = await internals.parties();
@@ -86,11 +81,6 @@ async function introspectToken(
     exp: token.expiresAt,
     jti: token.tokenId,
   };
-}
-
-function requireIntrospectScope(client: AuthenticatedClient): void {
-  if (client.scopes.includes("introspect")) return;
-  throw new OAuthError("unauthorized_client", "This client may not introspect tokens.", { status: 403 });
 }
 
 /**

@@ -3,7 +3,7 @@ import { Secret, TOTP } from "otpauth";
 import type { Pool } from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import { demand } from "./admin.ts";
-import { changeOperator, type OperatorAdmin } from "./operators.ts";
+import { changeOperator, type OperatorAdmin, type OperatorSession } from "./operators.ts";
 import type { SecretCipher } from "./secret-cipher.ts";
 
 /** $2: a new secret, which counts once a code has shown that an app has it. */
@@ -70,12 +70,6 @@ export async function beginTotp(
   return { secret: totp.secret.base32, uri: totp.toString() };
 }
 
-/** The session in which somebody changes their own second factor. */
-interface OwnSession {
-  readonly id: string;
-  readonly name: string;
-}
-
 /**
  * Has codes asked for at every login from now on and ends the other sessions; answers the recovery codes, which are shown once.
  * Throws AuthInputError.
@@ -83,7 +77,7 @@ interface OwnSession {
 export async function confirmTotp(
   { pool, cipher }: SecondFactorParts,
   who: string,
-  { id, name }: OwnSession,
+  { id, name }: OperatorSession,
   code: string,
 ): Promise<string[]> {
   const { encrypted, isOn } = await read(pool, name);

@@ -1,16 +1,12 @@
 import * as oidc from "openid-client";
 import type { Pool } from "pg";
+import type { Config } from "../config.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { recordAudit } from "./audit.ts";
 import { type OperatorSession, openSession, readEmail } from "./operators.ts";
 
 /** An OpenID Connect provider that operators may log in with. */
-export interface SingleSignOnSettings {
-  readonly issuer: string;
-  readonly clientId: string;
-  /** Undefined: a public client, which PKCE alone protects. */
-  readonly clientSecret: string | undefined;
-}
+export type SingleSignOnSettings = NonNullable<Config["singleSignOn"]>;
 
 /** Why nobody was let in; the login page has the words. */
 type SignOnRefusal = "provider" | "expired" | "denied" | "email" | "unknown" | "disabled" | "attempts";
@@ -90,6 +86,7 @@ export class SingleSignOn {
     const execute = [oidc.enableNonRepudiationChecks];
     // Only a loopback address may be plain http (src/config.ts).
     if (server.protocol === "http:") execute.push(oidc.allowInsecureRequests);
+    // Without a secret it is a public client, which PKCE alone protects.
     const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretPost(clientSecret);
     const options = { execute, timeout: TIMEOUT_SECONDS };
     this.#provider ??= oidc
