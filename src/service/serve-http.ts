@@ -288,9 +288,10 @@ export interface Ports {
 export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpServing> {
   const { config, metrics } = parts;
   const roles = new Set<Role>(config.roles);
+  const accepts = roles.has("accept");
   const currentKey = await currentKeyOf(parts, stops);
   const openLog = (backfillWriters?: number) => openAcceptLog(parts, currentKey, backfillWriters);
-  const acceptLog = roles.has("accept") ? await openLog() : undefined;
+  const acceptLog = accepts ? await openLog() : undefined;
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
   const backfillLog = new BackfillLog(() => openLog(BACKFILL_WRITERS));
   stops.push(() => backfillLog.close());
@@ -306,7 +307,6 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
-  const accepts = roles.has("accept");
   const app = buildApp(context, requestLog, accepts ? new DataEndpoints(context, requestLog) : undefined);
   if (accepts) registerBackfillRoutes(app, context, "post");
   if (roles.has("read")) {
@@ -342,19 +342,12 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
     listen: (ports) => listen(app, authApp, parts, ports),
     blockedReason: (role) => (role === "accept" ? context.blockedReason() : undefined),
     metrics: () => {
-      const sum = (count: (pool: pg.Pool) => number) => count(parts.pool) + count(questions);
-      metrics.poolConnections.set(
-        { state: "idle" },
-        sum(({ idleCount }) => idleCount),
-      );
-      metrics.poolConnections.set(
-        { state: "busy" },
-        sum(({ totalCount, idleCount }) => totalCount - idleCount),
-      );
-      metrics.poolConnections.set(
-        { state: "waiting" },
-        sum(({ waitingCount }) => waitingCount),
-      );
+      metrics.poolConnections.reset();
+      for (const { idleCount, totalCount, waitingCount } of [parts.pool, questions]) {
+        metrics.poolConnections.inc({ state: "idle" }, idleCount);
+        metrics.poolConnections.inc({ state: "busy" }, totalCount - idleCount);
+        metrics.poolConnections.inc({ state: "waiting" }, waitingCount);
+      }
       metrics.bodyBytesInFlight.set(context.budget.bytesInUse);
       for (const role of ["accept", "read"] as const) metrics.nodesPresent.set({ role }, context.nodes(role));
       return readMetrics(metrics, parts.thread);

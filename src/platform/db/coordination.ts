@@ -102,13 +102,9 @@ const BEGIN_BEHIND_GATE = `begin; select pg_advisory_xact_lock_shared(${APPLY_GA
 /** Begins an apply transaction, with `also` as its next statement. True: the gate is about to be closed, so it should be short. */
 export async function beginBehindGate(client: pg.ClientBase, bounds: object, also = ""): Promise<boolean> {
   // Several statements have several answers, of which the types know nothing.
-  const answers = (await client.query({
-    text: `${BEGIN_BEHIND_GATE}; ${also}`,
-    ...bounds,
-  })) as unknown as pg.QueryResult<{
-    has_time: boolean;
-  }>[];
-  return answers[1]?.rows[0]?.has_time === false;
+  const answers: unknown = await client.query({ text: `${BEGIN_BEHIND_GATE}; ${also}`, ...bounds });
+  const [, gate] = answers as pg.QueryResult<{ has_time: boolean }>[];
+  return gate?.rows[0]?.has_time === false;
 }
 
 /**
@@ -133,18 +129,22 @@ const EXCLUSIVE_WORK_LOCK = 7_302_021;
 /** Another replay, erasure, deletion, retention run or backup is in progress; the message says so. */
 export class WorkUnderWay extends OperatorError {}
 
-const UNDER_WAY =
-  "A replay, an erasure, a deletion, a run of retention or a backup is under way: try again when it is done.";
+async function lockExclusiveWork(client: pg.ClientBase, lock: string): Promise<void> {
+  const { rows } = await client.query<{ taken: boolean }>(`select ${lock}($1) as taken`, [
+    EXCLUSIVE_WORK_LOCK,
+  ]);
+  if (rows[0]?.taken !== true)
+    throw new WorkUnderWay(
+      "A replay, an erasure, a deletion, a run of retention or a backup is under way: try again when it is done.",
+    );
+}
 
 /**
  * Has the log stay as it is, but for what is added, until the client's session ends: others may read it so at the same time. Throws
  * WorkUnderWay at once where somebody rewrites or replays it.
  */
 export async function holdOffExclusiveWork(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock_shared($1) as taken", [
-    EXCLUSIVE_WORK_LOCK,
-  ]);
-  if (rows[0]?.taken !== true) throw new WorkUnderWay(UNDER_WAY);
+  await lockExclusiveWork(client, "pg_try_advisory_lock_shared");
 }
 
 /**
@@ -155,10 +155,7 @@ export async function withExclusiveWork<Result>(
   client: pg.ClientBase,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
-    EXCLUSIVE_WORK_LOCK,
-  ]);
-  if (rows[0]?.taken !== true) throw new WorkUnderWay(UNDER_WAY);
+  await lockExclusiveWork(client, "pg_try_advisory_lock");
   try {
     return await work();
   } finally {

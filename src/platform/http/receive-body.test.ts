@@ -86,7 +86,7 @@ test("a refused body returns its budget, and a body that grew has the bytes that
   const collector = new BodyCollector("c", LIMITS, roomy);
   const bytes = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 251));
   for (let at = 0; at < 1_000; at += 7) collector.add(bytes.subarray(at, Math.min(at + 7, 1_000)));
-  assert.deepEqual(collector.whole(), bytes);
+  assert.deepEqual(collector.bytes, bytes);
   assert.equal(roomy.bytesInUse, 128 * KIB);
   collector.release();
   collector.release();
@@ -121,7 +121,7 @@ test("a body of unknown length is counted as it grows, with what it is copied fr
       `${bytes} of ${length}`,
     );
   });
-  const whole = collector.whole();
+  const whole = collector.bytes;
   assert.deepEqual([whole.length, whole[0], whole[5 * MIB], whole.at(-1)], [12 * MIB, 1, 6, 12]);
   collector.release();
   assert.equal(budget.bytesInUse, 0);
@@ -156,12 +156,12 @@ test("a body of many large chunks is what was sent, and the next one has nothing
     const collector = new BodyCollector("c", LIMITS, budget, promised(300_000));
     for (let chunk = 0; chunk < 6; chunk += 1)
       collector.add(Buffer.from(new ArrayBuffer(50_000)).fill(letter));
-    assert.deepEqual(collector.whole(), Buffer.alloc(300_000, letter));
+    assert.deepEqual(collector.bytes, Buffer.alloc(300_000, letter));
     collector.release();
   }
   const shorter = new BodyCollector("c", LIMITS, budget, promised(200_000));
   for (let chunk = 0; chunk < 2; chunk += 1) shorter.add(Buffer.alloc(100_000, "c"));
-  assert.deepEqual(shorter.whole(), Buffer.alloc(200_000, "c"));
+  assert.deepEqual(shorter.bytes, Buffer.alloc(200_000, "c"));
   shorter.release();
   assert.equal(budget.bytesInUse, 0);
 });

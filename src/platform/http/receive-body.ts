@@ -266,20 +266,20 @@ export class BodyCollector {
     this.#weigh?.(length);
   }
 
-  /** All that was added. */
-  whole(): Buffer {
+  /** All that was added, until it is given back. */
+  get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
   /**
-   * Gives back what is larger than a chunk, once nothing refers to `whole()` any more, but for so many bytes that were made
+   * Gives back what is larger than a chunk, once nothing refers to `bytes` any more, but for so many bytes that were made
    * of it. Throws ServiceError Unavailable when there is no room for them.
    */
   keepOnly(bytes: number): void {
     if (this.#kind !== "chunk") this.#leave(bytes);
   }
 
-  /** Gives all memory back, once nothing refers to `whole()` any more; may be called again. */
+  /** Gives all memory back, once nothing refers to `bytes` any more; may be called again. */
   release(): void {
     this.#leave(0);
   }
@@ -356,8 +356,8 @@ function noRoom(): ServiceError {
   });
 }
 
-/** A whole body, decompressed. Its memory goes back to the budget as BodyCollector says. */
-export type ReceivedBody = Pick<BodyCollector, "keepOnly" | "release"> & { readonly bytes: Buffer };
+/** A whole body, decompressed. */
+export type ReceivedBody = Pick<BodyCollector, "bytes" | "keepOnly" | "release">;
 
 /** The media type must be application/json, in UTF-8; throws ServiceError 415 otherwise. */
 export function checkMediaType(contentType: string | undefined): void {
@@ -395,11 +395,7 @@ export async function receiveBody(
   try {
     if (encoding === undefined) await collect(request, collector);
     else await inflateBody(request, encoding, collector);
-    return {
-      bytes: collector.whole(),
-      keepOnly: (bytes) => collector.keepOnly(bytes),
-      release: () => collector.release(),
-    };
+    return collector;
   } catch (error) {
     collector.release();
     if (error instanceof ServiceError) throw error;

@@ -41,16 +41,6 @@ export function beginTrace(
   return span === undefined ? null : { span, epochMs, recordsAtMs: Number.NaN, appendAtMs: Number.NaN };
 }
 
-/** What the span of a request says of it. */
-interface TracedRequest {
-  readonly id: string;
-  readonly method: string;
-  readonly route: string;
-  readonly waits: RequestWaits | undefined;
-  readonly clientId: string | undefined;
-  readonly acceptedRequestId: string | undefined;
-}
-
 /** A wait that took less is no reason to look at it. */
 const SHOWN_WAIT_MS = 1;
 
@@ -58,19 +48,13 @@ function shown(waitMs: number): number | undefined {
   return waitMs >= SHOWN_WAIT_MS ? Math.round(waitMs) : undefined;
 }
 
-/** When and how a request ended. */
-interface Ended {
-  readonly endMs: number;
-  readonly status: number;
-  readonly isClientGone: boolean;
-}
-
 /** Ends the span of a request, and of a batch the spans within it: how its records were judged and how it was appended. */
 function endTrace(
   tracer: Tracer,
   { span, epochMs, recordsAtMs, appendAtMs }: RequestTrace,
-  { id, method, route, waits = noWaits(), clientId, acceptedRequestId }: TracedRequest,
-  { endMs, status, isClientGone }: Ended,
+  { id, method, route, waits = noWaits(), clientId, acceptedRequestId }: LoggedRequest,
+  { statusCode: status, writableFinished }: ServerResponse,
+  endMs: number,
 ): void {
   const traceStep = (name: string, startMs: number, lastedMs: number) => {
     if (Number.isNaN(startMs)) return;
@@ -87,7 +71,7 @@ function endTrace(
     "bellhop.client_id": clientId,
     "bellhop.request_id": acceptedRequestId,
     "bellhop.http_request_id": id,
-    "bellhop.client_gone": isClientGone || undefined,
+    "bellhop.client_gone": !writableFinished || undefined,
     "bellhop.wait.authentication_ms": shown(waits.authentication),
     "bellhop.wait.body_ms": shown(waits.body),
     "bellhop.wait.records_ms": shown(waits.records),
@@ -206,11 +190,7 @@ export class RequestLog {
   }
 
   /** Answers the id of its trace, where that is sampled. What is not of the API (health, documents) is not traced. */
-  #trace(
-    { statusCode: status, writableFinished }: ServerResponse,
-    request: LoggedRequest,
-    endMs: number,
-  ): string | undefined {
+  #trace(response: ServerResponse, request: LoggedRequest, endMs: number): string | undefined {
     const { tracer } = this.#context;
     if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
     const { clientId, traceparent, startedAtMs } = request;
@@ -218,7 +198,7 @@ export class RequestLog {
       request.trace ??
       (request.trace === undefined && beginTrace(tracer, clientId && traceparent, startedAtMs));
     if (!trace) return undefined;
-    endTrace(tracer, trace, request, { endMs, status, isClientGone: !writableFinished });
+    endTrace(tracer, trace, request, response, endMs);
     return trace.span.spanContext().traceId;
   }
 

@@ -266,12 +266,9 @@ export async function lastWords(home: ServerHome): Promise<string> {
   return fatal.at(-1)?.replace(/^.*?(FATAL|PANIC): +/, "") ?? "it did not say why";
 }
 
-/** A drain has 10 s for everything. What a shorter stop leaves undone, recovery does at the next start. */
-const FAST_STOP_MS_MAX = 4_000;
-const IMMEDIATE_STOP_MS_MAX = 1_500;
-
-const FAST_STOP = ["SIGINT", FAST_STOP_MS_MAX] as const;
-const IMMEDIATE_STOP = ["SIGQUIT", IMMEDIATE_STOP_MS_MAX] as const;
+/** With milliseconds: a drain has 10 s for everything. What a shorter stop leaves undone, recovery does at the next start. */
+const FAST_STOP = ["SIGINT", 4_000] as const;
+const IMMEDIATE_STOP = ["SIGQUIT", 1_500] as const;
 
 /**
  * Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). One
