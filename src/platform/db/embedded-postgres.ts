@@ -98,11 +98,15 @@ async function takeLocks(home: ServerHome, role: DatabaseRole, signal?: AbortSig
       `Another Bellhop is running on ${home.dataDir}: stop it first, or set another DATA_DIR.`,
     );
   }
-  // Only somebody who is just stopping the server stands against a shared lock.
-  const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS, signal);
-  if (user !== undefined) return { service, user };
-  service?.release();
-  throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
+  try {
+    // Only somebody who is just stopping the server stands against a shared lock.
+    const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS, signal);
+    if (user !== undefined) return { service, user };
+    throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
+  } catch (error) {
+    service?.release();
+    throw error;
+  }
 }
 
 /** Stops the server if this process is its last user. */

@@ -18,3 +18,15 @@ test("waiting for a lock ends in its time, though the machine's clock stands sti
   assert.ok(lock !== undefined);
   lock.release();
 });
+
+test("waiting for a lock ends with the reason of a signal that is aborted meanwhile", async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "bellhop-lock-"));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, "lock");
+  const held = tryLock(path, "exclusive");
+  const stopping = new AbortController();
+  const waiting = waitForLock(path, "exclusive", 60_000, stopping.signal);
+  stopping.abort(new Error("stopped"));
+  await assert.rejects(waiting, /stopped/);
+  held?.release();
+});

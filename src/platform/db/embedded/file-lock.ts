@@ -29,7 +29,7 @@ export function tryLock(path: string, mode: LockMode): FileLock | undefined {
   }
 }
 
-/** Waits until the lock is free, for at most `waitMsMax` or until `signal` is aborted; then undefined. */
+/** Waits until the lock is free, for at most `waitMsMax`; then undefined. Throws once `signal` is aborted. */
 export async function waitForLock(
   path: string,
   mode: LockMode,
@@ -40,7 +40,8 @@ export async function waitForLock(
   const deadline = performance.now() + waitMsMax;
   for (;;) {
     const lock = tryLock(path, mode);
-    if (lock !== undefined || performance.now() >= deadline || signal?.aborted) return lock;
+    if (lock !== undefined || performance.now() >= deadline) return lock;
+    signal?.throwIfAborted();
     // Two that try at the same moment can refuse each other; chance keeps them from doing it again.
     await delay(5 + Math.random() * 20);
   }
