@@ -438,9 +438,10 @@ export const feeds: Insight = {
     example: { businessDay: "2026-07-14", readAt: "2026-07-14T09:30:00.120Z" },
   },
   position: [],
-  nothing: () => {
-    const now = new Date().toISOString();
-    return { items: [], next: null, beside: { businessDay: now.slice(0, 10), readAt: now } };
+  nothing: (_parameters, settings) => {
+    const now = new Date();
+    const beside = { businessDay: businessDayOf(now, settings), readAt: now.toISOString() };
+    return { items: [], next: null, beside };
   },
   answer,
 };

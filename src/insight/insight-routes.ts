@@ -57,9 +57,9 @@ async function ask(
   const { clientCode, propertyCode } = parameters.codes;
   const property = await findProperty(pool, clientCode, propertyCode);
   if (property === undefined) {
-    const { version } = await settingsOf(pool, clientCode, propertyCode);
-    const result = insight.nothing?.(parameters) ?? { items: [], next: null };
-    return { result, watermark: null, settingsVersion: version };
+    const settings = await settingsOf(pool, clientCode, propertyCode);
+    const result = insight.nothing?.(parameters, settings) ?? { items: [], next: null };
+    return { result, watermark: null, settingsVersion: settings.version };
   }
   const question = { ...parameters.question, property };
   const limit = parameters.givenNumber("limit");

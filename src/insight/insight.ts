@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Parameter } from "../platform/http/openapi/model.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
+import type { PropertySettings } from "../settings/property-settings.ts";
 import type { Fields } from "./fields.ts";
 import type { InsightPage } from "./paging.ts";
 import type { InsightParameters } from "./parameters.ts";
@@ -51,7 +52,7 @@ export interface Insight {
   /** Even as of now it answers about the past. */
   readonly looksBack?: true;
   /** The answer about a property that no batch has named; by default no items. */
-  nothing?(parameters: InsightParameters): InsightResult;
+  nothing?(parameters: InsightParameters, settings: PropertySettings): InsightResult;
   answer(asked: Asked): Promise<InsightResult>;
 }
 

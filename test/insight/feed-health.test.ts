@@ -5,6 +5,7 @@ import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import type { FeedHealth, PropertyFeedHealth } from "../../src/insight/feed-health.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
+import { businessDayOf } from "../../src/settings/property-settings.ts";
 import { mapStatus } from "../../src/settings/status-mapping.ts";
 import { assertDocumented } from "../support/openapi.ts";
 import { accept, apply, inventory, reservation } from "../support/read-fixture.ts";
@@ -32,6 +33,17 @@ async function healthOf(propertyCode: string, of: TestService = service) {
 }
 
 const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
+
+test("a property that no batch has named has the business day of its settings", async () => {
+  // One of the two has another date than UTC at any time of the day.
+  for (const timeZone of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
+    const propertyCode = timeZone.slice(8, 12);
+    await setSetting(service.pool, { clientCode: "ACME", propertyCode, name: "timeZone" }, timeZone);
+    const { businessDay, readAt, items } = await healthOf(propertyCode);
+    assert.equal(businessDay, businessDayOf(new Date(readAt), { timeZone, businessDayEnd: "00:00" }));
+    assert.deepEqual(items, []);
+  }
+});
 
 test("a feed's records of the last days are counted by what became of them", async () => {
   const propertyCode = "COUNT";
