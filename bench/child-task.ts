@@ -16,10 +16,6 @@ export class ChildTask {
     this.#child.once("exit", () => this.#waiting?.reject(new Error(`${file.pathname} ended.`)));
   }
 
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
   /** Throws what the task throws. */
   async call<Result>(task: string, argument: unknown): Promise<Result> {
     this.#waiting = Promise.withResolvers<unknown>();
