@@ -50,7 +50,7 @@ module.exports = {
       name: "the-client-stands-alone",
       severity: "error",
       from: { path: "^packages/client/src/", pathNot: "\\.test\\.ts$" },
-      to: { pathNot: ["^packages/client/src/", "^node:", "^(async_hooks|buffer|crypto|fs|stream|stream/promises|util|zlib)$"] },
+      to: { pathNot: ["^packages/client/src/", "^node:", "^(async_hooks|buffer|crypto|fs|stream|stream/promises|timers/promises|util|zlib)$"] },
     },
     {
       name: "contract-and-simulator-stand-alone",

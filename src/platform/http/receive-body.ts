@@ -266,7 +266,7 @@ export class BodyCollector {
     this.#weigh?.(length);
   }
 
-  /** All that was added, until it is given back. */
+  /** All that was added, until it is released. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
