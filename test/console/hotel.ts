@@ -239,19 +239,20 @@ function versionsOf(
       },
     ],
   };
-  const make = (day: number, status: string) =>
+  const make = (day: number, status: string, minute = 480 + (place % 600)) =>
     reservation(
       id,
-      at(day, 480 + (place % 600)),
+      at(day, minute),
       { status, channel: CHANNELS[place % 3] },
       dateOf(arrival),
       dateOf(arrival + nights),
       stay,
     );
   const booked = make(bookedDay, "CONFIRMED");
-  return cancelledDay === null
-    ? [booked]
-    : [booked, make(Math.max(cancelledDay, bookedDay + 1), "CANCELLED")];
+  if (cancelledDay === null) return [booked];
+  // The late evening before today, at the latest: what is ahead of the clock is quarantined.
+  const cancelledOn = Math.max(cancelledDay, bookedDay + 1);
+  return [booked, cancelledOn < 0 ? make(cancelledOn, "CANCELLED") : make(-1, "CANCELLED", 1380)];
 }
 
 function reservation(
