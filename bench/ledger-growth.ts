@@ -17,7 +17,7 @@ import { untilDrained } from "./until-drained.ts";
 
 const USAGE = `node bench/ledger-growth.ts [--millions 0.1,1,10] [--hotel-entries 100000] [--asks 100]
 
-On the books of a year by room type and the pace of a date over HTTP, beside a ledger of so many million entries: before it is
+On the books of a year by room type, the pace of a date and a week's pickup of a month over HTTP, beside a ledger of so many million entries: before it is
 packed and after.
 
   --millions N,…       sizes, each filled up from the one before
@@ -91,7 +91,18 @@ async function measure(service: ServiceProcess, codes: readonly string[], asks: 
       return { insight: "pace", parameters: { from: date, to: date } };
     }),
   );
-  return [lineOf("on the books of a year by room type", year), lineOf("pace of a date", pace)];
+  const pickup = await askLedger(
+    service,
+    questionsFor(codes, asks, (at) => {
+      const month = { from: dateOf(365 + (at % 300)), to: dateOf(365 + (at % 300) + 30) };
+      return { insight: "pickup", parameters: { ...month, since: "2026-06-24T00:00:00Z", by: "roomType" } };
+    }),
+  );
+  return [
+    lineOf("on the books of a year by room type", year),
+    lineOf("pace of a date", pace),
+    lineOf("a week's pickup of a month by room type", pickup),
+  ];
 }
 
 const closers = new Closers();

@@ -84,7 +84,7 @@ function runnableOnCitus(): string[] {
   });
 }
 
-/** Runs the files in their order, in so many processes, and prints each file's report when it has ended. Whether all tests passed. */
+/** Runs the files in their order, in so many processes, and prints each one's report; those of failed ones again at the end. Whether all passed. */
 async function runFiles(databaseUrl: string): Promise<boolean> {
   Object.assign(process.env, {
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? COMPILED,
@@ -110,11 +110,8 @@ async function runFiles(databaseUrl: string): Promise<boolean> {
         else report += text;
       });
       ended.push(of);
-      if (of.hasPassed) process.stdout.write(report);
-      else if (report !== "") {
-        failed.push(report);
-        console.log(`✖ ${file} failed: its report is at the end`);
-      }
+      process.stdout.write(report);
+      if (!of.hasPassed) failed.push(report);
       if (of.hasPassed && of.residentBytes < RESIDENT_BYTES_MAX) continue;
       testProcess.end();
       testProcess = undefined;
