@@ -35,15 +35,13 @@ const LONGEST = [
   "test/service/node-hangs.test.ts",
 ];
 const LONGEST_PRINTED = 10;
-/** Each process would strip and compile the same sources for itself. */
-const COMPILED = join(root, "node_modules", ".cache", "bellhop-tests");
 /** No test takes as long even on a busy machine; one that hangs fails by name instead of stopping the run. */
 const TEST_TIMEOUT_MS = 240_000;
 /** Each test database is distributed first, and each statement passes two servers: any-order and replay take several times as long. */
 const TEST_TIMEOUT_ON_CITUS_MS = 900_000;
-
 /** A process that has grown beyond this is replaced, as it keeps what each file has loaded. */
 const RESIDENT_BYTES_MAX = 700 * 1_048_576;
+
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
 const options = process.argv.slice(2).filter((argument) => argument.startsWith("-"));
 const all =
@@ -86,10 +84,7 @@ function runnableOnCitus(): string[] {
 
 /** Runs the files in their order, in so many processes, and prints each one's report; those of failed ones again at the end. Whether all passed. */
 async function runFiles(databaseUrl: string): Promise<boolean> {
-  Object.assign(process.env, {
-    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? COMPILED,
-    TEST_DATABASE_URL: databaseUrl,
-  });
+  process.env["TEST_DATABASE_URL"] = databaseUrl;
   const started = performance.now();
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
