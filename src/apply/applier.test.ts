@@ -151,7 +151,7 @@ test("runs grow from few records to many with each transaction that is committed
   const size = new Scheduler();
   const sizes = [size.recordsMax];
   for (let times = 0; times < 4; times += 1) {
-    size.committed(20);
+    size.committed(20, false);
     sizes.push(size.recordsMax);
   }
   assert.deepEqual(sizes, [64, 256, 1_024, 2_000, 2_000]);
@@ -159,8 +159,20 @@ test("runs grow from few records to many with each transaction that is committed
 
 test("a run that takes long is not followed by a larger one", () => {
   const size = new Scheduler();
-  size.committed(1_500);
+  size.committed(1_500, false);
   assert.equal(size.recordsMax, 64);
-  size.committed(900);
+  size.committed(900, false);
   assert.equal(size.recordsMax, 256);
+});
+
+test("a transaction that took all there was is followed by a rest as long, 50 ms at most, if more has come meanwhile", () => {
+  const turns = new Scheduler();
+  turns.next(OWNED, 0);
+  assert.equal(turns.committed(20, true), 0);
+  turns.hint([2]);
+  assert.equal(turns.committed(20, true), 20);
+  assert.equal(turns.committed(80, true), 50);
+  assert.equal(turns.committed(20, false), 0);
+  turns.next(OWNED, 0);
+  assert.equal(turns.committed(20, true), 0);
 });

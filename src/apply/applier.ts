@@ -13,6 +13,7 @@ import {
   type OpenApplySession,
   type ParsedRun,
   readParts,
+  recordsOf,
 } from "./pipeline.ts";
 import {
   type ClusterSession,
@@ -40,6 +41,8 @@ const RECORDS_MAX = 2_000;
 const RECORDS_GROWTH = 4;
 /** A transaction that took so long is large enough for the machine, as busy as it is. */
 const LONG_MS = 1_000;
+/** How long what arrives one by one waits at most for others to share its transaction. */
+const REST_MS_MAX = 50;
 const RETRY_MS_MAX = 5_000;
 const RETRY_MS_FIRST = 100;
 
@@ -200,8 +203,13 @@ export class Scheduler {
     this.#recordsMax = FIRST_RECORDS;
   }
 
-  committed(durationMs: number): void {
+  /**
+   * A transaction took so long. Answers how many milliseconds to rest before the next: where it took all that was waiting and
+   * more has come meanwhile, as long again, so that records that come one by one share a transaction.
+   */
+  committed(durationMs: number, tookAll: boolean): number {
     if (durationMs < LONG_MS) this.#recordsMax = Math.min(RECORDS_MAX, this.#recordsMax * RECORDS_GROWTH);
+    return tookAll && this.hasWork ? Math.min(durationMs, REST_MS_MAX) : 0;
   }
 }
 
@@ -249,6 +257,8 @@ export interface ApplierOptions {
 /** What is applied next, the turn in which it was read, and the buckets whose next part is for the bulk applier. */
 interface Run extends Turn, ParsedRun {
   readonly bulk: readonly number[];
+  /** Whether it is all that was waiting in those buckets. */
+  readonly isAll: boolean;
 }
 
 /** What an applier holds by one session; all of it ends with that. */
@@ -273,6 +283,7 @@ export class Applier {
   #holding: Holding | undefined;
   #stopped = false;
   #busySince: number | undefined;
+  #isResting = false;
   /** Another has given up buckets for this one. */
   #isOffered = false;
   #wakeUp: (() => void) | undefined;
@@ -297,7 +308,7 @@ export class Applier {
 
   wake(buckets: Iterable<number>): void {
     this.#scheduler.hint(buckets);
-    if (this.#scheduler.hasWork) this.#wakeUp?.();
+    if (this.#scheduler.hasWork && !this.#isResting) this.#wakeUp?.();
   }
 
   rebalanceNow(): void {
@@ -435,7 +446,9 @@ export class Applier {
     rebalancer.saw?.(turn.buckets, next);
     const { parts, bulk } = this.#scheduler.choose(next);
     try {
-      return { ...turn, ...(await readParts(session, parts)), bulk };
+      const run = await readParts(session, parts);
+      const isAll = run.read.length === next.length && recordsOf(run) < recordsMax;
+      return { ...turn, ...run, bulk, isAll };
     } catch (error) {
       this.#options.events.failed?.(error);
       this.#scheduler.failed(bucketsOf(parts), this.#time.now());
@@ -488,12 +501,17 @@ export class Applier {
         ahead.catch(() => undefined);
       });
       const durationMs = this.#time.now() - startedAt;
-      this.#scheduler.committed(durationMs);
+      const tookAll = run.isAll && applied.parts.length === run.parts.length;
+      const restMs = this.#scheduler.committed(durationMs, tookAll);
       const { receivedAt } = run.parts[0] as LogPart;
       this.#options.events.applied?.(applied.counts, receivedAt, durationMs, applied.parts);
       this.#scheduler.succeeded(bucketsOf(run.parts));
-      if (ahead === undefined) this.#scheduler.readAgain(run);
-      return await ahead;
+      if (ahead !== undefined) return await ahead;
+      this.#scheduler.readAgain(run);
+      this.#isResting = restMs > 0;
+      if (this.#isResting) await this.#sleep(restMs);
+      this.#isResting = false;
+      return undefined;
     } catch (error) {
       this.#options.events.failed?.(error);
       if (!(error instanceof LeaseLost)) this.#scheduler.failed(bucketsOf(run.parts), this.#time.now());

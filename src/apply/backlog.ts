@@ -30,8 +30,8 @@ const readBacklogOf = {
 };
 const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
 
-/** At most this many parts a log writer and bucket are read for one transaction. */
-const PARTS_MAX = 64;
+/** Of many buckets at most this many parts a log writer and bucket are read for one transaction; of few, as many as it takes. */
+const PARTS_OF_MANY = 64;
 /** Stored bytes read at once: the part that passes it is the last. */
 const STORED_BYTES_TARGET = 8 * 1_048_576;
 
@@ -148,7 +148,7 @@ export async function readBacklog(
   const asked = { own: { ...readBacklogStatement, ...READING }, given: { ...readBacklogOf, ...READING } };
   const rows = await readBacklogRows<LogRow>(client, asked, [
     buckets,
-    PARTS_MAX,
+    Math.max(PARTS_OF_MANY, Math.ceil(recordsMax / buckets.length)),
     recordsMax,
     STORED_BYTES_TARGET,
     BACKFILL_YIELDS_MS,

@@ -85,7 +85,7 @@ export async function applyRun(
   let counts: OutcomeCounts;
   if (read.length > 0) {
     await session.advanceCursors(parts);
-    if (read.reduce((sum, { records }) => sum + records.length, 0) >= AHEAD_RECORDS_MIN) readAhead();
+    if (recordsOf({ read }) >= AHEAD_RECORDS_MIN) readAhead();
     counts = await session.applyParts(read, counters);
   } else {
     counts = await session.applyResolution(parts[0] as LogPart, counters);
@@ -94,6 +94,11 @@ export async function applyRun(
   // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
   if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
   return { parts, counts };
+}
+
+/** How many records it has read. */
+export function recordsOf({ read }: Pick<ParsedRun, "read">): number {
+  return read.reduce((sum, { records }) => sum + records.length, 0);
 }
 
 export function bucketsOf(parts: readonly LogPart[]): readonly number[] {

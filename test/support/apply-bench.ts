@@ -78,7 +78,10 @@ export class ApplyBench {
     return new ApplyBench(database, await AcceptLog.open(database.clientConfig, writers, {}));
   }
 
-  newApplier(owner: string, more: Pick<Partial<ApplierOptions>, "blocked" | "siblings"> = {}): Appliers {
+  newApplier(
+    owner: string,
+    more: Pick<Partial<ApplierOptions>, "blocked" | "siblings" | "time"> = {},
+  ): Appliers {
     return this.#atEachServer(owner, (sessions) => {
       return new Applier({ ...this.#options(owner), openSession: applySessions(sessions), ...more });
     });
