@@ -87,8 +87,8 @@ async function* textOf<End>(
       const item = await readFor(reading, () => items.next());
       const bytes = item.done === true ? Buffer.from(page.tail(item.value)) : item.value;
       const needed = bytes.length + between.length + behind.length;
-      if (length > 0 && length + needed > gathered.length) {
-        yield gathered.subarray(0, length);
+      if (length + needed > gathered.length) {
+        if (length > 0) yield gathered.subarray(0, length);
         gathered = memory.make(Math.max(GATHERED_BYTES, needed));
         length = 0;
       }

@@ -76,6 +76,22 @@ describe("the change feed", () => {
     }
   });
 
+  test("a large record is whole on its line, also on the first of an answer", async () => {
+    const as = await partner("LARGE");
+    const records = [60_000, 70_000, 300_000].map((characters, n) =>
+      reservation(`R${n}`, at(1), { clientCode: "LARGE", remark: "x".repeat(characters) }),
+    );
+    await apply(service, "reservations", records, { as });
+    for (const limit of [1, 2, 3]) {
+      const { changes } = await readToEnd(service, `limit=${limit}`, undefined, { as });
+      assert.deepEqual(
+        changes.map(({ record }) => record),
+        records,
+        `limit ${limit}`,
+      );
+    }
+  });
+
   test("keeps the order of each record while it is written, and ends with what is current", async () => {
     const as = await partner("LIVE");
     const ROUNDS = 12;
