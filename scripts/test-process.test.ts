@@ -26,6 +26,13 @@ const FILES = {
   "fails-late.test.mjs": `
     import { test } from "node:test";
     test("passes", () => void setTimeout(() => { throw new Error("too late"); }, 5));`,
+  "fails-beside.test.mjs": `
+    import { test } from "node:test";
+    import { setTimeout as delay } from "node:timers/promises";
+    test("passes", async () => {
+      void delay(5).then(() => { throw new Error("beside it"); });
+      await delay(20);
+    });`,
   "cannot-be-loaded.test.mjs": `throw new Error("before any test");`,
   "dies.test.mjs": `
     import { test } from "node:test";
@@ -69,6 +76,7 @@ test("files of one process have suites and settings of their own", async () => {
 for (const [name, word, passed] of [
   ["fails.test.mjs", /Error: as it should/, 1],
   ["fails-late.test.mjs", /too late/, 1],
+  ["fails-beside.test.mjs", /nobody awaited Error: beside it\n.*fails-beside/s, 1],
   ["cannot-be-loaded.test.mjs", /before any test/, 0],
   ["dies.test.mjs", /its process ended by 3/, 0],
 ] as const) {
