@@ -12,8 +12,8 @@ const ARENAS_MAX = "2";
 const MAPPED_BYTES_MIN = String(2 ** 20);
 
 /**
- * Young objects of the main thread, which serves HTTP where one thread does, in MiB of each of three spaces. By Node's choice, 16, the
- * buffers of a flood of bodies stay longer than they are used.
+ * Young objects of each thread, in MiB of each of three spaces. By Node's choice, 16, the buffers of a flood of bodies stay longer
+ * than they are used.
  */
 const YOUNG_MIB = 4;
 

@@ -72,12 +72,6 @@ export function createThreadLogger(
 }
 
 /**
- * Memory of a node with two HTTP threads under full load: 647 MB by Node's choice (134), 489 MB at 24, 440 MB at 12, at equal CPU.
- * What applies keeps its records for a whole transaction, so with less room more of them reach the old generation.
- */
-const YOUNG_GENERATION_MB: Readonly<Record<ThreadKind, number>> = { apply: 24, http: 12 };
-
-/**
  * How much the old generation of a heap may grow beyond what was alive, in percent, until it is collected whole. V8 chooses about a
  * third for heaps of some 15 MB, which then were collected after each 1,500 applied records: a third of the CPU of a record.
  */
@@ -119,10 +113,7 @@ export class ServiceThread<Theirs extends ThreadCalls> {
     this.#worker = new Worker(new URL("../../service/thread-entry.ts", import.meta.url), {
       name,
       workerData,
-      resourceLimits: {
-        maxYoungGenerationSizeMb: YOUNG_GENERATION_MB[kind],
-        maxOldGenerationSizeMb: parts.heapMbMax,
-      },
+      resourceLimits: { maxOldGenerationSizeMb: parts.heapMbMax },
     });
     this.#channel = new Channel(this.#worker, { ...main, log: (lines: string) => writeLines(log, lines) });
     const { promise, resolve } = Promise.withResolvers<Error>();
