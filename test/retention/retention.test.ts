@@ -204,6 +204,20 @@ describe("retention", () => {
     assert.deepEqual(rows, []);
   });
 
+  test("says why it failed, though its session was lost then", async () => {
+    const { clientConfig, pool } = bench.database;
+    let looks = 0;
+    const roomBytes = async () => {
+      looks += 1;
+      if (looks % 2 === 1) return Number.POSITIVE_INFINITY;
+      await pool.query(
+        "select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = current_database() and application_name = 'bellhop retention'",
+      );
+      throw new Error("the first reason");
+    };
+    await assert.rejects(runRetention({ clientConfig, nowMs: now, roomBytes }), /the first reason/);
+  });
+
   test("takes out what is past its term, and leaves what is current, quarantined, or another's", async () => {
     const { state, due, expired } = await run();
     assert.equal(state, "done");
