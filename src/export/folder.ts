@@ -1,7 +1,8 @@
 import { closeSync, fsyncSync, openSync, writeFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../platform/errors/operator-error.ts";
+import { makeDirectory } from "../platform/runtime/make-directory.ts";
 import type { Column } from "./columns.ts";
 import type { ExportedFile, Format } from "./row-file.ts";
 import { TABLE_NAMES, type TableName } from "./tables.ts";
@@ -85,7 +86,7 @@ async function readJson<Content>(path: string): Promise<Content | undefined> {
 
 /** Opens a folder for exports. Throws ExportError where it has files of something else. */
 export async function openFolder(directory: string): Promise<ExportFolder> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectory(directory, 0o700);
   const manifest = await readJson<Manifest>(join(directory, MANIFEST));
   if (manifest !== undefined && manifest.manifestVersion !== 1)
     throw new ExportError(`${directory} has an export by a newer version of Bellhop.`);

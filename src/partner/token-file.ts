@@ -1,9 +1,10 @@
-import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { StoredToken, TokenStore } from "#client";
 import type { Progress } from "../cli/progress.ts";
 import { waitForLock } from "../platform/db/embedded/file-lock.ts";
+import { makeDirectory } from "../platform/runtime/make-directory.ts";
 
 /** A request for a token takes less; one that hangs must not hold up every other command. */
 const LOCK_MS_MAX = 20_000;
@@ -69,7 +70,7 @@ export class TokenFiles implements TokenStore {
 
   /** Makes the folder, and removes what is older than any token: its credentials are no longer used. */
   async #prepare(): Promise<void> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    await makeDirectory(this.#directory, 0o700);
     for (const name of await readdir(this.#directory)) {
       const path = join(this.#directory, name);
       if ((await lstat(path)).mtimeMs < Date.now() - TOKEN_MS_MAX) await rm(path, { force: true });

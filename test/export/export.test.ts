@@ -368,6 +368,14 @@ describe("bellhop export", () => {
     for (const path of former) assert.ok((await filesBelow(folder)).includes(path), path);
   });
 
+  test("says in a line which folder cannot be made", { timeout: 60_000 }, async () => {
+    for (const folder of [import.meta.filename, "/proc/bellhop/export"]) {
+      const refused = await bellhop(["export", folder], environment());
+      assert.equal(refused.code, 1);
+      assert.match(refused.err, /^bellhop: \/\S+ cannot be used: [^\n]*$/);
+    }
+  });
+
   test("leaves a folder alone that has something else", async () => {
     const folder = await temporaryDirectory("foreign");
     await writeFile(join(folder, "letter.txt"), "mine");

@@ -1,4 +1,4 @@
-import { mkdir, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type BellhopClient, JsonBatch, SendError, type SendReport } from "../../client/src/index.ts";
@@ -96,10 +96,9 @@ function headOf(date: string, wave: number, resource: SimulatedResource): Buffer
   return Buffer.from(`{"date":"${date}","wave":${wave},"resource":"${resource}","record":`);
 }
 
-/** Writes one NDJSON file per resource, as `bellhop send` takes them, and `planted.ndjson` with the faults. */
+/** Writes one NDJSON file per resource into a folder that is there, as `bellhop send` takes them, and `planted.ndjson` with the faults. */
 export async function writeFolder(days: Iterable<SimulatedDay>, folder: string): Promise<SimulationCounts> {
   const counts = emptyCounts();
-  await mkdir(folder, { recursive: true });
   const names = [...SIMULATED_RESOURCES, "planted"] as const;
   const files = await Promise.all(names.map((name) => open(join(folder, `${name}.ndjson`), "w")));
   try {

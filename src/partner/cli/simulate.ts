@@ -31,6 +31,7 @@ import { untilStopped } from "../../cli/stop-signals.ts";
 import { localAddress } from "../../config.ts";
 import { openSimulatorClient } from "../../identity/local-clients.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
+import { makeDirectory } from "../../platform/runtime/make-directory.ts";
 import { isLocal, type PartnerIdentity, partnerClient } from "../partner-client.ts";
 
 /** So that what a seed writes does not depend on the day it is run. */
@@ -124,6 +125,7 @@ async function write(values: Values, out: string, { output, json }: CommandConte
     if (!process.stdout.write(bytes)) await once(process.stdout, "drain");
   };
   if (out !== "-") {
+    await makeDirectory(out);
     const counts = await writeFolder(days, out);
     output.result(counts, fields(countsFields(simulation, counts)));
     return;

@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { access, chmod, constants, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { OperatorError } from "../../errors/operator-error.ts";
+import { makeDirectory } from "../../runtime/make-directory.ts";
 
 /** The account that the server runs as when the service runs as root, which PostgreSQL refuses for itself. */
 export interface ServerUser {
@@ -142,7 +143,7 @@ async function followPointer(pointer: string, directory: string): Promise<string
 /** Throws EmbeddedPostgresError where DATA_DIR is no directory and cannot be made one. */
 async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
   try {
-    await makeWithParents(dataDir, mode);
+    await makeDirectory(dataDir, mode);
     if ((await stat(dataDir)).isDirectory()) return await access(dataDir, constants.W_OK);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
@@ -156,20 +157,6 @@ async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
     });
   }
   throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} is a file: set it to a directory.`);
-}
-
-/** As `mkdir` with `recursive`, which never returns where a file system answers ENOENT to making an entry (/proc does). */
-async function makeWithParents(directory: string, mode: number): Promise<void> {
-  try {
-    await mkdir(directory, { mode });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
-    const parent = dirname(directory);
-    if (code !== "ENOENT" || (await exists(parent))) throw error;
-    await makeWithParents(parent, mode);
-    await mkdir(directory, { mode });
-  }
 }
 
 async function makeReachable(directory: string): Promise<string> {
