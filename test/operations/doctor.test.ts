@@ -17,6 +17,7 @@ import { createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
+import { bellhop } from "../support/command.ts";
 import {
   createEmptyDatabase,
   createTestDatabase,
@@ -119,6 +120,20 @@ describe("beside a running service", () => {
       saysOf(await look(service.database.url), "quarantine.records"),
       /^1 record is quarantined \(1 time\.future\)/,
     );
+  });
+
+  test("an erasure that nobody resumes is reported with what it holds up, and not listed as running", async () => {
+    const { url, pool } = service.database;
+    await pool.query(
+      `insert into bellhop.erasure (erasure_id, reason, requested_by, started_at)
+      values (gen_random_uuid(), 'ticket 1', 'cli:test', clock_timestamp() - interval '2 hours')`,
+    );
+    const found = (await look(url)).find(({ id }) => id === "erasures.finished");
+    assert.equal(found?.severity, "warning");
+    assert.match(found?.means ?? "", /responses to webhooks with records are not stored/);
+    const listed = await bellhop(["erasure", "list"], { DATABASE_URL: url });
+    assert.match(listed.out, / unfinished .* ticket 1/);
+    await pool.query("delete from bellhop.erasure");
   });
 
   test("secrets that lie readable although there is a key are reported, and one that does not open them fails", async () => {

@@ -366,7 +366,7 @@ const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; r
       : warning(
           "erasures.finished",
           `${countText(unfinished, "erasure is", "erasures are")} not finished for more than an hour.`,
-          "A guest who asked to be forgotten may still be found.",
+          "A guest who asked to be forgotten may still be found, and responses to webhooks with records are not stored meanwhile.",
           "bellhop erasure list, then bellhop erasure resume ERASURE_ID.",
         ),
     unexported === 0

@@ -140,7 +140,7 @@ const list = verb({
       const rows = items.map(({ erasureId, startedAt, finishedAt, subjects, requestedBy, reason }) => [
         erasureId,
         moment(startedAt),
-        finishedAt === null ? "running" : moment(finishedAt),
+        finishedAt === null ? "unfinished" : moment(finishedAt),
         String(subjects),
         requestedBy,
         reason,
