@@ -103,7 +103,13 @@ describe("the client and the service", () => {
     const report = await bellhop.reservations.send(all, { batchRecords: 10 });
     assert.equal(report.accepted, 15);
     assert.deepEqual(sorted(report.rejected.map(({ index }) => index)), [0, 4, 8, 12, 16]);
-    for (const { code } of report.rejected) assert.equal(code, "oauth.insufficient_scope");
+    for (const { code, message } of report.rejected) {
+      assert.equal(code, "oauth.insufficient_scope");
+      assert.match(
+        message,
+        /^The record names the property OTHER\/\w+, which is not granted to this client\.$/,
+      );
+    }
   });
 
   test("a client below its rate keeps to the pace of the service", async () => {

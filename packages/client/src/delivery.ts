@@ -202,7 +202,9 @@ export class Delivery {
     const violations = found.map((violation) => ({ ...violation, index, record }));
     const [first] = violations;
     const code = first?.code ?? error.exception;
-    this.#report({ index, record, code, message: first?.message ?? error.message, violations });
+    // The service counts within the batch it refused, and names one record of all those of a property.
+    const message = first?.message ?? error.message.replace(/^Record \d+ /, "The record ");
+    this.#report({ index, record, code, message, violations });
   }
 
   #report(refusal: Omit<RefusedRecord, "outcome" | "requestId">): void {
