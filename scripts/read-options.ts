@@ -11,13 +11,14 @@ type Values<Options extends ParseArgsOptionsConfig> = ReturnType<
 export function readOptions<const Options extends ParseArgsOptionsConfig>(
   usage: string,
   options: Options,
+  args = process.argv.slice(2),
 ): Values<Options> {
-  if (process.argv.includes("--help")) {
+  if (args.includes("--help")) {
     console.log(usage);
     process.exit(0);
   }
   try {
-    return parseArgs({ options }).values;
+    return parseArgs({ args, options }).values;
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`);
     process.exit(2);

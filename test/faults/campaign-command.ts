@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import type { CampaignOptions } from "./campaign.ts";
 import { type CampaignReport, reportLines } from "./campaign-report.ts";
 import { seconds } from "./figures.ts";
@@ -116,7 +116,7 @@ export interface FaultCampaign<Kind extends string> {
 /** `npm run faults -- <name> [--only KIND] …` for a campaign; answers the exit code, 77 where the machine does not allow it. */
 export function commandOf<Kind extends string>(
   campaign: FaultCampaign<Kind>,
-): (args: readonly string[]) => Promise<number> {
+): (args: string[]) => Promise<number> {
   const { name, about, kinds } = campaign;
   const help = `npm run faults -- ${name} [--times N] [--minutes M] [--seed S] [--senders N] [--only KIND] [--plant FAULT]
 
@@ -130,23 +130,23 @@ ${COMMON}  --only KIND    ${Object.entries(kinds)
   --plant FAULT  plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
 `;
   return async (args) => {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
+    const values = readOptions(
+      help,
+      {
         times: { type: "string", default: "20" },
         minutes: { type: "string" },
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
         senders: { type: "string", default: "8" },
         only: { type: "string" },
         plant: { type: "string" },
-        help: { type: "boolean" },
       },
-    });
+      args,
+    );
     const [times, seed, senders] = [Number(values.times), Number(values.seed), Number(values.senders)];
     const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
     const ofKind = kindOf(values, Object.keys(kinds) as Kind[]);
     const isUsable = [times, seed, senders, minutes ?? 0].every((number) => number >= 0);
-    if (values.help === true || ofKind === undefined || !isUsable) {
+    if (ofKind === undefined || !isUsable) {
       process.stderr.write(help);
       return 2;
     }

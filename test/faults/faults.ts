@@ -14,7 +14,7 @@ import { upgradeCommand } from "./upgrade.ts";
 import { webhooksCommand } from "./webhooks.ts";
 import { workersCommand } from "./workers.ts";
 
-const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
+const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<number>>> = {
   kill: killCommand,
   nodes: nodesCommand,
   rotations: rotationsCommand,

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import { runAndPrint } from "./campaign-command.ts";
 import { acceptedLine, loadLine } from "./campaign-report.ts";
 import { type FeedReport, runFeed } from "./feed-campaign.ts";
@@ -36,10 +36,10 @@ function linesOf(report: FeedReport, seed: number): string[] {
 }
 
 /** `npm run faults -- feed …` */
-export async function feedCommand(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
+export async function feedCommand(args: string[]): Promise<number> {
+  const values = readOptions(
+    HELP,
+    {
       kills: { type: "string", default: "1000" },
       minutes: { type: "string" },
       nodes: { type: "string", default: "3" },
@@ -47,9 +47,9 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
       senders: { type: "string", default: "3" },
       "kill-node-every": { type: "string", default: "20s" },
       plant: { type: "string" },
-      help: { type: "boolean" },
     },
-  });
+    args,
+  );
   const { plant } = values;
   const [kills, nodes, seed, senders, every] = [
     values.kills,
@@ -60,7 +60,7 @@ export async function feedCommand(args: readonly string[]): Promise<number> {
   ].map(Number) as [number, number, number, number, number];
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
   const isUsable = [minutes ?? 0, kills, nodes - 2, seed, senders, every].every((number) => number >= 0);
-  if (values.help === true || !isUsable || (plant !== undefined && !isPlanted(plant))) {
+  if (!isUsable || (plant !== undefined && !isPlanted(plant))) {
     process.stderr.write(HELP);
     return 2;
   }

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import { printCampaign } from "./campaign-command.ts";
 import { KILL_TARGETS, type KillTarget, runKills } from "./kill-campaign.ts";
 import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
@@ -15,36 +15,31 @@ and SIGTERM end the kills early; what was done until then is checked all the sam
   --plant FAULT  plant a fault that has to be found: ${Object.keys(PLANTED_FAULTS).join(", ")}
 `;
 
-function readOptions(args: readonly string[]) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
+/** `npm run faults -- kill …`: prints the figures; answers the exit code. */
+export async function killCommand(args: string[]): Promise<number> {
+  const values = readOptions(
+    HELP,
+    {
       target: { type: "string" },
       times: { type: "string", default: "20" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       senders: { type: "string", default: "8" },
       plant: { type: "string" },
-      help: { type: "boolean" },
     },
-  });
+    args,
+  );
   const [times, seed, senders] = [Number(values.times), Number(values.seed), Number(values.senders)];
   const target = values.target as KillTarget;
   const plant = values.plant as PlantedFault | undefined;
   const isKnown =
     KILL_TARGETS.includes(target) && (plant === undefined || Object.hasOwn(PLANTED_FAULTS, plant));
-  if (values.help === true || !isKnown || ![times, seed, senders].every((n) => Number.isInteger(n) && n >= 0))
-    return undefined;
-  return { target, times, seed, senders, plant };
-}
-
-/** `npm run faults -- kill …`: prints the figures; answers the exit code. */
-export async function killCommand(args: readonly string[]): Promise<number> {
-  const options = readOptions(args);
-  if (options === undefined) {
+  const isUsable = isKnown && [times, seed, senders].every((n) => Number.isInteger(n) && n >= 0);
+  if (!isUsable) {
     process.stderr.write(HELP);
     return 2;
   }
-  const { target, times, seed, senders, plant } = options;
   const again = `npm run faults -- kill --target ${target} --times ${times} --seed ${seed} --senders ${senders}${plant === undefined ? "" : ` --plant ${plant}`}`;
-  return await printCampaign(again, options, (campaign) => runKills({ ...campaign, target, plant }));
+  return await printCampaign(again, { times, seed, senders }, (campaign) =>
+    runKills({ ...campaign, target, plant }),
+  );
 }

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import { kindAgain, kindOf, runAndPrint } from "./campaign-command.ts";
 import { answerLines, waitLines } from "./campaign-report.ts";
 import { counted, figure } from "./figures.ts";
@@ -45,12 +45,12 @@ ${[
 /** `npm run faults -- <name> …` for a campaign of several nodes: prints the figures; answers the exit code. */
 export function manyNodesCommand<Fault extends string, Report extends ManyNodesReport>(
   campaign: ManyNodesCampaign<Fault, Report>,
-): (args: readonly string[]) => Promise<number> {
+): (args: string[]) => Promise<number> {
   const { name, interval, defaults } = campaign;
   return async (args) => {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
+    const values = readOptions(
+      helpOf(campaign),
+      {
         [interval as "every"]: { type: "string", default: defaults.every },
         nodes: { type: "string", default: "2" },
         minutes: { type: "string", default: "2" },
@@ -58,9 +58,9 @@ export function manyNodesCommand<Fault extends string, Report extends ManyNodesR
         senders: { type: "string", default: defaults.senders },
         only: { type: "string" },
         plant: { type: "string" },
-        help: { type: "boolean" },
       },
-    });
+      args,
+    );
     const every = String(Object.entries(values).find(([option]) => option === interval)?.[1]);
     const numbers = {
       nodes: Number(values.nodes),
@@ -71,7 +71,7 @@ export function manyNodesCommand<Fault extends string, Report extends ManyNodesR
     };
     const ofKind = kindOf(values, campaign.faults);
     const isUsable = Object.values(numbers).every((number) => Number.isFinite(number) && number >= 0);
-    if (values.help === true || ofKind === undefined || !isUsable || numbers.nodes < 2) {
+    if (ofKind === undefined || !isUsable || numbers.nodes < 2) {
       process.stderr.write(helpOf(campaign));
       return 2;
     }

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import { NoRelease } from "../../scripts/release/lay-out-release.ts";
 import { NotHere, runAndPrint } from "./campaign-command.ts";
 import { answerLines, waitLines } from "./campaign-report.ts";
@@ -26,21 +26,21 @@ async function run(options: RollingOptions): Promise<RollingReport> {
 }
 
 /** `npm run rolling-upgrade`: prints the figures; answers the exit code. */
-export async function upgradeCommand(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
+export async function upgradeCommand(args: string[]): Promise<number> {
+  const values = readOptions(
+    HELP,
+    {
       nodes: { type: "string", default: "2" },
       senders: { type: "string", default: "6" },
       rest: { type: "string", default: "3s" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
-      help: { type: "boolean" },
     },
-  });
+    args,
+  );
   const [nodes, senders, seed] = [Number(values.nodes), Number(values.senders), Number(values.seed)];
   const rest = Number(/^(\d+)s$/.exec(values.rest)?.[1] ?? Number.NaN);
   const isUsable = [nodes, senders, seed, rest].every((number) => Number.isInteger(number) && number >= 0);
-  if (values.help === true || !isUsable || nodes < 2) {
+  if (!isUsable || nodes < 2) {
     process.stderr.write(HELP);
     return 2;
   }

@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { readOptions } from "../../scripts/read-options.ts";
 import { runAndPrint } from "./campaign-command.ts";
 import { acceptedLine, loadLine } from "./campaign-report.ts";
 import { figure, seconds } from "./figures.ts";
@@ -38,24 +38,24 @@ function linesOf(report: WebhooksReport, seed: number): string[] {
 }
 
 /** `npm run faults -- webhooks …` */
-export async function webhooksCommand(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
+export async function webhooksCommand(args: string[]): Promise<number> {
+  const values = readOptions(
+    HELP,
+    {
       kills: { type: "string", default: "100" },
       minutes: { type: "string" },
       nodes: { type: "string", default: "2" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
       senders: { type: "string", default: "2" },
-      help: { type: "boolean" },
     },
-  });
+    args,
+  );
   const [kills, nodes, seed, senders] = [values.kills, values.nodes, values.seed, values.senders].map(
     Number,
   ) as [number, number, number, number];
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
   const isUsable = [minutes ?? 0, kills, nodes - 1, seed, senders].every((number) => number >= 0);
-  if (values.help === true || !isUsable) {
+  if (!isUsable) {
     process.stderr.write(HELP);
     return 2;
   }
