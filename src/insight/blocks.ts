@@ -125,7 +125,10 @@ const FIELDS = {
     "Rooms blocked and not picked up, according to the group master; 0 if the status holds no rooms.",
     8,
   ),
-  wash: field.countOrNull("Rooms released: `originalBlocks` minus `blocks`; negative if the block grew.", 5),
+  wash: field.countOrNull(
+    "Rooms released: `originalBlocks` minus `blocks` of the room types that have the former; negative if the block grew.",
+    5,
+  ),
   washAfterCutoff: field.count("Rooms released after the cutoff date.", 2),
 };
 
@@ -135,7 +138,7 @@ export type BlockItem = field.ItemBy<typeof FIELDS, "roomType">;
 /** What a position of blocks looks like. */
 const BLOCKS_POSITION: PositionShape = [isNight, isCode, isFlag, isCode];
 
-type Sum = { -readonly [Name in Exclude<keyof typeof FIELDS, "wash">]: field.ValuesOf<typeof FIELDS>[Name] };
+type Sum = { -readonly [Name in keyof typeof FIELDS]: field.ValuesOf<typeof FIELDS>[Name] };
 
 const sumOf = (left: number | null, right: number | null): number | null =>
   left === null ? right : left + (right ?? 0);
@@ -182,6 +185,7 @@ async function* readBlocks(
       pickedUp: null,
       pickedUpRebuilt: 0,
       remaining: 0,
+      wash: null,
       washAfterCutoff: 0,
     };
     sums.set(key, known);
@@ -194,6 +198,7 @@ async function* readBlocks(
     sum.originalBlocks = sumOf(sum.originalBlocks, night.originalBlocks);
     sum.pickedUp = sumOf(sum.pickedUp, night.pickedUp);
     sum.remaining += night.unpicked;
+    if (night.originalBlocks !== null) sum.wash = (sum.wash ?? 0) + night.originalBlocks - night.blocks;
     sum.washAfterCutoff += night.releasedAfterCutoff;
   }
   for (const { night, block_group, room_type, rooms: picked } of rooms) {
@@ -206,11 +211,7 @@ async function* readBlocks(
       compareCodes(one.group, other.group) ||
       compareCodes(one.roomType, other.roomType),
   );
-  yield* ordered.map(({ roomType, ...sum }) => ({
-    ...sum,
-    ...(byRoomType ? { roomType } : {}),
-    wash: sum.originalBlocks === null ? null : sum.originalBlocks - sum.blocks,
-  }));
+  yield* ordered.map(({ roomType, ...sum }) => ({ ...sum, ...(byRoomType ? { roomType } : {}) }));
 }
 
 function answer(asked: Asked): Promise<InsightPage<BlockItem>> {

@@ -335,6 +335,35 @@ test("a block is released after its cutoff only by changes of what it had, whate
   assert.deepEqual(await released("no"), [["GONE", 0, 0]]);
 });
 
+test("a block that is released to nothing is listed with what was released, once, whatever its status becomes", async () => {
+  const { block, blocks, differences } = hotel("EMPTIED");
+  const nights = (rooms: number) => ({
+    cutoffDate: "2026-06-20",
+    groupBlocks: [{ occupancyDate: FIRST, roomTypeCode: "DLX", blocks: rooms }],
+  });
+  await block("GONE", nights(7));
+  await block("GONE", nights(0), "2026-06-25T00:00:00Z");
+  await block("LOST", nights(4));
+  await block("LOST", { ...nights(0), groupStatusCode: "CANCELLED" }, "2026-06-25T00:00:00Z");
+  const released = async (holding: string) =>
+    (await blocks({ holding })).map((item) => [item.group, item.blocks, item.wash, item.washAfterCutoff]);
+  assert.deepEqual(await released("yes"), [["GONE", 0, null, 7]]);
+  assert.deepEqual(await released("no"), [["LOST", 0, null, 4]]);
+  assert.deepEqual(await differences(1), []);
+});
+
+test("wash is of the room types whose original rooms are known: others did not grow", async () => {
+  const { block, blocks } = hotel("PARTLY");
+  await block("HALF", {
+    groupBlocks: [
+      { occupancyDate: FIRST, roomTypeCode: "DLX", blocks: 8, originalBlocks: 10 },
+      { occupancyDate: FIRST, roomTypeCode: "STD", blocks: 5 },
+    ],
+  });
+  const [both] = await blocks();
+  assert.deepEqual([both?.blocks, both?.originalBlocks, both?.wash], [13, 10, 2]);
+});
+
 test("a cutoff date may be the first or the last of the calendar, by which some systems mean none", async () => {
   const { block, blocks, differences, night } = hotel("NEVER");
   const nights = (rooms: number) => ({
