@@ -364,6 +364,17 @@ test("wash is of the room types whose original rooms are known: others did not g
   assert.deepEqual([both?.blocks, both?.originalBlocks, both?.wash], [13, 10, 2]);
 });
 
+test("what a newer version of a block no longer says is not known", async () => {
+  const { block, blocks } = hotel("SILENT");
+  const nights = (more: Record<string, number>) => ({
+    groupBlocks: [{ occupancyDate: FIRST, roomTypeCode: "DLX", ...more }],
+  });
+  await block("ONCE", nights({ blocks: 10, pickup: 3, originalBlocks: 10 }));
+  await block("ONCE", nights({ blocks: 8 }), "2026-06-25T00:00:00Z");
+  const [once] = await blocks();
+  assert.deepEqual([once?.blocks, once?.pickedUp, once?.originalBlocks, once?.wash], [8, null, null, null]);
+});
+
 test("a cutoff date may be the first or the last of the calendar, by which some systems mean none", async () => {
   const { block, blocks, differences, night } = hotel("NEVER");
   const nights = (rooms: number) => ({

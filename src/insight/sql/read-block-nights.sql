@@ -31,10 +31,18 @@ change as (
   left join cutoff on cutoff.key = entry.key
   cross join lateral generate_series(0, entry.end_night - entry.first_night - 1) as passed
 ),
+-- What entries reported and took back again is not known, rather than 0.
 block as (
   select
-    night, key, status, room_type_code, coalesce(sum(blocks), 0) as blocks, sum(picked_up) as picked_up,
-    sum(original_blocks) as original_blocks,
+    night, key, status, room_type_code, coalesce(sum(blocks), 0) as blocks,
+    case
+      when sum(picked_up) <> 0 or sum(blocks) filter (where picked_up is not null) <> 0 or bool_and(picked_up is not null)
+      then sum(picked_up)
+    end as picked_up,
+    case
+      when sum(original_blocks) <> 0 or sum(blocks) filter (where original_blocks is not null) <> 0 or bool_and(original_blocks is not null)
+      then sum(original_blocks)
+    end as original_blocks,
     -coalesce(sum(sum(blocks) filter (where is_after_cutoff)) over (partition by night, key, room_type_code), 0) as released
   from change
   group by night, key, status, room_type_code
