@@ -80,6 +80,8 @@ const TIMEOUT_CHECK_MS = 1_000;
 const REPORTS_WAITING_MAX = 60;
 const CLIENT_REPORTS_WAITING_MAX = 10;
 
+const ADDRESS_PART_MAX = 256;
+
 /**
  * The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller, except for
  * the data endpoints, which answer before the framework sees the request.
@@ -94,13 +96,15 @@ function buildApp(
   const app = fastify({
     logger: false,
     genReqId: () => randomUUID(),
-    routerOptions: { maxParamLength: 256 },
+    routerOptions: { maxParamLength: ADDRESS_PART_MAX },
     forceCloseConnections: "idle",
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => refuseConnection(error, socket),
-    // An address that cannot be decoded: the router refuses it before any hook.
-    frameworkErrors: (error, request, reply) => {
+    // An address that cannot be decoded, or whose part is too long: the router refuses it before any hook.
+    frameworkErrors: (cause, request, reply) => {
       reply.headers({ ...COMMON_HEADERS, "x-request-id": request.id });
+      const message = `The address is not percent-encoded UTF-8, or a part of it is longer than ${ADDRESS_PART_MAX} characters.`;
+      const error = new ServiceError("bellhop.http.BadRequest", { message, cause });
       return handleError(context, error, request, reply);
     },
     serverFactory: (framework) =>

@@ -315,7 +315,10 @@ describe("addresses and methods", () => {
     assert.equal(answer.status, 405);
     assert.equal(answer.bytes.length, 0);
   });
-  test("an address that cannot be decoded is 400", async () => {
-    errorObject(await service.send("GET", "/api/%zz"), 400, "bellhop.http.BadRequest");
+  test("an address that cannot be decoded, or has too long a part, is a 400 that says so", async () => {
+    for (const path of ["/api/%zz", `/api/public/v1/requests/${"x".repeat(300)}`]) {
+      const { message } = errorObject(await service.send("GET", path), 400, "bellhop.http.BadRequest");
+      assert.match(message, /address/);
+    }
   });
 });
