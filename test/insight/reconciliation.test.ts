@@ -345,9 +345,15 @@ test("a block that is released to nothing is listed with what was released, once
   await block("GONE", nights(0), "2026-06-25T00:00:00Z");
   await block("LOST", nights(4));
   await block("LOST", { ...nights(0), groupStatusCode: "CANCELLED" }, "2026-06-25T00:00:00Z");
+  const known = { occupancyDate: FIRST, roomTypeCode: "DLX", blocks: 5, pickup: 0, originalBlocks: 5 };
+  await block("OMIT", { cutoffDate: "2026-06-20", groupBlocks: [known] });
+  await block("OMIT", { cutoffDate: "2026-06-20", groupBlocks: [] }, "2026-06-25T00:00:00Z");
   const released = async (holding: string) =>
     (await blocks({ holding })).map((item) => [item.group, item.blocks, item.wash, item.washAfterCutoff]);
-  assert.deepEqual(await released("yes"), [["GONE", 0, null, 7]]);
+  assert.deepEqual(await released("yes"), [
+    ["GONE", 0, null, 7],
+    ["OMIT", 0, null, 5],
+  ]);
   assert.deepEqual(await released("no"), [["LOST", 0, null, 4]]);
   assert.deepEqual(await differences(1), []);
 });

@@ -50,7 +50,8 @@ block as (
 -- Of a group's statuses of a night at most one has anything; what was released to nothing is said of any of them, once.
 select distinct on (block.night, key, room_type_code)
   night::text as night, key as "group", status, room_type_code as "roomType", blocks::float8 as blocks,
-  picked_up::float8 as "pickedUp", original_blocks::float8 as "originalBlocks", released::float8 as "releasedAfterCutoff"
+  case when is_any then picked_up::float8 end as "pickedUp", case when is_any then original_blocks::float8 end as "originalBlocks",
+  released::float8 as "releasedAfterCutoff"
 from block
 cross join lateral (values (blocks <> 0 or picked_up <> 0 or original_blocks <> 0)) as held (is_any)
 where is_any or released <> 0
