@@ -1,5 +1,6 @@
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { countText } from "../platform/runtime/amounts.ts";
 import { type AuthAdmin, AuthInputError, demand } from "./admin.ts";
 import { changeAuth } from "./audit.ts";
 import { requireOpenable } from "./key-admin.ts";
@@ -107,6 +108,6 @@ function stillInUse({ secrets, clientIds }: PepperSummary): AuthInputError {
   const named = clientIds.slice(0, CLIENTS_NAMED_MAX).join(", ");
   const more = clientIds.length > CLIENTS_NAMED_MAX ? " and others" : "";
   return new AuthInputError(
-    `${secrets} secrets were not used since the rotation and would end (${named}${more}): wait, rotate them, or --force.`,
+    `${countText(secrets, "secret was", "secrets were")} not used since the rotation and would end (${named}${more}): wait, rotate them, or --force.`,
   );
 }

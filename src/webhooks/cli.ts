@@ -3,6 +3,7 @@ import { count, duration, type Noun, required, text, texts, verb, withDefault } 
 import { type Field, fields, itemTable, moment } from "../cli/output.ts";
 import type { Opened } from "../cli/session.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { countText } from "../platform/runtime/amounts.ts";
 import { AddressRules } from "./address-rules.ts";
 import {
   addWebhook,
@@ -172,7 +173,7 @@ const resume = verb({
   json: ENDPOINT_JSON,
   async database({ endpointId }, opened, { output }) {
     const endpoint = await resumeWebhook(adminOf(opened), endpointId);
-    output.result(endpoint, `Resumed: ${endpoint.waiting} messages are due now.`);
+    output.result(endpoint, `Resumed: ${countText(endpoint.waiting, "message is", "messages are")} due now.`);
   },
 });
 

@@ -57,7 +57,7 @@ describe("the pepper of clients' secrets", () => {
     assert.deepEqual(await pepperOf(used.clientId), [2, 2]);
     assert.equal(await statusOf(service, used), 200);
     assert.deepEqual(await pepperOf(idle.clientId), [1]);
-    await assert.rejects(retirePepper(service.admin), new RegExp(`1 secrets .*${idle.clientId}`));
+    await assert.rejects(retirePepper(service.admin), new RegExp(`1 secret was .*${idle.clientId}`));
     assert.equal(await statusOf(service, idle), 200);
     assert.deepEqual(await retirePepper(service.admin), { number: 1, endedSecrets: 0 });
     for (const node of [service, other])

@@ -48,6 +48,12 @@ const severityOf = (findings: readonly Finding[], id: string): Severity | undefi
 const saysOf = (findings: readonly Finding[], id: string): string =>
   findings.find((finding) => finding.id === id)?.says ?? assert.fail(`nothing was found of ${id}`);
 
+test("one finding is not several", async () => {
+  const { code, out } = await bellhop(["doctor"], { KEY_ENCRYPTION_KEY: "short" });
+  assert.equal(code, 2);
+  assert.match(out, /^1 finding: 0 ok, 0 warning, 1 error\.$/m);
+});
+
 describe("beside a running service", () => {
   let service: TestService;
   before(async () => {

@@ -225,7 +225,7 @@ test("what is not applied yet, not known, or asked without a reason is refused",
   const requestId = await bench.accept([guest("R-9", "LON01", 1)]);
   const { code, err } = await run("property", "ACME/LON01", "--reason", "x");
   assert.equal(code, 1);
-  assert.match(err, /1 batches of ACME\/LON01 are not applied yet/);
+  assert.match(err, /ACME\/LON01 has 1 batch that is not applied yet/);
   bench.startApplier();
   assert.equal(await bench.outcomesOf(requestId), "a");
 });

@@ -342,7 +342,7 @@ test("an erasure comes again in another database by the list, where the same was
     await cutOff(bench, "behind a bucket", carryOut);
     const { code, out, err } = await run(bench.database, "import", file);
     assert.equal(code, 0, err);
-    assert.match(out, /1 erasures imported, 0 of them new; 0 copies of records redacted/);
+    assert.match(out, /1 erasure imported, 0 of them new; 0 copies of records redacted/);
     assert.deepEqual(await searchEverywhere(bench.database.pool, WORDS), []);
     // Accepted by one who does not know of the list, as this log does not: redacted when it is applied.
     assert.equal(await bench.acceptAndApply([ottilie(at(12), { numberOfRooms: 2 })]), "a");

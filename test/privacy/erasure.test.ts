@@ -399,7 +399,7 @@ describe("an erasure", () => {
       ...rest,
     ];
     for (const [text, said] of [
-      [`${lines.join("\n")}\n`, /lists 1 erasures that this database does not know, and is not replaced/],
+      [`${lines.join("\n")}\n`, /lists 1 erasure that this database does not know, and is not replaced/],
       ["a file of somebody's own", /is there and is not replaced/],
     ] as const) {
       await writeFile(file, text);

@@ -1,5 +1,6 @@
 import { flag, type Noun, verb } from "../../cli/command.ts";
 import { type Columns, itemTable, snakeCase } from "../../cli/output.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 import { listPeppers, type PepperSummary, retirePepper, rotatePepper } from "../pepper-admin.ts";
 
 const status = verb({
@@ -43,7 +44,10 @@ const retire = verb({
   async admin({ force }, admin, { output }) {
     const retired = await retirePepper(admin, { force });
     const { number, endedSecrets } = retired;
-    output.result(snakeCase(retired), `Pepper ${number} is deleted; ${endedSecrets} secrets ended with it.`);
+    output.result(
+      snakeCase(retired),
+      `Pepper ${number} is deleted; ${countText(endedSecrets, "secret")} ended with it.`,
+    );
   },
 });
 

@@ -1,6 +1,7 @@
 import { flag, type Noun, verb } from "../../cli/command.ts";
 import { failureText } from "../../cli/failure-text.ts";
 import { printable } from "../../cli/output.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 import { examine } from "../doctor/examine.ts";
 import { type Finding, type Severity, worstOf } from "../doctor/finding.ts";
 
@@ -18,7 +19,11 @@ function reportLines(findings: readonly Finding[], isVerbose: boolean): string[]
   const counts = (["ok", "warning", "error"] as const).map(
     (severity) => `${of(severity).length} ${severity}`,
   );
-  return [...lines, ...(lines.length > 0 ? [""] : []), `${findings.length} findings: ${counts.join(", ")}.`];
+  return [
+    ...lines,
+    ...(lines.length > 0 ? [""] : []),
+    `${countText(findings.length, "finding")}: ${counts.join(", ")}.`,
+  ];
 }
 
 const own = verb({

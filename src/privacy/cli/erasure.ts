@@ -193,7 +193,7 @@ const importList = verb({
       const { erasures, added, records: redacted } = report;
       output.result(
         report,
-        `${erasures} erasures imported, ${added} of them new; ${redacted} copies of records redacted.`,
+        `${countText(erasures, "erasure")} imported, ${added} of them new; ${countText(redacted, "copy", "copies")} of records redacted.`,
       );
     }),
 });

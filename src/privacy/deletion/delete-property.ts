@@ -11,6 +11,7 @@ import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 import {
   forgetStatistics,
   type LogSearch,
@@ -331,7 +332,7 @@ async function deleteProperty(
     const waiting = await countWaiting(client, parts);
     if (waiting > 0)
       throw new OperatorError(
-        `${waiting} batches of ${property.clientCode}/${property.propertyCode} are not applied yet: remove its grants, let the service apply them, and run this again.`,
+        `${property.clientCode}/${property.propertyCode} has ${countText(waiting, "batch that is", "batches that are")} not applied yet: remove its grants, let the service apply them, and run this again.`,
       );
     await dropRecords(client, parts);
     await deleteRows(client, property, parts, counts, false);

@@ -8,6 +8,7 @@ import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { isUuid } from "../../platform/http/position.ts";
+import { countText } from "../../platform/runtime/amounts.ts";
 
 /** An erasure cannot be done as it was asked for; the message says why. */
 export class ErasureError extends OperatorError {}
@@ -229,7 +230,7 @@ async function refuseToForget(path: string, list: ErasureListFile): Promise<void
   const forgotten = before.erasures.filter(({ erasureId }) => !known.has(erasureId)).length;
   if (forgotten > 0)
     throw new ErasureError(
-      `${path} lists ${forgotten} erasures that this database does not know, and is not replaced: take them in first (bellhop erasure import ${path}), or name another file.`,
+      `${path} lists ${countText(forgotten, "erasure")} that this database does not know, and is not replaced: import it first (bellhop erasure import ${path}), or name another file.`,
     );
 }
 
