@@ -17,15 +17,18 @@ const advisory = (severity: string) => ({
   ],
 });
 
-/** Runs the check against a registry that answers with this status and body. */
+/** Runs the check against a registry that answers of each lock file with the next status and body, or the last. */
 async function audit(
-  status: number,
-  body: unknown,
+  answers: readonly (readonly [status: number, body: unknown])[],
   ...args: string[]
 ): Promise<{ code: number; said: string }> {
+  let asked = 0;
   const registry = createServer((request, response) => {
     request.resume();
     const isQuestion = request.method === "POST";
+    // Where that is not answered well, npm asks once more at another path.
+    if (request.url?.endsWith("/bulk")) asked += 1;
+    const [status, body] = answers[Math.min(asked, answers.length) - 1] ?? [404, {}];
     response.writeHead(isQuestion ? status : 404, { "content-type": "application/json" });
     response.end(JSON.stringify(isQuestion ? body : {}));
   });
@@ -49,30 +52,30 @@ async function audit(
 }
 
 test("the dependency audit fails on a finding of high severity and names the package", async () => {
-  const { code, said } = await audit(200, advisory("high"));
+  const { code, said } = await audit([[200, advisory("high")]]);
   assert.equal(code, 1, said);
   assert.match(said, /^high: jose /m);
 });
 
 test("the dependency audit passes where there is nothing, or nothing of high severity, and reports it all", async () => {
-  const moderate = await audit(200, advisory("moderate"));
-  assert.equal(moderate.code, 0, moderate.said);
-  assert.match(moderate.said, /^moderate: jose /m);
-  const clean = await audit(200, {});
-  assert.equal(clean.code, 0, clean.said);
-  assert.match(clean.said, /^\d{3} packages, 0 with findings/m);
-  assert.match(clean.said, /^\d+ packages of packages\/console\/, 0 with findings/m);
+  const { code, said } = await audit([
+    [200, advisory("moderate")],
+    [200, {}],
+  ]);
+  assert.equal(code, 0, said);
+  assert.match(said, /^moderate: jose /m);
+  assert.match(said, /^\d{3} packages, \d with findings, 0 of them high/m);
+  assert.match(said, /^\d+ packages of packages\/console\/, 0 with findings/m);
 });
 
 test("the dependency audit says plainly that it checked nothing where the registry has no answer", async () => {
-  for (const [status, body] of [
+  const none = [
     [405, {}],
     [500, { error: "no" }],
     [200, "<html>"],
-  ] as const) {
-    const { code, said } = await audit(status, body);
-    assert.match(said, /NO dependency was checked/, `${status}`);
-    assert.equal(code, 0);
-  }
-  assert.equal((await audit(405, {}, "--required")).code, 1);
+  ] as const;
+  const { code, said } = await audit(none);
+  assert.equal(said.match(/NO dependency.* was checked/g)?.length, none.length, said);
+  assert.equal(code, 0);
+  assert.equal((await audit(none, "--required")).code, 1);
 });
