@@ -241,7 +241,7 @@ let lastAhead = { sourceTime: "", receivedAt: 0, message: "" };
 function aheadMessage(sourceTime: string, receivedAt: number): string {
   if (lastAhead.sourceTime !== sourceTime || lastAhead.receivedAt !== receivedAt) {
     const ahead = spanText((Date.parse(sourceTime) - receivedAt) / 1_000);
-    const message = `The source time ${sourceTime} is ${ahead} in the future (limit: 10 minutes): the record is quarantined until an operator releases it.`;
+    const message = `The source time ${sourceTime} is ${ahead} in the future (limit: 10 minutes): the record was quarantined for an operator to release or discard.`;
     lastAhead = { sourceTime, receivedAt, message };
   }
   return lastAhead.message;
@@ -264,7 +264,7 @@ function recordOf(
   }
   const negative = isStrict ? content().negativeCounts.list(1)[0] : undefined;
   if (negative !== undefined) {
-    const message = `${negative.message} (${negative.pointer}), which is below zero: the record is quarantined until an operator releases it.`;
+    const message = `${negative.message} (${negative.pointer}), which is below zero: the record was quarantined for an operator to release or discard.`;
     return { of, requestId, index, code: "count.negative", message };
   }
   return { of, clientCode, sourceTime, contentHash, requestId, index, content };

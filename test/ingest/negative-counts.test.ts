@@ -57,7 +57,7 @@ test("quarantine: the record waits for an operator, the others of its batch are 
   assert.deepEqual([record?.outcome, record?.code], ["quarantined", "count.negative"]);
   assert.equal(
     record?.message,
-    "roomsSold is -3 (/roomTypeInventories/1/roomsSold), which is below zero: the record is quarantined until an operator releases it.",
+    "roomsSold is -3 (/roomTypeInventories/1/roomsSold), which is below zero: the record was quarantined for an operator to release or discard.",
   );
   const { code } = await bellhop(service, "quarantine", "release", status.requestId, "1");
   assert.equal(code, 0);

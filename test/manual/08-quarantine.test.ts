@@ -42,7 +42,7 @@ describe("08 quarantine", () => {
     assert.equal(records[0]?.code, "time.future");
     assert.match(
       records[0]?.message ?? "",
-      /^The source time \S+Z is 2\d(\.\d)? hours in the future \(limit: 10 minutes\): the record is quarantined until/,
+      /^The source time \S+Z is 2\d(\.\d)? hours in the future \(limit: 10 minutes\): the record was quarantined for an operator to release or discard\.$/,
     );
     assert.equal((await itemsOf(service, CURRENT)).length, 1);
   });
@@ -65,6 +65,9 @@ describe("08 quarantine", () => {
     assert.equal(code, 0);
     const { counts } = await statusWith("quarantined", 1);
     assert.equal(counts["applied"], 2);
+    const released = (await untilApplied(service, requestId)).records.find(({ index }) => index === 1);
+    assert.equal(released?.outcome, "applied");
+    assert.match(released?.message ?? "", /: the record was quarantined for an operator/);
     assert.equal((await itemsOf(service, CURRENT)).length, 2);
   });
 
