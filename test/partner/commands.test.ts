@@ -115,6 +115,29 @@ describe("bellhop send", () => {
     assert.ok(read.text.includes('"own":1.10'), read.text);
   });
 
+  test("lenient, each record is accepted or rejected, and what is not JSON is named by its place in the file", async () => {
+    const [first, second, bad, other, good] = [
+      ...reservations("LENIENT", 2),
+      reservationRecord({ propertyCode: "LENIENT", reservationId: "R-7", status: "" }),
+      reservationRecord({ clientCode: "OTHER", propertyCode: "LENIENT" }),
+      reservationRecord({ propertyCode: "LENIENT", reservationId: "R-8" }),
+    ].map((record) => JSON.stringify(record));
+    const input = `${first}\n${second}\n${bad}\n${other}\n${good}\n{"a":01}\n`;
+    const args = ["send", "-", "--resource", "reservations", "--lenient", "--batch", "3"];
+    const { code, out } = await run(args, input);
+    assert.equal(code, 3);
+    assert.match(out, /^6 reservations of standard input: 3 accepted in 2 batches, 3 rejected, /);
+    assert.match(
+      out,
+      /\n5 .* json\.syntax +The body cannot be read as JSON: at record 5, byte 6 of it, expected/,
+    );
+    const json = JSON.parse((await run([...args, "--no-check", "--json"], input)).out);
+    assert.deepEqual([json.records, json.accepted, json.rejected], [6, 3, 3]);
+    const syntax = json.refused.find((one: { index: number }) => one.index === 5);
+    assert.match(syntax.message, /at record 5, byte 6 of it/);
+    assert.equal(syntax.violations[0].message, syntax.message);
+  });
+
   test("killed in the middle, goes on where it stopped: nothing twice, nothing missing", async () => {
     const slow = await service.newClient({ requestRate: 20, requestBurst: 10 });
     const file = inDirectory("killed.ndjson");

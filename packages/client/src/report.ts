@@ -35,7 +35,7 @@ export interface UnconfirmedRecords {
 export interface SendReport {
   /** Records read from the input. */
   readonly records: number;
-  /** Records in accepted batches: durably stored. */
+  /** Records in accepted batches, durably stored; with `waitForOutcomes` without those that a lenient batch had rejected. */
   readonly accepted: number;
   /** All refused records. */
   readonly rejectedTotal: number;
@@ -106,6 +106,8 @@ export class Tally {
   refuse(refused: RefusedRecord): void {
     const isRejected = refused.outcome === "rejected";
     if (isRejected) this.rejectedTotal += 1;
+    // Of a lenient batch: it was counted with the batch.
+    if (isRejected && refused.requestId !== undefined) this.accepted -= 1;
     const list = isRejected ? this.#rejected : this.#quarantined;
     if (list.length < LISTED_MAX) list.push(refused);
   }

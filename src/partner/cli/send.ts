@@ -245,7 +245,12 @@ const own = verb({
           lenient,
           headers: backfill === undefined ? {} : { "backfill-id": backfill },
           signal: stopped.signal,
-          onRefused: (refused) => refusals.add(refused),
+          onRefused: (refused) => {
+            const isSyntax = refused.code === "json.syntax";
+            // The service counts records and bytes within the batch.
+            const own = isSyntax ? refusedOffline(resource, refused.record as FileRecord) : undefined;
+            refusals.add(own ?? refused);
+          },
           onProgress: (soFar) => {
             if (soFar.waiting === undefined) progress.resume();
             line.note(soFar);
@@ -283,6 +288,19 @@ const own = verb({
 
 export const command: Noun = { own };
 
+/** The refusal of a record that is not valid by the service's rules, in the words of its file. */
+function refusedOffline(resource: Resource, record: FileRecord): RefusedRecord | undefined {
+  const { place: index, json } = record;
+  const { violations } = checkOffline(resource, json, index);
+  const [first] = violations;
+  if (first === undefined) return undefined;
+  const own = violations.map((one) => {
+    return { ...one, index, record, pointer: one.pointer.replace(/^\/\d+/, "") };
+  });
+  const { code, message } = first;
+  return { index, record, outcome: "rejected", code, message, violations: own, requestId: undefined };
+}
+
 /** Refused records in the report; the file of `--rejected` has all. */
 const LISTED_MAX = 20;
 
@@ -317,19 +335,13 @@ class Refusals {
     records: AsyncIterable<FileRecord>,
   ): AsyncGenerator<FileRecord, void, undefined> {
     for await (const record of records) {
-      const { place: index, json } = record;
-      const { violations } = checkOffline(resource, json, index);
-      const [first] = violations;
-      if (first === undefined) {
+      const refused = refusedOffline(resource, record);
+      if (refused === undefined) {
         yield record;
         continue;
       }
       this.keptBack += 1;
-      const own = violations.map((one) => {
-        return { ...one, index, record, pointer: one.pointer.replace(/^\/\d+/, "") };
-      });
-      const { code, message } = first;
-      this.add({ index, record, outcome: "rejected", code, message, violations: own, requestId: undefined });
+      this.add(refused);
     }
   }
 }
