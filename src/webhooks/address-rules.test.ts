@@ -147,6 +147,16 @@ describe("addresses that an endpoint may have", () => {
       assert.equal(readEndpointUrl(url, rules), url);
     const opened = new AddressRules(["10.0.0.0/8"]);
     assert.equal(readEndpointUrl("http://10.0.0.1:8080/", opened), "http://10.0.0.1:8080/");
-    assert.throws(() => readEndpointUrl("http://8.8.8.8/", opened), WebhookInputError);
+    assert.equal(readEndpointUrl("http://partner.internal/", opened), "http://partner.internal/");
+    assert.throws(() => readEndpointUrl("http://8.8.8.8/", opened), /url must use https\./);
+  });
+
+  test("where only this machine is opened, as in a sandbox, plain http is taken for it alone", () => {
+    const sandbox = new AddressRules(["127.0.0.0/8", "::1/128"]);
+    for (const url of ["http://localhost:8081/", "http://127.0.0.1:8081/", "http://[::1]/"])
+      assert.equal(readEndpointUrl(url, sandbox), url);
+    assert.equal(readEndpointUrl("https://partner.example/", sandbox), "https://partner.example/");
+    for (const url of ["http://example.com/", "http://8.8.8.8/", "http://10.0.0.1/"])
+      assert.throws(() => readEndpointUrl(url, sandbox), /url must use https\./, url);
   });
 });

@@ -15,9 +15,9 @@ export class AddressRules {
     this.#allowed = allowed.map(networkOf);
   }
 
-  /** Whether the operator opened any network at all: where none is, no address over plain http can ever be good. */
-  get opensNetworks(): boolean {
-    return this.#allowed.length > 0;
+  /** Whether a network beyond this machine is opened: where none is, no name but `localhost` can ever be good over plain http. */
+  get opensOthers(): boolean {
+    return this.#allowed.some(([start]) => start.range() !== "loopback");
   }
 
   /** Whether an IP address, as text, may be connected to; over plain http only in networks that the operator opened. */

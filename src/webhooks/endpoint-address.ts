@@ -35,18 +35,19 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
     );
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     throw new WebhookInputError("url must not have a user name, password or fragment.");
-  if (url.protocol === "http:" && !rules.opensNetworks)
-    throw new WebhookInputError(
-      "url must use https. (Operators can allow http to networks in WEBHOOK_ALLOWED_NETWORKS.)",
-    );
   const port = Number(url.port || (url.protocol === "http:" ? 80 : 443));
   if (port !== 80 && port !== 443 && port < PORT_FREE_FROM)
     throw new WebhookInputError(`The port of url must be 443, 80 or at least ${PORT_FREE_FROM}.`);
   const address = addressInHost(url.hostname);
   const known = address === undefined ? knownAddresses(url.hostname) : [address];
-  if (known?.every((one) => !rules.permits(one, schemeOf(url))) === true)
+  const scheme = schemeOf(url);
+  const mayBeGood =
+    known?.some((one) => rules.permits(one, scheme)) ?? (scheme === "https" || rules.opensOthers);
+  if (!mayBeGood)
     throw new WebhookInputError(
-      "url must resolve to a public address. (Operators can allow private networks with WEBHOOK_ALLOWED_NETWORKS.)",
+      scheme === "http"
+        ? "url must use https. (Operators can allow http to networks in WEBHOOK_ALLOWED_NETWORKS.)"
+        : "url must resolve to a public address. (Operators can allow private networks with WEBHOOK_ALLOWED_NETWORKS.)",
     );
   return url.href;
 }
