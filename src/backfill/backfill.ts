@@ -221,9 +221,9 @@ function furtherViolations({ resources, clientCode, propertyCode, note = "" }: S
  */
 export function readManifest(body: Buffer): Manifest {
   const value = parse(body);
-  const found = new ViolationList(0, VIOLATIONS_MAX, [], 0);
+  const found = new ViolationList(0, VIOLATIONS_MAX, [], 0, undefined, "the manifest");
   found.path.length = 0;
-  findViolations(manifestSchema, value, found);
+  findViolations(manifestSchema, value, found, true);
   const sent = value as SentManifest;
   const further = found.total > 0 ? [] : furtherViolations(sent);
   const violationTotal = found.total + further.length;

@@ -4,6 +4,7 @@ import type { Opened } from "../cli/session.ts";
 import type { BackfillGap } from "../console/answers.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
+import { countText } from "../platform/runtime/amounts.ts";
 import { OUTCOMES } from "../query/outcome.ts";
 import { type Backfill, findBackfill, listBackfills } from "./backfill.ts";
 import { abandonBackfill, countersignBackfill, isReproduced, NOT_RECOMPUTED } from "./close-backfill.ts";
@@ -63,7 +64,7 @@ function progressLines(progress: Progress, reproduced: boolean | null): string[]
   const { backfill, resources, waitingBatches, oldestWaitingAt, lateBatches } = progress;
   const { manifest, statementHash, signatures, abandonedBy, abandonedWhy } = backfill;
   const only = (isShown: boolean, name: string, value: string): Field[] => (isShown ? [[name, value]] : []);
-  const waiting = `${waitingBatches} batches since ${moment(oldestWaitingAt)}`;
+  const waiting = `${countText(waitingBatches, "batch", "batches")} since ${moment(oldestWaitingAt)}`;
   const same = reproduced ? "yes: the log gives the same statement" : "NO: the log gives another statement";
   const answer = reproduced === null ? NOT_RECOMPUTED : same;
   return [
@@ -76,7 +77,11 @@ function progressLines(progress: Progress, reproduced: boolean | null): string[]
       ["ended", moment(backfill.endedAt)],
       ...only(manifest.note !== null, "note", manifest.note ?? ""),
       ["waiting", waitingBatches === 0 ? "nothing" : waiting],
-      ...only(lateBatches > 0, "late", `${lateBatches} batches arrived after the statement`),
+      ...only(
+        lateBatches > 0,
+        "late",
+        `${countText(lateBatches, "batch", "batches")} arrived after the statement`,
+      ),
       ...only(abandonedBy !== null, "abandoned", `${abandonedBy}: ${abandonedWhy ?? "no reason given"}`),
       ...only(statementHash !== null, "statement", statementHash ?? ""),
       ...only(statementHash !== null, "reproduced", answer),

@@ -12,6 +12,7 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ConflictError } from "../platform/errors/operator-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { after, lowestIdFrom, readInstant } from "../platform/http/instant.ts";
+import { countText } from "../platform/runtime/amounts.ts";
 import { type Backfill, type DateRange, daysIn, requireBackfill } from "./backfill.ts";
 import { missingDates, readFailedRecords } from "./gaps.ts";
 import {
@@ -120,9 +121,13 @@ function gapsInWords(resources: readonly ResourceStatement[]): string {
     .map(({ resource, missingRecords, missingDates: dates, openRecords }) => {
       const days = dates.reduce((sum, range) => sum + daysIn(range), 0);
       const parts = [
-        ...((missingRecords ?? 0) > 0 ? [`${missingRecords} records fewer than expected`] : []),
-        ...(days > 0 ? [`${days} dates without a record`] : []),
-        ...(openRecords > 0 ? [`${openRecords} records rejected, quarantined or discarded`] : []),
+        ...((missingRecords ?? 0) > 0
+          ? [`${countText(missingRecords ?? 0, "record")} fewer than expected`]
+          : []),
+        ...(days > 0 ? [`${countText(days, "date")} without a record`] : []),
+        ...(openRecords > 0
+          ? [`${countText(openRecords, "record")} rejected, quarantined or discarded`]
+          : []),
       ];
       return `${resource}: ${parts.join(", ")}`;
     })
@@ -181,7 +186,7 @@ async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, c
     const { late, waiting } = await lateOf(client, backfill, countedTo);
     if (late + waiting > 0)
       throw new ServiceError("bellhop.backfill.NotReady", {
-        message: `${late + waiting} batches of this backfill are not applied yet, or were received within the last seconds. Close it again later.`,
+        message: `${countText(late + waiting, "batch", "batches")} of this backfill: not applied yet, or received within the last seconds. Close it again later.`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     const queryContext = await queryContextOf(client, backfill, countedTo, countRead);

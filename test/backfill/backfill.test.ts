@@ -179,7 +179,7 @@ describe("a cold start of two years", () => {
     assert.match(message, /inventories: 3 records fewer than expected, 3 dates without a record/);
     assert.match(
       message,
-      /reservations: 1 records fewer than expected, 1 records rejected, quarantined or discarded/,
+      /reservations: 1 record fewer than expected, 1 record rejected, quarantined or discarded/,
     );
     assert.equal((await progress(service, backfillId)).state, "open");
   });
@@ -427,6 +427,13 @@ describe("a batch that does not belong where it says", () => {
       ],
     );
     assert.equal((await post(service, "", "{")).json()["exception"], "bellhop.backfill.InvalidManifest");
+    for (const [body, fault] of [
+      ["[]", "be an object; got array"],
+      ["null", "not be null; send a value"],
+    ] as const) {
+      const { violations: found } = (await post(service, "", body)).json() as { violations: object[] };
+      assert.partialDeepStrictEqual(found, [{ pointer: "", message: `the manifest must ${fault}` }]);
+    }
   });
 
   test("who may not send what it names may not open it, and nobody sees another's", async () => {

@@ -83,6 +83,7 @@ export async function close(
     if (answer.json()["exception"] !== "bellhop.backfill.NotReady") return true;
     assert.equal(answer.status, 409);
     assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]$/);
+    assert.doesNotMatch(String(answer.json()["message"]), /\b1 batches/);
     return false;
   }, 60_000);
   return answer as Answer;

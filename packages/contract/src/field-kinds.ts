@@ -70,6 +70,7 @@ export class ViolationList {
   readonly path: (string | number)[];
   readonly #keptMax: number;
   readonly #suggestions: SuggestionCount;
+  readonly #whole: string;
 
   constructor(
     index: number,
@@ -77,12 +78,14 @@ export class ViolationList {
     found: readonly Violation[],
     foundTotal: number,
     suggestions: SuggestionCount = { given: 0 },
+    whole = "the record",
   ) {
     this.kept = found.slice(0, keptMax);
     this.total = foundTotal;
     this.path = [index];
     this.#keptMax = keptMax;
     this.#suggestions = suggestions;
+    this.#whole = whole;
   }
 
   /** The end of a message, with the word that was meant; nothing once the batch has had its suggestions. */
@@ -104,7 +107,7 @@ export class ViolationList {
     const last = this.path.at(-1);
     if (typeof last === "string") return last;
     const holder = this.path.at(-2);
-    return typeof holder === "string" ? `item ${last} of ${holder}` : "the record";
+    return typeof holder === "string" ? `item ${last} of ${holder}` : this.#whole;
   }
 }
 
