@@ -57,7 +57,7 @@ export const ERRORS = {
     status: 400,
     text: "The request is malformed.",
     cause:
-      "the request is not HTTP/1.1, repeats a header, does not decompress, or has a body shorter than announced",
+      "the request is not HTTP/1.1 or HTTP/1.0, repeats a header, does not decompress, or has a body shorter than announced",
     remedy: "fix the request",
     more: "Bellhop closes the connection if it cannot tell where the request's body ends.",
   },

@@ -230,7 +230,10 @@ export const ERROR_ANSWERS = {
     "The database is unreachable, or the service is overloaded. A batch may or may not have been stored. Send the same request again after `Retry-After`, with the same `Idempotency-Key`.",
     "bellhop.accept.Unavailable",
   ),
-  BadRequest: bare("The request is not valid HTTP/1.1, or repeats a header.", "bellhop.http.BadRequest"),
+  BadRequest: bare(
+    "The request is not valid HTTP/1.1 or HTTP/1.0, or repeats a header.",
+    "bellhop.http.BadRequest",
+  ),
   NotFound: withHeaders(headersOf())(
     "The address does not exist: check the base address and the path.",
     "bellhop.http.NotFound",
