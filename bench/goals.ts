@@ -99,11 +99,12 @@ const garbageShare = figure(
 );
 
 const WANTED: readonly Wanted[] = [
-  [HUNDRED, "accepted by itself: >= 3 x good team", ownAccept("good-team"), ["at least", 3]],
+  [HUNDRED, "accepted by itself: >= 4 x good team", ownAccept("good-team"), ["at least", 4]],
   [HUNDRED, "accepted while applying: >= 3 x good team", whileApplying, ["at least", 3]],
   [HUNDRED, "accepted by itself: >= 0.85 of the append limit", ownAccept("append-limit"), ["at least", 0.85]],
-  [ONE, "accepted by itself: >= 2.5 x good team", ownAccept("good-team"), ["at least", 2.5]],
-  [ONE, "accepted while applying: >= 2.5 x good team", whileApplying, ["at least", 2.5]],
+  [ONE, "accepted by itself: >= 2 x good team", ownAccept("good-team"), ["at least", 2]],
+  [ONE, "accepted while applying: >= 2 x good team", whileApplying, ["at least", 2]],
+  [ONE, "applied: >= 1.5 x good team", appliedToGood, ["at least", 1.5]],
   [
     `${ONE}-paced`,
     "at 70 % of the most, p99: <= 25 ms",
