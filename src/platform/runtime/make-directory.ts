@@ -1,4 +1,4 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
@@ -6,18 +6,15 @@ import { dirname } from "node:path";
  * system answers ENOENT to making an entry (/proc does).
  */
 export async function makeDirectory(directory: string, mode?: number): Promise<void> {
+  const make = () =>
+    mkdir(directory, { mode }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
   try {
-    await mkdir(directory, { mode });
+    await make();
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
-    const parent = dirname(directory);
-    const isThere = await stat(parent).then(
-      () => true,
-      () => false,
-    );
-    if (code !== "ENOENT" || isThere) throw error;
-    await makeDirectory(parent, mode);
-    await mkdir(directory, { mode });
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    await makeDirectory(dirname(directory), mode);
+    await make();
   }
 }
