@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { access, rm, writeFile } from "node:fs/promises";
+import { access, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
@@ -346,6 +346,12 @@ test("from a file to an embedded database, from that to a file, and from that to
     const unsaid = await bellhop(dataDir, "restore", backup);
     assert.equal(unsaid.code, 2, unsaid.err);
     assert.match(unsaid.err, /--without-erasures/);
+    const another = join(directory, "erasures-of-another-installation");
+    const ours = await readFile(list, "utf8");
+    await writeFile(another, ours.replace(/"profileKey":"\w+"/, `"profileKey":"${"0".repeat(64)}"`));
+    const refused = await bellhop(dataDir, "restore", backup, "--erasures", another);
+    assert.equal(refused.code, 1, refused.out);
+    assert.match(refused.err, /The erasure list is of another installation than the backup/);
     const restored = await bellhop(dataDir, "restore", backup, "--erasures", list);
     assert.equal(restored.code, 0, restored.err);
     assert.match(restored.out, /equal to the state that was backed up/);

@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
 import type { ShowStep } from "../../cli/progress.ts";
+import { readCopiedRows } from "../../platform/db/copy.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { type ArchiveEntry, type ArchiveSource, DamagedBackupError, readEntries } from "./archive.ts";
 import type { TableDescription } from "./describe-tables.ts";
@@ -142,31 +143,30 @@ export async function readBackup(path: string, reader: BackupReader): Promise<Ba
   }
 }
 
-/** One table of a backup as it is copied out, whole. */
-export interface CopiedTable {
-  readonly description: TableDescription;
-  /** Its binary COPY. */
-  readonly bytes: Buffer;
-}
+/** A row of a table as binary COPY has it, by column. */
+export type CopiedRow = Readonly<Record<string, Buffer | null>>;
 
-/**
- * Reads all of a backup and does nothing with it but to check it. Throws DamagedBackupError. The table `kept`, which has to be small,
- * is answered, too; undefined where the backup has none.
- */
+/** Reads all of a backup and does nothing with it but to check it. Throws DamagedBackupError. Answers the rows of the tables `kept`, which have to be small. */
 export async function verifyBackup(
   path: string,
   onStep?: ShowStep,
-  kept?: string,
-): Promise<BackupContent & { readonly kept: CopiedTable | undefined }> {
-  let found: CopiedTable | undefined;
+  kept: readonly string[] = [],
+): Promise<BackupContent & { readonly rows: ReadonlyMap<string, readonly CopiedRow[]> }> {
+  const rows = new Map<string, readonly CopiedRow[]>();
   const content = await readBackup(path, {
-    async table(description, parts, share) {
-      onStep?.(`checking ${description.table}`, share);
+    async table({ table, columns }, parts, share) {
+      onStep?.(`checking ${table}`, share);
       const copied: Buffer[] = [];
-      for await (const part of parts) if (description.table === kept) copied.push(part);
-      if (description.table === kept) found = { description, bytes: Buffer.concat(copied) };
+      for await (const part of parts) if (kept.includes(table)) copied.push(part);
+      if (kept.includes(table))
+        rows.set(
+          table,
+          readCopiedRows(Buffer.concat(copied)).map((values) =>
+            Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null])),
+          ),
+        );
       return undefined;
     },
   });
-  return { ...content, kept: found };
+  return { ...content, rows };
 }

@@ -6,7 +6,6 @@ import type { ShowStep } from "../../cli/progress.ts";
 import type { SecretCipher } from "../../identity/secret-cipher.ts";
 import { decryptEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
 import { withSession } from "../../platform/db/connection.ts";
-import { readCopiedRows } from "../../platform/db/copy.ts";
 import {
   clearUnfinished,
   markUnfinished,
@@ -17,9 +16,11 @@ import {
 } from "../../platform/db/migrate.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 import type { Logger } from "../../platform/telemetry/log.ts";
+import type { ErasureListFile } from "../../privacy/erasure/erasure-list.ts";
+import { carryOutList } from "../../privacy/erasure/run-erasure.ts";
 import { analyzeTables, fillTable, moveIdentities, prepareTables } from "./fill-tables.ts";
 import type { BackupHeader } from "./manifest.ts";
-import { type BackupContent, type CopiedTable, readBackup, verifyBackup } from "./read-backup.ts";
+import { type BackupContent, type CopiedRow, readBackup, verifyBackup } from "./read-backup.ts";
 import { settleFilled } from "./settle-filled.ts";
 
 /** Advisory lock of the process that fills a database; an arbitrary fixed number. */
@@ -72,28 +73,23 @@ export async function claimDatabase(client: pg.ClientBase, note: string): Promis
   await markUnfinished(client, { note, isDisposable: true });
 }
 
-/** The table whose rows a restore checks before it begins. */
+/** The tables whose rows a restore checks before it begins. */
 const PAYLOAD_KEYS = "bellhop.payload_key";
+const INSTANCE = "bellhop.instance";
 
-function storedKeys({ description: { columns }, bytes }: CopiedTable): StoredPayloadKey[] {
-  return readCopiedRows(bytes).map((values) => {
-    const of = (column: string) => values[columns.indexOf(column)] ?? null;
-    return {
-      keyId:
-        of("key_id")
-          ?.toString("hex")
-          .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") ?? "",
-      encrypted: of("encrypted_key")?.toString() ?? "",
-      isCurrent: of("retired_at") === null,
-    };
-  });
+function storedKeys(rows: readonly CopiedRow[]): StoredPayloadKey[] {
+  return rows.map((row) => ({
+    keyId: row["key_id"]?.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-") ?? "",
+    encrypted: row["encrypted_key"]?.toString() ?? "",
+    isCurrent: row["retired_at"] === null,
+  }));
 }
 
 /**
  * Throws OperatorError where the backup's current payload key does not open, since the batches in it could not be read when the log is
  * replayed, which is hours later for a large one.
  */
-function checkPayloadKeys(keys: CopiedTable, cipher: SecretCipher, log: Logger): void {
+function checkPayloadKeys(keys: readonly CopiedRow[], cipher: SecretCipher, log: Logger): void {
   try {
     decryptEachPayloadKey(storedKeys(keys), cipher, (keyId) =>
       log.warn(
@@ -105,6 +101,15 @@ function checkPayloadKeys(keys: CopiedTable, cipher: SecretCipher, log: Logger):
     const message = `Batches in the backup are encrypted and could not be read, so nothing was begun: ${(cause as Error).message}`;
     throw new OperatorError(message, { cause });
   }
+}
+
+/** A list has the profile key of the installation's backups. Throws OperatorError for the list of another installation. */
+function checkErasureList({ profileKey }: ErasureListFile, instance: readonly CopiedRow[]): void {
+  const row = instance.find(({ name }) => name?.toString() === "privacy.list");
+  if (row?.["value"]?.toString() !== profileKey)
+    throw new OperatorError(
+      "The erasure list is of another installation than the backup, so nothing was begun: give the list that this installation exported.",
+    );
 }
 
 /** What a database says of itself that is being filled. */
@@ -122,8 +127,8 @@ export interface RestoreOptions {
   readonly acceptDifference: boolean;
   /** Nothing was accepted after the backup was taken: cursors and positions stay good. It has to hold the state. */
   readonly nothingLost: boolean;
-  /** Run when everything is in place and before anybody may use it. */
-  beforeUse?(client: pg.ClientBase): Promise<void>;
+  /** Carried out by `who` when everything is in place and before anybody may use it. */
+  readonly erasures?: { readonly list: ErasureListFile; readonly who: string } | undefined;
   readonly onStep?: ShowStep;
 }
 
@@ -202,7 +207,8 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
   const expected = content.manifest.state;
   const equal = isDeepStrictEqual(rebuilt, expected) && (!withState || isDeepStrictEqual(live, expected));
   if (!equal && !options.acceptDifference) return { content, rebuilt, equal, parts, finished: false };
-  await options.beforeUse?.(client);
+  const { erasures } = options;
+  if (erasures !== undefined) await carryOutList(client, erasures.list, erasures.who);
   await settleFilled(client, options);
   await clearUnfinished(client);
   return { content, rebuilt, equal, parts, finished: true };
@@ -215,8 +221,9 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
  * DamagedBackupError for a file that is none or not whole.
  */
 export async function restore(options: RestoreOptions): Promise<RestoreReport> {
-  const { header, kept } = await verifyBackup(options.path, options.onStep, PAYLOAD_KEYS);
-  if (kept !== undefined) checkPayloadKeys(kept, options.cipher, options.log);
+  const { header, rows } = await verifyBackup(options.path, options.onStep, [PAYLOAD_KEYS, INSTANCE]);
+  checkPayloadKeys(rows.get(PAYLOAD_KEYS) ?? [], options.cipher, options.log);
+  if (options.erasures !== undefined) checkErasureList(options.erasures.list, rows.get(INSTANCE) ?? []);
   await migrationsOf(header);
   if (options.nothingLost && !header.withState)
     throw new OperatorError(

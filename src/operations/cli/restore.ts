@@ -5,7 +5,6 @@ import type { Opened } from "../../cli/session.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { readListFile } from "../../privacy/erasure/erasure-list.ts";
-import { carryOutList } from "../../privacy/erasure/run-erasure.ts";
 import { verifyBackup } from "../backup/read-backup.ts";
 import { type RestoreReport, restore } from "../backup/restore.ts";
 
@@ -87,9 +86,7 @@ const own = verb({
         pool,
         ...accepted,
         onStep: progress.show,
-        beforeUse: async (client) => {
-          if (list !== undefined) await carryOutList(client, list, who);
-        },
+        erasures: list === undefined ? undefined : { list, who },
       });
       const { equal, finished, content, parts, rebuilt } = report;
       const detail = { file, takenAt: content.header.takenAt, equal };
