@@ -1,5 +1,6 @@
 import type { AuthAdmin } from "../identity/admin.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
+import { isUuid } from "../platform/http/position.ts";
 import type { Field, Output } from "./output.ts";
 import type { Progress } from "./progress.ts";
 import type { Opened, Session } from "./session.ts";
@@ -213,6 +214,12 @@ export const CLIENT_ID: Parameter<string> = {
   isAlsoOption: true,
 };
 
+/** The id of a request, as the service writes it. */
+export const REQUEST_ID = parsed("REQUEST_ID", "the id of the request", (given, name) => {
+  const id = given.toLowerCase();
+  if (isUuid(id)) return id;
+  throw new UsageError(`${name} must be the UUID of a request, not ${JSON.stringify(given)}.`);
+});
 /** `createdAt` as `--created-at`. */
 export function optionName(key: string): string {
   return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

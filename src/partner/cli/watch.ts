@@ -7,11 +7,12 @@ import {
   duration,
   flag,
   type Noun,
+  REQUEST_ID,
   text,
   verb,
   withDefault,
 } from "../../cli/command.ts";
-import { type Columns, fields, itemTable, printable } from "../../cli/output.ts";
+import { type Columns, fields, itemTable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { spanText } from "../../platform/runtime/amounts.ts";
@@ -81,7 +82,7 @@ const FEED_OPTIONS = {
 const own = verb({
   summary: "follow a request or the change feed",
   details: `Waits until a request is applied and prints its outcomes; with --changes, prints each change of the feed as a line of JSON until it is stopped. ${CREDENTIALS_DETAILS}`,
-  args: { requestId: text("REQUEST_ID", "the id of the request") },
+  args: { requestId: REQUEST_ID },
   options: {
     for: withDefault(duration("how long to wait for the request"), 600, "10m"),
     ...FEED_OPTIONS,
@@ -106,7 +107,7 @@ const own = verb({
       if (requestId !== undefined) {
         progress.show(`waiting until the request is applied, at most ${spanText(values.for)}`);
         const options = { withinMs: values.for * 1000, limit: LISTED, signal };
-        return printStatus(await bellhop.requests.untilApplied(printable(requestId), options), context);
+        return printStatus(await bellhop.requests.untilApplied(requestId, options), context);
       }
       const { state, from, resource, client: clientCode, property: propertyCode, untilCaughtUp } = values;
       const cursor = readCursor(state) ?? values.cursor;

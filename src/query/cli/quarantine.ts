@@ -1,9 +1,18 @@
-import { count, type Noun, parsed, required, text, type Verb, verb, withDefault } from "../../cli/command.ts";
+import {
+  count,
+  type Noun,
+  parsed,
+  REQUEST_ID,
+  required,
+  text,
+  type Verb,
+  verb,
+  withDefault,
+} from "../../cli/command.ts";
 import { type Columns, itemTable } from "../../cli/output.ts";
 import type { QuarantineItem } from "../../console/answers.ts";
 import { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { isUuid } from "../../platform/http/position.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
 import { type Decision, decideQuarantined, findQuarantined, listQuarantined } from "../quarantine.ts";
 
@@ -39,11 +48,6 @@ const list = verb({
   },
 });
 
-const REQUEST_ID = parsed("REQUEST_ID", "the id of the request", (given, name) => {
-  const id = given.toLowerCase();
-  if (isUuid(id)) return id;
-  throw new UsageError(`${name} must be the UUID of a request, not ${JSON.stringify(given)}.`);
-});
 const INDEX = parsed(
   "INDEX|all",
   "the record's index in the batch, from 0, or all quarantined records",
