@@ -95,7 +95,7 @@ function rootHelp(): string[] {
     '  bellhop client create --name "Acme PMS" --grant "ACME/*"',
     "  bellhop client --help",
     "",
-    "Every command takes --help; most take --json. Settings come from the environment (docs/configuration.md).",
+    "Every command takes --help, and all but serve and completion --json. Settings come from the environment (docs/configuration.md).",
   ];
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { COMMANDS } from "../../src/cli.ts";
 import { runLines } from "../support/command-lines.ts";
 import { createTestDatabase, isOnCitus, type TestDatabase } from "../support/database.ts";
 import { reservationRecord } from "../support/records.ts";
@@ -64,13 +65,15 @@ const LINES = [
   "operator create anna --json",
   "operator password anna --json",
   "operator list --json",
-  "operator disable anna",
-  "operator enable anna",
+  "operator disable anna --json",
+  "operator enable anna --json",
   "operator disable nobody",
+  "operator set anna --role viewer --json",
+  "operator remove anna --json",
   "label map ACME reservations TENT --deducts yes --json",
   "label list --json",
   "label list --client ACME --unmapped --json",
-  "label unmap ACME reservations TENT",
+  "label unmap ACME reservations TENT --json",
   "label unmap ACME reservations TENT",
   "setting set ACME timeZone Europe/Paris --json",
   "setting set ACME timeZone UTC --property P1 --json",
@@ -96,11 +99,11 @@ const LINES = [
   "erasure find --name Nobody --json",
   "erasure run --reservation ACME/P1/R-1 --reason asked --json",
   "erasure list --json",
-  "erasure certificate <erasureId>",
+  "erasure certificate <erasureId> --json",
   "erasure certificate 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11",
   "erasure resume 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 --json",
-  "erasure export DIRECTORY/list",
-  "erasure export -",
+  "erasure export DIRECTORY/list --json",
+  "erasure export - --json",
   "erasure import DIRECTORY/list --json",
   "delete property ACME/P1 --dry-run --json",
   "delete client NOBODY --dry-run --json",
@@ -145,6 +148,18 @@ const DISTRIBUTED = [
   "citus distribute --json\n  1  nothing\n",
   "citus distribute --json\n  0  { workers: [string], shards: number, steps: [{ table: string, done: boolean, bytes: number }], distributed: boolean }\n",
 ] as const;
+
+test("every verb takes --json but those that run the service or print a script", async () => {
+  const without: string[] = [];
+  for (const { name, load } of COMMANDS) {
+    const { verbs = {}, own } = await load();
+    const all = [...Object.entries(verbs), ...(own === undefined ? [] : [["", own] as const])];
+    without.push(
+      ...all.filter(([, { json }]) => json === undefined).map(([verb]) => `${name} ${verb}`.trim()),
+    );
+  }
+  assert.deepEqual(without, ["serve", "completion"]);
+});
 
 test("exit codes and the shape of --json are as in test/golden/cli-json.txt", async () => {
   const records = [reservationRecord(), { ...reservationRecord(), reservationId: 7 }];

@@ -47,6 +47,7 @@ const RIGHTS = {
 const grantsOf = (grants: string[]) => (grants.length === 0 ? undefined : grants);
 const EMAIL = text("EMAIL", "the address with which the operator logs in at the OpenID Connect provider");
 const PASSWORD_STDIN = flag("read the password from standard input instead of generating one");
+const NAME_JSON = '{"name"}';
 const PASSWORD_JSON = '{"name", "password"}; without "password" under --password-stdin';
 
 /** Gives an operator the password of standard input, else a generated one that is shown once. */
@@ -111,6 +112,7 @@ const set = verb({
     "operator set anna --reset-totp",
     "operator set carl --email carl@hotel.example",
   ],
+  json: NAME_JSON,
   check: ({ role, grant, email, subject, resetTotp }) => {
     if ((role ?? grant[0] ?? email ?? subject) === undefined && !resetTotp)
       throw new UsageError("Name --role, --grant, --email, --subject or --reset-totp.");
@@ -123,7 +125,7 @@ const set = verb({
       await setOperatorRights(admin, name, { role, grants: grantsOf(grant) });
     if ((email ?? subject) !== undefined) await setOperatorAccount(admin, name, { email, issuer, subject });
     if (resetTotp) await resetOperatorTotp(admin, name);
-    output.line(`${name} was changed.`);
+    output.result({ name }, `${name} was changed.`);
   },
 });
 
@@ -131,9 +133,10 @@ const remove = verb({
   summary: "remove an operator and end the sessions; the audit keeps the name",
   args: { name: NAME },
   examples: ["operator remove anna"],
+  json: NAME_JSON,
   async database({ name }, admin, { output }) {
     await removeOperator(admin, name);
-    output.line(`${name} was removed.`);
+    output.result({ name }, `${name} was removed.`);
   },
 });
 
@@ -161,9 +164,10 @@ function switchVerb(name: string, isDisabled: boolean, summary: string, done: st
     summary,
     args: { name: NAME },
     examples: [`operator ${name} anna`],
+    json: NAME_JSON,
     async database({ name: operator }, admin, { output }) {
       await disableOperator(admin, operator, isDisabled);
-      output.line(`${operator} ${done}`);
+      output.result({ name: operator }, `${operator} ${done}`);
     },
   });
 }

@@ -155,6 +155,7 @@ const certificate = verb({
   details: "Its SHA-256 is in the audit log.",
   args: ERASURE_ID,
   examples: [`erasure certificate ${EXAMPLE_ID} > certificate.json`],
+  json: "the certificate, as without",
   run: ({ erasureId }, { output, session }) =>
     session.connection("erasure", async (connection) => {
       const found = await findCertificate(connection, erasureId);
@@ -171,12 +172,14 @@ const exportList = verb({
     "The file is readable by its owner only (mode 0600) and replaces an earlier one. Keep it apart from backups.",
   args: { file: required(text("FILE", "the file; - is standard output")) },
   examples: ["erasure export /secure/erasures.json"],
+  json: '{"file"}; for - the list itself',
   run: ({ file }, { output, session }) =>
     session.connection("erasure", async (connection, { who }) => {
       const exported = await exportErasures(connection);
-      if (file === "-") output.line(exported.trimEnd());
-      else await writeListFile(file, exported);
+      if (file !== "-") await writeListFile(file, exported);
       await recordAudit(connection, { who, what: "export-erasures" });
+      if (file === "-") output.line(exported.trimEnd());
+      else output.result({ file }, []);
     }),
 });
 

@@ -72,12 +72,15 @@ const unmap = verb({
   summary: "remove a mapping: the default applies again",
   args: STATUS,
   examples: ['label unmap ACME reservations "WALK IN"'],
+  json: '{"clientCode", "resource", "label"}',
   async database(of, { pool, who }, { output }) {
+    const { clientCode, resource, status } = of;
     if (!(await changeMapping(pool, who, of, undefined)))
-      return output.failure(
-        `${of.clientCode} has no mapping for status ${of.status} (see bellhop label list).`,
-      );
-    output.line(`Mapping of ${of.status} removed: the default applies to ${of.clientCode}.`);
+      return output.failure(`${clientCode} has no mapping for status ${status} (see bellhop label list).`);
+    output.result(
+      { clientCode, resource, label: status },
+      `Mapping of ${status} removed: the default applies to ${clientCode}.`,
+    );
     return 0;
   },
 });
