@@ -4,20 +4,20 @@ import { countText } from "../platform/runtime/amounts.ts";
 import { type AuthAdmin, AuthInputError, demand } from "./admin.ts";
 import { changeAuth } from "./audit.ts";
 import { requireOpenable } from "./key-admin.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
-import { addPepper, nameOfPepper, type Peppers, readPeppers } from "./secrets.ts";
+import { addPepper, nameOfPepper, STORED_PEPPERS } from "./secrets.ts";
 
-/** Live secrets of clients that are not revoked, by the pepper of their digests. */
+/** Peppers, the current one first, with the live secrets of clients that are not revoked. Decrypts nothing. */
 const LIST_USE = namedStatement(
   "list-pepper-use",
-  `select s.pepper as number,
-    count(*)::integer as secrets,
+  `select pepper.number, pepper.number = max(pepper.number) over () as "isCurrent",
+    count(s.client_id)::integer as secrets,
     max(s.last_used_at) as "lastUsedAt",
-    array_agg(distinct s.client_id order by s.client_id) as "clientIds"
-  from bellhop.client_secret s
-  join bellhop.client c on c.client_id = s.client_id
-  where c.revoked_at is null and (s.expires_at is null or s.expires_at > clock_timestamp())
-  group by s.pepper`,
+    coalesce(array_agg(distinct s.client_id order by s.client_id) filter (where s.client_id is not null), '{}') as "clientIds"
+  from (${STORED_PEPPERS}) as pepper
+  left join (bellhop.client_secret s join bellhop.client c on c.client_id = s.client_id and c.revoked_at is null)
+    on s.pepper = pepper.number and (s.expires_at is null or s.expires_at > clock_timestamp())
+  group by pepper.number
+  order by pepper.number desc`,
 );
 /** Ends what could not be verified any more. */
 const END_SECRETS = namedStatement(
@@ -42,29 +42,9 @@ export interface PepperSummary {
   readonly clientIds: readonly string[];
 }
 
-async function requirePeppers(on: Queryable, cipher: SecretCipher): Promise<Peppers> {
-  const peppers = await readPeppers(on, cipher);
-  demand(peppers !== undefined, "The installation has no pepper yet: start it once.");
-  return peppers;
-}
-
-async function summarize(on: Queryable, { current, keys }: Peppers): Promise<PepperSummary[]> {
-  const { rows } = await on.query<Omit<PepperSummary, "isCurrent">>(LIST_USE);
-  const used = new Map(rows.map((row) => [row.number, row]));
-  const unused = { secrets: 0, lastUsedAt: null, clientIds: [] };
-  return [...keys.keys()]
-    .sort((left, right) => right - left)
-    .map((number) => ({ ...(used.get(number) ?? unused), number, isCurrent: number === current }));
-}
-
 /** The peppers that there are, the current one first, and what hangs on each. */
-export async function listPeppers({
-  internals,
-}: {
-  readonly internals: Pick<AuthAdmin["internals"], "pool" | "cipher">;
-}): Promise<PepperSummary[]> {
-  const { pool, cipher } = internals;
-  return summarize(pool, await requirePeppers(pool, cipher));
+export async function listPeppers(on: Queryable): Promise<PepperSummary[]> {
+  return (await on.query<PepperSummary>(LIST_USE)).rows;
 }
 
 /**
@@ -74,11 +54,13 @@ export async function listPeppers({
 export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ readonly number: number }> {
   await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
-    const { current, keys } = await requirePeppers(change.connection, internals.cipher);
-    demand(keys.size < 2, "Two peppers are live already: `bellhop pepper retire` ends the older one.");
-    await addPepper(change.connection, internals.cipher, current + 1);
-    await change.audit({ who, what: "rotate-pepper", detail: { number: current + 1 } });
-    return { number: current + 1 };
+    const [current, former] = await listPeppers(change.connection);
+    demand(current !== undefined, "The installation has no pepper yet: start it once.");
+    demand(former === undefined, "Two peppers are live already: `bellhop pepper retire` ends the older one.");
+    const number = current.number + 1;
+    await addPepper(change.connection, internals.cipher, number);
+    await change.audit({ who, what: "rotate-pepper", detail: { number } });
+    return { number };
   });
 }
 
@@ -92,8 +74,7 @@ export async function retirePepper(
 ): Promise<{ readonly number: number; readonly endedSecrets: number }> {
   return changeAuth(internals, async (change) => {
     const { connection } = change;
-    const peppers = await summarize(connection, await requirePeppers(connection, internals.cipher));
-    const former = peppers.find(({ isCurrent }) => !isCurrent);
+    const [, former] = await listPeppers(connection);
     demand(former !== undefined, "There is one pepper only: `bellhop pepper rotate` makes another.");
     if (former.secrets > 0 && options.force !== true) throw stillInUse(former);
     const { number, secrets: endedSecrets } = former;

@@ -69,12 +69,11 @@ export const ADD_INSTANCE_VALUE = namedStatement(
   "add-instance-value",
   `insert into bellhop.instance (name, value) values ($1, $2) on conflict (name) do nothing`,
 );
-const LIST = namedStatement(
-  "list-peppers",
-  `select coalesce(substring(name from 'auth\\.pepper\\.([0-9]+)'), '1')::integer as number, value
+/** A statement: every pepper as it is stored. */
+export const STORED_PEPPERS = `select coalesce(substring(name from 'auth\\.pepper\\.([0-9]+)'), '1')::integer as number, value
   from bellhop.instance
-  where name = 'auth.pepper' or name ~ '^auth\\.pepper\\.[0-9]+$'`,
-);
+  where name = 'auth.pepper' or name ~ '^auth\\.pepper\\.[0-9]+$'`;
+const LIST = namedStatement("list-peppers", STORED_PEPPERS);
 
 /** The keys under which secrets are digested, by their numbers: one, or two while a rotation is under way. */
 export interface Peppers {

@@ -32,7 +32,7 @@ describe("the pepper of clients' secrets", () => {
     return rows.map(({ pepper }) => pepper);
   };
   const secretsUnder = async (): Promise<number[][]> =>
-    (await listPeppers(service.admin)).map(({ number, secrets }) => [number, secrets]);
+    (await listPeppers(service.pool)).map(({ number, secrets }) => [number, secrets]);
   const statusOf = async (node: AuthNode, client: { clientId: string; clientSecret: string }) =>
     (await requestToken(node.url, client)).status;
 
@@ -97,13 +97,13 @@ describe("the pepper of clients' secrets", () => {
   });
 
   it("is made anew by no start, and never the first one again", async (t) => {
-    const before = await listPeppers(service.admin);
+    const before = await listPeppers(service.pool);
     const client = await newTestClient(service.admin);
     const restarted = await startAuthNode(service.database);
     t.after(restarted.stop);
     await takeToken(restarted.url, client);
     assert.deepEqual(
-      (await listPeppers(service.admin)).map(({ number }) => number),
+      (await listPeppers(service.pool)).map(({ number }) => number),
       before.map(({ number }) => number),
     );
   });

@@ -146,11 +146,22 @@ describe("beside a running service", () => {
     const { url } = service.database;
     assert.equal(severityOf(await look(url), "keys.encryption"), "ok");
     assert.equal(severityOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "warning");
-    const { rows } = await service.pool.query<{ private_key: string }>(
-      "update bellhop.signing_key as key set private_key = 'aes256gcm:AAAA:AAAA:AAAA' from bellhop.signing_key as before where before.kid = key.kid returning before.private_key",
+  });
+
+  test("a wrong KEY_ENCRYPTION_KEY is one error, and what needs no key is looked at", async () => {
+    const { pool } = service;
+    const { rows } = await pool.query<{ value: string }>(
+      "select value from bellhop.instance where name = 'auth.pepper'",
     );
-    assert.equal(severityOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "error");
-    await service.pool.query("update bellhop.signing_key set private_key = $1", [rows[0]?.private_key]);
+    const set = "update bellhop.instance set value = $1 where name = 'auth.pepper'";
+    await pool.query(set, ["aes256gcm:AAAA:AAAA:AAAA"]);
+    const findings = await look(service.database.url, { KEY_ENCRYPTION_KEY: KEY });
+    await pool.query(set, [rows[0]?.value]);
+    assert.deepEqual(
+      findings.filter(({ severity }) => severity === "error").map(({ id }) => id),
+      ["keys.encryption"],
+    );
+    assert.equal(severityOf(findings, "secrets.pepper"), "ok");
   });
 
   test("a rotation of the pepper that is not over is reported, and batches that are to be encrypted and are not", async () => {

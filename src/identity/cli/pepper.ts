@@ -7,8 +7,8 @@ const status = verb({
   summary: "list peppers and the live secrets hashed with each",
   examples: ["pepper status"],
   json: '{"peppers": [{"number", "current", "secrets", "last_used_at", "client_ids"}]}',
-  async admin(_, admin, { output }) {
-    const peppers = await listPeppers(admin);
+  async admin(_, { internals }, { output }) {
+    const peppers = await listPeppers(internals.pool);
     const data = peppers.map(({ number, isCurrent: current, ...use }) =>
       snakeCase({ number, current, ...use }),
     );

@@ -216,13 +216,10 @@ function payloadFinding(
 
 const secrets: Check = {
   name: "secrets",
-  run: async ({ config, database: { pool } }) => {
-    const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
-    return [
-      payloadFinding(config, await listPayloadKeys(pool)),
-      pepperFinding(await listPeppers({ internals: { pool, cipher } })),
-    ];
-  },
+  run: async ({ config, database: { pool } }) => [
+    payloadFinding(config, await listPayloadKeys(pool)),
+    pepperFinding(await listPeppers(pool)),
+  ],
 };
 
 const LAG_SECONDS_MAX = 30;
