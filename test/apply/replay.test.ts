@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
+import { withSession } from "../../src/platform/db/connection.ts";
+import { DISTRIBUTED_TABLES } from "../../src/platform/db/distribute.ts";
 import { findQuarantined } from "../../src/query/quarantine.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { isOnCitus } from "../support/database.ts";
 
 const at = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 
@@ -170,6 +174,21 @@ describe("quarantine and replay", () => {
     assert.equal(await bench.acceptAndApply([reservation("AFTER", at(1), "x", "P1")]), "a");
     assert.equal((await keysOf("AFTER")).length, 1);
     assert.equal((await runReplay()).equal, true);
+  });
+
+  test("leaves no table out of what a node reads of the shards meanwhile", async (t) => {
+    if (!(await isOnCitus())) return t.skip("Only Citus has shards.");
+    const { clientConfig } = bench.database;
+    const map = await ShardMap.draw(clientConfig);
+    await withSession(clientConfig, "reads meanwhile", async (client) => {
+      await client.query(
+        "begin isolation level repeatable read; set local idle_in_transaction_session_timeout = 0; select 1",
+      );
+      assert.equal((await runReplay(true)).swapped, true);
+      await map.look(client);
+    });
+    for (const { shards } of map.workers.flatMap(({ groups }) => groups))
+      assert.deepEqual(Object.keys(shards).sort(), [...DISTRIBUTED_TABLES].sort());
   });
 
   test("holds a record that replaces a content which is gone, and no other, until a replay and a release", async () => {

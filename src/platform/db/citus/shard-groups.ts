@@ -25,7 +25,10 @@ export interface WorkerShards {
   readonly groups: readonly ShardGroup[];
 }
 
-/** Answers the shard groups by worker, as the coordinator knows them: no worker is asked. */
+/**
+ * Answers the shard groups by worker, as the coordinator knows them: no worker is asked. Tables are found by name in the statement's
+ * snapshot: a session resolves regclass to the tables of before a replay until every worker has committed its swap.
+ */
 const findShardGroups = namedStatement(
   "find-shard-groups",
   `with home as materialized (
@@ -37,7 +40,7 @@ const findShardGroups = namedStatement(
     join pg_dist_shard as other on other.shardminvalue = first.shardminvalue
     join pg_class as relation on relation.oid = other.logicalrelid
     join pg_namespace as space on space.oid = relation.relnamespace
-    where first.logicalrelid = 'bellhop.bucket_lease'::regclass and other.logicalrelid = any ($1::regclass[])
+    where first.logicalrelid = 'bellhop.bucket_lease'::regclass and space.nspname || '.' || relation.relname = any ($1::text[])
     group by first.shardid
   )
   select node.groupid as node, node.nodename as host, node.nodeport as port,
