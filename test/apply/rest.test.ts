@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import pg from "pg";
-import { ALL_BUCKETS } from "../../src/ingest/log/part-name.ts";
+import { ALL_BUCKETS, bucketOf } from "../../src/ingest/log/part-name.ts";
 import { machineTime } from "../../src/platform/runtime/time.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";
 
 const T1 = "2026-01-01T00:00:01Z";
@@ -33,11 +34,13 @@ test("an applier rests when more came while it applied all there was, and nothin
   await holder.connect();
   /** Has a record applied in a transaction that ends after another one was accepted. */
   const applyWhileAnotherComes = async (first: string, second: string): Promise<string> => {
-    await holder.query("begin; lock table bellhop.request_outcome in exclusive mode");
+    await holder.query("begin");
+    await holder.query("select from bellhop.change_counter where bucket = $1 for update", [
+      bucketOf("ACME", "LON01"),
+    ]);
     const held = await bench.accept([reservation(first, T1, "x")]);
     applier.wake(ALL_BUCKETS);
-    const locks = "select from pg_locks where not granted and relation = 'bellhop.request_outcome'::regclass";
-    await until(async () => (await bench.rows(locks)).length > 0, 20_000);
+    await until(async () => (await waitingForLock(bench.database.pool, "%change_counter%")) > 0, 20_000);
     const heldSince = performance.now();
     const next = await bench.accept([reservation(second, T1, "x")]);
     applier.wake(ALL_BUCKETS);
