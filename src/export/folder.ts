@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, writeFileSync } from "node:fs";
 import { readdir, readFile, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import { makeDirectory } from "../platform/runtime/make-directory.ts";
 import type { Column } from "./columns.ts";
@@ -130,8 +130,7 @@ export class ExportFolder {
       const found = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
       for (const entry of found) {
         const path = join(entry.parentPath, entry.name);
-        const isKept = kept.has(path.slice(this.directory.length + 1));
-        if (entry.isFile() && !isKept) await rm(path);
+        if (entry.isFile() && !kept.has(relative(this.directory, path))) await rm(path);
       }
     }
   }

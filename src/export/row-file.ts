@@ -142,13 +142,14 @@ function csvField(value: Value): string {
 
 const csvLine = (values: readonly Value[]): string => `${values.map(csvField).join()}\n`;
 
-/** A record's content stays JSON. */
+/** A record's content stays JSON. Its line breaks stand between tokens, where a space is as good. */
 function jsonLine(columns: readonly Column[]): (values: readonly Value[]) => string {
   const names = columns.map(({ name }) => JSON.stringify(name));
   const at = columns.findIndex(({ name }) => name === "content");
   return (values) => {
     const members = values.map(
-      (value, place) => `${names[place]}:${place === at ? value : JSON.stringify(value)}`,
+      (value, place) =>
+        `${names[place]}:${place === at ? String(value).replaceAll(/[\r\n]/g, " ") : JSON.stringify(value)}`,
     );
     return `{${members.join()}}\n`;
   };

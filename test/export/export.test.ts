@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -106,7 +106,9 @@ function batch(count: number): object[] {
 before(async () => {
   directory = await temporaryDirectory("export");
   service = await startTestService();
-  await apply(service, "inventories", [inventory("2026-07-14", "2026-01-01T00:00:00Z")]);
+  // On several lines, as some partners send them.
+  const lines = JSON.stringify([inventory("2026-07-14", "2026-01-01T00:00:00Z")], null, 2);
+  await apply(service, "inventories", lines.replaceAll("\n", "\r\n"));
   await apply(service, "groups", [group("G1", "2026-01-01T00:00:00Z")]);
   await apply(service, "reservations", batch(60));
 });
@@ -248,6 +250,14 @@ describe("an export", () => {
     assert.deepEqual(again.written, []);
     assert.deepEqual(await filesBelow(folder), before);
     assert.deepEqual((await readManifest(folder)).basis.tables, ["records", "nights"]);
+  });
+
+  test("has the files that its manifest names, however the folder is written", async () => {
+    const folder = newFolder();
+    for (const name of [`${folder}/`, relative("", folder), `./${relative("", folder)}//`]) {
+      await exportTo(name, { full: true });
+      assert.ok((await foldedRows(folder, "records")).length > 0, name);
+    }
   });
 
   test("a killed run leaves what was there, and the next one keeps its finished files", async () => {

@@ -92,6 +92,18 @@ describe("the change feed", () => {
     }
   });
 
+  test("a record that was sent on several lines is on one", async () => {
+    const as = await partner("LINES");
+    const record = reservation("A", at(1), { clientCode: "LINES", remark: "one\r\ntwo" });
+    const lines = JSON.stringify([record], null, 2).replaceAll("\n", "\r\n");
+    await apply(service, "reservations", lines, { as });
+    const { changes } = await readToEnd(service, "", undefined, { as });
+    assert.deepEqual(
+      changes.map((change) => change.record),
+      [record],
+    );
+  });
+
   test("keeps the order of each record while it is written, and ends with what is current", async () => {
     const as = await partner("LIVE");
     const ROUNDS = 12;

@@ -226,8 +226,8 @@ function headOf(change: ChangePage["changes"][number], cursor: string | undefine
 }
 
 /**
- * Yields the changes of a page as JSON objects, in order, each with its record verbatim and, where `cursorAt` answers one, the cursor
- * after it. Changes whose record is no longer kept are left out. Memory does not grow with the page.
+ * Yields the changes of a page as JSON objects without line breaks, in order, each with its record and, where `cursorAt` answers one,
+ * the cursor after it. Changes whose record is no longer kept are left out. Memory does not grow with the page.
  */
 export async function* changeObjects(
   on: Queryable,
@@ -244,6 +244,10 @@ export async function* changeObjects(
     // A later change of the record follows.
     if (isNoLongerKept(record)) continue;
     const head = headOf(change, cursorAt(positions));
-    yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+    const object = Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+    // A line break of JSON stands between tokens, where a space is as good.
+    for (const lineBreak of ["\n", "\r"])
+      for (let at = object.indexOf(lineBreak); at >= 0; at = object.indexOf(lineBreak, at)) object[at] = 0x20;
+    yield object;
   }
 }
