@@ -12,58 +12,55 @@ const CURSOR_KEY = "cursor-key";
 const ISSUER = "auth.issuer";
 const AUDIENCE = "auth.audience";
 
-/** The stored value; made and stored when there is none yet. With many nodes starting, the first one decides. */
-async function readOrDecide(pool: Pool, name: string, decide: () => string): Promise<string> {
+/** The stored value; creates and stores it if missing. If several nodes start together, the first one decides. */
+async function readOrCreate(pool: Pool, name: string, decide: () => string): Promise<string> {
   const { rows } = await pool.query<{ value: string }>({ ...READ, values: [name] });
   if (rows[0] !== undefined) return rows[0].value;
   await pool.query({ ...ADD_INSTANCE_VALUE, values: [name, decide()] });
-  return readOrDecide(pool, name, decide);
+  return readOrCreate(pool, name, decide);
 }
 
-/**
- * What cursors are encrypted with (32 bytes): the same on all nodes, of this installation alone, and for ever, so that a cursor which
- * a client keeps stays good whatever else is rotated.
- */
+/** The key that encrypts cursors (32 bytes), shared by all nodes. It is never rotated, so that cursors kept by clients stay valid. */
 export async function readCursorKey(pool: Pool, cipher: SecretCipher): Promise<Buffer> {
-  const stored = await readOrDecide(pool, CURSOR_KEY, () => cipher.encrypt(CURSOR_KEY, randomBytes(32)));
+  const stored = await readOrCreate(pool, CURSOR_KEY, () => cipher.encrypt(CURSOR_KEY, randomBytes(32)));
   return cipher.decrypt(CURSOR_KEY, stored);
 }
 
-/** Who issues the tokens and for whom, the same on every node and for ever (docs/decisions/0002-token-issuer.md). */
+/** Issuer and audience of the tokens, the same on every node and never changed (docs/decisions/0002-token-issuer.md). */
 export interface TokenParties {
   readonly issuer: string;
   readonly audience: string;
 }
 
-/** Reads issuer and audience; the first node to need them stores its own address as the issuer. */
+/** Reads issuer and audience. The first node to need them stores its own address as the issuer. */
 export async function readTokenParties(pool: Pool, authUrl: () => string): Promise<TokenParties> {
-  const issuer = await readOrDecide(pool, ISSUER, () => requireAddress(authUrl()));
-  const audience = await readOrDecide(pool, AUDIENCE, () => `urn:uuid:${randomUUID()}`);
+  const issuer = await readOrCreate(pool, ISSUER, () => requireAddress(authUrl()));
+  const audience = await readOrCreate(pool, AUDIENCE, () => `urn:uuid:${randomUUID()}`);
   return { issuer, audience };
 }
 
-/** What is stored stays for ever, so an address that is not known yet must not be. */
+/** The stored value is permanent, so an unknown address must not be stored. */
 function requireAddress(authUrl: string): string {
   if (URL.canParse(authUrl)) return authUrl;
   throw new Error("the service does not know its own address yet");
 }
 
-/** How long a token is good (specification §5.3 and §8). */
+/** Token lifetime (specification §5.3 and §8). */
 export const TOKEN_SECONDS = 3600;
 
 /**
- * Tolerance between dating and checking a token. Both go by the database's clock, so it covers only the time a
- * question takes to travel; RFC 8725 and security.md allow up to 30 s.
+ * Tolerance between dating and checking a token. Both use the database's clock, so it covers only query time; RFC 8725 and security.md
+ * allow up to 30 s.
  */
 export const TOKEN_LEEWAY_SECONDS = 5;
 
-/** Ours have about 560 characters. Longer text is refused before anything is done with it. */
+/** Issued tokens have about 560 characters. Longer text is refused without further checks. */
 const TOKEN_CHARACTERS_MAX = 4096;
 
-/** `typ` of an access token (RFC 9068 §2.1), which keeps any other JWT from passing for one. */
+/** `typ` of an access token (RFC 9068 §2.1), which distinguishes it from any other JWT. */
 const TOKEN_TYPE = "at+jwt";
 
-/** What a token says, after everything about it was checked. */
+/** Claims of a token that passed every check. */
 export interface VerifiedToken {
   readonly tokenId: string;
   readonly clientId: string;
@@ -74,7 +71,7 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
-/** A token as its endpoint gives it out (RFC 6749 §5.1). */
+/** An issued token (RFC 6749 §5.1). */
 export interface IssuedToken {
   readonly accessToken: string;
   readonly tokenId: string;
@@ -82,7 +79,7 @@ export interface IssuedToken {
   readonly scopes: readonly string[];
 }
 
-/** Signs an access token (RFC 9068). Every call yields another: its `jti` is a fresh UUID. */
+/** Signs an access token (RFC 9068) with a fresh UUID as its `jti`. */
 export async function signAccessToken(
   grant: { readonly clientId: string; readonly scopes: readonly string[]; readonly seconds?: number },
   parties: TokenParties,
@@ -108,16 +105,16 @@ export async function signAccessToken(
 /** What a token is checked against. */
 export interface TokenChecks {
   readonly parties: TokenParties;
-  /** The live key of this id, announced ones included; of our own, whatever a token names. */
+  /** The live key with this id among our own, including announced ones. */
   readonly findKey: (kid: string) => SigningKey | undefined | Promise<SigningKey | undefined>;
   readonly nowMs: number;
-  /** Called with the token's client when nothing but its age is wrong with it. */
+  /** Called with the token's client if its age is the only fault. */
   readonly expired?: (clientId: string) => void;
 }
 
 /**
- * Checks a token: its shape, header, signature, issuer, audience, times and every claim (RFC 8725 §3). Gives
- * `undefined` for anything but a token of ours that is good now. Reads only what it is given.
+ * Checks a token: form, header, signature, issuer, audience, times and every claim (RFC 8725 §3). Returns `undefined` unless it is a valid
+ * token of this installation.
  */
 export async function verifyAccessToken(
   token: string,
@@ -134,14 +131,14 @@ export async function verifyAccessToken(
       audience: checks.parties.audience,
       requiredClaims: ["iss", "aud", "sub", "client_id", "iat", "exp", "jti", "scope"],
       clockTolerance: TOKEN_LEEWAY_SECONDS,
-      // Also refuses a token dated in the future, which `exp` and `nbf` alone would not.
+      // Also refuses a token dated in the future, which `exp` and `nbf` do not.
       maxTokenAge: TOKEN_SECONDS,
       currentDate: new Date(checks.nowMs),
     });
     const { sub, client_id: clientId, jti, scope, iat, exp, aud } = payload;
     if (typeof clientId !== "string" || clientId !== sub || typeof aud !== "string") return undefined;
     if (typeof jti !== "string" || typeof scope !== "string") return undefined;
-    // None of ours lives longer than the specification's hour, whatever signed it.
+    // No token lives longer than the specification's hour, whatever its signature.
     if (iat === undefined || exp === undefined || !(exp - iat <= TOKEN_SECONDS)) return undefined;
     const scopes = scope.split(" ").filter((word) => word !== "");
     return { tokenId: jti, clientId, kid, scopes, issuedAt: iat, expiresAt: exp };
@@ -156,15 +153,15 @@ export async function verifyAccessToken(
 }
 
 /**
- * The `kid` of a token whose spelling and header are exactly such as ours. A header with anything else in it
- * (`jwk`, `jku`, `x5u`, `crit` …) is no token of this service, so none of those is ever looked at.
+ * The `kid` of a token with exactly our form and header. Refuses any other header parameter (`jwk`, `jku`, `x5u`, `crit` …), so none is
+ * ever interpreted.
  */
 function readHeader(token: string): string | undefined {
   if (token.length > TOKEN_CHARACTERS_MAX) return undefined;
   const parts = /^([\w-]+)\.[\w-]+\.([\w-]{86})$/.exec(token);
   const [, header, signature] = parts ?? [];
   if (header === undefined || signature === undefined) return undefined;
-  // 86 base64url characters hold four bits more than 64 bytes: without this check, 16 spellings of a signature would pass.
+  // 86 base64url characters hold four bits more than 64 bytes, so each signature would otherwise have 16 valid spellings.
   if (Buffer.from(signature, "base64url").toString("base64url") !== signature) return undefined;
   const fields = parseHeader(header);
   if (fields === undefined || Object.keys(fields).length !== 3) return undefined;

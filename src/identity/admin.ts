@@ -2,23 +2,23 @@ import { ConflictError, InputError } from "../platform/errors/operator-error.ts"
 import type { AuthInternals } from "./authenticator.ts";
 import type { Scope } from "./scope.ts";
 
-/** Somebody who may manage clients, keys and tokens: a command, the console or the service. */
+/** Context for managing clients, keys and tokens from a command, the console or the service. */
 export interface AuthAdmin {
   readonly internals: AuthInternals;
-  /** Who, for the audit: `cli:<user>` or `console:<operator>`. */
+  /** The actor for the audit: `cli:<user>` or `console:<operator>`. */
   readonly who: string;
-  /** The clients that are there for an operator at the console; undefined: all. */
+  /** The clients that a console operator may see; undefined means all. */
   readonly scope?: Scope;
 }
 
 export class AuthInputError extends InputError {}
 
-/** Throws AuthInputError with what is asked for, unless it is met. */
+/** Throws AuthInputError with the message unless the condition holds. */
 export function demand(isMet: boolean, message: string): asserts isMet {
   if (!isMet) throw new AuthInputError(message);
 }
 
-/** Throws ConflictError where a field is no longer as the form that replaces it showed it. */
+/** Throws ConflictError if a field has changed since the form was shown. */
 export function demandUnchanged<Now extends object>(
   now: Now,
   shown: Readonly<Record<string, unknown>>,

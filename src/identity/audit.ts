@@ -9,7 +9,7 @@ const INSERT_AUDIT_ENTRY = namedStatement(
   values ($1, $2, $3, $4, (select role from bellhop.operator where 'console:' || name = $1))`,
 );
 
-/** What was done or refused. `detail` never holds a secret, a token or a guest's name. */
+/** An action or a refusal. `detail` never contains a secret, a token or a guest's name. */
 interface AuditEntry {
   /** `cli:<user>`, `client:<client id>` or `console:<operator>`. */
   readonly who: string;
@@ -19,34 +19,34 @@ interface AuditEntry {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes one audit entry, inside the transaction when given its connection; also when the client that it is about has left. */
+/** Writes one audit entry, within the transaction if given its connection. The client that it concerns may have been deleted. */
 export async function recordAudit(connection: Queryable, entry: AuditEntry): Promise<void> {
   const values = [entry.who, entry.what, entry.clientId ?? null, JSON.stringify(entry.detail ?? {})];
   await apartFromReader(() => connection.query({ ...INSERT_AUDIT_ENTRY, values }));
 }
 
-/** The row's lock puts changes of auth data one after another until their transactions end. */
+/** The row's lock serializes changes of auth data. */
 const RAISE_AUTH_EPOCH = namedStatement(
   "raise-auth-epoch",
   `update bellhop.auth_epoch set epoch = epoch + 1 returning epoch::text as epoch`,
 );
 
-/** A transaction that changes auth data: `epoch` goes into the `changed_epoch` of every row it touches. */
+/** A transaction that changes auth data. Every row it touches gets `epoch` as its `changed_epoch`. */
 export interface AuthChange {
   readonly connection: ClientBase;
   readonly epoch: string;
   audit(entry: AuditEntry): Promise<void>;
 }
 
-/** Where auth data lie, and this node's copy of them. */
+/** The auth data in the database and this node's copy. */
 interface AuthData {
   readonly pool: Pool;
   readonly directory: { renew(): Promise<void> };
 }
 
 /**
- * Runs `work` in a transaction that holds the epoch row, so changes of auth data happen one after another and
- * become visible in order: on this node at once, on others within a second. Rolled back when `work` throws.
+ * Runs `work` in a transaction that holds the lock of the epoch row, so changes are serialized and visible in order: on this node at once,
+ * on others within a second. Rolls back if `work` throws.
  */
 export async function changeAuth<T>(
   { pool, directory }: AuthData,

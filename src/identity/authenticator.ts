@@ -18,22 +18,22 @@ import { createSecretCipher, type SecretCipher } from "./secret-cipher.ts";
 import { ensurePepper } from "./secrets.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
-/** Verified tokens kept: a few hundred bytes each, and six an hour is what a client may take. */
+/** Cached verified tokens: a few hundred bytes each, at most six per client and hour. */
 const TOKENS_MAX = 20_000;
 
-/** A good token and the client it belongs to, as both are now. */
+/** A valid token and its client, both as of now. */
 interface GoodToken {
   readonly token: VerifiedToken;
   readonly client: ClientFacts;
 }
 
-/** Says whether a token is good at this moment. No promise where all is known already: that is nearly every request. */
+/** Returns the token if it is valid now. Synchronous if everything is cached, as for nearly every request. */
 type TokenReader = (token: string) => GoodToken | undefined | Promise<GoodToken | undefined>;
 
 /**
- * Creates the reader: checks signature, times, denylist, key and client. It caches each good signature (0.1 ms to check) under
- * the token's hash, so that memory holds no token and forged tokens take no space; all else is checked at every use. Calls
- * `expired` with the client of a token refused only for its age.
+ * Creates the reader: checks signature, times, denylist, key and client. Caches valid signatures (0.1 ms to check) under the token's hash,
+ * so memory holds no tokens and forged ones take no space; everything else is checked at every use. Calls `expired` with the client of a
+ * token refused only for its age.
  */
 function createTokenReader(
   directory: Directory,
@@ -49,7 +49,7 @@ function createTokenReader(
   async function readUnknown(text: string, digest: string): Promise<GoodToken | undefined> {
     const token = await verifyAccessToken(text, {
       parties: await parties(),
-      findKey: directory.lookForKey,
+      findKey: directory.findOrFetchKey,
       nowMs: directory.now(),
       expired,
     });
@@ -80,7 +80,7 @@ function createTokenReader(
   };
 }
 
-/** Its end gets no tolerance: it is compared with the clock that dated it. */
+/** No tolerance for the expiry: it is compared with the clock that dated it. */
 function isPast(directory: Directory, token: VerifiedToken): boolean {
   return token.expiresAt * 1000 <= directory.now();
 }
@@ -90,13 +90,13 @@ function isStillGood(directory: Directory, token: VerifiedToken): boolean {
   return directory.findKey(token.kid) !== undefined && !directory.isDenied(token.tokenId);
 }
 
-/** An hour after a token's end no clock on any node can still take it for alive. */
+/** An hour after the expiry, no node's clock can consider the token valid. */
 const DELETE_DEAD_DENIALS = namedStatement(
   "delete-dead-denials",
   `delete from bellhop.denied_token where expires_at < clock_timestamp() - interval '1 hour'`,
 );
 
-/** The settings that authentication goes by. */
+/** The settings used for authentication. */
 export type AuthConfig = Pick<
   Config,
   | "keyEncryptionKey"
@@ -107,13 +107,13 @@ export type AuthConfig = Pick<
   | "tokenStrictHour"
 >;
 
-/** Where the service is found from outside, without a slash at the end. */
+/** Public addresses of the service, without a trailing slash. */
 export interface Addresses {
   readonly baseUrl: string;
   readonly authUrl: string;
 }
 
-/** What a request's Authorization header came to. */
+/** Result of reading the Authorization header. */
 export type BearerResult =
   | { readonly kind: "absent" }
   | { readonly kind: "invalid" }
@@ -123,25 +123,25 @@ export interface AuthenticatorOptions {
   readonly pool: Pool;
   readonly config: AuthConfig;
   readonly log: Logger;
-  /** Asked when it is first needed, so that a service on a free port knows its port by then. */
+  /** Called when first needed, when a service on a free port knows its port. */
   readonly addresses: () => Addresses;
-  /** Memory of a SharedCounter, where several threads of a process have an authenticator each. */
+  /** Memory of a SharedCounter if several threads of the process have an authenticator. */
   readonly changes?: SharedArrayBuffer;
 }
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** What the endpoints of this folder work with. */
+/** What the endpoints of this folder share. */
 export type AuthInternals = Authenticator["internals"];
 
 const TIDY_EVERY_MS = 3_600_000;
 
-/** Makes the part of a node that knows who is calling. Nothing is asked of the database before it is used. */
+/** Creates a node's authenticator. Does not query the database before first use. */
 export function createAuthenticator(options: AuthenticatorOptions) {
   const { pool, config, log, addresses } = options;
   const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
   const directory = createDirectory(pool, cipher, new SharedCounter(options.changes));
-  /** What cursors are encrypted with. */
+  /** The key that encrypts cursors. */
   const cursorKey = once(() => readCursorKey(pool, cipher));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
   const principalOf = createPrincipals(config);
@@ -149,21 +149,21 @@ export function createAuthenticator(options: AuthenticatorOptions) {
   const readToken = createTokenReader(directory, parties, (clientId) => watchingExpired?.(clientId));
 
   let tidiedAtMs = performance.now();
-  /** Deletes what has no effect any more, at most once an hour. */
+  /** Deletes expired data, at most once an hour. */
   async function tidy(): Promise<void> {
     if (performance.now() - tidiedAtMs < TIDY_EVERY_MS) return;
     tidiedAtMs = performance.now();
-    await removeWhatIsDead(pool);
+    await deleteExpired(pool);
   }
 
-  /** Makes what a new installation lacks (pepper, first key, key of cursors) and loads the rest. Throws AuthSetupError. */
+  /** Creates what a new installation lacks (pepper, first signing key, cursor key) and loads the rest. Throws AuthSetupError. */
   async function prepare(): Promise<void> {
     await cursorKey();
-    // Before the directory reads it.
+    // The directory reads it.
     await ensurePepper(pool, cipher);
     await directory.renew();
     await ensureSigningKey(pool, cipher, directory);
-    await removeWhatIsDead(pool);
+    await deleteExpired(pool);
     if (!cipher.encrypts)
       log.debug("KEY_ENCRYPTION_KEY is not set: signing keys lie in the database unencrypted");
   }
@@ -174,9 +174,8 @@ export function createAuthenticator(options: AuthenticatorOptions) {
 
   return {
     /**
-     * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token after it. `invalid`
-     * (403): forged, expired, revoked, or several headers. No promise where all is known already; one rejects only when
-     * the database cannot be asked.
+     * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token. `invalid` (403): forged, expired,
+     * revoked, or several headers. Synchronous if everything is cached; a promise rejects only if the database is unavailable.
      */
     verifyBearer(headers: readonly string[] | undefined): BearerResult | Promise<BearerResult> {
       const token = bearerOf(headers);
@@ -186,9 +185,9 @@ export function createAuthenticator(options: AuthenticatorOptions) {
       return good instanceof Promise ? good.then(resultOf) : resultOf(good);
     },
     prepare,
-    /** Takes in changes of clients, keys and revocations at once instead of within a second. */
+    /** Loads changes of clients, keys and revocations at once instead of within a second. */
     renew: directory.renew,
-    /** From now on `onExpired` is called with the client of each genuine, expired token that is refused. */
+    /** Sets the function to call with the client of each genuine token that is refused because it has expired. */
     watchExpired: (onExpired: (clientId: string) => void) => {
       watchingExpired = onExpired;
     },
@@ -198,7 +197,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
 
 const SCHEME = "bearer ";
 
-/** The token of the headers; undefined when there is none, false when there are several headers. */
+/** The token in the headers; undefined if there is none, false if there are several headers. */
 function bearerOf(headers: readonly string[] | undefined): string | undefined | false {
   const header = headers?.[0];
   if (headers === undefined || header === undefined) return undefined;
@@ -208,7 +207,7 @@ function bearerOf(headers: readonly string[] | undefined): string | undefined | 
   return token === "" ? undefined : token;
 }
 
-/** Makes principals, and the same one again while neither the token nor what is known of its client has changed. */
+/** Creates principals, reusing one while neither the token nor the client's facts change. */
 function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
   const made = new WeakMap<VerifiedToken, { client: ClientFacts; principal: Principal }>();
   return ({ token, client }) => {
@@ -229,7 +228,7 @@ function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
   };
 }
 
-/** Makes the first key. Nodes starting together wait for each other at the epoch row, and the second finds the first's. */
+/** Creates the first signing key. Nodes that start together wait for the epoch row; the second finds the key of the first. */
 async function ensureSigningKey(pool: Pool, cipher: SecretCipher, directory: Directory): Promise<void> {
   if (directory.liveKeys().length > 0) return;
   await changeAuth({ pool, directory }, async (change) => {
@@ -240,13 +239,13 @@ async function ensureSigningKey(pool: Pool, cipher: SecretCipher, directory: Dir
   });
 }
 
-/** Denials of tokens that have expired, and private parts of keys that sign no more. */
-async function removeWhatIsDead(pool: Pool): Promise<void> {
+/** Deletes denials of expired tokens, and private parts of keys that no longer sign. */
+async function deleteExpired(pool: Pool): Promise<void> {
   await pool.query(DELETE_DEAD_DENIALS);
   await pool.query(WIPE_RETIRED_KEYS);
 }
 
-/** Remembers the first success; a failure is forgotten, so the next caller tries again. */
+/** Caches the first success; after a failure the next caller tries again. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -258,29 +257,26 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** How a request fared against its client's rate. */
+/** Result of charging a request to its client's rate. */
 export interface RateResult {
   readonly allowed: boolean;
-  /** Requests the client could still send at once. */
+  /** Requests the client may still send at once. */
   readonly remaining: number;
-  /** Seconds until at least one more request may be sent than now (`t` of the RateLimit header). */
+  /** Seconds until one more request than now may be sent (`t` of the RateLimit header). */
   readonly resetSeconds: number;
   /** Seconds to wait when refused, at least 1 (Retry-After); 0 when allowed. */
   readonly retryAfterSeconds: number;
 }
 
-/**
- * Buckets kept. A client's bucket of 40 bytes is pushed out only when others of its set were used since, and is then full
- * again: with the default rate and burst an idle bucket is full after 2 s anyway.
- */
+/** Stored buckets of 40 bytes. An evicted bucket is full again, as an idle bucket would be after 2 s with the default rate and burst. */
 const SHAPE = { rows: 50_000, numbers: 2 } as const;
 
-/** When a client's bucket will be full again, in ms of the clock (GCRA: one number is the whole bucket). */
+/** When a client's bucket will be full again, in ms of the clock. One number represents the whole bucket (GCRA). */
 const FULL_AT = 0;
-/** When it would be full again after the last charge that left a debt: a debt beyond it is one of a burst that was lowered. */
+/** FULL_AT after the last charge that left a debt. A value beyond it results from a lowered burst. */
 const OWED_UNTIL = 1;
 
-/** Memory for the buckets of one process, which all its threads share. */
+/** Memory for the buckets of one process, shared by its threads. */
 export function allocateRates(): SharedArrayBuffer {
   return SharedTable.allocate(SHAPE);
 }
@@ -288,9 +284,8 @@ export function allocateRates(): SharedArrayBuffer {
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
- * Makes the limiter of request rates, one bucket a client, in the memory of this node (asking the database at every
- * request would cost more than the request): whichever of its threads the requests come to, their sum is limited. What
- * is kept is when the bucket is full, in time, which means the same whatever share of the bucket this node's is.
+ * Creates the limiter of request rates: one bucket per client in this node's memory, shared by its threads; a database query would cost
+ * more than the request. Stores the time at which the bucket is full, which is independent of this node's share of the rate.
  */
 export function createRateLimiter(clock: () => number = monotonicNow, memory = allocateRates()) {
   const buckets = new SharedTable(memory, SHAPE);
@@ -301,9 +296,9 @@ export function createRateLimiter(clock: () => number = monotonicNow, memory = a
     const taken = buckets.use(clientId, now, (bucket) => {
       const fullAt = bucket.isNew ? now : bucket.get(FULL_AT);
       const owedUntil = bucket.isNew ? now : bucket.get(OWED_UNTIL);
-      // A burst that was lowered meanwhile leaves an empty bucket, not a debt.
+      // A lowered burst leaves an empty bucket, not a debt.
       const at = Math.min(Math.max(fullAt, now), Math.max(emptyAt, owedUntil)) + refillMs * change.requests;
-      // A billionth of a request makes up for the rounding of sums of fractions.
+      // Tolerate rounding errors of summed fractions.
       const allowed = change.isOwed || at <= emptyAt + refillMs * 1e-9;
       bucket.set(FULL_AT, allowed ? at : at - refillMs * change.requests);
       if (change.isOwed) bucket.set(OWED_UNTIL, at);
@@ -322,21 +317,21 @@ export function createRateLimiter(clock: () => number = monotonicNow, memory = a
   };
   return {
     /**
-     * Takes one request from this node's share of the client's bucket: `rate` come back every second, `burst` fit in, and
-     * each of `nodes` gives its part of both, but never less than room for one request.
+     * Takes one request from this node's share of the client's bucket. `rate` requests are refilled per second up to `burst`; each of
+     * `nodes` grants its fraction of both, but at least one request.
      */
     take: (clientId: string, rate: number, burst: number, nodes = 1) =>
       use({ requests: 1, isOwed: false }, clientId, rate, burst, nodes),
     /**
-     * Counts `more` requests of a client without refusing any: what a request that was let in turned out to weigh. Beyond what
-     * is in the bucket it is a debt, and until that is paid off `take` refuses.
+     * Charges `more` requests without refusing any, for a request that cost more than one. What exceeds the bucket is a debt, and `take`
+     * refuses until it is paid off.
      */
     charge: (clientId: string, more: number, rate: number, burst: number, nodes = 1) =>
       use({ requests: more, isOwed: true }, clientId, rate, burst, nodes),
   };
 }
 
-/** So many requests; owed ones are never refused. */
+/** Requests to charge; owed ones are never refused. */
 interface Change {
   readonly requests: number;
   readonly isOwed: boolean;

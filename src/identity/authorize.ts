@@ -8,12 +8,12 @@ import { hasScope, type Principal } from "./permissions.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set by `authorize` once the bearer token was verified and its scope checked. */
+    /** Set by `authorize` after it has verified the bearer token and its scope. */
     principal?: Principal;
   }
 }
 
-/** An answer of zero bytes (spec section 5, rule 8); its header states the reason (RFC 6750 section 3.1). */
+/** A response with an empty body (spec section 5, rule 8); WWW-Authenticate states the reason (RFC 6750 section 3.1). */
 export class EmptyRefusal extends Error {
   readonly status: 401 | 403;
   /** The value of WWW-Authenticate. */
@@ -36,32 +36,32 @@ export function refuseEmpty(
   return reply.code(status).header("www-authenticate", challenge).header("content-length", "0").send();
 }
 
-/** The client lacks the scope or the grant that the description names: a text of ours without quotes. */
+/** The client lacks a scope or grant. `description` must not contain quotes. */
 function forbidden(description: string, attributes = ""): EmptyRefusal {
   const challenge = `Bearer error="insufficient_scope", error_description="${description}"${attributes}`;
   return new EmptyRefusal(403, challenge);
 }
 
-/** The client has none of the scopes. Programs tell it by the attribute `scope` from the lack of a grant. */
+/** The client has none of the scopes. The `scope` attribute distinguishes this from a missing grant. */
 export function lacksScope(scopes: readonly string[]): EmptyRefusal {
   return forbidden(`The token lacks the scope ${scopes.join(" or ")}.`, `, scope="${scopes.join(" ")}"`);
 }
 
 const CODE_SHOWN_CHARACTERS_MAX = 64;
 
-/** A sender's code within a quoted string: RFC 6750 allows printable ASCII there without the quote and the backslash. */
+/** A sender's code for a quoted string: RFC 6750 allows printable ASCII except quote and backslash. */
 function shownCode(code: string): string {
   return code.slice(0, CODE_SHOWN_CHARACTERS_MAX).replace(/[^\x20-\x7e]|["\\]/g, "?");
 }
 
-/** The client was not granted the property, which the record of this index names, or the request itself. */
+/** The client has no grant for the property named by the record at this index, or by the request. */
 export function lacksGrant(clientCode: string, propertyCode: string, index?: number): EmptyRefusal {
   const subject = index === undefined ? "The request" : `Record ${index}`;
   const property = `${shownCode(clientCode)}/${shownCode(propertyCode)}`;
   return forbidden(`${subject} names the property ${property}, which is not granted to this client.`);
 }
 
-/** The client's request rate as it is announced (IETF draft RateLimit header fields). */
+/** The client's request rate as RateLimit header fields (IETF draft). */
 export function rateFields(
   { requestRate, requestBurst }: Principal,
   { remaining, resetSeconds }: RateResult,
@@ -73,10 +73,10 @@ export function rateFields(
   };
 }
 
-/** Scopes of what the nodes answer that are there for reading. */
+/** Scopes served by nodes with the read role. */
 const READING: ReadonlySet<string> = new Set(["read", "insight:read", "webhooks"]);
 
-/** Whether a request may pass. Its rate was asked unless it is `refused`. */
+/** Whether a request may proceed. Its rate has been charged unless it is `refused`. */
 export type Admission =
   | { readonly kind: "admitted"; readonly principal: Principal; readonly rate: RateResult }
   | {
@@ -88,8 +88,8 @@ export type Admission =
   | { readonly kind: "refused"; readonly refusal: EmptyRefusal };
 
 /**
- * Judges a request by its bearer token, in the contract's order: 401 no token, 403 token, 403 scope (one of several is enough), 429
- * rate, of which it takes one request; each node that serves its kind of requests grants a part of the rate.
+ * Checks a request in the contract's order: 401 no token, 403 invalid token, 403 scope (any of several suffices), 429 rate. Takes one
+ * request from the rate, which is divided among the nodes that serve this kind of request.
  */
 export function admit(context: HttpContext, scopes: readonly string[], bearer: BearerResult): Admission {
   if (bearer.kind === "absent") return { kind: "refused", refusal: NO_TOKEN };
@@ -99,7 +99,7 @@ export function admit(context: HttpContext, scopes: readonly string[], bearer: B
     return { kind: "refused", refusal: lacksScope(scopes) };
   }
   const { clientId, requestRate, requestBurst, certificationId } = principal;
-  // The first of several says which kind of request it is.
+  // The first scope determines the kind of request.
   const nodes = context.nodes(READING.has(scopes[0] ?? "") ? "read" : "accept");
   const rate = context.rateLimiter.take(clientId, requestRate, requestBurst, nodes);
   if (rate.allowed) return { kind: "admitted", principal, rate };
@@ -109,7 +109,7 @@ export function admit(context: HttpContext, scopes: readonly string[], bearer: B
   return { kind: "limited", principal, rate, error };
 }
 
-/** Reads the bearer token of a request, of which there is at most one: two are a fault of framing. */
+/** Verifies a request's bearer token. More than one Authorization header is an error. */
 export function verifyBearer(
   { authenticator }: HttpContext,
   { authorization }: IncomingHttpHeaders,
@@ -118,8 +118,8 @@ export function verifyBearer(
 }
 
 /**
- * A route's first checks, before its body is read (`admit`); leaves `request.principal`. No promise is made where the token is known
- * already, as it nearly always is.
+ * Creates a hook that runs `admit` before the body is read and sets `request.principal`. Synchronous if the token is cached, as it nearly
+ * always is.
  */
 export function authorize(context: HttpContext, scope: string | readonly string[]) {
   const scopes = typeof scope === "string" ? [scope] : scope;

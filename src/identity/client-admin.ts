@@ -39,7 +39,7 @@ const LIST_SECRETS = namedStatement(
   where client_id = $1
   order by created_at, slot`,
 );
-/** Stores a secret in a slot, replacing the one there. $4: seconds until it expires, null for never. */
+/** Stores a secret in a slot, replacing any previous one. $4: seconds until it expires; null means never. */
 const PUT_SECRET = namedStatement(
   "put-secret",
   `insert into bellhop.client_secret (client_id, slot, digest, expires_at, pepper)
@@ -68,14 +68,14 @@ const DELETE_GRANTS = namedStatement(
   "delete from bellhop.client_grant where client_id = $1",
 );
 
-/** A client as its operator sees it. Times are of the database's clock. */
+/** A client as shown to an operator. Times are by the database's clock. */
 export interface ClientSummary extends ClientSettings, Omit<Row<ClientItem>, "grantTotal"> {}
 
 export type SecretSummary = Row<SecretItem>;
 
 /**
- * Creates a client. Only this call returns the secret: the database keeps its digest. It expires after
- * `secretExpiresSeconds`, or never. Throws AuthInputError for invalid settings.
+ * Creates a client. Only this call returns the secret; the database stores its digest. The secret expires after `secretExpiresSeconds`, or
+ * never. Throws AuthInputError for invalid settings.
  */
 export async function createClient(
   admin: AuthAdmin,
@@ -97,8 +97,8 @@ export async function createClient(
 }
 
 /**
- * Makes a secret, and stores its digest in a slot; null seconds: it never expires. The current pepper is the one that this transaction
- * sees, so it cannot be one that is being retired.
+ * Creates a secret and stores its digest in a slot; null seconds: it never expires. Reads the current pepper within the transaction, so
+ * that it cannot use one that is being retired.
  */
 async function putNewSecret(
   { connection }: AuthChange,
@@ -118,19 +118,19 @@ async function putNewSecret(
   return secret;
 }
 
-/** The clients that have grants, all of them within the scope; null: every client. */
+/** The clients that have grants, all within the scope; null means every client. */
 export async function clientsWithin(pool: Pool, { keys }: Scope): Promise<readonly string[] | null> {
   if (keys === null) return null;
   const { rows } = await pool.query<{ clientId: string }>({ ...LIST_WITHIN, values: [keys] });
   return rows.map(({ clientId }) => clientId);
 }
 
-/** Every client, the oldest first, revoked ones included. */
+/** All clients, oldest first, including revoked ones. */
 export async function listClients({ internals }: AuthAdmin): Promise<ClientSummary[]> {
   return (await internals.pool.query<ClientSummary>({ ...LIST, values: [null] })).rows;
 }
 
-/** One client and its secrets, without anything secret. Throws NotFoundError. */
+/** One client and its secrets' metadata. Throws NotFoundError. */
 export async function showClient(
   { internals, scope }: AuthAdmin,
   clientId: string,
@@ -140,17 +140,17 @@ export async function showClient(
   return { client, secrets: secrets.rows };
 }
 
-/** Grants to add to and remove from those there are, within the transaction, so that two operators do not undo each other. */
+/** Grants to add and remove within the transaction, so that concurrent edits do not undo each other. */
 type GrantsEdit = { readonly added: readonly Grant[]; readonly removed: readonly Grant[] } | undefined;
 
-/** The settings of a client to change; the others stay as they are. */
+/** Settings to change; omitted ones are unchanged. */
 export type ClientChanges = {
   readonly [Name in keyof ClientSettings]?: ClientSettings[Name] | undefined;
 } & { readonly editGrants?: GrantsEdit };
 
 /**
- * Changes what an operator decides of a client. Takes effect on this node at once, on others
- * within a second, for tokens that are out already too. Throws AuthInputError.
+ * Changes a client's settings. Takes effect on this node at once and on others within a second, also for issued tokens. Throws
+ * AuthInputError.
  */
 export async function updateClient(
   admin: AuthAdmin,
@@ -173,7 +173,7 @@ export async function updateClient(
   return (await showClient(admin, clientId)).client;
 }
 
-/** Ends a client for good: no new tokens, those that are out are refused, its secrets are deleted. */
+/** Permanently revokes a client: it gets no new tokens, issued tokens are refused, and its secrets are deleted. */
 export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<Date> {
   const { internals, who, scope } = admin;
   return changeAuth(internals, async (change) => {
@@ -188,7 +188,7 @@ export async function revokeClient(admin: AuthAdmin, clientId: string): Promise<
   });
 }
 
-/** The client, for a change within the epoch's lock. Throws NotFoundError, or AuthInputError when it is revoked. */
+/** Reads the client under the epoch's lock. Throws NotFoundError, or AuthInputError if it is revoked. */
 export async function readForChange(
   change: AuthChange,
   clientId: string,
@@ -202,7 +202,7 @@ export async function readForChange(
   return client;
 }
 
-/** The grants as they will be. Throws AuthInputError where one that is to go is not there. */
+/** Applies the edit. Throws AuthInputError if a grant to remove is missing. */
 function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[] {
   if (edit === undefined) return grants;
   const same = (one: Grant) => (other: Grant) =>
@@ -216,7 +216,7 @@ function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[
   return [...kept, ...edit.added.filter((grant) => !kept.some(same(grant)))];
 }
 
-/** A client with a grant outside the scope is not there. Throws NotFoundError. */
+/** Throws NotFoundError also for a client with a grant outside the scope. */
 async function findClient(
   connection: Queryable,
   clientId: string,
@@ -241,7 +241,7 @@ async function putGrants(change: AuthChange, clientId: string, grants: readonly 
   await change.connection.query({ ...INSERT_GRANTS, values: [clientId, clientCodes, propertyCodes] });
 }
 
-/** Everything of a client that an operator decides. Null rates and bursts follow the configuration. */
+/** All settings of a client. Null rates and bursts follow the configuration. */
 export interface ClientSettings extends ClientLimits {
   readonly name: string;
   readonly scopes: readonly string[];
@@ -251,27 +251,27 @@ export interface ClientSettings extends ClientLimits {
 
 const NAME_CHARACTERS_MAX = 200;
 
-/** A client's grants travel to every node that sees it; an integrator of more hotels gets them by CLIENTCODE/*. */
+/** Nodes cache all grants of a client; integrators of more hotels use CLIENTCODE/*. */
 const GRANTS_MAX = 20_000;
 
 const ORIGINS_MAX = 100;
 
 const REQUEST_RATE_MAX = 100_000;
 
-/** The strict variant keeps the times of an hour's tokens in the client's row. */
+/** In strict mode the client's row stores the times of an hour's tokens. */
 const TOKEN_BURST_MAX = 1000;
 
 const SECRET_SECONDS_MIN = 3_600;
 const SECRET_SECONDS_MAX = 730 * 86_400;
 
-/** Seconds until a new secret expires; null for never. Throws AuthInputError outside an hour to two years. */
+/** Seconds until a new secret expires; null means never. Throws AuthInputError outside one hour to two years. */
 function checkSecretExpiry(seconds: number | undefined): number | null {
   const isGood = seconds === undefined || isWhole(seconds, SECRET_SECONDS_MIN, SECRET_SECONDS_MAX);
   demand(isGood, "The lifetime of a secret must be 1 hour to 730 days.");
   return seconds ?? null;
 }
 
-/** Gives the settings back in order and without repetition. Throws AuthInputError for the first that cannot be, or not by this scope. */
+/** Validates, sorts and deduplicates the settings. Throws AuthInputError for the first invalid one, or one outside the scope. */
 function checkClientSettings(settings: ClientSettings, scope: Scope | undefined): ClientSettings {
   const { name, grants, requestRate, requestBurst, tokenBurst } = settings;
   const scopes = [...new Set(settings.scopes)];
@@ -324,25 +324,25 @@ const EXPIRE_SECRET = namedStatement(
   returning expires_at as "expiresAt"`,
 );
 
-/** A partner gets a day to put the new secret everywhere. */
+/** Default overlap: a day for the partner to deploy the new secret. */
 const ROTATION_OVERLAP_SECONDS = 86_400;
 
 const OVERLAP_SECONDS_MAX = 90 * 86_400;
 
-/** What a rotation left behind. */
+/** Result of a rotation. */
 interface RotatedSecret {
   readonly clientId: string;
-  /** Shown here and never again. */
+  /** Returned only here. */
   readonly clientSecret: string;
-  /** When the secret used until now ends; null when there was none alive. */
+  /** When the previous secret expires; null if there was no live one. */
   readonly previousExpiresAt: Date | null;
-  /** A still older secret that was alive and ended now, because two are the most a client may have. */
+  /** An older live secret that expired now, because a client has at most two. */
   readonly endedCreatedAt: Date | null;
 }
 
 /**
- * Gives a client a new secret. The current one stays valid for `overlapSeconds`, while the partner changes over; 0 ends it at
- * once (it leaked). The new one expires after `expiresSeconds`, or never. Throws AuthInputError.
+ * Creates a new secret for a client. The current one remains valid for `overlapSeconds`; 0 expires it at once (after a leak). The new one
+ * expires after `expiresSeconds`, or never. Throws AuthInputError.
  */
 export async function rotateSecret(
   { internals, who, scope }: AuthAdmin,
@@ -377,9 +377,8 @@ export async function rotateSecret(
 }
 
 /**
- * Ends one secret of a client at once, whatever was agreed before: it leaked, or the partner has changed over. Tokens that
- * it was used for stay good. It is named by when it was created: a rotation puts another secret into its slot. Throws
- * ConflictError when the client has no such live secret.
+ * Expires one secret of a client at once; tokens issued with it stay valid. It is identified by its creation time, because a rotation
+ * reuses its slot. Throws ConflictError if the client has no such live secret.
  */
 export async function endSecret(
   { internals, who, scope }: AuthAdmin,

@@ -5,12 +5,12 @@ import type { AuthInternals } from "./authenticator.ts";
 import { digestSecret, looksLikeCredential, matchSecret, pepperOf, type StoredSecret } from "./secrets.ts";
 
 const READ_CREDENTIALS = readStatement(new URL("./sql/read-credentials.sql", import.meta.url));
-/** Under another pepper ($5), unless the secret was changed since its digest $3 was read. */
+/** Stores the digest under another pepper ($5), unless the secret has changed since its digest $3 was read. */
 const REDIGEST_SECRET = namedStatement(
   "redigest-secret",
   `update bellhop.client_secret set digest = $4, pepper = $5 where client_id = $1 and slot = $2 and digest = $3`,
 );
-/** Last used to the minute: a client that authenticates often does not rewrite its row every time. */
+/** Precision is a minute, so that frequent authentication does not rewrite the row every time. */
 const TOUCH_SECRET = namedStatement(
   "touch-secret",
   `update bellhop.client_secret
@@ -19,23 +19,23 @@ const TOUCH_SECRET = namedStatement(
     and (last_used_at is null or last_used_at < clock_timestamp() - interval '1 minute')`,
 );
 
-/** A client that has proven to know its secret. */
+/** A client that has authenticated. */
 export interface AuthenticatedClient {
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Null: the configured one. */
+  /** Null: as configured. */
   readonly tokenBurst: number | null;
-  /** How long a token of it lives, in seconds. Null: an hour, as everybody's. */
+  /** Lifetime of its tokens in seconds. Null: one hour. */
   readonly tokenSeconds: number | null;
-  /** The certification of the client that is open. */
+  /** The client's open certification. */
   readonly certificationId: string | null;
 }
 
-/** What a request to an endpoint with client authentication brings. */
+/** A request to an endpoint with client authentication. */
 export interface ClientRequest {
   readonly authorization: readonly string[] | undefined;
   readonly form: Form;
-  /** The caller's address, for the limit of failures. */
+  /** The caller's address, for the failure limit. */
   readonly address: string;
 }
 
@@ -46,14 +46,14 @@ interface Credentials {
 
 interface CredentialRow extends Omit<AuthenticatedClient, "clientId">, StoredSecret {
   readonly revoked: boolean;
-  /** Of the last change of auth data. */
+  /** Epoch of the last change of auth data. */
   readonly epoch: string;
 }
 
 /**
- * Authenticates the client by its secret, in the body or by HTTP Basic (RFC 6749 §2.3.1). Throws `invalid_client`,
- * the same in words and time for an unknown id and a wrong secret; `invalid_request` for two methods at once; and
- * `temporarily_unavailable` for the 21st failure of an address and id in a minute. A correct secret always passes.
+ * Authenticates the client by its secret, in the body or by HTTP Basic (RFC 6749 §2.3.1). Throws `invalid_client`, with the same message
+ * and timing for an unknown id and a wrong secret; `invalid_request` for both methods at once; `temporarily_unavailable` from the 21st
+ * failure of an address and id within a minute. A correct secret always passes.
  */
 export async function authenticateClient(
   request: ClientRequest,
@@ -97,7 +97,7 @@ function readBodyCredentials(form: Form): Credentials {
   return { clientId, secret };
 }
 
-/** Each half is form-encoded; ids and secrets hold nothing that encoding changes, so a raw half reads the same. */
+/** Each half may be form-encoded. Encoding does not change ids and secrets, so a raw half reads the same. */
 function readBasic(header: string): Credentials | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header.trim())?.[1];
   if (encoded === undefined) return undefined;
@@ -113,25 +113,24 @@ async function findBySecret(
   { clientId, secret }: Credentials,
   { pool, directory }: AuthInternals,
 ): Promise<AuthenticatedClient | undefined> {
-  // Text that no id or secret of ours can be (NUL, say, which PostgreSQL refuses) never reaches the database.
+  // Other text (with NUL, for example, which PostgreSQL rejects) never reaches the database.
   if (!looksLikeCredential(clientId) || !looksLikeCredential(secret)) return undefined;
-  // Nobody may have asked this thread anything for an hour: a secret that comes once an hour is to change over when it comes.
+  // Refresh also after an idle hour: a secret that is used hourly must be redigested under a new pepper.
   await directory.freshen();
   const { rows } = await pool.query<CredentialRow>({ ...READ_CREDENTIALS, values: [clientId] });
-  // Another node may have made a pepper since this one last looked, and digested this client's secret with it; or ended the key
-  // that this one would sign with.
+  // Another node may have digested this secret with a pepper unknown here, or revoked the key that this node would sign with.
   const epoch = rows[0]?.epoch;
   if (epoch !== undefined) await directory.reach(epoch);
   const row = matchSecret(directory.peppers(), clientId, secret, rows);
   if (row === undefined || row.revoked) return undefined;
   await pool.query({ ...TOUCH_SECRET, values: [clientId, row.slot] });
-  await digestAnew({ clientId, secret }, row, { pool, directory });
+  await redigest({ clientId, secret }, row, { pool, directory });
   const { scopes, tokenBurst, tokenSeconds, certificationId } = row;
   return { clientId, scopes, tokenBurst, tokenSeconds, certificationId };
 }
 
-/** Has a secret whose digest was made with a former pepper digested with the current one: only now is the secret here. */
-async function digestAnew(
+/** Digests the secret with the current pepper. Only now is its plain text available. */
+async function redigest(
   { clientId, secret }: Credentials,
   { slot, digest, pepper }: StoredSecret,
   { pool, directory }: Pick<AuthInternals, "pool" | "directory">,
@@ -152,12 +151,12 @@ function invalidClient(description: string): OAuthError {
   });
 }
 
-/** The parameters of a form that were not empty (RFC 6749 §3.2: sent without a value is as if omitted). */
+/** The non-empty parameters of a form (RFC 6749 §3.2: an empty value counts as omitted). */
 export type Form = ReadonlyMap<string, string>;
 
 /**
- * Reads an application/x-www-form-urlencoded body. Stricter than URLSearchParams, which lets broken escapes and broken
- * UTF-8 pass as other text: those, and a repeated parameter, are `invalid_request`.
+ * Parses an application/x-www-form-urlencoded body. Unlike URLSearchParams, rejects malformed escapes, malformed UTF-8 and repeated
+ * parameters as `invalid_request`.
  */
 export function parseForm(body: Buffer): Form {
   const text = decodeUtf8(body);
@@ -178,11 +177,11 @@ export function parseForm(body: Buffer): Form {
   return form;
 }
 
-/** The longest token that is read; those that are issued have under 1,000 characters. */
+/** Longest token that is read; issued tokens have fewer than 1,000 characters. */
 export const TOKEN_CHARACTERS_MAX = 2048;
 const TOKEN = new RegExp(`^[\\x20-\\x7e]{1,${TOKEN_CHARACTERS_MAX}}$`);
 
-/** The token in question; without one, or for what is none (RFC 6749 appendix A.12), `invalid_request`. */
+/** The `token` parameter; `invalid_request` if it is missing or malformed (RFC 6749 appendix A.12). */
 export function requireToken(form: Form): string {
   const token = form.get("token");
   if (token === undefined) throw new OAuthError("invalid_request", "token is missing.");
@@ -193,7 +192,7 @@ export function requireToken(form: Form): string {
   );
 }
 
-/** Decodes one name or value of a form; undefined when its escapes are malformed or are not UTF-8. */
+/** Decodes one name or value of a form; undefined if its escapes are malformed or not UTF-8. */
 function decodeFormText(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));

@@ -55,13 +55,13 @@ function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
   return { knownScopes: [...SCOPES], defaults };
 }
 
-/** A client's share of the service. */
+/** Only an operator of everything may set limits, as they decide a client's share of the service. */
 function requireNoLimits({ scope }: OperatorSession, body: JsonBody): void {
   if (!scope.isEverything && LIMIT_NAMES.some((name) => body.has(name)))
     throw new AuthInputError("Rates and bursts are set by an admin of everything.");
 }
 
-/** A ClientAnswer; JSON writes its instants as texts. */
+/** A ClientAnswer; JSON serializes its dates as strings. */
 async function describe(parts: ConsoleParts, { operator, named }: Pick<Asked, "operator" | "named">) {
   const { client, secrets } = await showClient(adminOf(parts, operator), named["clientId"] ?? "");
   const grants = client.grants.slice(0, GRANTS_SHOWN_MAX);
@@ -84,7 +84,7 @@ async function create(parts: ConsoleParts, { body, operator }: Form): Promise<Cr
   return { clientId, clientSecret };
 }
 
-/** The changes that the form names; what it leaves out stays. */
+/** The changes in the form; fields that it omits are unchanged. */
 function changesOf(body: JsonBody): ClientChanges {
   const added = body.grants("addGrants") ?? [];
   const removed = body.grants("removeGrants") ?? [];
@@ -99,7 +99,7 @@ function changesOf(body: JsonBody): ClientChanges {
   };
 }
 
-/** The partners' clients: who there is, and everything that `bellhop client` can do with one. */
+/** Adds the console's equivalents of the `bellhop client` commands. */
 export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["search", "limit", "cursor"];
@@ -141,7 +141,7 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   });
 }
 
-/** What was done or refused, and by whom. */
+/** Adds the audit log's route. */
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["clientId", "who", "what", "from", "to", "limit", "cursor"];
   addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked) => {
@@ -151,10 +151,7 @@ export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): voi
   });
 }
 
-/**
- * The next $4 clients after ($2, $3), oldest first, whose name or id contains $1. A few hundred clients at most are usual; with
- * 100,000 it is a scan of 40 ms.
- */
+/** The next $4 clients after ($2, $3), oldest first, whose name or id contains $1. With 100,000 clients the scan takes 40 ms. */
 const LIST_CLIENTS = namedStatement(
   "list-client-page",
   `select c.client_id as "clientId", c.name, c.scopes, c.request_rate as "requestRate", c.request_burst as "requestBurst",
@@ -170,7 +167,7 @@ const LIST_CLIENTS = namedStatement(
   limit $4`,
 );
 
-/** When the last client of a page was made, and its id. */
+/** Creation time and id of the last client of a page. */
 const CLIENT_POSITION: PositionShape = [
   (part) => typeof part === "string" && isUtcTimestamp(part),
   (part) => typeof part === "string" && /^[A-Za-z0-9_-]{1,128}$/.test(part),
@@ -178,7 +175,7 @@ const CLIENT_POSITION: PositionShape = [
 
 const BEGINNING: Position = ["-infinity", ""];
 
-/** One page of clients, oldest first, revoked ones included; those whose name or id contains `search`. */
+/** One page of clients whose name or id contains `search`, oldest first, including revoked ones. */
 export async function listClientPage(
   pool: pg.Pool,
   filter: { readonly search: string | undefined; readonly clients: readonly string[] | null },
@@ -200,14 +197,14 @@ interface AuditRow extends Row<AuditItem> {
   readonly examined: number;
 }
 
-/** The number of the last entry looked at. */
+/** Number of the last entry examined. */
 const AUDIT_POSITION: PositionShape = [(part) => typeof part === "string" && /^\d{1,18}$/.test(part)];
 
 const NEWEST: Position = ["999999999999999999"];
-/** Entries looked at for one page where not every one matches. */
+/** Entries examined for one page if a filter may exclude some. */
 const EXAMINED_MAX = 5_000;
 
-/** One page of the audit, newest first. */
+/** One page of the audit log, newest first. */
 async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, limit }: Paging) {
   const { scope } = operator;
   const [who, what] = [query.code("who"), query.code("what")];
@@ -234,7 +231,7 @@ async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, lim
   });
   const matching = rows.filter(({ matches }) => matches);
   const page = matching.slice(0, limit);
-  // There is more if a match did not fit, or if the scan stopped at its limit.
+  // There are more if a match did not fit the page or the scan stopped at its limit.
   const isCut = matching.length > page.length;
   const hasNext = isCut || (rows[0]?.examined ?? 0) === count;
   const last = isCut ? page.at(-1) : rows.at(-1);

@@ -7,7 +7,7 @@ import type { SecretCipher } from "./secret-cipher.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";
 import { chooseSigningKey, loadSigningKeys, type SigningKey } from "./signing-key.ts";
 
-/** A Map that never holds more than `capacity` entries: a new one pushes out the one used longest ago. */
+/** An LRU cache with at most `capacity` entries. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
@@ -16,11 +16,11 @@ export class BoundedMap<Key, Value> {
     this.#capacity = capacity;
   }
 
-  /** The value, which counts as used now. */
+  /** Returns the value and marks it as recently used. */
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;
-    // A Map keeps the order of insertion, so its first entry is the one used longest ago.
+    // A Map iterates in insertion order, so its first entry is the least recently used.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     return value;
@@ -39,10 +39,7 @@ export class BoundedMap<Key, Value> {
   }
 }
 
-/**
- * Asked at most twice a second by each thread, but for keys that are unknown to it. The clock comes with it: tokens are dated by
- * the database's clock alone.
- */
+/** Read at most twice a second by each thread, except for unknown key ids. Also reads the clock: only the database's clock dates tokens. */
 const READ_EPOCH = namedStatement(
   "read-auth-epoch",
   `select epoch::text as epoch, extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs" from bellhop.auth_epoch`,
@@ -59,31 +56,31 @@ const LIST_DENIED_TOKENS = namedStatement(
 );
 const READ_CLIENT_FACTS = readStatement(new URL("./sql/read-client-facts.sql", import.meta.url));
 
-/** Knowledge older than this is renewed before it is used: how late another node's revocation can take effect. */
+/** Auth data older than this is refreshed before use: the maximum delay of another node's revocation. */
 export const STALE_AFTER_MS = 1000;
 
-/** From here on knowledge is renewed behind a request's back, so that under steady traffic none waits for it. */
+/** From this age auth data is refreshed in the background, so that no request waits for it under steady traffic. */
 const RENEW_AFTER_MS = 500;
 
-/** Ids of keys that nobody has heard of make a thread ask at most so often; who invents some waits as long and costs no more. */
+/** Minimum interval between refreshes for unknown key ids, so that invented ids do not load the database. */
 const UNKNOWN_KEY_MS = 50;
 
 /** The thumbprint of a key (RFC 7638): 32 bytes in base64url. */
 const KEY_ID = /^[\w-]{43}$/;
 
-/** Clients kept in memory. Only holders of a good token get in; one that was pushed out costs one query to come back. */
+/** Cached clients. Only a valid token adds one; an evicted one costs one query. */
 const CLIENTS_MAX = 20_000;
 
-/** What a node needs to know of a client to answer its requests. */
+/** The facts about a client that a node needs to answer its requests. */
 export interface ClientFacts {
   readonly scopes: readonly string[];
   readonly requestRate: number | null;
   readonly requestBurst: number | null;
   readonly replyToOrigins: readonly string[];
   readonly revoked: boolean;
-  /** The certification of the client that is open; null where none is, as nearly always. */
+  /** The client's open certification, or null. */
   readonly certificationId: string | null;
-  /** When it ends, by the database's clock: no change of the client says so. */
+  /** When the certification ends, by the database's clock: its end does not raise the epoch. */
   readonly knownUntilMs: number | null;
   readonly grants: Grants;
 }
@@ -93,10 +90,9 @@ type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant
 export type Directory = ReturnType<typeof createDirectory>;
 
 /**
- * Creates an empty directory: a thread's copy of keys, peppers, clients and denied tokens, at most a second old once `freshen` has said
- * so, and never older than the last `renew` on any thread of this process. It reads one row at most twice a second, and only while it is
- * used; more often for keys that it does not know. `changes` is shared by the directories of all threads: it counts the changes that any
- * of them made.
+ * Creates an empty directory: a thread's copy of keys, peppers, clients and denied tokens, at most a second old after `freshen` and never
+ * older than the last `renew` on any thread of this process. While in use it reads one row at most twice a second, more often for unknown
+ * key ids. `changes` counts the changes made by any thread.
  */
 export function createDirectory(pool: Pool, cipher: SecretCipher, changes: SharedCounter) {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
@@ -113,7 +109,7 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
   /** The database's clock, in ms since 1970. */
   const now = (): number => clock.databaseMs + (performance.now() - clock.readAtMs);
 
-  async function takeChanges(since: string): Promise<void> {
+  async function loadChanges(since: string): Promise<void> {
     keys = new Map((await loadSigningKeys(pool, cipher, keys)).map((key) => [key.kid, key]));
     peppers = await readPeppers(pool, cipher, peppers);
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
@@ -127,58 +123,58 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     forgetDeadDenials(denied, now());
   }
 
-  async function ask(): Promise<void> {
+  async function readChanges(): Promise<void> {
     const askedAtMs = performance.now();
     changesAsked = changes.value;
     const [answer] = (await pool.query<{ epoch: string; nowMs: number }>(READ_EPOCH)).rows;
     const answeredAtMs = performance.now();
     if (answer === undefined) throw new Error("bellhop.auth_epoch has no row: the migrations did not run");
-    // The clock was read somewhere between question and answer: the middle is wrong by at most half of that.
+    // The clock was read between request and response: their midpoint is wrong by at most half the round trip.
     clock = { databaseMs: answer.nowMs, readAtMs: (askedAtMs + answeredAtMs) / 2 };
-    if (answer.epoch !== epoch) await takeChanges(epoch);
+    if (answer.epoch !== epoch) await loadChanges(epoch);
     epoch = answer.epoch;
     knownAtMs = askedAtMs;
     changesKnown = changesAsked;
   }
 
-  const question = askOneAtATime(ask);
+  const refresh = singleFlight(readChanges);
 
-  /** Takes in every change committed before this call, here at once and on the other threads before they use theirs. */
+  /** Loads every change committed before this call: here now, on the other threads of the process before their next use. */
   function renew(): Promise<void> {
     changes.increment();
-    return question.askAnew();
+    return refresh.runAgain();
   }
 
-  /** Makes sure that what is known is at most a second old: undefined when it is, else a promise that rejects without the database. */
+  /** Ensures that the copy is at most a second old: undefined if it is, otherwise a promise that rejects if the database is unavailable. */
   function freshen(): Promise<void> | undefined {
-    // Another thread of this process made a change and answered that it has taken effect.
+    // A thread of this process has made a change and reported it as effective.
     if (changesKnown !== changes.value) {
-      return changesAsked === changes.value ? question.ask() : question.askAnew();
+      return changesAsked === changes.value ? refresh.run() : refresh.runAgain();
     }
     const ageMs = performance.now() - knownAtMs;
-    if (ageMs >= STALE_AFTER_MS) return question.ask();
-    // A failure is not lost: the next caller past STALE_AFTER_MS asks again and gets it.
-    if (ageMs >= RENEW_AFTER_MS) question.ask().catch(() => undefined);
+    if (ageMs >= STALE_AFTER_MS) return refresh.run();
+    // Ignoring a failure is safe: a caller after STALE_AFTER_MS refreshes again and receives the error.
+    if (ageMs >= RENEW_AFTER_MS) refresh.run().catch(() => undefined);
     return undefined;
   }
 
-  /** The key of this id if its tokens are good. */
+  /** The key with this id if its tokens are valid. */
   const findKey = (kid: string) => liveOrNone(keys.get(kid), now());
   /**
-   * The same, and where no key of this id was ever heard of, the database is asked first: another node may just have made it. A key that
-   * has ended does not come back, and what cannot be an id of ours is not looked for.
+   * `findKey`, which refreshes first if the id is unknown, because another node may just have created the key. A removed key does not come
+   * back, and malformed ids are not looked up.
    */
-  const lookForKey = (kid: string) =>
+  const findOrFetchKey = (kid: string) =>
     keys.has(kid) || !KEY_ID.test(kid)
       ? findKey(kid)
-      : question.askSeldom(UNKNOWN_KEY_MS).then(() => findKey(kid));
+      : refresh.runThrottled(UNKNOWN_KEY_MS).then(() => findKey(kid));
 
   async function readClient(clientId: string): Promise<ClientFacts | undefined> {
     const changesBefore = changesSeen;
     const [row] = (await pool.query<ClientRow>({ ...READ_CLIENT_FACTS, values: [clientId] })).rows;
     if (row === undefined) return undefined;
     const facts: ClientFacts = { ...row, grants: arrangeGrants(row.grants) };
-    // Changes taken in while the row was read may concern it: then it serves this one request and is not kept.
+    // A concurrent change may concern this row: use it for this request only.
     if (changesBefore === changesSeen) clients.set(clientId, facts);
     return facts;
   }
@@ -186,43 +182,43 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
   return {
     freshen,
     renew,
-    /** Takes in what had changed by this epoch: undefined where it is known. */
+    /** Loads the changes up to this epoch; undefined if they are loaded already. */
     reach: (wanted: string) => (BigInt(wanted) > BigInt(epoch) ? renew() : undefined),
     now,
     findKey,
-    lookForKey,
+    findOrFetchKey,
     /** The keys to publish: announced, active and retiring. */
     liveKeys: () => [...keys.values()].filter((key) => liveOrNone(key, now()) !== undefined),
     signingKey: () => chooseSigningKey(keys.values(), now()),
-    /** What secrets are digested with. Throws before the first renewal, and where the installation has none yet. */
+    /** The peppers. Throws before the first `renew`, and if the installation has none. */
     peppers() {
       if (peppers === undefined) throw new Error("the installation has no pepper yet");
       return peppers;
     },
     isDenied: (tokenId: string) => denied.has(tokenId),
-    /** No promise where the client is known already. */
+    /** Synchronous if the client is cached. */
     findClient: (clientId: string) => currentOrNone(clients.get(clientId), now()) ?? readClient(clientId),
   };
 }
 
-/** The key while tokens signed with it are good. */
+/** The key if tokens signed with it are valid. */
 function liveOrNone(key: SigningKey | undefined, nowMs: number): SigningKey | undefined {
   return key !== undefined && (key.removeAtMs === null || key.removeAtMs > nowMs) ? key : undefined;
 }
 
-/** The facts of a client until they end by themselves. */
+/** The facts of a client until its certification ends. */
 function currentOrNone(facts: ClientFacts | undefined, nowMs: number): ClientFacts | undefined {
   return facts === undefined || (facts.knownUntilMs ?? nowMs + 1) > nowMs ? facts : undefined;
 }
 
-/** Asks one question at a time. */
-function askOneAtATime(start: () => Promise<void>) {
+/** Runs `start` at most once at a time. */
+function singleFlight(start: () => Promise<void>) {
   let startedAtMs = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | undefined;
   let following: Promise<void> | undefined;
 
-  /** Joins the one under way. */
-  function ask(): Promise<void> {
+  /** Joins the run in progress. */
+  function run(): Promise<void> {
     if (running !== undefined) return running;
     startedAtMs = performance.now();
     running = start().finally(() => {
@@ -231,31 +227,31 @@ function askOneAtATime(start: () => Promise<void>) {
     return running;
   }
 
-  /** One that begins after this call: the one under way may have been answered before the caller's change. */
-  function askAnew(): Promise<void> {
-    if (running === undefined) return ask();
+  /** Waits for a run that starts after this call: the one in progress may not see the caller's change. */
+  function runAgain(): Promise<void> {
+    if (running === undefined) return run();
     following ??= running
       .catch(() => undefined)
       .then(() => {
         following = undefined;
-        return ask();
+        return run();
       });
     return following;
   }
 
-  /** The same, at least `everyMs` after the one before began; callers that wait share it. */
-  async function askSeldom(everyMs: number): Promise<void> {
+  /** `runAgain`, at least `everyMs` after the last start; waiting callers share it. */
+  async function runThrottled(everyMs: number): Promise<void> {
     const calledAtMs = performance.now();
     const waitMs = startedAtMs + everyMs - calledAtMs;
     if (waitMs > 0) await delay(waitMs);
-    if (startedAtMs < calledAtMs) await askAnew();
+    if (startedAtMs < calledAtMs) await runAgain();
     else await running;
   }
 
-  return { ask, askAnew, askSeldom };
+  return { run, runAgain, runThrottled };
 }
 
-/** A denial is kept a minute longer than its token lives, well beyond the tolerance with which tokens are checked. */
+/** Denials are kept a minute longer than the token lives, well beyond the tolerance for token times. */
 const DENIAL_OUTLIVES_MS = 60_000;
 
 function forgetDeadDenials(denied: Map<string, number>, nowMs: number): void {

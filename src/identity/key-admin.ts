@@ -9,9 +9,8 @@ import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
 /**
- * Why the signing key is to be replaced. Its age: no key that is to stay (announced or active) was made within the last $1 days (0:
- * never). Where keys are encrypted now ($2), that one which is to stay lies readable: copies of it are in dead rows, in the
- * write-ahead log and in backups.
+ * Whether the signing key must be replaced. `old`: no announced or active key was created within the last $1 days (0: never). `readable`:
+ * if keys are encrypted now ($2), such a key is stored unencrypted; copies remain in dead rows, WAL and backups.
  */
 const IS_DUE = namedStatement(
   "is-key-due",
@@ -25,7 +24,7 @@ const IS_DUE = namedStatement(
     ) as "isReadable"`,
 );
 const LIST_ALL = readStatement(new URL("./sql/list-all-keys.sql", import.meta.url));
-/** Every key but the new one ($1) goes once the new one has signed long enough ($2 seconds) for its tokens to be dead. */
+/** Retires every key except the new one ($1), $2 seconds after the new one becomes active, when its tokens have expired. */
 const RETIRE_OTHERS = namedStatement(
   "retire-other-keys",
   `update bellhop.signing_key old
@@ -36,7 +35,7 @@ const RETIRE_OTHERS = namedStatement(
   where kid <> $1 and (old.remove_at is null or old.remove_at > clock_timestamp())
   returning kid`,
 );
-/** From now on nothing that it signed is good. Its private part goes with it. */
+/** Invalidates everything that the key signed and deletes its private part. */
 const REVOKE = namedStatement(
   "revoke-key",
   `update bellhop.signing_key
@@ -46,39 +45,39 @@ const REVOKE = namedStatement(
 );
 
 /**
- * How long a new key is only published. Nodes know it within a second; others that verify our tokens keep the keys
- * they fetched for ten minutes (the default of jose), and must have fetched again before the first token under it.
+ * How long a new key is published before it signs. Nodes know it within a second; other verifiers cache keys for ten minutes (the default
+ * of jose) and must refetch them first.
  */
 const KEY_ANNOUNCE_SECONDS = 900;
 
-/** After a leak: just long enough for every node to have the new key before one signs with it. */
+/** After a leak: just long enough for every node to load the new key. */
 const LEAKED_ANNOUNCE_SECONDS = 5;
 
-/** How long an old key's tokens are good after the new key took over: their whole life, and a minute. */
+/** How long the tokens of the previous key stay valid: their lifetime and a minute. */
 const KEY_RETIRE_SECONDS = TOKEN_SECONDS + TOKEN_LEEWAY_SECONDS + 60;
 
 const ANNOUNCE_SECONDS_MAX = 30 * 86_400;
 
-/** A signing key as its operator sees it. */
+/** A signing key as shown to an operator. */
 export interface KeySummary {
   readonly kid: string;
   readonly state: "announced" | "active" | "retiring" | "removed";
   readonly createdAt: Date;
   readonly activateAt: Date;
   readonly removeAt: Date | null;
-  /** How the private part lies in the database. */
+  /** How the database stores the private part. */
   readonly privatePart: "encrypted" | "readable" | "wiped";
 }
 
 interface KeyRotation {
   readonly kid: string;
-  /** When the new key begins to sign. */
+  /** When the new key starts to sign. */
   readonly activateAt: Date;
-  /** Keys whose tokens are good until then and for the retire window after it. */
+  /** Keys whose tokens stay valid until the end of the retire window. */
   readonly retiring: readonly string[];
 }
 
-/** Every key there ever was, the newest first. */
+/** All keys, newest first, including removed ones. */
 export async function listKeys({
   internals,
 }: {
@@ -88,9 +87,9 @@ export async function listKeys({
 }
 
 /**
- * Replaces the signing key in three windows: announced (published, signs nothing), active, retiring (signs nothing,
- * its tokens are good). So no good token is refused anywhere. With `leaked`, the new key takes over after seconds and
- * every token under another one is refused from then on. Throws AuthInputError while another rotation is announced.
+ * Replaces the signing key in three phases: announced (published, does not sign), active, retiring (does not sign, its tokens are valid),
+ * so that no valid token is refused. With `leaked`, the new key takes over within seconds and tokens under all other keys are refused from
+ * then on. Throws AuthInputError while another rotation is announced.
  */
 export async function rotateKey(
   { internals, who }: AuthAdmin,
@@ -99,12 +98,12 @@ export async function rotateKey(
     announceSeconds = leaked ? LEAKED_ANNOUNCE_SECONDS : KEY_ANNOUNCE_SECONDS,
   }: { readonly announceSeconds?: number | undefined; readonly leaked?: boolean } = {},
 ): Promise<KeyRotation> {
-  // A window shorter than the nodes' own could make one refuse a token that another just signed.
+  // With a shorter window than the nodes' refresh interval, a node could refuse a token that another has just signed.
   demand(
     isWhole(announceSeconds, LEAKED_ANNOUNCE_SECONDS, ANNOUNCE_SECONDS_MAX),
     `The announce window is ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`,
   );
-  // A leaked key is replaced even if some nodes cannot open the new one.
+  // A leaked key is replaced even if some nodes cannot decrypt the new one.
   if (!leaked) await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
     if (!leaked) await refuseWhileAnnounced(change);
@@ -137,12 +136,12 @@ async function replaceKey(
   return { kid, activateAt, retiring };
 }
 
-/** Why the service replaces the signing key: for its age, or because it lies readable although KEY_ENCRYPTION_KEY is set. */
+/** Why the service replaces the signing key: it is too old, or stored unencrypted although KEY_ENCRYPTION_KEY is set. */
 type RotationCause = "old" | "readable";
 
 /**
- * Replaces the signing key, as `rotateKey` does, if the newest was made more than `days` ago (0: however old it is, not), or one
- * lies readable that would be encrypted today. Undefined where neither is so. Of several nodes that ask at once, one does it.
+ * Replaces the signing key as `rotateKey` does if the newest is older than `days` (0: no limit) or one is stored unencrypted that would be
+ * encrypted today. Undefined otherwise. If several nodes call it at once, one replaces the key.
  */
 export async function rotateKeyWhenDue(
   admin: AuthAdmin,
@@ -155,7 +154,7 @@ export async function rotateKeyWhenDue(
     if (rows[0]?.isReadable === true) return "readable";
     return rows[0]?.isOld === true ? "old" : undefined;
   };
-  // Without the lock first: this is asked for ever and hardly ever so.
+  // Check without the lock first: called often, and rarely due.
   if ((await findCause(pool)) === undefined) return undefined;
   return changeAuth(admin.internals, async (change) => {
     const because = await findCause(change.connection);
@@ -165,8 +164,8 @@ export async function rotateKeyWhenDue(
 }
 
 /**
- * Ends everything that a key signed, at once: on this node now, on others within a second. Where no key is left that is to
- * stay, a new one signs from now on. Throws AuthInputError for a key that there is not, or whose tokens are refused already.
+ * Invalidates everything that a key signed, on this node at once and on others within a second. If no key remains that may sign, creates
+ * one that signs at once. Throws AuthInputError if the key is unknown or removed already.
  */
 export async function revokeKey(
   { internals, who }: AuthAdmin,
@@ -186,9 +185,9 @@ export async function revokeKey(
   });
 }
 
-/** Throws AuthInputError where a node runs that could not use what is encrypted now. */
+/** Throws AuthInputError if a running node could not decrypt what is encrypted now. */
 export async function requireOpenable({ pool, config }: AuthAdmin["internals"]): Promise<void> {
-  const refusal = await whoCannotRead(pool, config.keyEncryptionKey);
+  const refusal = await missingKeyMessage(pool, config.keyEncryptionKey);
   if (refusal !== undefined) throw new AuthInputError(refusal);
 }
 
@@ -199,20 +198,19 @@ const ANNOUNCE = namedStatement(
 const FIND_WITHOUT = readStatement(new URL("./sql/find-nodes-without.sql", import.meta.url));
 
 /**
- * What nodes tell each other to know, so that nothing is changed into a form that one of them could not read. A node's own
- * session (src/service/node-presence.ts) announces by shared advisory locks, which end with it. The class of these locks; any
- * constant will do, as long as nothing else takes it.
+ * Class of the advisory locks by which nodes announce what they know, so that nothing is stored in a form that a node cannot read. A node's
+ * own session (src/service/node-presence.ts) holds them as shared locks, which end with it. The number is arbitrary.
  */
 export const KNOWLEDGE_LOCKS = 73_020_270;
 
-/** That a node decrypts what this KEY_ENCRYPTION_KEY (base64) encrypted, as a lock's name: 31 bits, which reveal nothing useful about it. */
+/** Advisory lock key for knowledge of a KEY_ENCRYPTION_KEY (base64): 31 bits of its hash, which reveal nothing useful. */
 export function knowledgeOfKey(keyEncryptionKey: string): number {
   const key = Buffer.from(keyEncryptionKey, "base64");
   return createHash("sha256").update("bellhop knowledge\0").update(key).digest().readUInt32BE() >>> 1;
 }
 
-/** Why what is encrypted now could not be used by every node: they are named. Undefined where it could. */
-export async function whoCannotRead(
+/** Error message naming the nodes that cannot decrypt what is encrypted now; undefined if all can. */
+export async function missingKeyMessage(
   on: Queryable,
   keyEncryptionKey: string | undefined,
 ): Promise<string | undefined> {
@@ -223,12 +221,12 @@ export async function whoCannotRead(
     : `Nodes run that do not know this KEY_ENCRYPTION_KEY and could not use it: ${nodes.join(", ")}.`;
 }
 
-/** Announces knowledge by this session, as long as it lives. */
+/** Announces knowledge for the lifetime of this session. */
 export async function announceKnowledge(session: Queryable, knowledge: readonly number[]): Promise<void> {
   await session.query({ ...ANNOUNCE, values: [KNOWLEDGE_LOCKS, knowledge] });
 }
 
-/** The names of the nodes present that do not say that they know it. */
+/** Names of the running nodes that have not announced the knowledge. */
 export async function nodesWithout(on: Queryable, knowledge: number): Promise<string[]> {
   const { rows } = await on.query<{ owner: string }>({
     ...FIND_WITHOUT,
@@ -238,8 +236,8 @@ export async function nodesWithout(on: Queryable, knowledge: number): Promise<st
 }
 
 /**
- * Everything that src/identity/secret-cipher.ts encrypted, by its table: the key of a row, the column, and the name that is bound into the value.
- * Another place of such values belongs here, or a change of KEY_ENCRYPTION_KEY would lose them (a test looks for them in every column).
+ * Columns with values encrypted by secret-cipher.ts: key column, value column, and the name used as authenticated data. A column missing
+ * here would be lost with a change of KEY_ENCRYPTION_KEY (a test searches every column).
  */
 const PLACES = {
   instance: { key: "name", column: "value", bound: "name" },
@@ -263,7 +261,7 @@ const LIST = namedStatement(
     .join(" union all "),
 );
 
-/** Replaces a value only while it is still the one that was read, so that nodes doing it at once do no harm. */
+/** Replaces a value only if it is unchanged since it was read, so that nodes can do so concurrently. */
 function replacementOf(place: keyof typeof PLACES): Statement {
   const { key, column } = PLACES[place];
   const text = `update bellhop.${place} set ${column} = $3 where ${key} = $1 and ${column} = $2`;
@@ -273,19 +271,19 @@ function replacementOf(place: keyof typeof PLACES): Statement {
 interface StoredSecret {
   readonly place: keyof typeof PLACES;
   readonly id: string;
-  /** The name that is bound into the value. */
+  /** The name used as authenticated data. */
   readonly bound: string;
   readonly encrypted: string;
 }
 
-/** The encrypted values of an installation. */
+/** State of the encrypted values of an installation. */
 export interface SecretState {
   readonly values: number;
-  /** Under a former key, or readable although there is a key. */
+  /** Encrypted under a previous key, or unencrypted although there is a key. */
   readonly behind: readonly StoredSecret[];
 }
 
-/** Lists the values that the current key would encrypt otherwise. */
+/** Lists the values that are not encrypted under the current key. */
 export async function readSecretState(pool: Pool, cipher: SecretCipher): Promise<SecretState> {
   const { rows } = await pool.query<StoredSecret>(LIST);
   return {
@@ -294,16 +292,15 @@ export async function readSecretState(pool: Pool, cipher: SecretCipher): Promise
   };
 }
 
-/** How many values were re-encrypted, and which could not be decrypted. */
 interface Reencryption {
   readonly reencrypted: number;
-  /** Names of values that neither the current key nor a former one opens: they stay as they are. */
+  /** Names of values that no configured key decrypts; they are unchanged. */
   readonly unopened: readonly string[];
 }
 
 /**
- * Encrypts with the current key whatever lies under a former one, or readable; leaves an audit entry where there was any. What it
- * replaces is opened first, so nothing is lost on the way, and may be done by several at once.
+ * Encrypts values with the current key that are under a previous one or unencrypted, and writes an audit entry if there were any. Each
+ * value is decrypted first, so none is lost. Safe to run concurrently.
  */
 export async function reencrypt(pool: Pool, cipher: SecretCipher, who: string): Promise<Reencryption> {
   const { behind } = await readSecretState(pool, cipher);

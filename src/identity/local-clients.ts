@@ -6,13 +6,12 @@ import type { AuthInternals } from "./authenticator.ts";
 import { type ClientSummary, createClient, listClients, revokeClient, updateClient } from "./client-admin.ts";
 import { TOKEN_SCOPES } from "./permissions.ts";
 
-/** Credentials that are kept in DATA_DIR for commands on this machine, readable by their owner alone. */
+/** Credentials stored in DATA_DIR for commands on this machine, readable only by their owner. */
 export interface LocalClient {
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** The actor in the audit log for the sandbox client. */
 const WHO = "serve:sandbox";
 
 const sandboxFile = (dataDir: string): string => join(dataDir, "sandbox-client.json");
@@ -55,14 +54,14 @@ async function createKept(
   return { clientId, clientSecret };
 }
 
-/** The sandbox client of the service with this DATA_DIR, for a partner's command on the same machine. */
+/** The sandbox client of the service with this DATA_DIR, for partner commands on the same machine. */
 export function readSandbox(dataDir: string): Promise<LocalClient | undefined> {
   return readKept(sandboxFile(dataDir));
 }
 
 /**
- * The client for trying the service out, created at the first start; undefined once it is revoked. Only where `Config.sandbox` allows
- * it: its secret is printed to the terminal.
+ * The sandbox client, created at the first start; undefined once it is revoked. Only used if `Config.sandbox` allows it, because its secret
+ * is printed to the terminal.
  */
 export async function openSandbox(
   internals: AuthInternals,
@@ -75,7 +74,7 @@ export async function openSandbox(
   return createKept(admin, file, "sandbox", SANDBOX_CLIENT_CODE);
 }
 
-/** Revokes the sandbox client of an earlier start; a later start that may have one creates another. Answers its id. */
+/** Revokes the sandbox client of an earlier start and returns its id. A later start with a sandbox creates another. */
 export async function closeSandbox(internals: AuthInternals, dataDir: string): Promise<string | undefined> {
   const admin = { internals, who: WHO };
   const file = sandboxFile(dataDir);
@@ -86,7 +85,7 @@ export async function closeSandbox(internals: AuthInternals, dataDir: string): P
   return found.kept.clientId;
 }
 
-/** The simulator's client, with a grant to all properties of `clientCode`. */
+/** The simulator's client, with a grant for all properties of `clientCode`. */
 export async function openSimulatorClient(
   admin: AuthAdmin,
   dataDir: string,

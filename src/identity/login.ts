@@ -21,17 +21,17 @@ const READ_CREDENTIALS = namedStatement(
   `select password_hash as "passwordHash", disabled_at is not null as "isDisabled", totp_since is not null as "hasTotp" from bellhop.operator where name = $1`,
 );
 
-/** What a login works with on one thread. */
+/** Dependencies of a login on one thread. */
 export interface LoginParts {
   readonly pool: Pool;
   readonly limiter: LoginLimiter;
-  /** One password at a time is hashed, as the pool's threads also inflate bodies; the networks that ask take turns. */
+  /** Hashes one password at a time, because the pool's threads also decompress bodies; client networks take turns. */
   readonly hashing: Semaphore;
   readonly cipher: SecretCipher;
   readonly log: Logger;
 }
 
-/** Names that cannot be are one, or they would push those that matter out of the limiter's memory. */
+/** Malformed names share one entry, so they do not evict real ones from the limiter's memory. */
 const limitedName = (name: string): string => (looksLikeOperatorName(name) ? name : "");
 
 interface Credentials {
@@ -41,8 +41,8 @@ interface Credentials {
 }
 
 /**
- * Whether a name and password are an operator's. An unknown name, a disabled operator and a wrong password are refused
- * alike and after the same work; the attempt is counted before the work, so that guesses sent at once count too.
+ * Whether name and password are an operator's. An unknown name, a disabled operator and a wrong password get the same error after the same
+ * work. The attempt is counted first, so that concurrent guesses count too.
  */
 async function checkPassword(
   { pool, hashing }: LoginParts,
@@ -50,7 +50,7 @@ async function checkPassword(
   name: string,
   password: string,
 ): Promise<{ readonly known: Credentials | undefined; readonly isRight: boolean }> {
-  // Text that no name can be never reaches the database.
+  // Malformed names never reach the database.
   const { rows } = await pool.query<Credentials>({ ...READ_CREDENTIALS, values: [limitedName(name)] });
   const [known] = rows;
   const matches = await hashing.run(
@@ -60,13 +60,13 @@ async function checkPassword(
   return { known, isRight: matches && known?.isDisabled === false };
 }
 
-/** Throws ConsoleError where a limiter has attempts wait. */
+/** Throws ConsoleError if the limiter requires a wait. */
 export function requireAttempt(waitSeconds: number): void {
   if (waitSeconds > 0)
     throw new ConsoleError("bellhop.console.TooManyAttempts", { retryAfterSeconds: waitSeconds });
 }
 
-/** Logs an operator in. Throws ConsoleError, and SemaphoreFull when too many passwords wait to be checked. */
+/** Logs an operator in. Throws ConsoleError, and SemaphoreFull if too many passwords are waiting to be checked. */
 export async function logIn(
   parts: LoginParts,
   address: string,
@@ -79,7 +79,7 @@ export async function logIn(
   const { known, isRight } = await checkPassword(parts, address, name, password);
   const who = `console:${name}`;
   if (known === undefined || !isRight) {
-    // Only existing names are audited: invented ones would fill the audit. Nobody waits for the entry, whose time would tell that the name exists.
+    // Only existing names are audited, as invented ones would fill the audit. Not awaited: the time would disclose that the name exists.
     if (known !== undefined)
       recordAudit(pool, { who, what: "refuse-login", detail: { address } }).catch((error: unknown) =>
         log.error({ err: error, name }, "a refused login could not be audited"),
@@ -99,8 +99,8 @@ export async function logIn(
 }
 
 /**
- * Uses up a code of the operator's; throws ConsoleError for any other. Only who knows the password gets here: wrong ones count from
- * wherever they come.
+ * Uses up the operator's code; throws ConsoleError if it is wrong. Reached only with the correct password, so failures count regardless of
+ * the address.
  */
 export async function confirmCode(
   parts: LoginParts,
@@ -120,7 +120,7 @@ export async function confirmCode(
     await recordAudit(parts.pool, { who, what: "use-recovery-code", detail: { address } });
 }
 
-/** Throws ConsoleError unless the password is the operator's own, limited and refused as a login is. */
+/** Throws ConsoleError unless the password is the operator's own. Limited like a login. */
 export async function confirmPassword(
   parts: LoginParts,
   address: string,

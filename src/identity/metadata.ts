@@ -3,7 +3,7 @@ import { SCOPES } from "./permissions.ts";
 
 const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post"];
 
-/** Where the endpoints of this folder are, under the address of the token server. */
+/** Paths of the OAuth endpoints, relative to the token server's address. */
 export const AUTH_PATHS = {
   token: "/api/oauth2/token",
   revoke: "/api/oauth2/revoke",
@@ -13,8 +13,8 @@ export const AUTH_PATHS = {
 } as const;
 
 /**
- * The document by which OAuth clients find everything (RFC 8414 §2). Its `issuer` is the address under which the
- * document is found, because clients refuse any other (§3.3); docs/decisions/0002-token-issuer.md.
+ * The metadata document (RFC 8414 §2). Its `issuer` must be the address under which it is served (§3.3); see
+ * docs/decisions/0002-token-issuer.md.
  */
 export function describeAuthorizationServer({ authUrl }: Addresses): Record<string, unknown> {
   return {
@@ -24,7 +24,7 @@ export function describeAuthorizationServer({ authUrl }: Addresses): Record<stri
     revocation_endpoint: authUrl + AUTH_PATHS.revoke,
     introspection_endpoint: authUrl + AUTH_PATHS.introspect,
     scopes_supported: SCOPES,
-    // Required by RFC 8414; there is no authorization endpoint that could answer with a response type.
+    // Required by RFC 8414; empty, because there is no authorization endpoint.
     response_types_supported: [],
     grant_types_supported: ["client_credentials"],
     token_endpoint_auth_methods_supported: CLIENT_AUTHENTICATION,

@@ -21,10 +21,10 @@ import { resetTotp } from "./second-factor.ts";
 const NAME_CHARACTERS_MAX = 64;
 const EMAIL_CHARACTERS_MAX = 255;
 
-/** The operators, and what an admin does with them; one who sees more than the admin does not exist for the admin. */
+/** Adds the routes for managing operators. An admin cannot see operators with more grants than their own. */
 export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  /** An OperatorsAnswer; JSON writes its instants as texts. */
+  /** An OperatorsAnswer; JSON serializes its dates as strings. */
   const describe = async ({ operator }: Pick<Form, "operator">) => ({
     items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
     roles: ROLES,
@@ -40,7 +40,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     await createOperator({ pool, who: form.who }, name, password ?? undefined, rights);
     return { name, password } satisfies OperatorPasswordAnswer;
   });
-  /** A change of another operator: nobody locks themselves out. */
+  /** A change of another operator. Admins cannot change their own account, so they cannot lock themselves out. */
   const change = (
     verb: string,
     fields: readonly string[],

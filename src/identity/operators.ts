@@ -28,7 +28,7 @@ const SET_ROLE = namedStatement(
   "set-operator-role",
   `update bellhop.operator set role = coalesce($2, role), grants = coalesce($3, grants) where name = $1`,
 );
-/** Another account; the one before is let in no more. */
+/** Changes the operator's account; the previous one can no longer log in. */
 const SET_ACCOUNT = namedStatement(
   "set-operator-account",
   `update bellhop.operator set email = $2, oidc_issuer = $3, oidc_subject = $4 where name = $1`,
@@ -38,7 +38,7 @@ const SET_PASSWORD = namedStatement(
   "set-operator-password",
   `update bellhop.operator set password_hash = $2, password_changed_at = clock_timestamp() where name = $1`,
 );
-/** $2: disabled from now on, or able again. */
+/** $2: whether the operator is disabled. */
 const DISABLE = namedStatement(
   "disable-operator",
   `update bellhop.operator
@@ -50,10 +50,10 @@ const HAS_OPERATORS = namedStatement(
   `select exists (select from bellhop.operator where disabled_at is null) as found`,
 );
 
-/** A person who may log in to the console. Times are of the database's clock. */
+/** A person who may log in to the console. Times are by the database's clock. */
 export type OperatorSummary = Row<OperatorItem> & { readonly passwordChangedAt: Date };
 
-/** Who does it, for the audit, and where it is kept. */
+/** The database and the actor for the audit. */
 export interface OperatorAdmin {
   readonly pool: Pool;
   readonly who: string;
@@ -62,23 +62,23 @@ export interface OperatorAdmin {
 const OPERATORS_LISTED_MAX = 1_000;
 const NAME_SHAPE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** True for text that could be an operator's name. */
+/** Whether the text has the form of an operator's name. */
 export function looksLikeOperatorName(text: string): boolean {
   return NAME_SHAPE.test(text);
 }
 
-/** What somebody who may change operators says of one. */
+/** An operator's role and grants. */
 export interface OperatorRights {
   readonly role: Role;
   readonly grants: readonly string[];
 }
 
-/** Those that are named. */
+/** The rights to change; omitted ones are unchanged. */
 type NamedRights = { readonly [Name in keyof OperatorRights]?: OperatorRights[Name] | undefined };
 
 /**
- * Makes an operator; the first one is an admin of everything unless `rights` say otherwise. Throws AuthInputError for a name that is
- * taken or cannot be, a password that is no good, or rights that are missing.
+ * Creates an operator; by default the first one is an admin of everything. Throws AuthInputError for a name that is taken or invalid, an
+ * unsuitable password, or missing rights.
  */
 export async function createOperator(
   admin: OperatorAdmin,
@@ -113,50 +113,47 @@ export async function createOperator(
   });
 }
 
-/** The operators by name, disabled ones included; a thousand at most. */
+/** Up to 1,000 operators by name, including disabled ones. */
 export async function listOperators(pool: Pool): Promise<OperatorSummary[]> {
   return (await pool.query<OperatorSummary>({ ...LIST, values: [OPERATORS_LISTED_MAX] })).rows;
 }
 
-/** Those who see nothing beyond the scope. */
+/** The operators whose grants are within the scope. */
 export async function operatorsWithin(pool: Pool, scope: Scope): Promise<OperatorSummary[]> {
   return (await listOperators(pool)).filter(({ grants }) => scope.coversOperator(grants));
 }
 
-/**
- * Locks operator $1 and who acts ($2), the same one first for all: of two admins who disable each other at the same moment, the
- * second is none any more.
- */
+/** Locks operator $1 and the acting operator ($2) in a fixed order: if two admins disable each other at once, the second is refused. */
 const LOCK = namedStatement(
   "lock-operators",
   `select name, role, grants, disabled_at is null as "isActive" from bellhop.operator
   where name in ($1, $2) order by name for update`,
 );
 
-/** One change of an operator. */
+/** A change of an operator. */
 interface OperatorChange {
-  /** Its verb-noun in the audit. */
+  /** Its action name in the audit. */
   readonly what: string;
   /** $1 is the name; `values` follow. */
   readonly statement: Statement;
   readonly values?: readonly unknown[];
   readonly detail?: Readonly<Record<string, unknown>>;
-  /** What the form showed of what it replaces: refused where it is not so any more. */
+  /** Previous values as shown in the form; the change is refused if they differ now. */
   readonly shown?: Readonly<Record<string, unknown>>;
-  /** There is no operator of the name yet. */
+  /** The operator does not exist yet. */
   readonly isNew?: boolean;
-  /** What the operator may see from then on; undefined: as before. */
+  /** The operator's new grants; undefined: unchanged. */
   readonly grants?: readonly string[] | undefined;
-  /** Whether the operator's sessions end, but for the one with the id `except`. */
+  /** Whether to end the operator's sessions, except the one with id `except`. */
   readonly endsSessions?: boolean;
   readonly except?: string | undefined;
-  /** The refusal where the statement finds nothing to change. */
+  /** Error message if the statement changes nothing. */
   readonly refusal?: string;
 }
 
 /**
- * Makes a change of an operator, with its audit entry in the same transaction. At the console nobody changes, or gives, what sees more
- * than they do. Throws AuthInputError, NotFoundError, ConsoleError.
+ * Changes an operator, with its audit entry in the same transaction. A console operator cannot change, or create, one with more grants than
+ * their own. Throws AuthInputError, NotFoundError, ConsoleError.
  */
 export async function changeOperator(
   { pool, who }: OperatorAdmin,
@@ -194,7 +191,7 @@ export async function changeOperator(
   });
 }
 
-/** Changes role and grants, in effect with the operator's next request. Throws AuthInputError. */
+/** Changes role and grants, effective with the operator's next request. Throws AuthInputError. */
 export function setOperatorRights(
   admin: OperatorAdmin,
   name: string,
@@ -214,7 +211,7 @@ export function setOperatorRights(
 
 const EMAIL_SHAPE = /^[!-?A-~]{1,64}@[!-?A-~]{1,190}$/;
 
-/** An address as operators have it, in small letters; undefined for what is none. ASCII alone: other letters fold to the same. */
+/** An email address in lower case; undefined if it is invalid. ASCII only, because other letters may fold to the same text. */
 export function readEmail(text: string): string | undefined {
   return EMAIL_SHAPE.test(text) ? text.toLowerCase() : undefined;
 }
@@ -225,7 +222,7 @@ function requireEmail(text: string): string {
   return email;
 }
 
-/** An account at the OpenID Connect provider: by address until its first login, or by issuer and subject. */
+/** An account at the OpenID Connect provider: identified by email until its first login, or by issuer and subject. */
 interface OperatorAccount {
   readonly email?: string | undefined;
   readonly issuer?: string | undefined;
@@ -234,7 +231,7 @@ interface OperatorAccount {
 
 const UNIQUE_VIOLATION = "23505";
 
-/** Gives an operator another account (none: takes it away) and ends the sessions. Throws AuthInputError. */
+/** Changes or removes an operator's account and ends the sessions. Throws AuthInputError. */
 export async function setOperatorAccount(
   admin: OperatorAdmin,
   name: string,
@@ -255,19 +252,18 @@ export async function setOperatorAccount(
   });
 }
 
-/** Removes an operator with every session; what the audit says of the operator stays. Throws AuthInputError. */
+/** Deletes an operator with all sessions; its audit entries remain. Throws AuthInputError. */
 export function removeOperator(admin: OperatorAdmin, name: string): Promise<void> {
   return changeOperator(admin, name, { what: "remove-operator", statement: REMOVE });
 }
 
-/** Whether anybody can log in. */
 export async function hasOperators(pool: Pool): Promise<boolean> {
   return (await pool.query<{ found: boolean }>(HAS_OPERATORS)).rows[0]?.found === true;
 }
 
 /**
- * Gives an operator another password and ends the operator's sessions, but for the one with the id `except` (the one in
- * which the password was changed). Throws AuthInputError.
+ * Sets an operator's password and ends the sessions, except the one with id `except` (in which the password was changed). Throws
+ * AuthInputError.
  */
 export async function setOperatorPassword(
   admin: OperatorAdmin,
@@ -281,7 +277,7 @@ export async function setOperatorPassword(
   await changeOperator(admin, name, { ...change, endsSessions: true, except });
 }
 
-/** Lets an operator in no more, and ends all sessions of the operator at once; or lets the operator in again. */
+/** Disables an operator and ends all sessions at once, or enables the operator again. */
 export function disableOperator(admin: OperatorAdmin, name: string, disabled: boolean): Promise<void> {
   return changeOperator(admin, name, {
     what: disabled ? "disable-operator" : "enable-operator",
@@ -292,7 +288,7 @@ export function disableOperator(admin: OperatorAdmin, name: string, disabled: bo
 }
 
 const OPEN = readStatement(new URL("./sql/open-session.sql", import.meta.url));
-/** $1 digest, $2 seconds without a request after which a session ends. */
+/** $1 digest, $2 idle timeout in seconds. */
 const FIND = namedStatement(
   "find-session",
   `select operator.name, operator.role, operator.grants, operator.password_hash is not null as "hasPassword",
@@ -312,27 +308,27 @@ const CLOSE = namedStatement(
   "close-session",
   `delete from bellhop.operator_session where digest = $1 returning operator_name as name`,
 );
-/** All of an operator's but that of the id $2 (null: all). */
+/** All sessions of an operator except the one with id $2 (null: all). */
 const CLOSE_OF_OPERATOR = namedStatement(
   "close-sessions-of-operator",
   `delete from bellhop.operator_session where operator_name = $1 and digest is distinct from sha256(convert_to($2::text, 'UTF8'))`,
 );
 
-/** A working day: a session ends then, whatever is done in it. */
+/** Absolute lifetime of a session: a working day. */
 const SESSION_SECONDS = 12 * 3_600;
 
-/** Without a request for so long it ends sooner. */
+/** Idle timeout. */
 export const SESSION_IDLE_SECONDS = 3_600;
 
-/** Somebody's browsers; with one more the oldest session ends. */
+/** Opening another ends the oldest. */
 const SESSIONS_OF_OPERATOR_MAX = 10;
 
 /** 256 random bits in base64url. */
 const SESSION_ID_SHAPE = /^[A-Za-z0-9_-]{43}$/;
 
-/** Somebody who is logged in. */
+/** A logged-in operator. */
 export interface OperatorSession {
-  /** Known to the browser alone. */
+  /** Known only to the browser. */
   readonly id: string;
   readonly name: string;
   readonly role: Role;
@@ -346,12 +342,12 @@ type SessionRow = Omit<OperatorSession, "id" | "scope"> & OperatorRights & { rea
 
 const digestOf = (id: string): Buffer => createHash("sha256").update(id).digest();
 
-/** What an operator has logged in with, which may have changed while it was checked: a password and, if asked for, a code, or an account. */
+/** What an operator logged in with, which may have changed during verification: a password and code, or an account. */
 type Proof =
   | { readonly passwordHash: string | null; readonly hasTotp: boolean; readonly subject?: never }
   | { readonly subject: string; readonly passwordHash?: never; readonly hasTotp?: never };
 
-/** Opens a session; undefined where the operator was disabled or removed, or the proof holds no more. */
+/** Opens a session; undefined if the operator was disabled or removed, or the proof is no longer valid. */
 export async function openSession(
   pool: Pool,
   name: string,
@@ -364,9 +360,9 @@ export async function openSession(
 }
 
 /**
- * The session of an id; undefined when there is none, it is over, idle for too long, or its operator is disabled. Read from the
- * database each time, so that a session ends on every node at once. `isActive`: the operator acted; a page's automatic refresh
- * does not keep a session alive.
+ * The session with this id; undefined if it does not exist, has expired, is idle for too long, or its operator is disabled. Read from the
+ * database each time, so that a session ends on every node at once. `isActive`: the operator acted; a page's automatic refresh does not
+ * keep a session alive.
  */
 export async function findSession(
   pool: Pool,
@@ -377,35 +373,34 @@ export async function findSession(
   const digest = digestOf(id);
   const [row] = (await pool.query<SessionRow>({ ...FIND, values: [digest, SESSION_IDLE_SECONDS] })).rows;
   if (row === undefined) return undefined;
-  // One update a minute ends idle sessions to the minute without a write per click.
+  // One update per minute is precise enough for the idle timeout and avoids a write per request.
   if (isActive && row.isUnseen) await pool.query({ ...TOUCH, values: [digest] });
   const { grants, isUnseen: _isUnseen, ...account } = row;
   return { id, ...account, scope: new Scope(grants) };
 }
 
-/** Ends a session; answers whose it was. */
+/** Ends a session and returns its operator's name. */
 export async function closeSession(pool: Pool, id: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ name: string }>({ ...CLOSE, values: [digestOf(id)] });
   return rows[0]?.name;
 }
 
 /**
- * The token that a page sends with every change. The page gets it in a response, which no other site can read; it is derived
- * from the session's id, so it needs no storage.
+ * The CSRF token that a page sends with every change. Derived from the session's id, so it needs no storage; other sites cannot read the
+ * response that carries it.
  */
 export function csrfTokenOf({ id }: OperatorSession): string {
   return createHash("sha256").update(`csrf\0${id}`).digest("base64url");
 }
 
-/** Whether the token is the one of the session. */
 export function isCsrfTokenOf(session: OperatorSession, token: string): boolean {
   const [right, given] = [Buffer.from(csrfTokenOf(session)), Buffer.from(token)];
   return right.length === given.length && timingSafeEqual(right, given);
 }
 
 /**
- * OWASP's second choice for scrypt: 32 MiB and about 0.2 s of a thread of the pool for each password, so that a hundred
- * guesses at once do not take the memory that batches need. Stored with each hash, so they can be raised later.
+ * OWASP's second choice for scrypt: 32 MiB and about 0.2 s of a pool thread per password, so that concurrent guesses do not exhaust the
+ * memory that batches need. Stored with each hash, so the cost can be raised later.
  */
 const COST = { logN: 15, blockSize: 8, parallelism: 3 } as const;
 
@@ -422,12 +417,12 @@ interface StoredPassword {
   readonly key: Buffer;
 }
 
-/** A password nobody can guess, for an operator who brings none: 144 random bits. */
+/** A generated password: 144 random bits. */
 export function newPassword(): string {
   return randomBytes(18).toString("base64url");
 }
 
-/** Throws AuthInputError for a password that is too easy to guess or cannot be one. */
+/** Throws AuthInputError for a password that is too easy to guess or malformed. */
 export function checkNewPassword(password: string, name: string): void {
   const [least, most] = [PASSWORD_CHARACTERS_MIN, PASSWORD_CHARACTERS_MAX];
   demand(isWhole([...password].length, least, most), `A password has ${least} to ${most} characters.`);
@@ -437,12 +432,12 @@ export function checkNewPassword(password: string, name: string): void {
   demand(isVaried, "A password is not made of the name, nor of a few characters over and over.");
 }
 
-/** True for text that could be a password at all; anything else is not worth the work of a hash. */
+/** Whether the text has the form of a password, so that hashing it is worthwhile. */
 export function looksLikePassword(text: string): boolean {
   return text !== "" && text.length <= 2 * PASSWORD_CHARACTERS_MAX && text.isWellFormed();
 }
 
-/** The hash of a password, with a salt of its own, as it is stored: `scrypt$15$8$3$<salt>$<key>`. */
+/** The salted hash of a password as stored: `scrypt$15$8$3$<salt>$<key>`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const key = await derive(password, { ...COST, salt, key: Buffer.alloc(KEY_BYTES) });
@@ -452,10 +447,10 @@ export async function hashPassword(password: string): Promise<string> {
   );
 }
 
-/** What a password is compared with where there is no operator of the name: as much work, and never right. */
+/** Compared with if the operator does not exist: the same work, never a match. */
 const NOBODY: StoredPassword = { ...COST, salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) };
 
-/** Whether the password is the one of the stored hash; undefined (no such operator) takes as long and is false. */
+/** Whether the password matches the stored hash. Undefined (no such operator) takes the same time and is false. */
 export async function matchesPassword(password: string, stored: string | undefined): Promise<boolean> {
   const against = stored === undefined ? NOBODY : readStored(stored);
   const key = await derive(password, against);
@@ -464,7 +459,7 @@ export async function matchesPassword(password: string, stored: string | undefin
 
 function readStored(stored: string): StoredPassword {
   const [kind, logN, blockSize, parallelism, salt = "", key = ""] = stored.split("$");
-  if (kind !== "scrypt") throw new Error("A stored password is of no kind that this version knows.");
+  if (kind !== "scrypt") throw new Error("Unknown format of a stored password.");
   return {
     logN: Number(logN),
     blockSize: Number(blockSize),
@@ -474,7 +469,7 @@ function readStored(stored: string): StoredPassword {
   };
 }
 
-/** Typed on one machine and on another the same letters may come composed or not: NFC makes them one. */
+/** Keyboards may compose the same letters differently; NFC normalizes them. */
 function derive(
   password: string,
   { logN, blockSize, parallelism, salt, key }: StoredPassword,

@@ -6,7 +6,7 @@ import { changeAuth } from "./audit.ts";
 import { requireOpenable } from "./key-admin.ts";
 import { addPepper, nameOfPepper, STORED_PEPPERS } from "./secrets.ts";
 
-/** Peppers, the current one first, with the live secrets of clients that are not revoked. Decrypts nothing. */
+/** Peppers, the current one first, with their live secrets of unrevoked clients. Decrypts nothing. */
 const LIST_USE = namedStatement(
   "list-pepper-use",
   `select pepper.number, pepper.number = max(pepper.number) over () as "isCurrent",
@@ -19,7 +19,7 @@ const LIST_USE = namedStatement(
   group by pepper.number
   order by pepper.number desc`,
 );
-/** Ends what could not be verified any more. */
+/** Expires the secrets that can no longer be verified. */
 const END_SECRETS = namedStatement(
   "end-secrets-of-pepper",
   `update bellhop.client_secret
@@ -28,28 +28,28 @@ const END_SECRETS = namedStatement(
 );
 const DELETE_VALUE = namedStatement("delete-instance-value", "delete from bellhop.instance where name = $1");
 
-/** Clients named in a message that refuses. */
+/** Clients named in an error message. */
 const CLIENTS_NAMED_MAX = 5;
 
-/** A pepper as its operator sees it. */
+/** A pepper as shown to an operator. */
 export interface PepperSummary {
   readonly number: number;
   readonly isCurrent: boolean;
-  /** Live secrets whose digests were made with it. */
+  /** Live secrets digested with it. */
   readonly secrets: number;
-  /** When one of those was last good for something, to the minute. */
+  /** Last successful use of one of these secrets, to the minute. */
   readonly lastUsedAt: Date | null;
   readonly clientIds: readonly string[];
 }
 
-/** The peppers that there are, the current one first, and what hangs on each. */
+/** All peppers, the current one first, and the secrets that depend on each. */
 export async function listPeppers(on: Queryable): Promise<PepperSummary[]> {
   return (await on.query<PepperSummary>(LIST_USE)).rows;
 }
 
 /**
- * Makes a new pepper. The one before it stays good for the secrets that were digested with it; each of them is digested anew
- * when it is next used, so nothing is refused. Throws AuthInputError while two are live, or a node could not open the new one.
+ * Creates a new pepper. The previous one remains valid for the secrets digested with it; each is redigested when next used.
+ * Throws AuthInputError if two are live already, or if a node could not decrypt the new one.
  */
 export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ readonly number: number }> {
   await requireOpenable(internals);
@@ -65,8 +65,8 @@ export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ rea
 }
 
 /**
- * Deletes the pepper before the current one. Throws AuthInputError where there is none, and while a live secret hangs on it;
- * with `force` those secrets end, and their clients need new ones.
+ * Deletes the previous pepper. Throws AuthInputError if there is none, or if live secrets depend on it; `force` expires those secrets,
+ * and their clients need new ones.
  */
 export async function retirePepper(
   { internals, who }: AuthAdmin,

@@ -3,14 +3,14 @@ import { ServiceError } from "../platform/errors/registry.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
 import type { HttpContext } from "../service-context.ts";
 
-/** What is not a batch is small. */
+/** Limit for bodies other than batches. */
 const FORM_BYTES_MAX = 65_536;
 
 function invalid(message: string, cause?: unknown): ServiceError {
   return new ServiceError("bellhop.http.BadRequest", { message, cause });
 }
 
-/** The bytes of a small JSON body; none where no body came. Throws ServiceError. */
+/** The bytes of a small JSON body; empty if there is no body. Throws ServiceError. */
 export async function receiveFormBytes(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
   const { headers } = request;
   const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
@@ -18,10 +18,7 @@ export async function receiveFormBytes(context: HttpContext, request: FastifyReq
   return receiveSmallBody(context, request, FORM_BYTES_MAX);
 }
 
-/**
- * The fields of a small JSON object; none where no body came. A field that is not `allowed` is an error, because a setting
- * that is silently ignored is another one than was meant. Throws ServiceError.
- */
+/** The fields of a small JSON object; none if there is no body. Throws ServiceError, also for a field that is not `allowed`. */
 export async function receiveForm(
   context: HttpContext,
   request: FastifyRequest,

@@ -1,9 +1,9 @@
-/** What an operator of the console may do, the least first: each role may do what those before it may. */
+/** Roles of console operators in ascending order; each includes the permissions of those before it. */
 export const ROLES = ["viewer", "revenue", "operator", "admin"] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** The least role of each permission. Every route of the console names one of these. */
+/** The lowest role with each permission. Every console route names one of these. */
 const PERMISSIONS = {
   /** Their own session, password and second factor. */
   "own-account": "viewer",

@@ -10,13 +10,10 @@ import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
 import { denyToken } from "./token-admin.ts";
 import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.ts";
 
-/** Seconds until it is worth asking again when the database could not be reached. */
+/** Retry-After while the database is unavailable. */
 const OUTAGE_RETRY_SECONDS = 5;
 
-/**
- * Renders a refusal as RFC 6749 §5.2 has it. Errors that are none of OAuth (405, a defect) go on to the application's
- * handler, which has the error object for them.
- */
+/** Renders an error as in RFC 6749 §5.2. Errors that are not OAuth's (405, a defect) go on to the application's error handler. */
 function renderAuthError(
   error: FastifyError | OAuthError | ServiceError,
   request: FastifyRequest,
@@ -28,7 +25,7 @@ function renderAuthError(
   reply
     .code(refusal.status)
     .headers(refusal.headers)
-    // A fault that is found before the hooks of these routes has not got them.
+    // An error raised before this scope's hooks lacks these headers.
     .headers({ "cache-control": "no-store", pragma: "no-cache" })
     .type("application/json; charset=utf-8")
     .send({ error: refusal.code, error_description: refusal.message });
@@ -52,10 +49,10 @@ function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthErr
   }
 }
 
-/** What an operator's tool learns of a token (RFC 7662 §2.2); of one that is not good, nothing but that. */
+/** Response to an introspection (RFC 7662 §2.2). An invalid token yields only `active: false`. */
 type Introspection = { readonly active: false } | ({ readonly active: true } & Record<string, unknown>);
 
-/** Says whether a token is good, to clients that have the scope `introspect` and to nobody else. */
+/** Introspects a token, for clients with the scope `introspect` only. */
 async function introspectToken(
   request: ClientRequest,
   internals: AuthInternals,
@@ -73,7 +70,7 @@ async function introspectToken(
     token_type: "Bearer",
     client_id: token.clientId,
     sub: token.clientId,
-    // As a data endpoint would see it: without the scopes that the client has lost since.
+    // As at a data endpoint: without scopes that the client has lost.
     scope: token.scopes.filter((scope) => client.scopes.includes(scope)).join(" "),
     iss: issuer,
     aud: audience,
@@ -84,8 +81,8 @@ async function introspectToken(
 }
 
 /**
- * Revokes one of the client's own tokens (RFC 7009). A token that is not good, or is good no more, counts as revoked
- * (§2.2); another client's is refused (§2.1). On this node it holds at once, on others within a second.
+ * Revokes one of the client's own tokens (RFC 7009). An invalid or expired token counts as revoked (§2.2); another client's is refused
+ * (§2.1). Takes effect on this node at once, on others within a second.
  */
 async function revokeByClient(
   request: ClientRequest,
@@ -102,17 +99,17 @@ async function revokeByClient(
   await denyToken(internals, good.token, `client:${client.clientId}`);
 }
 
-/** A token of the greatest length, each character percent-encoded, beside the credentials. */
+/** Fits the longest token, percent-encoded throughout, and the credentials. */
 const FORM_BYTES_MAX = 8192;
 
 const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 
-/** What must never stand in an address, which ends up in logs and histories. */
+/** Parameters refused in the URI, which ends up in logs and histories. */
 const NEVER_IN_THE_URI = ["client_id", "client_secret", "grant_type", "token", "access_token"];
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The route only refuses methods that its address does not take. */
+    /** The route only answers 405. */
     refuses?: boolean;
   }
 }
@@ -120,18 +117,18 @@ declare module "fastify" {
 export interface AuthRoutesOptions {
   readonly internals: AuthInternals;
   readonly addresses: () => Addresses;
-  /** One for all endpoints and all threads of the process, or each would give a guesser another 20. */
+  /** Shared by all endpoints and all threads of the process; each would otherwise allow another 20 guesses. */
   readonly failures: FailureLimiter;
   readonly watch?: TokenWatch;
-  /** Receives the whole of a small body. */
+  /** Reads the whole of a small body. */
   readonly receiveBody: (request: FastifyRequest, bytesMax: number) => Promise<Buffer>;
-  /** Whose request it is, for the limit of failures: another's than the connection's behind a proxy. */
+  /** The caller's address for the failure limit, also behind a proxy. */
   readonly clientAddress: (raw: IncomingMessage) => string;
 }
 
 /**
- * Registers the token endpoint, revocation, introspection, metadata and keys, in a scope of their own: they
- * take forms alone, and their errors are those of OAuth. Everything is `no-store`; other methods are 405 with `Allow`.
+ * Registers the token, revocation, introspection, metadata and key endpoints in a separate scope: they accept forms only and return OAuth
+ * errors. Responses are `no-store`; other methods get a 405 with `Allow`.
  */
 export async function registerAuthRoutes(app: FastifyInstance, options: AuthRoutesOptions): Promise<void> {
   await app.register(async (scope) => {
@@ -210,7 +207,7 @@ function requireFormType({ headers }: FastifyRequest): void {
   throw new OAuthError("invalid_request", `Send the parameters as ${FORM_MEDIA_TYPE}.`, { status: 415 });
 }
 
-/** Refuses every other method before its body is read. */
+/** Answers 405 to every other method before its body is read. */
 function refuseOtherMethods(scope: FastifyInstance, path: string, allowed: readonly string[]): void {
   scope.route({
     method: scope.supportedMethods.filter((method) => !allowed.includes(method)),

@@ -2,29 +2,29 @@ import { InputError } from "../platform/errors/operator-error.ts";
 import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "./permissions.ts";
 import { ROLES, type Role } from "./roles.ts";
 
-/** Throws InputError for a word that is no role. */
+/** Throws InputError unless the text is a role. */
 export function readRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
   if (role === undefined) throw new InputError(`A role is one of ${ROLES.join(", ")}.`);
   return role;
 }
 
-/** The grant of every client code; only operators can have it. */
+/** The grant of every client code. Only operators can hold it, not clients. */
 export const EVERYTHING = "*/*";
 const GRANTS_MAX = 1_000;
 
-/** The grants of an operator as those of a client, which cannot have that of everything. */
+/** An operator's grants in the form of client grants, without EVERYTHING. */
 function grantsOf(texts: readonly string[]): Grant[] {
   return texts.map(parseGrant).filter((grant) => typeof grant !== "string");
 }
 
-/** Which properties an operator sees and changes. */
+/** The properties that an operator may read and change. */
 export class Scope {
   readonly grants: readonly string[];
   readonly isEverything: boolean;
   readonly #grants: Grants;
 
-  /** `grants` as they are stored: `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*` or that of everything. */
+  /** `grants` as stored: `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*` or EVERYTHING. */
   constructor(grants: readonly string[]) {
     this.grants = grants;
     this.isEverything = grants.includes(EVERYTHING);
@@ -35,41 +35,41 @@ export class Scope {
     return this.isEverything || grantsInclude(this.#grants, clientCode, propertyCode);
   }
 
-  /** Whether every property of the client code is within. */
+  /** Whether the scope includes every property of the client code. */
   permitsClientCode(clientCode: string): boolean {
     return this.permits(clientCode, "*");
   }
 
-  /** Whether any property of the client code is within. */
+  /** Whether the scope includes any property of the client code. */
   touches(clientCode: string): boolean {
     return this.isEverything || this.#grants.has(clientCode);
   }
 
-  /** Whether somebody with these grants has nothing beyond this scope. Who has no grants yet may be given any: only everything covers that. */
+  /** Whether the scope includes all these grants. Only EVERYTHING covers an empty list, because its holder may get any grant later. */
   covers(grants: readonly Grant[]): boolean {
     if (this.isEverything) return true;
     return grants.length > 0 && grants.every((grant) => this.permits(grant.clientCode, grant.propertyCode));
   }
 
-  /** `covers`, of the grants of another operator. */
+  /** `covers` for another operator's grants. */
   coversOperator(grants: readonly string[]): boolean {
     return this.isEverything || (this.covers(grantsOf(grants)) && !grants.includes(EVERYTHING));
   }
 
-  /** The scope as a parameter of SQL, null for everything: see `isWithinKeys`. */
+  /** The scope as an SQL parameter (`isWithinKeys`); null means everything. */
   get keys(): readonly string[] | null {
     return this.isEverything ? null : this.grants.map((grant) => grant.replace("/", "\n"));
   }
 }
 
-/** SQL: whether the codes of a table's row are within the scope whose `keys` are a parameter. No grant has a newline in a code. */
+/** SQL condition: the codes of a table's row are within the scope passed as `parameter`. Codes in grants contain no newline. */
 export function isWithinKeys(parameter: string, table = "property"): string {
   const [client, property] = [`${table}.client_code`, `${table}.property_code`];
   const is = (key: string) => `${client} || E'\\n' || ${key} = any (${parameter}::text[])`;
   return `(${parameter}::text[] is null or ${is("'*'")} or ${is(property)})`;
 }
 
-/** Checks the grants of an operator, and sorts them. Throws InputError. */
+/** Validates and sorts an operator's grants. Throws InputError. */
 export function checkOperatorGrants(grants: readonly string[]): string[] {
   if (grants.length === 0)
     throw new InputError(`Name the properties: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or ${EVERYTHING}.`);

@@ -6,7 +6,7 @@ import { demand } from "./admin.ts";
 import { changeOperator, type OperatorAdmin, type OperatorSession } from "./operators.ts";
 import type { SecretCipher } from "./secret-cipher.ts";
 
-/** $2: a new secret, which counts once a code has shown that an app has it. */
+/** $2: a new secret, in effect once a code has proved that an app has it. */
 const BEGIN = namedStatement(
   "begin-totp",
   `update bellhop.operator set encrypted_totp_secret = $2 where name = $1 and totp_since is null`,
@@ -15,7 +15,7 @@ const READ = namedStatement(
   "read-totp",
   `select encrypted_totp_secret as encrypted, totp_since is not null as "isOn" from bellhop.operator where name = $1`,
 );
-/** Only while the secret is the one that the code was for ($2). */
+/** Only if the secret is still the one verified ($2). */
 const TURN_ON = namedStatement(
   "turn-on-totp",
   `update bellhop.operator set totp_since = clock_timestamp(), totp_step = $3, recovery_digests = $4
@@ -26,7 +26,7 @@ const TURN_OFF = namedStatement(
   `update bellhop.operator set encrypted_totp_secret = null, totp_since = null, totp_step = null, recovery_digests = '{}'
   where name = $1`,
 );
-/** A code is of a step, and good once: this step and those before it are used up. */
+/** Each code is valid once: uses up its step and all earlier ones. */
 const USE_STEP = namedStatement(
   "use-totp-step",
   `update bellhop.operator set totp_step = $2 where name = $1 and totp_since is not null and totp_step < $2`,
@@ -37,16 +37,15 @@ const USE_RECOVERY_CODE = namedStatement(
   where name = $1 and totp_since is not null and $2 = any (recovery_digests)`,
 );
 
-/** RFC 6238 as every authenticator app has it. */
+/** RFC 6238 with the parameters of common authenticator apps. */
 const SHAPE = { algorithm: "SHA1", digits: 6, period: 30 } as const;
 const SECRET_BYTES = 20;
-/** Steps of 30 s before and after this one of which a code is taken: people are slow, and clocks differ. */
+/** Accepted steps (30 s) before and after the current one, for slow typing and clock differences. */
 const STEPS_ASIDE = 1;
 const RECOVERY_CODES = 10;
-/** 80 bits: nobody guesses one, so its SHA-256 needs no salt. */
+/** 80 bits cannot be guessed, so the SHA-256 needs no salt. */
 const RECOVERY_BYTES = 10;
 
-/** Where secrets lie, and what opens them. */
 interface SecondFactorParts {
   readonly pool: Pool;
   readonly cipher: SecretCipher;
@@ -57,7 +56,7 @@ const totpSecretName = (name: string): string => `operator totp ${name}`;
 const digestOf = (recoveryCode: string): Buffer =>
   createHash("sha256").update(recoveryCode.toLowerCase().replaceAll(/[\s-]/g, "")).digest();
 
-/** Makes a secret for an authenticator app, in the place of one that was never confirmed. Throws AuthInputError. */
+/** Creates a secret for an authenticator app, replacing an unconfirmed one. Throws AuthInputError. */
 export async function beginTotp(
   { pool, cipher }: SecondFactorParts,
   name: string,
@@ -71,8 +70,8 @@ export async function beginTotp(
 }
 
 /**
- * Has codes asked for at every login from now on and ends the other sessions; answers the recovery codes, which are shown once.
- * Throws AuthInputError.
+ * Requires codes at every login from now on and ends the other sessions. Returns the recovery codes, which are shown once. Throws
+ * AuthInputError.
  */
 export async function confirmTotp(
   { pool, cipher }: SecondFactorParts,
@@ -85,7 +84,7 @@ export async function confirmTotp(
   const step = stepOf(cipher.decrypt(totpSecretName(name), encrypted), name, code);
   demand(step !== undefined, "The app shows another code: check the clock of the device.");
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString("hex"));
-  // The password alone has opened the other sessions.
+  // The other sessions were opened with the password alone.
   const values = [encrypted, step, codes.map(digestOf)];
   const change = { what: "turn-on-totp", statement: TURN_ON, values, refusal: BEGIN_ANEW };
   await changeOperator({ pool, who }, name, { ...change, endsSessions: true, except: id });
@@ -93,14 +92,14 @@ export async function confirmTotp(
 }
 
 /**
- * No code is asked for any more, every recovery code is void, and the sessions end but for the one with the id `except`: someone who
- * has the lost device may have one of them. Throws AuthInputError for an unknown operator.
+ * Turns codes off, voids the recovery codes, and ends all sessions except the one with id `except`, because a lost device may hold one.
+ * Throws AuthInputError for an unknown operator.
  */
 export function resetTotp(admin: OperatorAdmin, name: string, except?: string): Promise<void> {
   return changeOperator(admin, name, { what: "reset-totp", statement: TURN_OFF, endsSessions: true, except });
 }
 
-/** Whether the code is the operator's, and uses it up: of the app, or one of the recovery codes. */
+/** Whether the code is a valid one of the operator's app or a recovery code. Uses it up. */
 export async function useCode(
   { pool, cipher }: SecondFactorParts,
   name: string,
@@ -128,7 +127,7 @@ function totpOf(plain: Buffer, name: string): TOTP {
   return new TOTP({ ...SHAPE, issuer: "Bellhop", label: name, secret });
 }
 
-/** The step that the code is of; undefined for a wrong one. */
+/** The step of the code; undefined if it is wrong. */
 function stepOf(plain: Buffer, name: string, code: string): number | undefined {
   const timestamp = Date.now();
   const delta = totpOf(plain, name).validate({ token: code, timestamp, window: STEPS_ASIDE });

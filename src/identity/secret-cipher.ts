@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 
-/** The database's auth data cannot be used with these settings; the message says what to do. */
+/** The stored auth data cannot be used with these settings; the message says what to do. */
 export class AuthSetupError extends OperatorError {}
 
 const PLAIN = "plain:";
@@ -10,8 +10,8 @@ const ENCRYPTED = "aes256gcm:";
 export type SecretCipher = ReturnType<typeof createSecretCipher>;
 
 /**
- * Makes what wraps values that must not be readable in a copy of the database: with KEY_ENCRYPTION_KEY (32 bytes, base64), and the
- * previous keys, which only decrypt. Without a key, values are kept readable. The `name` of a value is bound in: it cannot be moved.
+ * Creates the cipher for secret values in the database: AES-256-GCM with KEY_ENCRYPTION_KEY (32 bytes, base64); the previous keys only
+ * decrypt. Without a key, values are stored unencrypted. The `name` is authenticated data, so a value cannot be moved to another row.
  */
 export function createSecretCipher(
   keyEncryptionKey: string | undefined,
@@ -24,7 +24,7 @@ export function createSecretCipher(
     encrypts: key !== undefined,
     encrypt: (name: string, plain: Buffer): string =>
       key === undefined ? PLAIN + plain.toString("base64") : encryptWith(key, name, plain),
-    /** Throws AuthSetupError when the key is missing or another one. */
+    /** Throws AuthSetupError if the key is missing or does not match. */
     decrypt(name: string, encrypted: string): Buffer {
       if (encrypted.startsWith(PLAIN)) return Buffer.from(encrypted.slice(PLAIN.length), "base64");
       if (keys.length === 0) {
@@ -40,7 +40,7 @@ export function createSecretCipher(
         `${name} does not open with this KEY_ENCRYPTION_KEY: it was stored with another one; name that in KEY_ENCRYPTION_KEY_PREVIOUS.`,
       );
     },
-    /** Whether the value lies as `encrypt` would put it there today: under the current key, or readable where there is none. */
+    /** Whether `encrypt` would store the value in this form today: under the current key, or unencrypted if there is none. */
     isCurrent(name: string, encrypted: string): boolean {
       if (encrypted.startsWith(PLAIN)) return key === undefined;
       return key !== undefined && decryptWith(key, name, encrypted) !== undefined;
@@ -49,8 +49,8 @@ export function createSecretCipher(
 }
 
 /**
- * Decrypts a value, or answers what is known of it where that fails: a running node goes on with what it has when
- * another encrypts with a key that it does not have. Without `known`, as at the start, throws AuthSetupError.
+ * Decrypts a value, or returns the `known` one if that fails: a running node keeps its copy when another node encrypts with a key that
+ * this one lacks. Without `known`, as at startup, throws AuthSetupError.
  */
 export function decryptOrKnown<Value>(
   cipher: SecretCipher,
@@ -74,7 +74,7 @@ function encryptWith(key: Buffer, name: string, plain: Buffer): string {
   return ENCRYPTED + [iv, body, cipher.getAuthTag()].map((part) => part.toString("base64")).join(":");
 }
 
-/** Undefined for what this key did not encrypt under this name, or what was changed since. */
+/** Undefined if the value was encrypted with another key or name, or modified since. */
 function decryptWith(key: Buffer, name: string, encrypted: string): Buffer | undefined {
   const parts = encrypted.slice(ENCRYPTED.length).split(":");
   const [iv, body, tag] = parts.map((part) => Buffer.from(part, "base64"));

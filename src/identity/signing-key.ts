@@ -10,7 +10,7 @@ export const FIND_UNRETIRED_KEY = namedStatement(
   "find-unretired-key",
   `select kid from bellhop.signing_key where remove_at is null limit 1`,
 );
-/** A key whose successor has been active for a minute signs no more: its private part could only be stolen. */
+/** Wipes the private part of a key a minute after its successor became active: it no longer signs and could only be stolen. */
 export const WIPE_RETIRED_KEYS = namedStatement(
   "wipe-retired-private-keys",
   `update bellhop.signing_key old
@@ -39,13 +39,13 @@ const INSERT = namedStatement(
   returning activate_at as "activateAt"`,
 );
 
-/** ES256 (RFC 7518 §3.4): tokens of 500 bytes, verified in 0.1 ms, and no shared secret between signer and verifier. */
+/** ES256 (RFC 7518 §3.4): 500-byte tokens, verified in 0.1 ms without a shared secret. */
 export const SIGNING_ALGORITHM = "ES256";
 
-/** A key whose tokens are, or soon will be, good. Times are of the database's clock, in ms since 1970. */
+/** An announced, active or retiring key. Times are by the database's clock, in ms since 1970. */
 export interface SigningKey {
   readonly kid: string;
-  /** What /.well-known/jwks.json shows. */
+  /** Published in /.well-known/jwks.json. */
   readonly publicJwk: JWK;
   readonly publicKey: CryptoKey;
   readonly privateKey: KeyObject | undefined;
@@ -61,7 +61,7 @@ const generate = promisify(generateKeyPair);
 
 const privateKeyName = (kid: string): string => `signing key ${kid}`;
 
-/** Makes a key pair that becomes active `activateInSeconds` from now; its id is its thumbprint (RFC 7638). */
+/** Creates a key pair that becomes active after `activateInSeconds`; its id is its thumbprint (RFC 7638). */
 export async function addSigningKey(
   change: AuthChange,
   cipher: SecretCipher,
@@ -80,8 +80,8 @@ export async function addSigningKey(
 }
 
 /**
- * Loads every key that is announced, active or retiring, the one activated last at the end. One that does not open is as it is
- * `known`, or verifies only; where none is known yet, that is thrown as AuthSetupError.
+ * Loads every announced, active or retiring key, ordered by activation. One that cannot be decrypted is taken from `known`, or only
+ * verifies; if none is known, throws AuthSetupError.
  */
 export async function loadSigningKeys(
   pool: Pool,
@@ -108,8 +108,8 @@ async function decryptKey(
 }
 
 /**
- * The key that signs now: of those activated, the last. Where none is (the database's clock was set back to before the
- * first one), the first that will be: without it nobody would get a token until then.
+ * The key that signs: the last one activated. If none is active yet (the database's clock was set back), the first to become so, so that
+ * tokens can still be issued.
  */
 export function chooseSigningKey(keys: Iterable<SigningKey>, nowMs: number): SigningKey | undefined {
   const usable = [...keys]

@@ -5,10 +5,10 @@ import { namedStatement } from "../platform/db/statement.ts";
 import { recordAudit } from "./audit.ts";
 import { type OperatorSession, openSession, readEmail } from "./operators.ts";
 
-/** An OpenID Connect provider that operators may log in with. */
+/** An OpenID Connect provider for operator logins. */
 export type SingleSignOnSettings = NonNullable<Config["singleSignOn"]>;
 
-/** Why nobody was let in; the login page has the words. */
+/** Why a login was refused; the login page has the texts. */
 type SignOnRefusal = "provider" | "expired" | "denied" | "email" | "unknown" | "disabled" | "attempts";
 
 export class SignOnRefused extends Error {
@@ -22,7 +22,7 @@ export class SignOnRefused extends Error {
 
 const TIMEOUT_SECONDS = 10;
 
-/** Authorization code flow with PKCE, state and nonce, which the browser keeps in a cookie meanwhile. */
+/** Authorization code flow with PKCE, state and nonce, which the browser keeps in a cookie. */
 export class SingleSignOn {
   readonly #settings: SingleSignOnSettings;
   #provider: Promise<oidc.Configuration> | undefined;
@@ -31,12 +31,12 @@ export class SingleSignOn {
     this.#settings = settings;
   }
 
-  /** For the button of the login page. */
+  /** Shown on the login page's button. */
   get host(): string {
     return new URL(this.#settings.issuer).host;
   }
 
-  /** Where the browser goes, and what its cookie keeps. */
+  /** The URL to redirect to and the value of the cookie. */
   async begin(redirectUri: string): Promise<{ readonly location: string; readonly kept: string }> {
     const provider = await this.#discover();
     const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
@@ -51,7 +51,7 @@ export class SingleSignOn {
     return { location: location.href, kept: [state, nonce, verifier].join(".") };
   }
 
-  /** Who came back to `address`, by the cookie of the same browser. Throws SignOnRefused. */
+  /** Completes the login with the callback `address` and the cookie. Throws SignOnRefused. */
   async complete(address: URL, kept: string): Promise<Account> {
     const [state = "", nonce = "", verifier = ""] = kept.split(".");
     if (state === "" || nonce === "" || verifier === "") throw new SignOnRefused("expired");
@@ -79,14 +79,14 @@ export class SingleSignOn {
     }
   }
 
-  /** The provider's addresses and keys, asked for once; again after a failure. */
+  /** Discovers the provider's endpoints and keys once; retries after a failure. */
   #discover(): Promise<oidc.Configuration> {
     const { issuer, clientId, clientSecret } = this.#settings;
     const server = new URL(issuer);
     const execute = [oidc.enableNonRepudiationChecks];
-    // Only a loopback address may be plain http (src/config.ts).
+    // config.ts allows plain http only for loopback addresses.
     if (server.protocol === "http:") execute.push(oidc.allowInsecureRequests);
-    // Without a secret it is a public client, which PKCE alone protects.
+    // Without a secret this is a public client, protected by PKCE alone.
     const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretPost(clientSecret);
     const options = { execute, timeout: TIMEOUT_SECONDS };
     this.#provider ??= oidc
@@ -99,12 +99,12 @@ export class SingleSignOn {
   }
 }
 
-/** Somebody whom the provider vouches for. */
+/** An account authenticated by the provider. */
 interface Account {
   readonly issuer: string;
-  /** Never another person's, unlike an address. */
+  /** Unlike an email address, never reassigned. */
   readonly subject: string;
-  /** As the provider verified it; undefined where it did not. */
+  /** Verified by the provider; undefined otherwise. */
   readonly email: string | undefined;
 }
 
@@ -113,14 +113,14 @@ const FIND = namedStatement(
   `select name, disabled_at is not null as "isDisabled" from bellhop.operator
   where oidc_issuer = $1 and oidc_subject = $2`,
 );
-/** The first login binds the account to its issuer and subject: an email address may later belong to another person. */
+/** Binds the operator to issuer and subject at the first login, because an email address may be reassigned. */
 const BIND = namedStatement(
   "bind-operator",
   `update bellhop.operator set oidc_issuer = $1, oidc_subject = $2 where email = $3 and oidc_subject is null
   returning name, disabled_at is not null as "isDisabled"`,
 );
 
-/** Opens a session of the operator whose account it is. Throws SignOnRefused. */
+/** Opens a session for the account's operator. Throws SignOnRefused. */
 export async function signOn(pool: Pool, account: Account, address: string): Promise<OperatorSession> {
   const { issuer, subject } = account;
   const email = account.email === undefined ? undefined : readEmail(account.email);
@@ -137,7 +137,7 @@ export async function signOn(pool: Pool, account: Account, address: string): Pro
     await recordAudit(pool, { who: `console:${operator.name}`, what: "log-in", detail: { address, issuer } });
     return session;
   }
-  // An admin finds here whom to let in.
+  // The audit shows an admin which account to admit.
   await recordAudit(pool, {
     who: "console",
     what: "refuse-login",

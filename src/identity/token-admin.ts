@@ -7,8 +7,8 @@ import { showClient } from "./client-admin.ts";
 import { chooseScopes, scopesForTokens } from "./permissions.ts";
 
 /**
- * Signs a token in a client's name without its secret, for an operator who tries something out. It does not count
- * against the client's tokens and leaves an audit entry with its id. Throws AuthInputError.
+ * Signs a token for a client without its secret, for an operator's tests. It does not count against the client's limit; the audit records
+ * its id. Throws AuthInputError.
  */
 export async function mintToken(
   { internals, who }: AuthAdmin,
@@ -38,12 +38,12 @@ export async function mintToken(
   return token;
 }
 
-/** A token's id as the denylist holds it (`jti`). */
+/** A token's id (`jti`) in the denylist. */
 const TOKEN_ID_SHAPE = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Revokes a token, given whole or by its id (`jti`), on this node at once and on others within a second. `already` when
- * it was revoked before. Throws AuthInputError for text that is no good token of this installation and no id.
+ * Revokes a token, given in full or by its id (`jti`), on this node at once and on others within a second. `already` if it was revoked
+ * before. Throws AuthInputError if the text is neither a valid token of this installation nor an id.
  */
 export async function revokeToken(
   { internals, who }: AuthAdmin,
@@ -66,12 +66,12 @@ const DENY_TOKEN = namedStatement(
   returning jti`,
 );
 
-/** The longest that any token issued until now can still be good. */
+/** Maximum remaining lifetime of any issued token. */
 const LONGEST_LIFE_SECONDS = TOKEN_SECONDS + TOKEN_LEEWAY_SECONDS;
 
 /**
- * Puts a token on the denylist, with an audit entry. Without `expiresAt` (seconds since 1970) the denial stands as long
- * as any token can live. False when it was there already.
+ * Adds a token to the denylist, with an audit entry. Without `expiresAt` (seconds since 1970) the denial lasts for the longest token
+ * lifetime. False if it was listed already.
  */
 export async function denyToken(
   internals: AuthInternals,

@@ -18,20 +18,19 @@ const DEBIT = readStatement(new URL("./sql/debit-token-bucket.sql", import.meta.
 const SETTLE = readStatement(new URL("./sql/settle-token-bucket.sql", import.meta.url));
 
 /**
- * One token comes back every 10 minutes (specification §8). Of the three readings of "at most one every 10 minutes, up
- * to 6 an hour", a bucket of 6 refused none of a well-meant partner's requests in simulation; strict spacing refused
- * 143 of 144 with 2 s of jitter, a sliding hour 132.
+ * One token is refilled every 10 minutes (specification §8: "at most one every 10 minutes, up to 6 an hour"). In simulation a bucket of 6
+ * refused no request of a well-behaved partner; strict spacing with 2 s of jitter refused 143 of 144, a sliding hour 132.
  */
 const REFILL_SECONDS = 600;
 
 const HOUR_SECONDS = 3600;
 
-/** How a request for a token fared against its client's limit. */
+/** Result of charging a token request to its client's limit. */
 interface TokenAllowance {
   readonly allowed: boolean;
   readonly burst: number;
   readonly remaining: number;
-  /** Seconds until one more token may be had than now, at least 1 when refused. */
+  /** Seconds until one more token than now is available; at least 1 if refused. */
   readonly waitSeconds: number;
 }
 
@@ -41,10 +40,7 @@ interface BucketRow {
   readonly oldestLeavesInSeconds: number | null;
 }
 
-/**
- * Takes one token from the client's bucket, exactly, whichever nodes ask at once and whatever was restarted: the
- * bucket is a row of the database and its clock the only one.
- */
+/** Takes one token from the client's bucket. Exact across nodes and restarts, because the bucket is a row dated by the database's clock. */
 async function debitTokenBucket(
   pool: Pool,
   clientId: string,
@@ -87,22 +83,22 @@ function allowedInHour(row: BucketRow, burst: number): TokenAllowance {
   };
 }
 
-/** A token and how many more its client may take. */
+/** An issued token and its client's remaining allowance. */
 export interface TokenGrant {
   readonly token: IssuedToken;
   readonly allowance: TokenAllowance;
 }
 
-/** Hears how clients under certification take tokens. */
+/** Observes the token requests of clients under certification. */
 export interface TokenWatch {
   granted(certificationId: string, seconds: number): void;
-  /** One too many was asked for. */
+  /** A request exceeded the limit. */
   limited(certificationId: string): void;
 }
 
 /**
- * Answers a token request: the client credentials grant (RFC 6749 §4.4; specification §4-5). The checks stand in the
- * order in which a caller sees them fail. The bucket is debited last, so a refused request costs the client nothing.
+ * Answers a token request: the client credentials grant (RFC 6749 §4.4; specification §4-5). The order of the checks is the order of
+ * errors that a caller sees. The bucket is charged last, so a refused request costs nothing.
  */
 export async function grantToken(
   request: ClientRequest,
@@ -169,7 +165,7 @@ async function requireAllowance(
   });
 }
 
-/** The RateLimit fields of the IETF draft: the bucket and how long it takes to fill, what remains, and the seconds until the next token. */
+/** RateLimit header fields (IETF draft): the policy, the remaining tokens, and the seconds until the next one. */
 export function rateLimitHeaders({ burst, remaining, waitSeconds }: TokenAllowance): Record<string, string> {
   return {
     "ratelimit-policy": `"token";q=${burst};w=3600`,

@@ -29,7 +29,7 @@ const CLIENT_JSON =
   '{"client_id", "name", "scopes", "grants", "request_rate", "request_burst", "token_burst", "reply_to_origins", "created_at", "revoked_at", "last_used_at"}';
 const KEPT_SECRET = "The secret is shown once. Store it, and send it over a secure channel.\n";
 
-/** Grants as CLIENTCODE/PROPERTYCODE, the latter perhaps *. */
+/** Parameter for grants written as CLIENTCODE/PROPERTYCODE or CLIENTCODE/*. */
 function grants(help: string): Parameter<Grant[]> {
   return {
     ...texts("CLIENTCODE/PROPERTYCODE|*", help),
@@ -42,7 +42,7 @@ function grants(help: string): Parameter<Grant[]> {
   };
 }
 
-/** A limit, or `default` for the one of the settings (null). */
+/** Parameter for a limit; `default` (null) follows the configuration. */
 function limit(help: string): Parameter<number | null | undefined> {
   return parsed("N|default", `${help} (default: as configured)`, (given, name) =>
     given === "default" ? null : count("").read([given], name),

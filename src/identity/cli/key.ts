@@ -2,7 +2,14 @@ import { duration, flag, type Noun, required, text, verb } from "../../cli/comma
 import { itemTable, moment, snakeCase } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { AuthInputError } from "../admin.ts";
-import { listKeys, reencrypt, revokeKey, rotateKey, rotateKeyWhenDue, whoCannotRead } from "../key-admin.ts";
+import {
+  listKeys,
+  missingKeyMessage,
+  reencrypt,
+  revokeKey,
+  rotateKey,
+  rotateKeyWhenDue,
+} from "../key-admin.ts";
 
 const list = verb({
   summary: "list signing keys and their states",
@@ -71,9 +78,9 @@ const reseal = verb({
   async admin({ force }, admin, { output }) {
     const { pool, cipher, config } = admin.internals;
     if (config.keyEncryptionKey === undefined) throw new AuthInputError("KEY_ENCRYPTION_KEY is not set.");
-    const refusal = await whoCannotRead(pool, config.keyEncryptionKey);
+    const refusal = await missingKeyMessage(pool, config.keyEncryptionKey);
     if (refusal !== undefined && !force) throw new AuthInputError(refusal);
-    // As the service does when it starts: a signing key that was stored in plain text is replaced.
+    // As at startup: replaces a signing key that was stored unencrypted.
     const rotated = await rotateKeyWhenDue(admin, 0);
     const { reencrypted, unopened } = await reencrypt(pool, cipher, admin.who);
     const lines = [`Encrypted under KEY_ENCRYPTION_KEY: ${reencrypted}.`];

@@ -31,7 +31,7 @@ import { resetTotp as resetOperatorTotp } from "../second-factor.ts";
 const PASSWORD_BYTES_MAX = 4_096;
 const NAME = required(text("NAME", "the operator's name"));
 
-/** The password of standard input, without the newline that an editor or echo puts behind it. */
+/** The password on standard input, without the trailing newline of an editor or echo. */
 async function readPassword(): Promise<string> {
   const given = await textOf(process.stdin);
   if (given.length > PASSWORD_BYTES_MAX)
@@ -43,14 +43,14 @@ const RIGHTS = {
   role: choice("ROLE", ROLES, "what the operator may do"),
   grant: texts("CLIENTCODE/PROPERTYCODE|*", `properties the operator sees and changes; ${EVERYTHING} is all`),
 };
-/** None named: they stay, or are what they are by default. */
+/** Without --grant, grants are unchanged, or the default. */
 const grantsOf = (grants: string[]) => (grants.length === 0 ? undefined : grants);
 const EMAIL = text("EMAIL", "the address with which the operator logs in at the OpenID Connect provider");
 const PASSWORD_STDIN = flag("read the password from standard input instead of generating one");
 const NAME_JSON = '{"name"}';
 const PASSWORD_JSON = '{"name", "password"}; without "password" under --password-stdin';
 
-/** Gives an operator the password of standard input, else a generated one that is shown once. */
+/** Sets the password from standard input, or a generated one that is shown once. */
 async function givePassword(
   { output, session }: CommandContext,
   { name, passwordStdin }: { readonly name: string; readonly passwordStdin: boolean },

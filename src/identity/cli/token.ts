@@ -15,7 +15,7 @@ const mint = verb({
     const { accessToken, expiresInSeconds, tokenId } = minted;
     const scope = minted.scopes.join(" ");
     const data = { access_token: accessToken, token_type: "Bearer", expires_in: expiresInSeconds, scope };
-    // For TOKEN=$(bellhop token ...) the token is alone on standard output.
+    // Only the token goes to standard output, for TOKEN=$(bellhop token ...).
     output.result({ ...data, token_id: tokenId, client_id: clientId }, accessToken);
     if (!json)
       output.message(

@@ -28,7 +28,7 @@ const TOKEN_TEXT: Schema = {
   examples: ["eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJiaGNfaDQifQ.c2lnbmF0dXJl"],
 };
 
-/** Any token that somebody may ask about; one that is not ours is not valid. */
+/** The token to introspect or revoke; an unknown one is not an error. */
 const ASKED_TOKEN: Schema = {
   ...TOKEN_TEXT,
   minLength: 1,
@@ -53,7 +53,7 @@ const CREDENTIALS: Readonly<Record<string, Schema>> = {
   },
 };
 
-/** How the OAuth endpoints are authenticated: HTTP Basic, or the credentials in the form. */
+/** Authentication at the OAuth endpoints: HTTP Basic, or credentials in the form. */
 const BY_CREDENTIALS: Operation["security"] = [{ clientBasic: [] }, {}];
 
 function formOf(
@@ -71,7 +71,7 @@ function formOf(
           type: "object",
           required,
           properties: { ...properties, ...CREDENTIALS },
-          // Unknown parameters are ignored (RFC 6749 section 3.2), but none is sent twice.
+          // Unknown parameters are ignored (RFC 6749 section 3.2), but no parameter may be repeated.
           patternProperties: { "^": { type: "string" } },
         },
         examples: { form: { value } },
@@ -245,7 +245,7 @@ const KEY: Readonly<Record<string, Schema>> = {
   use: constant("It signs.", "sig"),
 };
 
-/** The token endpoint and its neighbours. */
+/** The OAuth endpoints. */
 export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
   [AUTH_PATHS.token]: issueToken,
   [AUTH_PATHS.revoke]: revokeToken,
@@ -299,7 +299,6 @@ const INTROSPECTED: Readonly<Record<string, Schema>> = {
   jti: ascii("Its own id.", "3f0e7a86-0000-4000-8000-000000000001"),
 };
 
-/** The schemas of the OAuth endpoints. */
 export const AUTH_SCHEMAS: Readonly<Record<string, Schema>> = {
   AccessToken: objectOf("An access token (RFC 6749 section 5.1).", {
     access_token: { ...TOKEN_TEXT, description: "The token, a JWT: send it as `Authorization: Bearer …`." },

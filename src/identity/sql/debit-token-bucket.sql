@@ -1,8 +1,7 @@
--- Takes one token from the client's bucket, or takes nothing and returns no row. One statement, so exact between nodes.
--- $1 client, $2 burst, $3 seconds until one comes back, $4 strict: at most $2 in any hour.
--- The bucket is one instant (GCRA): full_at, when it would be full again; each token moves it by $3. A full_at further
--- ahead than an empty bucket's (the burst was lowered, the clock was set back) counts as an empty bucket.
--- excluded.issued_at[1] is the statement's "now".
+-- Takes one token from the client's bucket, or returns no row if the bucket is empty. One statement, so concurrent nodes cannot overspend.
+-- $1 client, $2 burst, $3 seconds to refill one token, $4 strict: at most $2 tokens in any hour.
+-- full_at (GCRA) is when the bucket will be full again; each token moves it by $3. A full_at beyond that of an empty bucket
+-- (the burst was lowered or the clock set back) counts as an empty bucket. excluded.issued_at[1] is the statement's current time.
 insert into bellhop.token_bucket as b (client_id, full_at, issued_at)
 select $1, moment + make_interval(secs => $3::integer), array[moment] from clock_timestamp() as moment
 on conflict (client_id) do update set

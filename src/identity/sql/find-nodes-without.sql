@@ -1,4 +1,4 @@
--- Nodes whose session does not say that they know $2 (src/identity/key-admin.ts; $1: the class of such locks), by their names.
+-- Names of the nodes whose session has not announced knowledge $2 (src/identity/key-admin.ts). $1: class of the advisory locks.
 select coalesce(
     (
       select min(present.owner) from bellhop.presence as present

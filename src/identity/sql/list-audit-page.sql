@@ -1,7 +1,7 @@
--- Of the $4 audit entries before $3, newest first, from $9 to $10: those of a client ($1), of an actor ($2; a name that ends in a colon
--- is every actor of that kind) and of what has $8 in its name (null: any), and the last entry read, so that a page ends after a bounded scan. $5 to $7: a scope's keys, clients and operators (null:
--- everything). An entry is within the scope if its client, codes and operator are, or else its actor; not if it is of an operator who had
--- the name before.
+-- Reads $4 audit entries before $3, newest first, from $9 to $10. Returns the matches and the last one read, so that a scan is bounded.
+-- Filters (null: any): client $1; actor $2 (a trailing colon matches every actor of that kind); $8 is part of the action name.
+-- $5 to $7: the keys, clients and operators of a scope (null: everything). An entry is in scope if its client, codes and operator are;
+-- if it names none, if its actor is. Entries of an earlier operator of the same name are out of scope.
 select "auditId", "occurredAt", who, role, what, "clientId",
   (select name from bellhop.client where client_id = "clientId") as "clientName", detail, matches, examined::integer as examined
 from (
@@ -27,7 +27,7 @@ from (
       end as subject
     from bellhop.audit_entry
     where audit_id < $3::bigint and ($1::text is null or client_id = $1)
-      -- Ids and times have one order, but for moments; what is read is bounded by ids.
+      -- Ids and times are in the same order except for short overlaps; the scan is bounded by id.
       and audit_id > coalesce(
         (select audit_id from bellhop.audit_entry where occurred_at < $9::timestamptz order by occurred_at desc limit 1), -1
       )

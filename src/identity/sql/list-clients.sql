@@ -1,4 +1,4 @@
--- $1: one client, or null for all.
+-- $1: client id, or null for all clients.
 select c.client_id as "clientId",
   c.name,
   c.scopes,

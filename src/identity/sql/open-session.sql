@@ -1,7 +1,7 @@
--- $1 digest, $2 operator, $3 seconds until it ends at the latest, $4 sessions an operator may have.
--- $5 to $7 (null: not asked): the password's hash, whether codes are asked for, and the account's subject, as they were checked. The
--- lock of the operator's row waits for a change of them, which ends the sessions there are.
--- Of more than $4 the oldest end; so do those of anybody whose time is over.
+-- $1 digest, $2 operator, $3 maximum lifetime in seconds, $4 sessions per operator.
+-- $5 to $7 (null: not compared): the password hash, whether TOTP is on, and the account's subject, as verified. Locking the operator's
+-- row waits for a concurrent change of these, which deletes the existing sessions.
+-- Deletes expired sessions and the operator's oldest ones beyond $4.
 with operator as (
   update bellhop.operator set last_login_at = clock_timestamp()
   where name = $2 and disabled_at is null and ($5::text is null or password_hash = $5)

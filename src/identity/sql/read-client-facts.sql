@@ -1,5 +1,4 @@
--- What a node keeps in memory of a client whose token it has seen. While a certification of the client is open, its limits are
--- that one's, and the rest is kept until that ends.
+-- The client facts that a node caches. An open certification overrides the client's rate and burst until it ends.
 select scopes,
   coalesce(open.request_rate, c.request_rate) as "requestRate",
   coalesce(open.request_burst, c.request_burst) as "requestBurst",

@@ -1,7 +1,7 @@
--- A client and its live secrets: one row a secret, and one of the same shape, revoked, with a digest that no secret has, for an
--- id that nobody has. A row more or less, and what it takes to read it, was 35 µs of an answer that must take the same time.
--- The epoch shows, without another query, whether keys or peppers have changed since this node last looked.
--- While a certification of the client is open, how many tokens it may take and how long they live are that one's.
+-- A client and its live secrets, one row per secret. An unknown id yields one revoked row with a digest that matches no secret: reading
+-- a different number of rows would differ by 35 µs and disclose whether the id exists.
+-- The epoch shows without another query whether keys or peppers have changed.
+-- An open certification overrides the client's token burst and token lifetime.
 select coalesce(c.scopes, '{inventories:write,reservations:write,groups:write,read}') as scopes,
   coalesce(open.token_burst, c.token_burst) as "tokenBurst",
   open.token_seconds as "tokenSeconds",

@@ -1,7 +1,6 @@
--- How the bucket stands after a refusal. $1 client, $2 burst, $3 seconds until one token comes back.
--- A full_at further ahead than an empty bucket's (the burst was lowered, the clock was set back) is brought back first,
--- or the client would wait for as long as the clock was wrong.
--- oldestLeavesInSeconds: when, of the last $2 tokens of this hour, the first leaves it.
+-- The bucket's state after a refusal. $1 client, $2 burst, $3 seconds to refill one token.
+-- A full_at beyond that of an empty bucket (the burst was lowered or the clock set back) is reset first, to bound the wait.
+-- oldestLeavesInSeconds: seconds until the oldest of the last $2 tokens is an hour old.
 with settled as (
   update bellhop.token_bucket
   set full_at = clock_timestamp() + make_interval(secs => $2::integer * $3::integer)

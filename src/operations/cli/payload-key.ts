@@ -2,7 +2,7 @@ import { type Noun, verb } from "../../cli/command.ts";
 import { moment, table } from "../../cli/output.ts";
 import { AuthInputError } from "../../identity/admin.ts";
 import { recordAudit } from "../../identity/audit.ts";
-import { whoCannotRead } from "../../identity/key-admin.ts";
+import { missingKeyMessage } from "../../identity/key-admin.ts";
 import { listPayloadKeys, rotatePayloadKey } from "../../ingest/log/payload-keys.ts";
 
 const list = verb({
@@ -34,7 +34,7 @@ const rotate = verb({
   async admin(_, { internals: { pool, cipher, config }, who }, { output }) {
     if (config.keyEncryptionKey === undefined)
       throw new AuthInputError("KEY_ENCRYPTION_KEY is not set; payload keys are encrypted with it.");
-    const refusal = await whoCannotRead(pool, config.keyEncryptionKey);
+    const refusal = await missingKeyMessage(pool, config.keyEncryptionKey);
     if (refusal !== undefined) throw new AuthInputError(refusal);
     const keyId = await rotatePayloadKey(pool, cipher, 0);
     if (keyId === undefined)
