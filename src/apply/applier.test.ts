@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { logPart as part } from "../../test/support/log-part.ts";
 import { packBody } from "../ingest/log/stored-body.ts";
-import { type PartWeight, Scheduler, weighPart } from "./applier.ts";
+import { classifyPart, type PartClass, Scheduler } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
 
 const OWNED = [1, 2, 3];
@@ -48,7 +48,7 @@ test("a bucket that failed waits five seconds at most, and one that is no longer
 });
 
 /** Large ones have a capital for a name, bulk ones a digit. */
-const weigh = ({ requestId }: LogPart): PartWeight => ({
+const classify = ({ requestId }: LogPart): PartClass => ({
   isLarge: requestId >= "A" && requestId < "a",
   isBulk: requestId < "A",
 });
@@ -56,7 +56,7 @@ const namesOf = (parts: readonly LogPart[]) => parts.map(({ requestId }) => requ
 
 describe("small parts", () => {
   it("go before the large ones of other buckets, which then come one by one, in turn with them", () => {
-    const turns = new Scheduler({ weigh });
+    const turns = new Scheduler({ classify });
     assert.equal(
       namesOf(turns.choose([part(1, "A"), part(2, "b"), part(3, "C"), part(3, "d"), part(4, "e")]).parts),
       "be",
@@ -68,13 +68,13 @@ describe("small parts", () => {
   });
 
   it("that came before a large one in its bucket go before it whenever its turn is", () => {
-    const turns = new Scheduler({ weigh });
+    const turns = new Scheduler({ classify });
     assert.equal(namesOf(turns.choose([part(1, "a"), part(1, "B"), part(1, "c"), part(2, "d")]).parts), "ad");
     assert.equal(namesOf(turns.choose([part(2, "e"), part(1, "f"), part(1, "B"), part(1, "c")]).parts), "fB");
   });
 
   it("that are not there have nobody wait: large ones are taken together", () => {
-    const turns = new Scheduler({ weigh });
+    const turns = new Scheduler({ classify });
     for (let times = 0; times < 2; times += 1)
       assert.equal(namesOf(turns.choose([part(1, "A"), part(2, "B"), part(2, "c")]).parts), "ABc");
   });
@@ -94,14 +94,14 @@ it("is large from 256 bookings that are to be applied, and no push of two years 
       { ...of(256), rejectedIndexes },
       { ...of(730), resource: "i" as const },
       { layout: null },
-    ].map((more) => weighPart({ ...part(1, "a"), ...more }).isLarge),
+    ].map((more) => classifyPart({ ...part(1, "a"), ...more }).isLarge),
     [false, true, false, false, false],
   );
 });
 
 describe("what goes to the bulk applier", () => {
   const choose = (parts: readonly LogPart[], handsOverBulk = true) =>
-    new Scheduler({ weigh, handsOverBulk }).choose(parts);
+    new Scheduler({ classify, handsOverBulk }).choose(parts);
 
   it("is a bucket whose next part is bulk, with all that follows in it", () => {
     const parts = [part(1, "1"), part(2, "b"), part(1, "c"), part(2, "d"), part(1, "5")];
@@ -139,9 +139,9 @@ describe("what goes to the bulk applier", () => {
     });
     const records = Array.from({ length: 2_000 }, (_, index) => ({ index, start: 0, end: 2 }));
     const many = { ...part(1, "a"), ...packBody(Buffer.from("{}"), records) };
-    const weighed = [of(1), of(1_048_575), of(1_048_576), of(1, true), many, { ...many, body: null }];
+    const classified = [of(1), of(1_048_575), of(1_048_576), of(1, true), many, { ...many, body: null }];
     assert.deepEqual(
-      weighed.map((one) => weighPart(one).isBulk),
+      classified.map((one) => classifyPart(one).isBulk),
       [false, false, true, true, true, false],
     );
   });

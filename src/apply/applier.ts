@@ -24,38 +24,32 @@ import {
   type WaitingSession,
 } from "./rebalance.ts";
 
-/**
- * Some 20 ms of an applier. The 730 dates of a hotel's inventory are not large: splitting them off cost a
- * tenth more CPU.
- */
+/** About 20 ms of an applier. A push of 730 inventory dates stays below it: applying those apart cost a tenth more CPU. */
 const LARGE_RECORDS: Readonly<Record<ResourceLetter, number>> = { i: 1_000, r: 256, g: 256 };
-/**
- * A part of this size takes an applier tenths of a second (docs/decisions/0007); a push of 730 dates
- * must not reach it.
- */
+/** A part of this size takes an applier tenths of a second (docs/decisions/0007). A push of 730 dates must stay below it. */
 const BULK_RECORDS = 2_000;
 const BULK_STORED_BYTES = 1_048_576;
 
-/** Larger transactions are hardly cheaper a record, and what is undone when a node is killed grows with them. */
+/** Larger transactions are hardly cheaper per record, and lose more work when a node is killed. */
 const RECORDS_MAX = 2_000;
 const RECORDS_GROWTH = 4;
-/** A transaction that took so long is large enough for the machine, as busy as it is. */
+/** Transactions that take this long do not grow further. */
 const LONG_MS = 1_000;
-/** How long what arrives one by one waits at most for others to share its transaction. */
+/** Longest pause before the next transaction, during which single records accumulate. */
 const REST_MS_MAX = 50;
 const RETRY_MS_MAX = 5_000;
 const RETRY_MS_FIRST = 100;
 
-/** What decides when a part is applied. */
-export interface PartWeight {
-  /** Senders notice that they wait for it, so small parts of other buckets go first. */
+/** Determines when a part is applied. */
+export interface PartClass {
+  /** Slow enough for senders to notice, so small parts of other buckets go first. */
   readonly isLarge: boolean;
-  /** Live parts do not wait for it at all: it goes to the bulk applier. */
+  /** Goes to the bulk applier, so that live parts never wait for it. */
   readonly isBulk: boolean;
 }
 
-/** Weighs a part by its records and bytes; what belongs to a backfill is bulk whatever its size. */
-export function weighPart({ resource, layout, body, rejectedIndexes, isBackfill }: LogPart): PartWeight {
+/** Classifies a part by its records and bytes. Parts of backfills are bulk whatever their size. */
+export function classifyPart({ resource, layout, body, rejectedIndexes, isBackfill }: LogPart): PartClass {
   const records = layout === null ? 0 : recordCountOf(layout);
   const isBulk = isBackfill === true || records >= BULK_RECORDS || (body?.length ?? 0) >= BULK_STORED_BYTES;
   return {
@@ -64,7 +58,7 @@ export function weighPart({ resource, layout, body, rejectedIndexes, isBackfill 
   };
 }
 
-/** The parts before the first of each bucket that `stops`, and those firsts by bucket. */
+/** The parts before the first in each bucket for which `stops` holds, and that first part by bucket. */
 function before(
   parts: readonly LogPart[],
   stops: (part: LogPart) => boolean,
@@ -77,37 +71,37 @@ function before(
   return { parts: taken, stopped };
 }
 
-/** The buckets to read now; `polled` when they are all that are due, so that what remains of them needs another poll. */
+/** The buckets to read now. `polled`: the turn used up a poll, so reading them again needs another one. */
 export interface Turn {
   readonly buckets: readonly number[];
   readonly polled: boolean;
 }
 
-/** A bucket whose last transaction failed: read in a turn of its own, and not before `dueAt`. */
+/** A bucket whose last transaction failed: read alone, not before `dueAt`. */
 interface Retry {
   readonly dueAt: number;
   readonly failures: number;
 }
 
 export interface SchedulerOptions {
-  /** By default weighPart. */
-  readonly weigh?: ((part: LogPart) => PartWeight) | undefined;
-  /** Bulk parts are left to another applier. */
+  /** Default: `classifyPart`. */
+  readonly classify?: ((part: LogPart) => PartClass) | undefined;
+  /** Leave bulk parts to the bulk applier. */
   readonly handsOverBulk?: boolean;
 }
 
 /**
- * What an applier applies next, and how much of it at once. In order of priority:
+ * Chooses what an applier applies next, and how much per transaction. In order of priority:
  *
- * 1. a bucket whose transaction failed, in a turn of its own once its delay has passed, so that it holds up no other;
- * 2. live parts before backfills (read-backlog.sql) and bulk, which goes to the bulk applier;
- * 3. small parts before large ones, which come one at a time in turn with them.
+ * 1. a bucket whose transaction failed, alone, once its delay has passed;
+ * 2. live parts before backfills (read-backlog.sql) and bulk parts (bulk applier);
+ * 3. small parts before large ones, which take turns with them one at a time.
  *
- * Buckets with a hint of something new are read at once, all of them when a poll is due. A transaction is bounded by records
- * (few at first, more with each that commits soon) and bytes. Times are milliseconds of any monotonic clock.
+ * Hinted buckets are read at once, all buckets when a poll is due. Transactions start small and grow while commits are fast.
+ * Times are milliseconds of any monotonic clock.
  */
 export class Scheduler {
-  readonly #weigh: (part: LogPart) => PartWeight;
+  readonly #classify: (part: LogPart) => PartClass;
   readonly #handsOverBulk: boolean;
   readonly #retries = new Map<number, Retry>();
   #hinted = new Set<number>();
@@ -115,17 +109,17 @@ export class Scheduler {
   #isLargeNext = false;
   #recordsMax = FIRST_RECORDS;
 
-  constructor({ weigh = weighPart, handsOverBulk = false }: SchedulerOptions = {}) {
-    this.#weigh = weigh;
+  constructor({ classify = classifyPart, handsOverBulk = false }: SchedulerOptions = {}) {
+    this.#classify = classify;
     this.#handsOverBulk = handsOverBulk;
   }
 
-  /** Whether `next` may find something without waiting. */
+  /** Whether `next` may return buckets now. */
   get hasWork(): boolean {
     return this.#pollDue || this.#hinted.size > 0;
   }
 
-  /** About how many records the next transaction takes. */
+  /** Target number of records of the next transaction. */
   get recordsMax(): number {
     return this.#recordsMax;
   }
@@ -138,7 +132,7 @@ export class Scheduler {
     this.#pollDue = true;
   }
 
-  /** There may be more of these buckets, whether or not what was read of them is applied. */
+  /** Schedules the buckets of a turn again, as they may have further parts. */
   readAgain({ buckets, polled }: Turn): void {
     this.hint(buckets);
     if (polled) this.poll();
@@ -156,19 +150,16 @@ export class Scheduler {
     return { buckets, polled };
   }
 
-  /**
-   * The parts that the next transaction applies, the first ones of each bucket, and the buckets whose next
-   * part is bulk.
-   */
+  /** Chooses the parts of the next transaction (a prefix of each bucket), and the buckets whose next part is bulk. */
   choose(read: readonly LogPart[]): { readonly parts: readonly LogPart[]; readonly bulk: readonly number[] } {
-    const live = before(read, (part) => this.#handsOverBulk && this.#weigh(part).isBulk);
+    const live = before(read, (part) => this.#handsOverBulk && this.#classify(part).isBulk);
     const begun = new Set(live.parts.map(({ bucket }) => bucket));
     const bulk = [...live.stopped.keys()].filter((bucket) => !begun.has(bucket));
     return { parts: this.#smallBeforeLarge(live.parts), bulk };
   }
 
   #smallBeforeLarge(parts: readonly LogPart[]): readonly LogPart[] {
-    const small = before(parts, (part) => this.#weigh(part).isLarge);
+    const small = before(parts, (part) => this.#classify(part).isLarge);
     const [first] = small.stopped.values();
     const isLargeNext = this.#isLargeNext;
     this.#isLargeNext = false;
@@ -179,12 +170,12 @@ export class Scheduler {
     return small.parts;
   }
 
-  /** These buckets were read and applied, or had nothing to apply. */
+  /** Records that these buckets were applied or had nothing to apply. */
   succeeded(buckets: Iterable<number>): void {
     for (const bucket of buckets) this.#retries.delete(bucket);
   }
 
-  /** A transaction of these buckets failed. Of several it is not known which is to blame: each is tried on its own. */
+  /** Records that a transaction of these buckets failed. Each is retried alone, to find the one that causes it. */
   failed(buckets: readonly number[], now: number): void {
     for (const bucket of buckets) {
       const earlier = this.#retries.get(bucket)?.failures ?? 0;
@@ -195,17 +186,14 @@ export class Scheduler {
     }
   }
 
-  /**
-   * Begins with small transactions, so that a node killed again and again keeps what it committed in
-   * between.
-   */
+  /** Starts with small transactions, so that a node that is killed repeatedly still makes progress. */
   beginSession(): void {
     this.#recordsMax = FIRST_RECORDS;
   }
 
   /**
-   * A transaction took so long. Answers how many milliseconds to rest before the next: where it took all that was waiting and
-   * more has come meanwhile, as long again, so that records that come one by one share a transaction.
+   * Records a commit and returns the pause in ms before the next transaction. If this one emptied the backlog and more parts
+   * arrived meanwhile, the pause is as long as the transaction, so that single records share one.
    */
   committed(durationMs: number, tookAll: boolean): number {
     if (durationMs < LONG_MS) this.#recordsMax = Math.min(RECORDS_MAX, this.#recordsMax * RECORDS_GROWTH);
@@ -214,14 +202,15 @@ export class Scheduler {
 }
 
 const RETIRE_MS = 2_000;
-/** How often an applier rebalances its buckets, give or take a fifth, so that not all do at once. */
+/** Interval between rebalances; ±20% jitter keeps appliers from doing it all at once. */
 const REBALANCE_MS = 1_000;
-/** An applier that has been busy for so long passes buckets on: handing one over takes the two some milliseconds. */
+/** An applier busy for this long passes buckets on; a handover costs both some milliseconds. */
 const BUSY_MS = 250;
-/** Until the next try for a session: one is cheap, and with 5 s a database that was away for 3 was noticed 3 s late. */
+/** Connecting is cheap, and a longer delay adds directly to the time after a database outage. */
 const RECONNECT_MS_MAX = 1_000;
+
 export interface ApplierEvents {
-  /** After each transaction: what its records became, when its oldest part was received, milliseconds, and its parts. */
+  /** Called after each commit. */
   applied?(
     counts: OutcomeCounts,
     oldestReceivedAt: Date,
@@ -229,39 +218,39 @@ export interface ApplierEvents {
     parts: readonly LogPart[],
   ): void;
   failed?(error: unknown): void;
-  /** Which buckets are applied here from now on. */
+  /** Called with the complete list of owned buckets. */
   owns?(buckets: readonly number[]): void;
-  /** Another's session was ended: it held something and was unresponsive. */
+  /** An unresponsive session of another applier or log writer was terminated. */
   ended?(session: WaitingSession): void;
 }
 
 export interface ApplierOptions {
   readonly openSession: OpenApplySession;
   readonly time?: Time;
-  /** Names this applier in the lease, for people. */
+  /** Human-readable name in the lease. */
   readonly owner: string;
   readonly pollMs: number;
-  /** Why nothing may be applied now; asked before each transaction. */
+  /** The reason why applying is paused, if it is. Called before each transaction. */
   readonly blocked?: () => string | undefined;
   readonly events: ApplierEvents;
-  /** By default weighPart. */
-  readonly weigh?: (part: LogPart) => PartWeight;
-  /** Gets the leases given up of buckets whose next part is bulk; without it they are applied here like all others. */
+  /** Default: `classifyPart`. */
+  readonly classify?: (part: LogPart) => PartClass;
+  /** Receives the released leases of buckets whose next part is bulk. If absent, bulk parts are applied here. */
   readonly handOverBulk?: (free: readonly Lease[]) => void;
-  /** The appliers of the node's other threads: buckets are passed on to them when they are idle. */
+  /** The node's other apply threads, which get buckets when they are idle. */
   readonly siblings?: Siblings;
-  /** How it comes by its buckets; by default it has its fair share among all appliers there are. */
+  /** Default: `FairShare` among all appliers. */
   readonly rebalancer?: (session: ClusterSession, leases: Leases) => Rebalancer;
 }
 
-/** What is applied next, the turn in which it was read, and the buckets whose next part is for the bulk applier. */
+/** The parts of the next transaction, the turn that read them, and the buckets whose next part is bulk. */
 interface Run extends Turn, ParsedRun {
   readonly bulk: readonly number[];
-  /** Whether it is all that was waiting in those buckets. */
+  /** Whether the run contains the complete backlog of its buckets. */
   readonly isAll: boolean;
 }
 
-/** What an applier holds by one session; all of it ends with that. */
+/** State of one session. */
 interface Holding {
   readonly session: ApplySession;
   readonly leases: Leases;
@@ -272,8 +261,8 @@ interface Holding {
 }
 
 /**
- * Applies the buckets whose leases it holds, one transaction after another on one connection. Every failure
- * but a record's own is retried, with growing delays.
+ * Applies the buckets whose leases it holds, one transaction at a time on one connection. Retries all failures with backoff,
+ * except those of a single record, which is quarantined.
  */
 export class Applier {
   readonly #options: ApplierOptions;
@@ -284,7 +273,7 @@ export class Applier {
   #stopped = false;
   #busySince: number | undefined;
   #isResting = false;
-  /** Another has given up buckets for this one. */
+  /** A sibling has given up buckets for this applier. */
   #isOffered = false;
   #wakeUp: (() => void) | undefined;
   #finished: Promise<void> | undefined;
@@ -293,15 +282,15 @@ export class Applier {
     this.#options = options;
     this.#time = options.time ?? machineTime;
     this.#delays = new EventLoopDelays(this.#time);
-    const { weigh, handOverBulk } = options;
-    this.#scheduler = new Scheduler({ weigh, handsOverBulk: handOverBulk !== undefined });
+    const { classify, handOverBulk } = options;
+    this.#scheduler = new Scheduler({ classify, handsOverBulk: handOverBulk !== undefined });
   }
 
   start(): void {
     this.#finished = this.#run();
   }
 
-  /** Whether it has a session to apply on. */
+  /** Whether it has a database session. */
   get ready(): boolean {
     return this.#holding !== undefined;
   }
@@ -316,13 +305,13 @@ export class Applier {
     this.#wakeUp?.();
   }
 
-  /** Has it take the buckets that a sibling gave up for it. */
+  /** Takes the buckets that a sibling gave up for this applier. */
   offered(): void {
     this.#isOffered = true;
     this.rebalanceNow();
   }
 
-  /** Lets the running transaction end, then releases everything. */
+  /** Waits for the running transaction, then closes the session. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#wakeUp?.();
@@ -394,7 +383,7 @@ export class Applier {
     }
   }
 
-  /** Says meanwhile that it could take buckets; while it is blocked or has no session it could not. */
+  /** Advertises this applier as idle while it sleeps. One that is blocked or has no session is not idle: it could not take buckets. */
   async #sleepIdle(holding: Holding): Promise<void> {
     const { siblings } = this.#options;
     siblings?.setIdle(true);
@@ -406,10 +395,10 @@ export class Applier {
     return Math.min(pollAt, rebalanceAt) - this.#time.now();
   }
 
-  /** Answers whether buckets were taken or given up. */
+  /** Returns whether buckets were taken or given up. */
   async #upkeep(holding: Holding): Promise<boolean> {
     const now = this.#time.now();
-    // Polls on schedule even when busy with hints; otherwise batches that other nodes accepted would wait.
+    // Hints alone would starve batches that other nodes accepted.
     if (now >= holding.pollAt) {
       holding.pollAt = now + this.#options.pollMs;
       this.#scheduler.poll();
@@ -428,22 +417,19 @@ export class Applier {
   #rebalanced({ leases }: Holding, { taken, givenUp, ended }: Rebalanced): boolean {
     const { events } = this.#options;
     for (const session of ended) events.ended?.(session);
-    // Before the poll, so that hints of what is accepted after it come to this applier.
+    // Before the poll, so that hints of later batches reach this applier.
     events.owns?.(leases.buckets);
     if (taken.length > 0) this.#scheduler.poll();
     return taken.length + givenUp.length > 0;
   }
 
-  /**
-   * Reads the next run from the cursors on. Undefined when a part cannot be read: its bucket is then tried
-   * again alone.
-   */
+  /** Reads the next run after the cursors. Undefined if a part cannot be read: its bucket is then retried alone. */
   async #readRun(holding: Holding): Promise<Run | undefined> {
     const { session, leases, rebalancer } = holding;
     const turn = this.#scheduler.next(leases.buckets, this.#time.now());
     const { recordsMax } = this.#scheduler;
     const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, recordsMax);
-    rebalancer.saw?.(turn.buckets, next);
+    rebalancer.onBacklogRead?.(turn.buckets, next);
     const { parts, bulk } = this.#scheduler.choose(next);
     try {
       const run = await readParts(session, parts);
@@ -458,8 +444,8 @@ export class Applier {
   }
 
   /**
-   * With more to do than one transaction takes, passes half of the buckets of a run on to a sibling that is idle, and returns the
-   * run without them. Between two transactions, as a bucket cannot be given up by one that has locked it.
+   * If busy, passes half of the run's buckets to an idle sibling and returns the run without them. Must run between
+   * transactions: a transaction cannot give up a bucket that it has locked.
    */
   async #passOn(holding: Holding, run: Run | undefined): Promise<Run | undefined> {
     const buckets = bucketsOf(run?.parts ?? []);
@@ -478,16 +464,16 @@ export class Applier {
     };
   }
 
-  /** Between two transactions: a bucket cannot be given up by one that has locked it. */
+  /** Must run between transactions, as `#passOn`. */
   async #handOverBulk({ leases }: Holding, run: Run): Promise<void> {
     this.#options.handOverBulk?.(await leases.giveUp(run.bulk));
-    // A bulk part may have hidden what else there is.
+    // The bulk parts may have displaced others from the read.
     this.#scheduler.readAgain(run);
   }
 
   /**
-   * Applies a run and returns the next one if it was read meanwhile. After a failure the buckets are tried
-   * one by one, and what was read ahead is dropped: it began behind the failed run.
+   * Applies a run and returns the next one if it was read meanwhile. After a failure the buckets are retried one by one, and the
+   * run read ahead is dropped because it starts after the failed one.
    */
   async #applyRun(holding: Holding, run: Run): Promise<Run | undefined> {
     let ahead: Promise<Run | undefined> | undefined;
@@ -497,7 +483,7 @@ export class Applier {
       const applied = await applyRun(holding.session, holding.leases, run, () => {
         this.#scheduler.readAgain(run);
         ahead = this.#readRun(holding);
-        // Its failure is that of the transaction that it is a statement of.
+        // Reported when awaited below; the transaction fails with it.
         ahead.catch(() => undefined);
       });
       const durationMs = this.#time.now() - startedAt;
@@ -516,12 +502,12 @@ export class Applier {
       this.#options.events.failed?.(error);
       if (!(error instanceof LeaseLost)) this.#scheduler.failed(bucketsOf(run.parts), this.#time.now());
       this.#scheduler.readAgain(run);
-      const forgotten = await ahead?.catch((cause) => {
+      const dropped = await ahead?.catch((cause) => {
         this.#options.events.failed?.(cause);
         return undefined;
       });
-      if (forgotten !== undefined) this.#scheduler.readAgain(forgotten);
-      // A session that is lost cannot roll back: it ends here, and the next reads everything anew.
+      if (dropped !== undefined) this.#scheduler.readAgain(dropped);
+      // Throws if the connection is lost: the next session then reads everything again.
       await holding.session.rollback();
       return undefined;
     }
@@ -530,9 +516,9 @@ export class Applier {
   #sleep(ms: number): Promise<void> {
     this.#busySince = undefined;
     return new Promise((resolve) => {
-      const callOff = this.#time.after(Math.max(0, ms), () => done());
+      const cancel = this.#time.after(Math.max(0, ms), () => done());
       const done = () => {
-        callOff();
+        cancel();
         this.#wakeUp = undefined;
         resolve();
       };

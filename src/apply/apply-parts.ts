@@ -28,10 +28,9 @@ import {
 
 const UNSTORABLE = "The database could not store a value of this record; an operator has been notified.";
 
-const INCOMPLETE =
-  "What is stored of this record's earlier versions is incomplete; an operator has been notified.";
+const INCOMPLETE = "The stored versions of this record are incomplete; an operator has been notified.";
 
-/** A record that could not be applied and is to be quarantined. */
+/** A record that could not be applied and will be quarantined. */
 export interface RefusedRecord {
   readonly outcome: "q";
   readonly code: QuarantineCode;
@@ -41,7 +40,7 @@ export interface RefusedRecord {
 function refusalFor(error: unknown): RefusedRecord | undefined {
   if (error instanceof UnreadableRecord)
     return { outcome: "q", code: "record.unreadable", message: UNREADABLE };
-  // There is no window for its source time: one is made before the next try.
+  // The source time has no partition yet: one is created before the next attempt.
   if (isMissingWindow(error)) return undefined;
   if (isDataError(error) || error instanceof UnstorableFact)
     return { outcome: "q", code: "data.unstorable", message: UNSTORABLE };
@@ -50,9 +49,8 @@ function refusalFor(error: unknown): RefusedRecord | undefined {
 }
 
 /**
- * Applies records and finds the refused one by halving under savepoints. Only data errors (SQLSTATE classes
- * 22 and 23) count as a refusal, so that an outage quarantines nothing. Change numbers of a half that is
- * rolled back are skipped.
+ * Applies records, and isolates refused ones by halving under savepoints. Only data errors (SQLSTATE classes 22 and 23) count as
+ * a refusal, so that an outage quarantines nothing. Change numbers of a half that is rolled back are skipped.
  */
 export async function applyIsolatingBadRecords(
   client: pg.ClientBase,
@@ -92,7 +90,7 @@ const NO_RECORDS = {
 
 type RecordCounts = typeof NO_RECORDS;
 
-/** What one transaction had of a property and resource: a row of `bellhop.feed_arrival`, under its columns' names. */
+/** A row of `bellhop.feed_arrival`: the records of one property and resource in one transaction. */
 interface FeedArrival extends RecordCounts {
   readonly bucket: number;
   readonly property_id: number;
@@ -103,10 +101,10 @@ interface FeedArrival extends RecordCounts {
 
 const COLUMN_OF = { a: "applied", u: "unchanged", s: "stale", d: "duplicate", q: "quarantined" } as const;
 
-/** Counts the records of one transaction by property and resource. Parts come in the order of receipt. */
+/** Counts the records of one transaction by property and resource. Parts must be added in order of receipt. */
 class FeedArrivals {
   readonly #rows = new Map<string, FeedArrival>();
-  /** Records of one property come together. */
+  /** Consecutive records usually have the same property. */
   #last: FeedArrival | undefined;
 
   add(part: LogPart, of: RecordKey, outcome: OutcomeLetter, isWarned: boolean): void {
@@ -116,10 +114,10 @@ class FeedArrivals {
     if (isWarned) row.warned += 1;
   }
 
-  /** Records of a part that were rejected at acceptance: reported beside one of its accepted ones, as their own codes may be anything. */
-  addRejected(part: LogPart, beside: RecordKey | undefined): void {
-    if (part.rejectedIndexes.size === 0 || beside === undefined) return;
-    const row = this.#rowOf(part, beside);
+  /** Counts the records of a part that were rejected at acceptance, under the property of an accepted one: their own codes are unchecked. */
+  addRejected(part: LogPart, accepted: RecordKey | undefined): void {
+    if (part.rejectedIndexes.size === 0 || accepted === undefined) return;
+    const row = this.#rowOf(part, accepted);
     if (row !== undefined) row.rejected += part.rejectedIndexes.size;
   }
 
@@ -127,7 +125,7 @@ class FeedArrivals {
     return [...this.#rows.values()];
   }
 
-  /** Undefined for a record that could not be read: nobody knows whose it is. */
+  /** Undefined for an unreadable record, whose property is unknown. */
   #rowOf(part: LogPart, { bucket, propertyId, resource }: RecordKey): FeedArrival | undefined {
     if (propertyId === 0) return undefined;
     let row = this.#last;
@@ -150,7 +148,7 @@ class FeedArrivals {
 }
 
 const OUTCOMES = new URL("./sql/write-outcomes.sql", import.meta.url);
-/** A part is noted where its client listens: it has an origin to reply to, or a webhook for applied requests. */
+/** A part is listed in applied_part if its client has reply-to origins or a webhook for applied requests. */
 const writeOutcomes = readStatement(OUTCOMES, {
   listens: `exists (
     select from bellhop.client as client
@@ -168,7 +166,7 @@ const WRITE_OUTCOMES = {
   given: { ...writeOutcomes, text: composeText(OUTCOMES, { listens: "part.client_id = any ($4::text[])" }) },
 };
 const writeCursors = readStatement(new URL("./sql/write-cursors.sql", import.meta.url));
-/** How many records of a transaction had each outcome. */
+/** Number of records by outcome. */
 export type OutcomeCounts = Readonly<Record<OutcomeLetter, number>>;
 
 export function countOutcomes(letters: string): OutcomeCounts {
@@ -179,13 +177,13 @@ export function countOutcomes(letters: string): OutcomeCounts {
 
 interface PartOutcomes {
   readonly part: LogPart;
-  /** A letter a record, in the order of the part. */
+  /** One OutcomeLetter per record, in the order of the part. */
   readonly letters: string;
-  /** By index, what is reported of records that are not plainly applied. */
+  /** Codes, messages and warnings by record index. */
   readonly details?: Readonly<Record<number, RecordDetails>>;
 }
 
-/** Writes an outcome row per part, details of records not plainly applied, feed arrivals and webhook notices. */
+/** Writes an outcome row per part, feed arrivals, and the parts of clients that listen. */
 export async function recordOutcomes(
   client: pg.ClientBase,
   parts: readonly PartOutcomes[],
@@ -219,7 +217,7 @@ export async function recordOutcomes(
 export async function advanceCursors(client: pg.ClientBase, parts: readonly LogPart[]): Promise<void> {
   const last = new Map<string, { bucket: number; log_writer_id: string; request_id: string }>();
   for (const { bucket, logWriterId, requestId } of parts) {
-    // Parts come in the order of their ids, so the last of a log writer and bucket is its greatest.
+    // Parts are in order of receipt, so the last of a log writer and bucket has the greatest id.
     last.set(`${bucket}/${logWriterId}`, { bucket, log_writer_id: logWriterId, request_id: requestId });
   }
   await client.query({ ...writeCursors, values: [JSON.stringify([...last.values()])] });
@@ -237,16 +235,16 @@ const QUARANTINE: Columns<QuarantinedRecord> = {
 };
 
 /**
- * Most warnings listed of a part: all of them in most feeds. A batch may have a million, whose 200 MB would hold up the
- * thread until others take it for unresponsive, and make every page of its outcome cost seconds.
+ * Limit on listed warnings per part. A batch may have a million; their 200 MB would block the thread until others take it for
+ * unresponsive, and reading a page of the outcome would take seconds.
  */
 function warningsListedMax(records: number): number {
   return Math.min(10_000, 200 + 10 * records);
 }
 
 /**
- * Applies parts in the order of receipt, inside the transaction that has advanced the cursors. After
- * `recordsAtOnce` records the thread's other work gets a turn.
+ * Applies parts in order of receipt, inside the transaction that has advanced the cursors. Awaits the database at least every
+ * `recordsAtOnce` records, so that the thread's live applier gets a turn.
  */
 export async function applyParts(
   client: pg.ClientBase,
@@ -261,8 +259,8 @@ export async function applyParts(
   const applied: (AppliedRecord | RefusedRecord)[] = [];
   for (let from = 0; from < applicable.length; from += recordsAtOnce) {
     const some = applicable.slice(from, from + recordsAtOnce);
-    for (const became of await applyIsolatingBadRecords(client, some, counters.take, memory))
-      applied.push(became);
+    for (const result of await applyIsolatingBadRecords(client, some, counters.take, memory))
+      applied.push(result);
   }
   const quarantined: QuarantinedRecord[] = [];
   const arrivals = new FeedArrivals();
@@ -274,10 +272,10 @@ export async function applyParts(
     const details: Record<number, RecordDetails> = {};
     for (const record of records) {
       const { of, index } = record;
-      const became = "code" in record ? record : applied[next++];
-      if (became === undefined) throw new Error("A record was neither applied nor refused.");
-      if ("warnings" in became) {
-        const { outcome, warnings } = became;
+      const result = "code" in record ? record : applied[next++];
+      if (result === undefined) throw new Error("A record was neither applied nor refused.");
+      if ("warnings" in result) {
+        const { outcome, warnings } = result;
         letters += outcome;
         const isWarned = warnings.count > 0;
         if (isWarned) {
@@ -288,7 +286,7 @@ export async function applyParts(
         arrivals.add(part, of, outcome, isWarned);
         continue;
       }
-      const { code, message } = became;
+      const { code, message } = result;
       letters += "q";
       details[index] = { code, message };
       quarantined.push({ of, requestId: part.requestId, index, code, message });
@@ -304,7 +302,7 @@ export async function applyParts(
   return countOutcomes(outcomes.map(({ letters }) => letters).join(""));
 }
 
-/** Reads one record of a batch out of the log. */
+/** Reads one record of a batch from the log. */
 async function findTarget(
   client: pg.ClientBase,
   bucket: number,
@@ -335,7 +333,7 @@ async function findTarget(
   return undefined;
 }
 
-/** Applies a released record to the state, under its own receipt. Answers `q` when it still cannot be stored. */
+/** Applies a released record under its own receipt. Returns `q` if it still cannot be applied. */
 export async function applyReleased(
   client: pg.ClientBase,
   resolution: LogPart,
@@ -348,17 +346,14 @@ export async function applyReleased(
   if (target === undefined) return "q";
   const record = await readReleasedRecord(target.part, target.record, properties);
   if ("code" in record) return "q";
-  // Queries as of an instant before the release did not include the record, so it counts from the release on.
+  // Answers as of an instant before the release did not include the record, and must not change.
   const released = { ...record, countsFrom: resolution.requestId };
   const [applied] = await applyIsolatingBadRecords(client, [released], counters.take, memory);
   await memory.write(client);
   return applied?.outcome ?? "q";
 }
 
-/**
- * Carries out a release or discard. A record that is no longer quarantined is left alone; a failed release
- * leaves it quarantined.
- */
+/** Applies a release or discard. No effect if the record is no longer quarantined; a failed release leaves it quarantined. */
 export async function applyResolution(
   client: pg.ClientBase,
   resolution: LogPart,

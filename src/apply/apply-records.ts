@@ -48,13 +48,13 @@ const KNOWN_ROOM_TYPES = {
     where true ${BUCKET_TERM}`,
 };
 
-/** Mappings change rarely and by hand; a new one is honoured within this time. */
+/** How long cached status mappings are used. */
 const MAPPING_AGE_MS_MAX = 5_000;
 const PROPERTIES_REMEMBERED_MAX = 20_000;
-/** A hotel has some tens of room types: past this many, a feed is naming something else, and no more are kept. */
+/** A hotel has tens of room types. Beyond this limit the field holds something else, and no more are stored. */
 const ROOM_TYPES_MAX = 2_000;
 
-/** A feed has few statuses; folding one (packages/contract/src/statuses.ts) for each record of it would cost more than all the rest here. */
+/** Caches `knownStatus`: folding the status of each record would dominate the cost of warnings. */
 const STATUSES_REMEMBERED_MAX = 1_000;
 const mappedByDefault = new Map<string, boolean>();
 
@@ -69,7 +69,7 @@ function isMappedByDefault(resource: ResourceLetter, status: string): boolean {
   return isMapped;
 }
 
-/** The warnings of a record, and whether later records of its content are sure to have none. */
+/** The warnings of a record, and whether later records with the same content have none. */
 export interface WarningsOf {
   readonly warnings: Warnings;
   readonly warningFree: WarningFree;
@@ -81,9 +81,8 @@ interface CachedMapping {
 }
 
 /**
- * Warnings that depend on more than the record: an unmapped status, and a room type that the property's
- * inventory never named. Only the owner of a bucket writes its room types, so they are remembered until
- * `forget`.
+ * Warnings that depend on more than the record: an unmapped status, and a room type that the property's inventory never named.
+ * Only the owner of a bucket writes its room types, so they are cached until `forget`.
  */
 export class ContextWarnings {
   readonly #pool: pg.Pool;
@@ -92,13 +91,13 @@ export class ContextWarnings {
   readonly #mappings = new Map<string, CachedMapping>();
   #named: { bucket: number; property_id: number; room_type_code: string }[] = [];
 
-  /** `client` sees the state schema on its search path; `pool` is for shared settings. */
+  /** `client` has the state schema on its search path; `pool` is for shared settings. */
   constructor(pool: pg.Pool, client: pg.ClientBase) {
     this.#pool = pool;
     this.#client = client;
   }
 
-  /** The properties whose inventory has named no room type and names none in these records. */
+  /** The properties whose inventory has named no room type, neither before nor in these records. Loads their room types. */
   async unnamedProperties(records: readonly ApplicableRecord[]): Promise<ReadonlySet<number>> {
     const properties = new Map(records.map(({ of }) => [of.propertyId, of]));
     await this.#loadRoomTypes(properties);
@@ -108,9 +107,7 @@ export class ContextWarnings {
     return unnamed;
   }
 
-  /**
-   * Loads the mappings that `of` needs for these records; `unnamedProperties` has loaded their room types.
-   */
+  /** Loads the status mappings that `of` needs for these records. Room types are loaded by `unnamedProperties`. */
   async prepare(records: readonly ApplicableRecord[]): Promise<void> {
     const unmapped = new Set<string>();
     for (const { of, clientCode, content } of records) {
@@ -121,23 +118,23 @@ export class ContextWarnings {
   }
 
   /**
-   * All warnings of a record. Inventory teaches room types. Room types are never forgotten and default
-   * mappings never change, so content without warnings stays free of them.
+   * All warnings of a record. Inventory adds its room types. Room types are never removed and default mappings never change, so
+   * content without warnings stays free of them.
    */
   of({ of, clientCode, content }: ApplicableRecord): WarningsOf {
     const { roomTypeCodes, warnings, status } = content();
     const known = this.#roomTypes.get(of.propertyId);
     if (known === undefined) throw new Error(`The room types of property ${of.propertyId} were not loaded.`);
     if (of.resource === "i") {
-      let isTaught = true;
+      let allKnown = true;
       for (const code of roomTypeCodes) {
         if (known.has(code)) continue;
-        isTaught = known.size < ROOM_TYPES_MAX;
-        if (!isTaught) break;
+        allKnown = known.size < ROOM_TYPES_MAX;
+        if (!allKnown) break;
         known.add(code);
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
-      return { warnings, warningFree: warnings.count === 0 && isTaught ? "always" : "no" };
+      return { warnings, warningFree: warnings.count === 0 && allKnown ? "always" : "no" };
     }
     const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
     const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
@@ -169,7 +166,7 @@ export class ContextWarnings {
     return { warnings: all, warningFree: "no" };
   }
 
-  /** Writes the room types that this transaction named first. */
+  /** Writes the room types that are new in this transaction. */
   async write(client: pg.ClientBase): Promise<void> {
     await insertRows(client, INTO, this.#named);
     this.#named = [];
@@ -214,16 +211,13 @@ export class ContextWarnings {
   }
 }
 
-/**
- * What a session remembers of the database between transactions. `forget` after a failed transaction and
- * when buckets were taken.
- */
+/** The caches of a session. Call `forget` after a failed transaction and when buckets were taken. */
 export class ApplyMemory {
   readonly context: ContextWarnings;
   readonly ledger: NightLedger;
   readonly cover: VersionCover;
 
-  /** `entersNights` is false for a replay that keeps the ledger as it is. */
+  /** `entersNights` is false for a replay that keeps the live ledger. */
   constructor(
     pool: pg.Pool,
     client: pg.ClientBase,
@@ -237,7 +231,7 @@ export class ApplyMemory {
     this.cover = new VersionCover(pool, schema);
   }
 
-  /** Writes what this transaction named first; before its end. */
+  /** Writes the room types and dimensions that are new in this transaction. */
   async write(client: pg.ClientBase): Promise<void> {
     await this.context.write(client);
     await this.ledger.write();
@@ -250,18 +244,20 @@ export class ApplyMemory {
   }
 }
 
-/** Hands out the next change number of a bucket, or null where changes are not numbered (a replay). */
+/** Returns the next change number of a bucket, or null where changes are not numbered (a replay). */
 export type NextChange = (bucket: number) => number | null;
 
-/** A key of a transaction: what is known of it, what was stored before, and the newest version if there is a new one. */
+/** The state of one key during a transaction. */
 interface TouchedKey {
   readonly of: RecordKey;
   readonly text: string;
-  /** What arrived of it, if that is one record. */
+  /** See ArrivedKey. */
   arrived: ApplicableRecord | null;
-  /** Null until it was looked up, and where that record was plainly unchanged, which has been written. */
+  /** Null until looked up, and if the lookup found the record unchanged and has already written it. */
   known: KnownRecord | null;
+  /** The current record before the transaction. */
   stored: StoredCurrent | null;
+  /** The newest version, if this transaction changes it. */
   newest: Version | null;
   warningFree: WarningFree;
   /** See ArrivedKey. */
@@ -279,7 +275,7 @@ interface Writes {
   readonly received: { of: RecordKey; version: Version; changeNumber: number | null }[];
 }
 
-/** The keys of records, each once, and the key of each record. */
+/** The distinct keys of records, and the key of each record. */
 function keysOf(
   records: readonly ApplicableRecord[],
   unnamed: ReadonlySet<number>,
@@ -295,8 +291,8 @@ function keysOf(
       key = {
         of,
         text,
-        // What is released, or was received before a release of its key, counts from another instant than its version says: the
-        // ledger has to hear of it, although nothing changes now.
+        // A released record, or one received before a release of its key, counts from another instant than its version says, so
+        // even an unchanged one must reach the ledger.
         arrived: countsFrom === undefined && requestId > (releases.get(text) ?? "") ? record : null,
         known: null,
         stored: null,
@@ -325,7 +321,7 @@ async function loadKnown(
     key.known = { current: stored?.version ?? null, versions: new VersionsByTime() };
     key.warningFree = stored?.warningFree ?? "no";
   });
-  // A source time later than the current one has no versions yet, so in a steady feed nothing is looked up here.
+  // A source time after the current one has no versions yet, so a steady feed needs no lookup here.
   const mayExist = records.filter(
     ({ sourceTime }, at) => sourceTime <= (ofRecord[at]?.known?.current?.sourceTime ?? ""),
   );
@@ -336,7 +332,7 @@ async function loadKnown(
   }
 }
 
-function note(
+function addWrites(
   writes: Writes,
   record: ApplicableRecord,
   before: Version | null,
@@ -363,7 +359,7 @@ function note(
 
 const BECAME = { a: "newest", u: "newest", s: "older" } as const;
 
-/** What a record did to the versions of its key, for the ledger; `before` was the newest. */
+/** The effect of a record on the versions of its key, for the ledger. `before` is the previous newest version. */
 function stepOf(
   record: ApplicableRecord,
   text: string,
@@ -385,21 +381,18 @@ function stepOf(
   };
 }
 
-/** The version that a decision makes the newest of its key, if it does. */
+/** The new newest version of the key; null if the decision does not change it. */
 function newestBy(decision: Decision): Version | null {
   if (decision.outcome === "d") return decision.newest;
   return decision.outcome === "s" ? null : decision.version;
 }
 
-/** Whether the current content of a key, sent again in this transaction, is sure to have no warnings. */
+/** Whether the current content of a key has no warnings if it is sent again in this transaction. */
 function isStoredWarningFree({ stored, isUnnamed }: TouchedKey): boolean {
   return stored?.warningFree === "always" || (stored?.warningFree === "while-unnamed" && isUnnamed);
 }
 
-/**
- * The warnings of each record, in order; sets whether a key's newest content is warning-free. Known
- * warning-free content is not parsed.
- */
+/** The warnings of each record, in order. Updates `warningFree` of the keys. Content known to be warning-free is not parsed. */
 async function warningsOf(
   records: readonly ApplicableRecord[],
   decisions: readonly Decision[],
@@ -421,13 +414,13 @@ async function warningsOf(
       ? { warnings: NO_WARNINGS, warningFree: key.stored?.warningFree ?? "no" }
       : context.of(record);
     if (decision.outcome === "a" || decision.outcome === "u") key.warningFree = found.warningFree;
-    // The current content came from another record's copy: report its warnings again when it is next sent.
+    // The current content is now that of another record, whose warnings are to be found when it is next sent.
     else if (decision.outcome === "d" && decision.becameCurrent !== null) key.warningFree = "no";
     return found.warnings;
   });
 }
 
-/** Applies records of keys that were looked up, one by one. */
+/** Applies records whose keys were looked up, one by one. */
 async function applyKnown(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
@@ -445,10 +438,10 @@ async function applyKnown(
     const known = key.known as KnownRecord;
     const before = known.current;
     const decision = classify(known, record);
-    // It would have been taken out: what it stood between is gone, so neither history nor the ledger has a place for it.
+    // Retention would have deleted it, along with the versions around it that history and ledger would need.
     if (decision.outcome === "s" && isPastTerm(record)) return decision;
     if (key.of.resource !== "i") steps.push(stepOf(record, key.text, before, decision));
-    note(writes, record, before, decision, nextChange);
+    addWrites(writes, record, before, decision, nextChange);
     key.newest = newestBy(decision) ?? key.newest;
     return decision;
   });
@@ -473,7 +466,7 @@ function newestSourceTime(records: readonly ApplicableRecord[]): string {
   return latest;
 }
 
-/** Whether a record that is not the newest is older than what is known of its client code (docs/retention.md). */
+/** Returns a predicate: whether a stale record is older than the retention horizon of its client code (docs/retention.md). */
 async function pastTerm(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
@@ -490,10 +483,7 @@ async function pastTerm(
 
 const UNCHANGED: AppliedRecord = { outcome: "u", warnings: NO_WARNINGS };
 
-/**
- * Applies records as if one by one, inside the transaction of their buckets' owner, on a session of
- * `openStateSession`.
- */
+/** Applies records as if one by one, inside the transaction of their buckets' owner, on a session of `openStateSession`. */
 export async function applyRecords(
   client: pg.ClientBase,
   records: readonly ApplicableRecord[],
@@ -505,11 +495,11 @@ export async function applyRecords(
   const unnamed = await memory.context.unnamedProperties(records);
   const { keys, ofRecord } = keysOf(records, unnamed, releases);
   await loadKnown(client, records, keys, ofRecord);
-  const isLeft = (_: unknown, at: number) => (ofRecord[at] as TouchedKey).known !== null;
-  const left = records.filter(isLeft);
-  if (left.length === 0) return records.map(() => UNCHANGED);
-  const ofLeft = ofRecord.filter(isLeft);
-  const applied = await applyKnown(client, left, keys, ofLeft, nextChange, memory, releases);
+  const isPending = (_: unknown, at: number) => (ofRecord[at] as TouchedKey).known !== null;
+  const pending = records.filter(isPending);
+  if (pending.length === 0) return records.map(() => UNCHANGED);
+  const ofPending = ofRecord.filter(isPending);
+  const applied = await applyKnown(client, pending, keys, ofPending, nextChange, memory, releases);
   let next = 0;
   return ofRecord.map(({ known }) => (known === null ? UNCHANGED : (applied[next++] as AppliedRecord)));
 }

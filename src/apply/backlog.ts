@@ -13,34 +13,31 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { spanText } from "../platform/runtime/amounts.ts";
 import { type ApplicableRecord, type QuarantinedRecord, UNREADABLE } from "./state/record.ts";
 
-/** Bounds the wait on a connection that leads nowhere: the applier then opens another. */
-export const SHORT = { query_timeout: 10_000 } as const;
+/** Bounds the wait on a dead connection; the applier then opens another. */
+export const SHORT_TIMEOUT = { query_timeout: 10_000 } as const;
 
-/** The same for what may have 8 MiB to bring. */
-const READING = { query_timeout: 30_000 } as const;
+/** For statements that may return 8 MiB. */
+const READ_TIMEOUT = { query_timeout: 30_000 } as const;
 
 const BACKLOG = new URL("./sql/read-backlog.sql", import.meta.url);
 export const readBacklogStatement = readStatement(BACKLOG, {
   "log-writers": "(select log_writer_id, is_backfill from bellhop.log_writer where retired_at is null)",
 });
-/** Of log writers that are given. */
+/** Reads the log writers given as parameters. */
 const readBacklogOf = {
   ...readBacklogStatement,
   text: composeText(BACKLOG, { "log-writers": "unnest($7::bigint[], $8::boolean[])" }),
 };
 const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
 
-/** Of many buckets at most this many parts a log writer and bucket are read for one transaction; of few, as many as it takes. */
+/** Least limit of parts per log writer and bucket and read; with few buckets the limit is higher. */
 const PARTS_OF_MANY = 64;
-/** Stored bytes read at once: the part that passes it is the last. */
+/** Stored bytes per read; the part that exceeds it is the last. */
 const STORED_BYTES_TARGET = 8 * 1_048_576;
 
-/**
- * How long a backfill's part yields to live ones. After that it is one among them, so a flood cannot hold
- * it up for longer.
- */
+/** How long a part of a backfill yields to live parts, so that a flood of them cannot delay it for longer. */
 const BACKFILL_YIELDS_MS = 10_000;
-/** Whatever comes while a transaction of these is under way waits for it: some 20 ms of an applier. */
+/** About 20 ms of an applier, for which live parts wait. */
 const BACKFILL_RECORDS_TARGET = 200;
 
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
@@ -51,19 +48,18 @@ export interface LogPart {
   readonly kind: "b" | "r" | "d";
   readonly resource: ResourceLetter;
   readonly receivedAt: Date;
-  /** Who sent it; only of what is read to be applied. */
+  /** The sender; absent when read by `readLog`. */
   readonly clientId?: string;
   readonly target: { readonly requestId: string; readonly index: number } | null;
   readonly rejectedIndexes: ReadonlySet<number>;
-  /** It belongs to a backfill, so that others go first. */
   readonly isBackfill?: boolean;
-  /** The span that it was accepted in, in hexadecimal digits, where that is traced. */
+  /** Trace context of the accepting span in hexadecimal digits, if traced. */
   readonly traceContext?: string | null;
   readonly layout: Buffer | null;
   readonly body: Buffer | null;
 }
 
-/** A row of the log as every reader selects it. */
+/** A log row as selected by all readers. */
 export interface LogRow {
   bucket: number;
   log_writer_id: string;
@@ -102,20 +98,20 @@ export function partOf(row: LogRow): LogPart {
   };
 }
 
-/** What lies in one log writer after `from_id`, up to and including `request_id`. */
+/** A range of one log writer: after `from_id`, up to and including `request_id`. */
 export interface LogStretch {
   readonly log_writer_id: string;
   readonly from_id: string;
   readonly request_id: string;
 }
 
-/** A part that was read again, and the indexes of its records that were quarantined when it was applied, whatever became of them since. */
+/** A part read again, with the indexes of records quarantined when it was applied, even if resolved since. */
 export interface LoggedPart {
   readonly part: LogPart;
   readonly quarantined: ReadonlySet<number>;
 }
 
-/** Reads the log of a bucket again, in the order of receipt after `after`. Returns nothing at its end. */
+/** Reads the log of a bucket again after `after`, in order of receipt. Returns an empty array at the end. */
 export async function readLog(
   client: Queryable,
   bucket: number,
@@ -137,15 +133,18 @@ export async function readLog(
 }
 
 /**
- * Reads what is next to be applied of these buckets, in the order of receipt, backfills after all else; nothing only when there
- * is nothing in any. The part that reaches `recordsMax` is the last.
+ * Reads the next parts of these buckets in order of receipt, backfills only if no other part is pending. Empty only if there is
+ * no backlog. The part that reaches `recordsMax` is the last.
  */
 export async function readBacklog(
   client: pg.ClientBase,
   buckets: readonly number[],
   recordsMax: number,
 ): Promise<LogPart[]> {
-  const asked = { own: { ...readBacklogStatement, ...READING }, given: { ...readBacklogOf, ...READING } };
+  const asked = {
+    own: { ...readBacklogStatement, ...READ_TIMEOUT },
+    given: { ...readBacklogOf, ...READ_TIMEOUT },
+  };
   const rows = await readBacklogRows<LogRow>(client, asked, [
     buckets,
     Math.max(PARTS_OF_MANY, Math.ceil(recordsMax / buckets.length)),
@@ -157,24 +156,21 @@ export async function readBacklog(
   return rows.map(partOf);
 }
 
-/** Most properties remembered; past it the memory is begun anew. */
+/** Limit on cached property ids; the cache is cleared when it is reached. */
 const KNOWN_MAX = 400_000;
 
-/**
- * Property ids, as accept registered them. One that the database lacks (lost in a failover) is registered
- * here: the log is the truth.
- */
+/** A cache of property ids. Registers properties of the log that the database lacks, for example after a failover. */
 export class PropertyDirectory {
   readonly #pool: pg.Pool;
   readonly #ids = new Map<string, number>();
-  /** The last one that was known: records of one property come together. */
+  /** The last one found: consecutive records usually have the same property. */
   #last: { readonly clientCode: string; readonly propertyCode: string; readonly id: number } | undefined;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
   }
 
-  /** The number of a property that has been asked for before. */
+  /** The cached id, if any. */
   knownIdOf(clientCode: string, propertyCode: string): number | undefined {
     const last = this.#last;
     if (last?.propertyCode === propertyCode && last.clientCode === clientCode) return last.id;
@@ -209,18 +205,19 @@ export class PropertyDirectory {
       [clientCode, propertyCode, bucketOf(clientCode, propertyCode)],
     );
     const id = await this.#find(clientCode, propertyCode);
-    if (id === undefined) throw new Error("A property of the log could not be registered.");
+    if (id === undefined)
+      throw new Error(`Property ${propertyCode} of client code ${clientCode} could not be registered.`);
     return id;
   }
 }
 
-/** Bytes read between two turns of the event loop: about a millisecond's work. */
+/** Bytes read between two turns of the event loop, about 1 ms. */
 const TURN_BYTES = 131_072;
 
-/** A record of a part: to be applied, or to be quarantined. */
+/** A record of a part, to be applied or quarantined. */
 export type PartRecord = ApplicableRecord | QuarantinedRecord;
 
-/** What a record's bytes say; undefined where they cannot be read, which is a fault of ours (a rule that changed). */
+/** Reads an accepted record. Undefined if that fails, which is a bug (acceptance and reading disagree). */
 function readingOf(reader: RecordReader, start: number, end: number): RecordReading | undefined {
   try {
     return reader.read(start, end);
@@ -229,13 +226,13 @@ function readingOf(reader: RecordReader, start: number, end: number): RecordRead
   }
 }
 
-/** The batch was accepted, so only this record is quarantined, never the whole bucket. */
+/** Quarantines one unreadable record instead of blocking its bucket. */
 function unreadable({ bucket, resource, requestId }: LogPart, index: number): QuarantinedRecord {
   const of = { bucket, propertyId: 0, resource, key: "" };
   return { of, requestId, index, code: "record.unreadable", message: UNREADABLE };
 }
 
-/** What was said of the last record that was ahead: batches often name one time throughout. */
+/** The last message: records of a batch often have the same source time. */
 let lastAhead = { sourceTime: "", receivedAt: 0, message: "" };
 
 function aheadMessage(sourceTime: string, receivedAt: number): string {
@@ -270,14 +267,14 @@ function recordOf(
   return { of, clientCode, sourceTime, contentHash, requestId, index, content };
 }
 
-/** What a record is known by, where its bytes are no longer those that were sent (see HashOverrides). */
-function knownBy(reading: RecordReading, hashOverride: string | undefined): RecordReading {
+/** Restores the content hash of the bytes as sent, where redaction has changed them (see HashOverrides). */
+function withHashOverride(reading: RecordReading, hashOverride: string | undefined): RecordReading {
   if (hashOverride === undefined) return reading;
   const { clientCode, propertyCode, key, sourceTime, content } = reading;
   return { clientCode, propertyCode, key, sourceTime, contentHash: hashOverride, content };
 }
 
-/** Reads one record that an operator has released, so its source time and counts are not questioned. */
+/** Reads a released record, without quarantining it for its source time or counts. */
 export async function readReleasedRecord(
   part: LogPart,
   { index, bytes, hashOverride }: StoredRecord,
@@ -285,22 +282,21 @@ export async function readReleasedRecord(
 ): Promise<PartRecord> {
   const read = readingOf(new RecordReader(resourceOf(part.resource), bytes), 0, bytes.length);
   if (read === undefined) return unreadable(part, index);
-  const reading = knownBy(read, hashOverride);
+  const reading = withHashOverride(read, hashOverride);
   const propertyId = await properties.idOf(reading.clientCode, reading.propertyCode);
   return recordOf(part, index, reading, propertyId, null);
 }
 
-/** A part with its records read. */
 export interface ReadPart {
   readonly part: LogPart;
   readonly records: readonly PartRecord[];
-  /** By index, records of the erasure list as they are to be kept, which came as they were sent. */
+  /** By index, redacted bytes of records on the erasure list that are stored verbatim. */
   readonly redacted?: ReadonlyMap<number, Buffer>;
-  /** Decompressed size of the whole part; it takes a small multiple of this in memory. */
+  /** Decompressed size of the part, which takes a small multiple of that in memory. */
   readonly inflatedBytes: number;
 }
 
-/** Reads a record of the erasure list as it is to be kept; undefined for all others. */
+/** Redacts and reads a record on the erasure list; undefined for all others. */
 function readErased(
   part: LogPart,
   { clientCode, propertyCode, key }: RecordReading,
@@ -313,8 +309,8 @@ function readErased(
 }
 
 /**
- * Reads every accepted record of a part, in order. Records of the redaction list are read redacted, also
- * where they were accepted verbatim. Only where it is applied for the first time do `settings` quarantine a record.
+ * Reads the accepted records of a part, in order. Records on the redaction list are redacted if they are stored verbatim.
+ * `settings`, given when a part is first applied, quarantines records with negative counts.
  */
 export async function readPart(
   part: LogPart,
@@ -336,7 +332,6 @@ export async function readPart(
       const start = end;
       end += layout.bytesAt(position);
       if (end > turnAt) {
-        // Batches are being accepted on this very loop.
         turnAt = end + TURN_BYTES;
         await new Promise((resume) => setImmediate(resume));
       }
@@ -353,9 +348,9 @@ export async function readPart(
           ? undefined
           : readErased(part, read, chunk.bytes.subarray(start, end), redactions);
       if (erased !== undefined) redacted.set(index, erased.bytes);
-      const reading = erased?.reading ?? knownBy(read, hashOverride);
+      const reading = erased?.reading ?? withHashOverride(read, hashOverride);
       const { clientCode, propertyCode } = reading;
-      // Nearly always remembered: a promise a record would cost more than looking it up.
+      // Nearly always cached: awaiting each record would cost more than the lookup.
       const propertyId =
         properties.knownIdOf(clientCode, propertyCode) ?? (await properties.idOf(clientCode, propertyCode));
       const isStrict = settings?.negativeCounts(clientCode, propertyCode) === "quarantine";

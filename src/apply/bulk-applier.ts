@@ -1,19 +1,18 @@
 import { SILENCE_SECONDS_MAX } from "../platform/db/coordination.ts";
-import { Applier, type ApplierOptions, weighPart } from "./applier.ts";
+import { Applier, type ApplierOptions, classifyPart } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { OpenApplySession } from "./pipeline.ts";
 import type { ClusterSession, Rebalanced, Rebalancer } from "./rebalance.ts";
 
 export interface ThreadAppliersOptions extends ApplierOptions {
-  /** Opens the session of the bulk applier, which is not counted among those that share the buckets. */
+  /** Opens the session of the bulk applier, which takes no share of the buckets. */
   readonly openBulkSession: OpenApplySession;
 }
 
 /**
- * The appliers of one thread: a live one with its share of the cluster's buckets and, after the first bulk
- * part, a bulk one with its own session. A bucket whose next part is bulk moves there by its lease, as
- * between any two appliers, and back when its next part is not.
+ * The appliers of one thread: a live one with its share of the buckets and, after the first bulk part, a bulk one with its own
+ * session. The lease of a bucket moves to the bulk applier while the bucket's next part is bulk.
  */
 export class ThreadAppliers {
   readonly #live: Applier;
@@ -23,11 +22,11 @@ export class ThreadAppliers {
 
   constructor({ openBulkSession, ...options }: ThreadAppliersOptions) {
     this.#live = new Applier({ ...options, handOverBulk: (leases) => this.#handOver(leases) });
-    // Its buckets are for it alone.
+    // The bulk applier passes no buckets on.
     const { siblings: _siblings, ...alone } = options;
     const { owns: _, ...events } = options.events;
-    const { weigh = weighPart } = options;
-    const isBulk = (part: LogPart) => weigh(part).isBulk;
+    const { classify = classifyPart } = options;
+    const isBulk = (part: LogPart) => classify(part).isBulk;
     const returned = () => this.#live.rebalanceNow();
     this.#bulk = new Applier({
       ...alone,
@@ -43,7 +42,7 @@ export class ThreadAppliers {
     this.#live.start();
   }
 
-  /** Whether it has a session to apply on. */
+  /** Whether the live applier has a session. */
   get ready(): boolean {
     return this.#live.ready;
   }
@@ -56,7 +55,7 @@ export class ThreadAppliers {
     this.#live.offered();
   }
 
-  /** Lets the running transactions end, then releases everything. */
+  /** Waits for the running transactions, then closes both sessions. */
   async stop(): Promise<void> {
     await Promise.all([this.#live.stop(), this.#bulk.stop()]);
   }
@@ -70,14 +69,14 @@ export class ThreadAppliers {
 }
 
 interface HandOver {
-  /** Leases that the live applier has given up, with the epoch at which they are free. */
+  /** Leases that the live applier has given up, each with its current epoch. */
   readonly offers: Lease[];
   readonly isBulk: (part: LogPart) => boolean;
-  /** Called after buckets were released, so that the live applier can take them. */
+  /** Called after buckets were released for the live applier. */
   readonly returned: () => void;
 }
 
-/** Takes the buckets that are offered to the bulk applier and gives them back; its share of the others is none. */
+/** Takes only the buckets offered to the bulk applier, and releases them when their next part is not bulk. */
 class BulkBuckets implements Rebalancer {
   readonly #session: ClusterSession;
   readonly #leases: Leases;
@@ -94,8 +93,8 @@ class BulkBuckets implements Rebalancer {
     return this.#done.size > 0 || this.#handOver.offers.length > 0;
   }
 
-  /** Where nothing is next, or something that is not bulk, the bucket goes back; others may only be further behind. */
-  saw(buckets: readonly number[], parts: readonly LogPart[]): void {
+  /** Releases buckets with no next part or one that is not bulk. A bucket missing from a non-empty read may have parts beyond it. */
+  onBacklogRead(buckets: readonly number[], parts: readonly LogPart[]): void {
     const next = new Map<number, LogPart>();
     for (const part of parts) if (!next.has(part.bucket)) next.set(part.bucket, part);
     for (const bucket of buckets) {
@@ -113,7 +112,7 @@ class BulkBuckets implements Rebalancer {
     if (givenUp.length > 0) this.#handOver.returned();
     const taken = await this.#leases.take(this.#handOver.offers.splice(0));
     if (taken.length + givenUp.length === 0 && held.size > 0) {
-      // A holder that says nothing counts as unresponsive, and a replay ends all leases.
+      // Keeps the session active, or others would terminate it as unresponsive, and notices leases that a replay ended.
       const view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
       this.#leases.keep(view.held);
     }

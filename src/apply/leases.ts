@@ -2,7 +2,6 @@ import type pg from "pg";
 import { BUCKET_TERM, queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 
-/** Moves counters from where they are. */
 const writeChangeCounters = namedStatement(
   "write-change-counters",
   `update bellhop.change_counter as counter
@@ -11,7 +10,7 @@ const writeChangeCounters = namedStatement(
   where counter.bucket = moved.bucket and counter.next_change = moved.former`,
 );
 
-/** Another applier has taken a bucket over: this one's transaction must not go on. */
+/** Another applier has taken over a bucket of this transaction, which must not continue. */
 export class LeaseLost extends Error {
   readonly buckets: readonly number[];
 
@@ -27,23 +26,23 @@ export interface Lease {
   readonly epoch: string;
 }
 
-/** A lease while a transaction holds its row. */
+/** A lease whose row the transaction has locked. */
 export interface LockedLease extends Lease {
   readonly next_change: string;
 }
 
-/** What leases ask of the database, on the connection that applies. */
+/** The statements on leases, on the connection that applies. */
 export interface LeaseSession {
-  /** Takes those of `free` that still have the epoch at which nobody held them; answers their new ones. */
+  /** Takes the leases of `free` whose epoch has not changed, and returns them with their new epochs. */
   takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]>;
   giveUpBuckets(buckets: readonly number[]): Promise<unknown>;
-  /** Waits for the leases' rows and holds them until the running transaction ends. */
+  /** Locks the rows of the leases until the end of the transaction. */
   lockBuckets(buckets: readonly number[]): Promise<readonly LockedLease[]>;
 }
 
 /**
- * The buckets that this connection may apply. A lease names its backend and epoch and ends with the
- * backend; lease and writes share a session, so an applier that lost a bucket cannot commit to it.
+ * The buckets that this connection may apply. A lease names its backend and epoch, and ends with the backend. It shares the
+ * session with the writes, so an applier that lost a bucket cannot commit to it.
  */
 export class Leases {
   readonly #session: LeaseSession;
@@ -55,12 +54,12 @@ export class Leases {
     this.#owner = owner;
   }
 
-  /** In the order in which they were taken. */
+  /** In the order taken. */
   get buckets(): readonly number[] {
     return [...this.#epochs.keys()];
   }
 
-  /** Takes those of `free` that nobody has taken since; answers the buckets taken now. */
+  /** Takes the leases of `free` that are still free, and returns their buckets. */
   async take(free: readonly Lease[]): Promise<readonly number[]> {
     if (free.length === 0) return [];
     const leases = await this.#session.takeBuckets(this.#owner, free);
@@ -68,29 +67,26 @@ export class Leases {
     return leases.map(({ bucket }) => bucket);
   }
 
-  /** Keeps only what it holds as the database says: a replay ends all leases, and others may have taken them since. */
+  /** Forgets leases that the database no longer shows as held: a replay ends all of them. */
   keep(held: readonly Lease[]): void {
     const epochs = new Map(held.map(({ bucket, epoch }) => [bucket, epoch]));
     for (const [bucket, epoch] of this.#epochs) if (epochs.get(bucket) !== epoch) this.#epochs.delete(bucket);
   }
 
-  /** Gives buckets up, outside a transaction that locked them. Returns the epochs at which they are free. */
+  /** Releases buckets, outside a transaction that locked them. Returns the free leases with their epochs. */
   async giveUp(buckets: readonly number[]): Promise<readonly Lease[]> {
     if (buckets.length === 0) return [];
     const free = buckets.flatMap((bucket) => {
       const epoch = this.#epochs.get(bucket);
       return epoch === undefined ? [] : [{ bucket, epoch: String(BigInt(epoch) + 1n) }];
     });
-    // Before the answer: whether or not it comes, they are not to be counted on any more.
+    // Before the statement, whose outcome is unknown if the connection fails.
     for (const bucket of buckets) this.#epochs.delete(bucket);
     await this.#session.giveUpBuckets(buckets);
     return free;
   }
 
-  /**
-   * Locks the leases until the transaction ends and returns their change counters. Throws LeaseLost and
-   * forgets a bucket that was taken over.
-   */
+  /** Locks the leases until the transaction ends and returns their change counters. Throws LeaseLost and forgets buckets taken over. */
   async lock(buckets: readonly number[]): Promise<ChangeCounters> {
     const leases = await this.#session.lockBuckets(buckets);
     const lost = leases
@@ -105,7 +101,7 @@ export class Leases {
 /** The change numbers of one transaction: increasing within a bucket, not necessarily without gaps. */
 export class ChangeCounters {
   readonly #next: Map<number, number>;
-  /** What the counters were, of those that were used. */
+  /** Former values of the counters that were used. */
   readonly #former = new Map<number, number>();
 
   constructor(next: Map<number, number>) {
@@ -120,7 +116,7 @@ export class ChangeCounters {
     return number;
   };
 
-  /** Writes the counters that were used; part of the transaction. */
+  /** Writes the counters that were used. */
   async write(client: pg.ClientBase): Promise<void> {
     if (this.#former.size === 0) return;
     const rows = [...this.#former].map(([bucket, former]) => ({
@@ -130,14 +126,11 @@ export class ChangeCounters {
     }));
     const { rowCount } = await client.query({ ...writeChangeCounters, values: [JSON.stringify(rows)] });
     if (rowCount !== rows.length)
-      throw new Error("A counter of changes is not where its bucket's owner found it.");
+      throw new Error("A change counter was modified by a session that does not own its bucket.");
   }
 }
 
-/**
- * Takes those of $2 (buckets, with the epoch they had when nobody held them) that nobody has taken since, for the backend $3
- * that began at $4. The epoch shows a former holder that it is one.
- */
+/** Takes the leases $2 whose epoch has not changed, for backend $3 started at $4. The new epoch shows a former holder that it lost the lease. */
 const takeBuckets = namedStatement(
   "take-buckets",
   `with free as (
@@ -151,7 +144,7 @@ const takeBuckets = namedStatement(
   where t.bucket = free.bucket
   returning t.bucket, t.epoch::text as epoch`,
 );
-/** Gives up the buckets $1 as far as the backend $2, which began at $3, holds them. */
+/** Releases the buckets $1 that backend $2, started at $3, holds. */
 const giveUpBuckets = namedStatement(
   "give-up-buckets",
   `update bellhop.bucket_lease as t
@@ -159,7 +152,7 @@ const giveUpBuckets = namedStatement(
   where t.bucket = any ($1::smallint[]) and t.backend_pid = $2::integer
     and t.backend_start = $3::timestamptz`,
 );
-/** The first statement of every apply transaction: holds the leases of the buckets it will write to its end. */
+/** The first statement of every apply transaction. */
 const lockBuckets = namedStatement(
   "lock-buckets",
   `select t.bucket, t.epoch::text as epoch
@@ -168,10 +161,7 @@ const lockBuckets = namedStatement(
   order by t.bucket
   for update`,
 );
-/**
- * The next change number of each of the buckets $1, in a statement of its own, once their leases are locked: the one that
- * locked them may have waited for a transaction whose numbers it does not see.
- */
+/** The next change numbers of buckets $1. Separate from `lockBuckets`, whose snapshot may predate a transaction that it waited for. */
 export const readCounters = namedStatement(
   "read-change-counters",
   `select counter.bucket, counter.next_change::text as next_change
@@ -194,7 +184,7 @@ const OWN_BACKEND =
 const placed = (buckets: readonly number[]) => buckets.map((bucket) => ({ bucket }));
 const numbersOf = (some: readonly { readonly bucket: number }[]) => [some.map(({ bucket }) => bucket)];
 
-/** The leases of buckets as PostgreSQL keeps them, by way of one connection, which holds what it takes. */
+/** The leases in PostgreSQL, taken for the backend of one connection. */
 export class LeaseStatements implements LeaseSession {
   protected readonly client: pg.ClientBase;
   #backend: Backend | undefined;
@@ -218,7 +208,7 @@ export class LeaseStatements implements LeaseSession {
     ]);
   }
 
-  /** As `lockBuckets`, of buckets that lie anywhere, and without their counters. */
+  /** Locks leases on any server, without reading their counters. */
   async holdLeases(buckets: readonly number[]): Promise<void> {
     await queryEachBucket(this.client, lockBuckets, placed(buckets), numbersOf);
   }
@@ -232,7 +222,7 @@ export class LeaseStatements implements LeaseSession {
     const next = new Map(rows.map(({ bucket, next_change }) => [bucket, next_change]));
     return leases.map((lease) => {
       const next_change = next.get(lease.bucket);
-      if (next_change === undefined) throw new Error(`Bucket ${lease.bucket} has no counter of changes.`);
+      if (next_change === undefined) throw new Error(`Bucket ${lease.bucket} has no change counter.`);
       return { ...lease, next_change };
     });
   }

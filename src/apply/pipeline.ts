@@ -6,42 +6,39 @@ import type { ClusterSession } from "./rebalance.ts";
 /*
  * From the log to state, in order:
  *
- *  1. read        what is next of the leased buckets, backfills last          backlog.ts
- *  2. choose      which of these parts one transaction applies                applier.ts
- *  3. open        the payload: decrypt, inflate, find each record             backlog.ts
+ *  1. read        the next parts of the leased buckets, backfills last        backlog.ts
+ *  2. choose      the parts that one transaction applies                      applier.ts
+ *  3. open        decrypt and inflate the payload, find each record           backlog.ts
  *  4. decode      key, source time, content hash; quarantine the unreadable   backlog.ts
- *  5. lock        the leases, which hand out change numbers                   leases.ts
- *  6. cursors     past the parts; the next run is read from there             apply-parts.ts
- *  7. look up     current records; a plainly unchanged record ends here       apply-records.ts
+ *  5. lock        the leases, which assign change numbers                     leases.ts
+ *  6. cursors     advance past the parts, where the next read starts          apply-parts.ts
+ *  7. look up     current records; an unchanged record usually ends here      apply-records.ts
  *  8. classify    applied, unchanged, stale or duplicate                      state/record.ts
- *  9. warn        of what depends on more than the record                     apply-records.ts
- * 10. ledger      what the change does to stay nights                         ledger/night-ledger.ts
- * 11. versions    one row a new version, with its facts                       state/write-versions.ts
+ *  9. warn        about conditions that depend on other records or settings   apply-records.ts
+ * 10. ledger      enter the changes of stay nights                            ledger/night-ledger.ts
+ * 11. versions    one row per new version, with its facts                     state/write-versions.ts
  * 12. current     the newest version of each key                              state/write-versions.ts
- * 13. outcomes    of each part, quarantined records, feed arrivals            apply-parts.ts
- * 14. commit      all of it or nothing
+ * 13. outcomes    per part; quarantined records; feed arrivals                apply-parts.ts
+ * 14. commit
  *
  * A record that the database refuses is found by halving steps 7 to 12 under savepoints (apply-parts.ts). A release or
- * discard takes steps 1, 2, 5 and then those of its record (apply-parts.ts). A replay takes 1, 3, 4 and 7 to 12 (replay.ts).
+ * discard runs steps 1, 2 and 5, then those of its record (apply-parts.ts). A replay runs 1, 3, 4 and 7 to 12 (replay.ts).
  */
 
-/** What a session begins with: a tenth of a second's work on a machine that is very busy. */
+/** First transaction of a session: a tenth of a second on a very busy machine. */
 export const FIRST_RECORDS = 64;
-/**
- * A transaction applies about this many bytes as sent; the part that passes it is the last. Two runs are in
- * memory at a time.
- */
+/** Decompressed bytes per transaction; the part that exceeds it is the last. Two runs are in memory at a time. */
 const INFLATED_BYTES_TARGET = 8 * 1_048_576;
-/** With fewer records in a run there is hardly more to read: reading ahead would be a statement for nothing. */
+/** A smaller run has probably emptied the backlog, so reading ahead would not pay. */
 const AHEAD_RECORDS_MIN = 1_000;
 
-/** What one transaction applies: batches with their records, or (without `read`) one resolution. Nothing, if no parts. */
+/** The content of one transaction: batches with their records or, if `read` is empty, at most one resolution. */
 export interface ParsedRun {
   readonly parts: readonly LogPart[];
   readonly read: readonly ReadPart[];
 }
 
-/** Opens and decodes parts: the batches before the first resolution, as many bytes as one transaction takes, or that resolution. */
+/** Opens and decodes the batches before the first resolution, up to INFLATED_BYTES_TARGET; if the first part is a resolution, only that. */
 export async function readParts(session: ApplySession, parts: readonly LogPart[]): Promise<ParsedRun> {
   const read: ReadPart[] = [];
   let inflatedBytes = 0;
@@ -59,7 +56,7 @@ export async function readParts(session: ApplySession, parts: readonly LogPart[]
   return { parts: read.length > 0 ? read.map(({ part }) => part) : parts.slice(0, 1), read };
 }
 
-/** The beginning of a run, and so of each of its log writers: as many parts as make some tens of records. */
+/** The first parts of a run, up to about FIRST_RECORDS records. */
 function shortened(run: ParsedRun): ParsedRun {
   let records = 0;
   const read = run.read.filter((part) => {
@@ -71,8 +68,8 @@ function shortened(run: ParsedRun): ParsedRun {
 }
 
 /**
- * Applies a run, or only its beginning where others will soon wait for the transaction. Calls `readAhead`
- * once the cursors are past a run with probably more behind it. Returns what was applied.
+ * Applies a run, or only its first parts if other sessions will soon wait for the transaction. Calls `readAhead` after advancing
+ * the cursors if the backlog probably has more.
  */
 export async function applyRun(
   session: ApplySession,
@@ -96,7 +93,6 @@ export async function applyRun(
   return { parts, counts };
 }
 
-/** How many records it has read. */
 export function recordsOf({ read }: Pick<ParsedRun, "read">): number {
   return read.reduce((sum, { records }) => sum + records.length, 0);
 }
@@ -106,33 +102,31 @@ export function bucketsOf(parts: readonly LogPart[]): readonly number[] {
 }
 
 /**
- * The database as an applier uses it: one connection, statements in order. A promise rejects with the
- * database's error (SQLSTATE as `code`) or, without an answer, another one. test/simulation has its own.
+ * The database operations of an applier, on one connection. Promises reject with the database's error (SQLSTATE as `code`) or a
+ * connection error. test/simulation has its own implementation.
  */
 export interface ApplySession extends LeaseSession, ClusterSession {
-  /** By which others count this session as present. */
   readonly presenceId: string;
-  /** Closes log writers whose backend is gone, retires those of which all is applied. */
+  /** Closes log writers whose backend is gone, and retires closed ones that are completely applied. */
   retireLogWriters(): Promise<unknown>;
-  /** What is next to be applied of these buckets, in the order of receipt; the part that reaches `recordsMax` is the last. */
+  /** The next parts of these buckets, in order of receipt; the part that reaches `recordsMax` is the last. */
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]>;
   /** Reads the records of a part; not necessarily on this connection. */
   readPart(part: LogPart): Promise<ReadPart>;
-  /** Has the session say something now and again while its owner works without it; `stop` ends that. */
+  /** Keeps the session active, so that others do not take it for unresponsive, until `stop`. */
   startPulse(): { stop(): void };
-  /** Begins a transaction about these buckets. True: others will soon wait for it, so it should be short. */
+  /** Begins a transaction on these buckets. Returns true if other sessions will soon wait for it, so it should be short. */
   begin(buckets: readonly number[]): Promise<boolean>;
-  /** Moves the cursors past these parts. */
   advanceCursors(parts: readonly LogPart[]): Promise<void>;
   applyParts(parts: readonly ReadPart[], counters: ChangeCounters): Promise<OutcomeCounts>;
-  /** Carries out a release or discard, and moves the cursor past it. */
+  /** Applies a release or discard, and advances the cursor past it. */
   applyResolution(resolution: LogPart, counters: ChangeCounters): Promise<OutcomeCounts>;
-  /** Answers what the database did: `COMMIT`, or `ROLLBACK` when the transaction had failed before. */
+  /** Returns the command tag: `COMMIT`, or `ROLLBACK` if the transaction had failed. */
   commit(): Promise<string>;
-  /** Also forgets what was remembered of the database and may have been of this transaction. */
+  /** Also clears caches, which may contain data of this transaction. */
   rollback(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens a session that is present as `owner`; `failed` hears of what happens to its connection between two statements. */
+/** Opens a session that is present as `owner`. `failed` receives connection errors that occur between statements. */
 export type OpenApplySession = (owner: string, failed: (error: unknown) => void) => Promise<ApplySession>;

@@ -35,7 +35,7 @@ import {
   type ReadPart,
   readBacklog,
   readPart,
-  SHORT,
+  SHORT_TIMEOUT,
 } from "./backlog.ts";
 import { type ChangeCounters, type Lease, LeaseStatements } from "./leases.ts";
 import type { ApplySession, OpenApplySession } from "./pipeline.ts";
@@ -48,7 +48,7 @@ export const retireLogWritersStatement = readStatement(
 );
 const VIEW = new URL("./sql/read-cluster-view.sql", import.meta.url);
 const LEASES = "select bucket, epoch, owner, backend_pid, backend_start from bellhop.bucket_lease";
-/** Sessions of appliers and log writers are known by their entries; at a server that has only buckets, by their names. */
+/** application_name of applier sessions. A Citus worker has no presence or log writer rows, so sessions there are found by name. */
 const APPLY_SESSION = "bellhop apply";
 const SESSION_ID = "(extract(epoch from backend_start) * 1000000)::bigint::text || '.' || pid";
 const readClusterView = readStatement(VIEW, {
@@ -58,10 +58,10 @@ const readClusterView = readStatement(VIEW, {
     from bellhop.log_writer where closed_at is null`,
 });
 const CLUSTER_VIEW = {
-  own: { ...readClusterView, ...SHORT },
+  own: { ...readClusterView, ...SHORT_TIMEOUT },
   given: {
     ...readClusterView,
-    ...SHORT,
+    ...SHORT_TIMEOUT,
     text: composeText(VIEW, {
       leases: LEASES,
       present: `select ${SESSION_ID} as presence_id, pid as backend_pid, backend_start from pg_stat_activity
@@ -72,10 +72,7 @@ const CLUSTER_VIEW = {
   },
 };
 
-/**
- * Redacts in the log the records of the redaction list that a node accepted verbatim before it knew of
- * them.
- */
+/** Redacts log records that a node accepted verbatim before it read the redaction list entry. */
 async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]): Promise<void> {
   for (const { part, redacted } of parts) {
     const { layout, body, bucket, logWriterId, requestId } = part;
@@ -92,7 +89,7 @@ async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]):
   }
 }
 
-/** Ends the session of backend $1 and waits up to a second for its end, unless it has said something since $2. */
+/** Terminates backend $1 and waits up to a second for it to exit, unless its state changed after $2. */
 const endUnresponsiveSession = namedStatement(
   "end-unresponsive-session",
   `select pg_terminate_backend(pid, 1000) as ended
@@ -101,26 +98,25 @@ const endUnresponsiveSession = namedStatement(
 );
 
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** Some 5 ms of a thread's time, during which the thread's live applier waits. */
+/** About 5 ms of CPU, during which the thread's live applier waits. */
 const BULK_RECORDS_AT_ONCE = 500;
 
-/** What sessions of an applier are made of. */
 export interface ApplySessionParts {
   readonly clientConfig: pg.ClientConfig;
   /** For shared settings, such as the statuses of a client. */
   readonly pool: pg.Pool;
   readonly properties: PropertyDirectory;
-  /** It is the second of its thread, for what takes long: it is not counted as present, and pauses more often. */
+  /** The session belongs to the thread's bulk applier: it is not counted as present, and pauses more often. */
   readonly isBulk?: boolean;
-  /** Where the buckets are; by default at the one that the configuration names. */
+  /** The server that has the buckets. Default: the one in `clientConfig`. */
   readonly server?: BucketServer;
-  /** Hears of slow statements. */
+  /** Reports slow statements. */
   readonly watch?: StatementWatch;
-  /** A session was opened; its process on the database's machine. */
+  /** Called with the server process id of each new session. */
   connected?(processId: number): void;
 }
 
-/** A renewal that fails is tried again, and the list read before holds meanwhile. */
+/** A failed renewal is retried; until then the previous list applies. */
 const watchRedactions = (pool: pg.Pool) => watchRedactionList(pool, () => undefined);
 
 class PostgresApplySession extends LeaseStatements implements ApplySession {
@@ -130,9 +126,9 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #memory: ApplyMemory;
   readonly #recordsAtOnce: number | undefined;
   readonly #pool: pg.Pool;
-  /** What is redacted and quarantined, as of the last time that a bucket was taken or later. */
+  /** Never older than the last `takeBuckets`. */
   #redactions: RedactionListWatch;
-  /** Requests whose outcomes could not be written, as they have no window. */
+  /** Ids of requests whose outcomes have no partition yet. */
   readonly #withoutWindow: string[] = [];
 
   constructor(client: pg.Client, presenceId: string, { pool, properties, isBulk }: ApplySessionParts) {
@@ -147,10 +143,10 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   override async takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]> {
-    // Others have written to them since this session last did, if it ever did.
+    // Other sessions may have written to these buckets since.
     this.#memory.forget();
     const taken = await super.takeBuckets(owner, free);
-    // An erasure ends the leases of the buckets that it redacts, so a list read from now on includes every erasure.
+    // An erasure ends the leases of the buckets that it redacts, so a list read after taking them includes every erasure.
     this.#redactions = watchRedactions(this.#pool);
     return taken;
   }
@@ -165,12 +161,13 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 
   async endUnresponsive({ pid, spoke }: WaitingSession): Promise<boolean> {
     return (
-      (await this.#client.query({ ...endUnresponsiveSession, ...SHORT, values: [pid, spoke] })).rowCount !== 0
+      (await this.#client.query({ ...endUnresponsiveSession, ...SHORT_TIMEOUT, values: [pid, spoke] }))
+        .rowCount !== 0
     );
   }
 
   retireLogWriters(): Promise<void> {
-    return retireLogWriters(this.#client, { ...retireLogWritersStatement, ...SHORT });
+    return retireLogWriters(this.#client, { ...retireLogWritersStatement, ...SHORT_TIMEOUT });
   }
 
   readBacklog(buckets: readonly number[], recordsMax: number): Promise<LogPart[]> {
@@ -178,7 +175,6 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   async readPart(part: LogPart): Promise<ReadPart> {
-    // A failure is not kept: the next part asks again.
     const redactions = await this.#redactions.current();
     return readPart(part, this.#properties, redactions, redactions);
   }
@@ -190,7 +186,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   async begin(buckets: readonly number[]): Promise<boolean> {
     for (const requestId of this.#withoutWindow.splice(0)) await this.#ensurePartitions(requestId);
     try {
-      return await beginBehindGate(this.#client, SHORT, holdBuckets(this.#client, buckets));
+      return await beginBehindGate(this.#client, SHORT_TIMEOUT, holdBuckets(this.#client, buckets));
     } catch (error) {
       noteFailure(this.#client, error);
       throw error;
@@ -227,7 +223,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     return countOutcomes(letter);
   }
 
-  /** Has the windows of outcomes be made before the next try where one of these parts has none. */
+  /** If the error is a missing partition, lets the next `begin` create those of these parts. */
   async #orWithoutWindow<Result>(parts: readonly LogPart[], work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -243,7 +239,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 
   async rollback(): Promise<void> {
     this.#memory.forget();
-    await this.#client.query({ text: "rollback", ...SHORT });
+    await this.#client.query({ text: "rollback", ...SHORT_TIMEOUT });
   }
 
   close(): Promise<void> {
@@ -277,7 +273,7 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
   };
 }
 
-/** By which others count the session; a bulk one is not counted. */
+/** Makes the session present and returns its presence id; empty for a bulk session, which is not counted. */
 async function enter(
   client: pg.Client,
   owner: string,

@@ -33,31 +33,31 @@ const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({
 describe("sessions that wait for their client", () => {
   it("are unresponsive at once between two statements: nobody but the client is waited for", () => {
     const sessions = [session({ idle: true })];
-    assert.deepEqual(new UnresponsiveSessions().among(sessions, 3_000, 0), sessions);
+    assert.deepEqual(new UnresponsiveSessions().find(sessions, 3_000, 0), sessions);
   });
 
   it("are not unresponsive before they were so for as long as they may", () => {
-    assert.deepEqual(new UnresponsiveSessions().among([session({ idle: true })], 5_000, 0), []);
+    assert.deepEqual(new UnresponsiveSessions().find([session({ idle: true })], 5_000, 0), []);
   });
 
   it("are unresponsive in the middle of a statement only when every view for most of that time has found them so", () => {
     const silent = new UnresponsiveSessions();
-    assert.deepEqual(silent.among([session({ silent_seconds: 2 })], 3_000, 0), []);
-    assert.deepEqual(silent.among([session({ silent_seconds: 2.9 })], 3_000, 2_000), []);
-    assert.deepEqual(silent.among([session()], 3_000, 3_000), [session()]);
+    assert.deepEqual(silent.find([session({ silent_seconds: 2 })], 3_000, 0), []);
+    assert.deepEqual(silent.find([session({ silent_seconds: 2.9 })], 3_000, 2_000), []);
+    assert.deepEqual(silent.find([session()], 3_000, 3_000), [session()]);
     const late = new UnresponsiveSessions();
-    assert.deepEqual(late.among([session()], 3_000, 0), []);
-    assert.deepEqual(late.among([session()], 3_000, 1_900), []);
-    assert.deepEqual(late.among([session()], 3_000, 2_000), [session()]);
+    assert.deepEqual(late.find([session()], 3_000, 0), []);
+    assert.deepEqual(late.find([session()], 3_000, 1_900), []);
+    assert.deepEqual(late.find([session()], 3_000, 2_000), [session()]);
   });
 
   it("begin anew when a view has found them working, or at another statement", () => {
     const silent = new UnresponsiveSessions();
-    silent.among([session()], 3_000, 0);
-    silent.among([], 3_000, 1_000);
-    assert.deepEqual(silent.among([session()], 3_000, 2_500), []);
-    assert.deepEqual(silent.among([session({ spoke: "10:00:04" })], 3_000, 4_600), []);
-    assert.deepEqual(silent.among([session({ spoke: "10:00:04", pid: 8 })], 3_000, 6_700), []);
+    silent.find([session()], 3_000, 0);
+    silent.find([], 3_000, 1_000);
+    assert.deepEqual(silent.find([session()], 3_000, 2_500), []);
+    assert.deepEqual(silent.find([session({ spoke: "10:00:04" })], 3_000, 4_600), []);
+    assert.deepEqual(silent.find([session({ spoke: "10:00:04", pid: 8 })], 3_000, 6_700), []);
   });
 });
 

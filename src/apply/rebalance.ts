@@ -3,58 +3,53 @@ import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { LogPart } from "./backlog.ts";
 import type { Lease, Leases } from "./leases.ts";
 
-/**
- * An applier's share of so many buckets; the first ones present have one more where it does not come out even.
- */
+/** The number of buckets for applier `me`. The remainder goes to the first appliers present, one bucket each. */
 export function fairShare(buckets: number, present: readonly string[], me: string): number {
   const appliers = present.includes(me) ? present : [...present, me];
   const least = Math.floor(buckets / appliers.length);
   return least + (appliers.indexOf(me) < buckets % appliers.length ? 1 : 0);
 }
 
-/**
- * A bucket free for so long may be taken by any applier. Two cluster views are at most 1.2 s apart, so the
- * applier that lacks it has had one.
- */
+/** Any applier may take a bucket free for this long. Views are at most 1.2 s apart, so every applier below its share has had one. */
 const OVERDUE_MS = 1_500;
-/** So long a bucket beyond the share is kept, or it would be given up and taken again until the other applier is back. */
+/** How long buckets beyond the share are kept, to avoid giving up and retaking them until the missing applier is back. */
 const SURPLUS_KEPT_MS = 10_000;
 
-/** What an applier sees of the others. */
+/** One row of `sql/read-cluster-view.sql`. */
 export interface ClusterView {
-  /** Ids of the appliers present, in the order in which they came. */
+  /** Presence ids in order of arrival. */
   readonly appliers: readonly string[];
-  /** How many they share: all of the server. */
+  /** The number of buckets of the server, which the appliers share. */
   readonly buckets: number;
   readonly free: readonly Lease[];
-  /** What this session holds. */
+  /** The leases of this session. */
   readonly held: readonly Lease[];
   readonly waiting: readonly WaitingSession[];
 }
 
-/** What rebalancing asks of the database. */
+/** The statements of a rebalance. */
 export interface ClusterSession {
-  /** Counts a session as present that has spoken within so many seconds, as waiting one that has not, or that waits within a statement now. */
+  /** Sessions active within `silenceSecondsMax` are present; others, and those waiting within a statement now, are listed as waiting. */
   readClusterView(silenceSecondsMax: number): Promise<ClusterView>;
-  /** Ends a session of another unless it has spoken since; answers whether it did. */
+  /** Terminates a session unless it was active after the view; returns whether it did. */
   endUnresponsive(session: WaitingSession): Promise<boolean>;
 }
 
-/** What one rebalance changed. */
+/** The result of one rebalance. */
 export interface Rebalanced {
   readonly taken: readonly number[];
   readonly givenUp: readonly number[];
-  /** Unresponsive sessions of others that were ended, as they held something. */
+  /** Unresponsive sessions that were terminated. */
   readonly ended: readonly WaitingSession[];
 }
 
-/** How an applier comes by its buckets and gives them up. */
+/** Takes and gives up the buckets of an applier. */
 export interface Rebalancer {
-  /** There is something to do before the next rebalance is due. */
+  /** Whether to rebalance before the next interval. */
   readonly isDue?: boolean;
-  /** What was read of these buckets: all that is next of them, or what comes first of that. */
-  saw?(buckets: readonly number[], parts: readonly LogPart[]): void;
-  /** To be called between transactions, when it is due and about once a second; `isOffered`: another has given up buckets for this one. */
+  /** Called with the parts read for these buckets; further parts may follow them. */
+  onBacklogRead?(buckets: readonly number[], parts: readonly LogPart[]): void;
+  /** Called between transactions, about once a second and when due. `isOffered`: a sibling has given up buckets for this applier. */
   rebalance(now: number, isOffered: boolean): Promise<Rebalanced>;
 }
 
@@ -70,11 +65,11 @@ export class FairShare implements Rebalancer {
   readonly #unresponsive = new UnresponsiveSessions();
   #freeSince = new Map<number, { readonly epoch: string; readonly since: number }>();
   #keepsSurplusUntil = 0;
-  /** When something was last read of a bucket, in turns. */
+  /** The last read that returned parts of a bucket, as a sequence number. */
   readonly #readIn = new Map<number, number>();
-  #turn = 0;
+  #reads = 0;
 
-  /** `me` is the id by which this session is present, `delays` are those of this thread. */
+  /** `me` is the presence id of this session, `delays` are those of this thread. */
   constructor(session: ClusterSession, leases: Leases, me: string, delays: EventLoopDelays) {
     this.#session = session;
     this.#leases = leases;
@@ -82,16 +77,16 @@ export class FairShare implements Rebalancer {
     this.#delays = delays;
   }
 
-  saw(_: readonly number[], parts: readonly LogPart[]): void {
-    this.#turn += 1;
-    for (const { bucket } of parts) this.#readIn.set(bucket, this.#turn);
+  onBacklogRead(_: readonly number[], parts: readonly LogPart[]): void {
+    this.#reads += 1;
+    for (const { bucket } of parts) this.#readIn.set(bucket, this.#reads);
   }
 
   async rebalance(now: number, isOffered: boolean): Promise<Rebalanced> {
     let view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
     const patienceMs = this.#delays.patienceMs(SILENCE_SECONDS_MAX * 1_000, now);
     const ended: WaitingSession[] = [];
-    for (const session of this.#unresponsive.among(view.waiting, patienceMs, now))
+    for (const session of this.#unresponsive.find(view.waiting, patienceMs, now))
       if (await this.#session.endUnresponsive(session)) ended.push(session);
     if (ended.length > 0) view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
     const { free, appliers, buckets } = view;
@@ -100,7 +95,7 @@ export class FairShare implements Rebalancer {
     const share = fairShare(buckets, appliers, this.#me);
     const held = this.#leases.buckets;
     if (held.length > share && now >= this.#keepsSurplusUntil) {
-      // Those with least to do: with the others a sibling could not keep up.
+      // Gives up the least recently read buckets: the busiest ones would overload the applier that takes them.
       const readIn = (bucket: number) => this.#readIn.get(bucket) ?? 0;
       const givenUp = held.toSorted((left, right) => readIn(right) - readIn(left)).slice(share);
       await this.#leases.giveUp(givenUp);
@@ -108,7 +103,7 @@ export class FairShare implements Rebalancer {
     }
     const lacking = Math.max(0, share - held.length);
     const wanted = isOffered ? free.length : lacking;
-    // Each begins at another place, so that they seldom reach for the same.
+    // Appliers start at different offsets, so that they rarely compete for the same bucket.
     const first = Math.floor((free.length * Math.max(0, appliers.indexOf(this.#me))) / appliers.length);
     const chosen = new Set([...free.slice(first), ...free.slice(0, first)].slice(0, wanted));
     for (const bucket of overdue) chosen.add(bucket);
@@ -130,17 +125,16 @@ export class FairShare implements Rebalancer {
 
 const TICK_MS = 500;
 const REMEMBERED_MS = 60_000;
-/** What is shorter is usual everywhere, and leads to no longer patience. */
+/** Shorter delays are normal and are ignored. */
 const DELAY_MS_MIN = 500;
 const DELAYS_MAX = 128;
-/** Fewer in a minute may be this node's own trouble (it was stopped for a while); so many are the machine's. */
+/** Fewer delays in a minute may come from this process alone (it was stopped); this many show a slow machine. */
 const DELAYS_OF_A_SLOW_MACHINE = 5;
-/** Beyond this no machine is taken for slow any more. */
+/** Upper bound, however slow the machine. */
 const PATIENCE_MS_MAX = 30_000;
 
 /**
- * How late this thread's timers were in the last minute. On a machine where all are late, a silent session
- * is as alive as this one.
+ * The timer delays of this thread in the last minute. On a machine that delays all threads, a silent session is probably alive.
  */
 export class EventLoopDelays {
   readonly #time: Time;
@@ -150,44 +144,44 @@ export class EventLoopDelays {
     this.#time = time;
   }
 
-  /** Notes by how many ms a timer was late, at `now` of a monotonic clock. */
+  /** Records that a timer fired `lateMs` late, at `now` of a monotonic clock. */
   note(lateMs: number, now: number): void {
     if (lateMs < DELAY_MS_MIN) return;
     if (this.#delays.length === DELAYS_MAX) this.#delays.shift();
     this.#delays.push({ at: now, ms: lateMs });
   }
 
-  /** How long a session may be silent before it counts as unresponsive: `least`, or twice this thread's usual delay. */
+  /** How long a session may be silent before it counts as unresponsive: `least`, or twice this thread's typical delay if longer. */
   patienceMs(least: number, now: number): number {
     const recent = this.#delays.filter(({ at }) => now - at < REMEMBERED_MS).map(({ ms }) => ms);
     const usual = recent.toSorted((left, right) => right - left)[DELAYS_OF_A_SLOW_MACHINE - 1] ?? 0;
     return Math.min(Math.max(least, 2 * usual), PATIENCE_MS_MAX);
   }
 
-  /** Notes the delays of the calling thread from now on. */
+  /** Records the calling thread's delays until stopped. */
   watch(): { stop(): void } {
     const time = this.#time;
-    let callOff = () => {};
+    let cancel = () => {};
     const tick = (dueAt: number) => {
-      callOff = time.after(dueAt - time.now(), () => {
+      cancel = time.after(dueAt - time.now(), () => {
         const now = time.now();
         this.note(now - dueAt, now);
         tick(now + TICK_MS);
       });
     };
     tick(time.now() + TICK_MS);
-    return { stop: () => callOff() };
+    return { stop: () => cancel() };
   }
 }
 
-/** A session that holds what others need and waits for its client, as one cluster view shows it. */
+/** A session in a cluster view that holds a bucket or an open log writer and waits for its client. */
 export interface WaitingSession {
   readonly pid: number;
-  /** When it last began or ended a statement, as the database writes that time. */
+  /** `pg_stat_activity.state_change` as text: when it last began or ended a statement. */
   readonly spoke: string;
-  /** Of the holder, for people. */
+  /** Human-readable name of the holder. */
   readonly owner: string | null;
-  /** Between two statements; else in the middle of one, for which it waits for its client to send or to take something. */
+  /** Between two statements; otherwise it waits within one for its client to send or receive data. */
   readonly idle: boolean;
   readonly silent_seconds: number;
 }
@@ -195,15 +189,15 @@ export interface WaitingSession {
 const FOUND_SHARE = 2 / 3;
 
 /**
- * Finds the sessions of clients that hang. Between statements one view is enough; within one the server may
- * have been slow, so views for two thirds of the patience must agree.
+ * Finds sessions whose client hangs. Between statements one view is enough. Within a statement the server may be the slow side,
+ * so all views over two thirds of the patience must agree.
  */
 export class UnresponsiveSessions {
-  /** By session and statement: when it was first found waiting. */
+  /** By session and statement: when it was first found waiting, in ms. */
   #waitingSince = new Map<string, number>();
 
-  /** Those silent for `silenceMsMax`; `now` in ms of any monotonic clock, the same each time. */
-  among(waiting: readonly WaitingSession[], silenceMsMax: number, now: number): readonly WaitingSession[] {
+  /** The sessions silent for at least `silenceMsMax`. `now`: ms of any monotonic clock, the same on each call. */
+  find(waiting: readonly WaitingSession[], silenceMsMax: number, now: number): readonly WaitingSession[] {
     const before = this.#waitingSince;
     this.#waitingSince = new Map();
     return waiting.filter(({ pid, spoke, idle, silent_seconds }) => {

@@ -25,7 +25,7 @@ import {
   swapStateSchema,
 } from "./state/state-schema.ts";
 
-/** In milliseconds since 1970, what retention has taken out: of the log by receipt, of versions by source time. */
+/** The retention horizons in milliseconds since 1970: of the log by receipt, of versions by source time. */
 const readHorizons = namedStatement(
   "read-horizons",
   `select
@@ -34,22 +34,18 @@ const readHorizons = namedStatement(
   from bellhop.retention_horizon`,
 );
 
-/** From when on the log is whole, and of which instants versions are gone (milliseconds since 1970; null: of none). */
+/** The log is complete from `logMs`, versions from `versionsMs` (milliseconds since 1970; null: nothing was deleted). */
 export interface ReplayHorizon {
   readonly logMs: number | null;
   readonly versionsMs: number | null;
 }
 
-/** How far back a replay can derive the state: before that, retention has taken out of the log what it was made of. */
 export async function readReplayHorizon(client: pg.ClientBase): Promise<ReplayHorizon> {
   const { rows } = await client.query<{ log_ms: number | null; versions_ms: number | null }>(readHorizons);
   return { logMs: rows[0]?.log_ms ?? null, versionsMs: rows[0]?.versions_ms ?? null };
 }
 
-/**
- * Begins with the live versions received before `firstId`, which the log can no longer derive, and the
- * newest of each key as current.
- */
+/** Copies the live versions received before `firstId`, which the log no longer contains, and makes the newest of each key current. */
 async function copyBase(client: pg.ClientBase, schema: string, firstId: string | null): Promise<void> {
   if (firstId === null) return;
   for (const [resource, table] of Object.entries(VERSION_TABLES)) {
@@ -71,7 +67,7 @@ async function copyBase(client: pg.ClientBase, schema: string, firstId: string |
 
 const PARTS_PER_TRANSACTION = 64;
 
-/** What is kept of the live state instead of being derived, and from which request on the log is replayed. */
+/** The first request to replay from the log, and whether the live ledger is kept instead of being rebuilt. */
 interface Beginning {
   readonly firstId: string | null;
   readonly keepsLedger: boolean;
@@ -87,13 +83,13 @@ async function beginningOf(client: pg.ClientBase): Promise<Beginning> {
   };
 }
 
-/** How far each log writer had been applied in each bucket: the position a replay goes up to. */
+/** The cursors by bucket; a replay stops there. */
 type Position = ReadonlyMap<
   number,
   readonly { readonly log_writer_id: string; readonly request_id: string }[]
 >;
 
-/** What lies between two positions of a bucket. Log writers advance on their own, so each has its own beginning. */
+/** The ranges of a bucket's log writers between two positions. */
 function stretchesOf(bucket: number, goal: Position, from?: Position): LogStretch[] {
   const begun = new Map(
     (from?.get(bucket) ?? []).map(({ log_writer_id, request_id }) => [log_writer_id, request_id]),
@@ -107,7 +103,7 @@ function stretchesOf(bucket: number, goal: Position, from?: Position): LogStretc
 export interface ReplayOptions {
   readonly clientConfig: pg.ClientConfig;
   readonly pool: pg.Pool;
-  /** Put the rebuilt state in the place of the live one, also when they differ. */
+  /** Replace the live state with the rebuilt one, whether or not they differ. */
   readonly swap: boolean;
   readonly onStep?: ShowStep;
 }
@@ -118,16 +114,13 @@ export interface ReplayReport {
   readonly rebuilt: StateDigest;
   readonly equal: boolean;
   readonly swapped: boolean;
-  /**
-   * The receipt from which the state was derived (ISO 8601; null: the log's beginning). Older state and the
-   * ledger were kept.
-   */
+  /** Receipt time (ISO 8601) from which the log was replayed; null: all of it. Older state and the ledger were copied. */
   readonly derivedFrom: string | null;
-  /** Records whose current content the swap corrected; each has a new change number. */
+  /** Records whose current content the swap changed; each has a new change number. */
   readonly corrected: number;
-  /** Schema in which the former state is kept after a swap. */
+  /** Schema that contains the former state after a swap. */
   readonly formerSchema: string | null;
-  /** Views of other roles that still read the former state: their owners have to create them again. */
+  /** Views of other roles that still read the former state; their owners must recreate them. */
   readonly unboundViews: readonly string[];
 }
 
@@ -140,7 +133,7 @@ async function readPosition(client: pg.ClientBase): Promise<Position> {
 
 const NO_SWAP = { corrected: 0, formerSchema: null, unboundViews: [] };
 
-/** Builds state in a schema of its own, which is first on its connection's search path. */
+/** Builds state in a separate schema, the first on the connection's search path. */
 class Rebuild {
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
@@ -163,7 +156,7 @@ class Rebuild {
     this.#memory = new ApplyMemory(pool, client, { schema, entersNights: !keepsLedger });
   }
 
-  /** Replays stretches of a bucket, each transaction the next parts of them unless the caller has begun one. */
+  /** Replays ranges of a bucket's log, in transactions of PARTS_PER_TRANSACTION unless the caller has begun one. */
   async replayBucket(
     bucket: number,
     stretches: readonly LogStretch[],
@@ -182,13 +175,13 @@ class Rebuild {
     }
   }
 
-  /** A quarantined record is skipped: only an operator's release, its own entry of the log, applies it. */
+  /** Skips quarantined records: only a release, which is a log entry of its own, applies them. */
   async #replayPart({ part, quarantined }: LoggedPart): Promise<void> {
     if (part.kind === "d") return;
-    // Change numbers are carried over from the live versions afterwards.
+    // Change numbers are copied from the live versions afterwards.
     const noChanges = { take: () => null };
     if (part.kind === "r") {
-      // Only the first word on a record counted; which one that was is written where it was carried out.
+      // Only the first resolution of a record took effect: the one named in resolved_by.
       const { rowCount } = await this.#client.query(
         "select 1 from bellhop.quarantine where resolved_by = $1",
         [part.requestId],
@@ -205,8 +198,8 @@ class Rebuild {
   }
 }
 
-/** Reads position and digest of the live state in one snapshot, so that they belong together while traffic goes on. */
-function photographLive({ clientConfig }: ReplayOptions): Promise<{ position: Position; live: StateDigest }> {
+/** Reads the position and digest of the live state in one snapshot. */
+function snapshotLive({ clientConfig }: ReplayOptions): Promise<{ position: Position; live: StateDigest }> {
   return withSession(clientConfig, "replay", async (client) => {
     await client.query("begin isolation level repeatable read read only");
     await reachAllBuckets(client);
@@ -215,10 +208,7 @@ function photographLive({ clientConfig }: ReplayOptions): Promise<{ position: Po
   });
 }
 
-/**
- * Swaps under the leases of all buckets, after replaying the short tail since the position. Owners lose
- * their epochs and read anew.
- */
+/** Replays what was applied since `position` and swaps the schemas, under the leases of all buckets. All appliers lose their leases. */
 async function swap(
   client: pg.Client,
   rebuild: Rebuild,
@@ -248,10 +238,7 @@ async function swap(
   return { corrected, formerSchema, unboundViews };
 }
 
-/**
- * Rebuilds the state from the log in a schema of its own, compares it by digest, and swaps it in if asked
- * to. Only a swap holds appliers up.
- */
+/** Rebuilds the state from the log in a separate schema, compares digests, and optionally swaps it in. Only a swap blocks appliers. */
 export function replay(options: ReplayOptions): Promise<ReplayReport> {
   return withSession(options.clientConfig, "replay", (client) =>
     withExclusiveWork(client, () => replayOn(client, options)),
@@ -265,7 +252,7 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
     await openStateSession(client, schema);
     const beginning = await beginningOf(client);
     options.onStep?.("computing the digest of the live state");
-    const { position, live } = await photographLive(options);
+    const { position, live } = await snapshotLive(options);
     await copyBase(client, schema, beginning.firstId);
     await planByKeys(client, true);
     const rebuild = new Rebuild(

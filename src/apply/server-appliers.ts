@@ -3,14 +3,14 @@ import { openSession, withSession } from "../platform/db/connection.ts";
 import { enterPresence } from "../platform/db/coordination.ts";
 import { type BucketServer, BucketServers, retireLogWriters } from "../platform/db/dialect.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
-import { SHORT } from "./backlog.ts";
+import { SHORT_TIMEOUT } from "./backlog.ts";
 import { retireLogWritersStatement } from "./postgres-apply-session.ts";
 
-/** How often it is looked where buckets lie, and how often log writers of the first server are closed and retired. */
-const LOOK_MS = 1_000;
+/** Interval at which the placement of buckets is read. */
+const PLACEMENT_MS = 1_000;
 const RETIRE_MS = 5_000;
 
-/** What applies the buckets of one server. */
+/** The appliers of one server's buckets. */
 export interface Appliers {
   readonly ready: boolean;
   start(): void;
@@ -21,21 +21,21 @@ export interface Appliers {
 
 export interface ServerAppliersOptions {
   readonly clientConfig: pg.ClientConfig;
-  /** Names this thread among those present, for people. */
+  /** Human-readable name of this thread's presence. */
   readonly owner: string;
-  /** Makes the appliers of a server; without one, those of a database that has only one. */
+  /** Creates the appliers of a server; `server` is undefined on plain PostgreSQL. */
   readonly appliersAt: (
     server: BucketServer | undefined,
     owns: (buckets: readonly number[]) => void,
   ) => Appliers;
-  /** Which buckets are applied here from now on, on whatever server. */
+  /** Called with the complete list of owned buckets on all servers. */
   readonly owns?: (buckets: readonly number[]) => void;
   readonly failed: (error: unknown) => void;
 }
 
 /**
- * The appliers of one thread: on plain PostgreSQL those of the one server, on Citus some at each worker that has buckets, so that a
- * worker that is down or hangs stops its own buckets only. Workers that come and go are followed.
+ * The appliers of one thread: of the only server on plain PostgreSQL, of each worker with buckets on Citus, so that a worker that
+ * is down or hangs stops its own buckets only. Follows workers that are added or removed.
  */
 export class ServerAppliers implements Appliers {
   readonly #options: ServerAppliersOptions;
@@ -45,17 +45,17 @@ export class ServerAppliers implements Appliers {
   #session: pg.Client | undefined;
   #retiring: Promise<void> | undefined;
   #retireAt = 0;
-  #look: Repeat | undefined;
+  #following: Repeat | undefined;
 
   constructor(options: ServerAppliersOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#look = new Repeat(() => this.#follow(), LOOK_MS, this.#options.failed, 0);
+    this.#following = new Repeat(() => this.#follow(), PLACEMENT_MS, this.#options.failed, 0);
   }
 
-  /** Whether it has a session to apply on, at one server at least. */
+  /** Whether the appliers of at least one server have a session. */
   get ready(): boolean {
     return [...this.#at.values()].some((appliers) => appliers.ready);
   }
@@ -69,9 +69,9 @@ export class ServerAppliers implements Appliers {
     for (const appliers of this.#at.values()) appliers.offered();
   }
 
-  /** Lets the running transactions end, then releases everything. */
+  /** Waits for the running transactions, then closes all sessions. */
   async stop(): Promise<void> {
-    await this.#look?.stop();
+    await this.#following?.stop();
     await Promise.all([this.#retiring, ...[...this.#at.values()].map((appliers) => appliers.stop())]);
     await this.#session?.end().catch(() => undefined);
   }
@@ -83,29 +83,29 @@ export class ServerAppliers implements Appliers {
       this.#servers = await BucketServers.find(clientConfig);
       if (this.#servers === undefined) return this.#startAt("", undefined);
     }
-    await this.#lookOn(await this.#sessionAtFirst(), this.#servers);
+    await this.#readPlacement(await this.#coordinatorSession(), this.#servers);
     const wanted = new Map(this.#servers.all.map((server) => [server.key, server]));
     for (const [key, server] of wanted) if (!this.#at.has(key)) this.#startAt(key, server);
     for (const [key, appliers] of this.#at) {
       if (wanted.has(key)) continue;
       this.#at.delete(key);
       this.#owned.delete(key);
-      // Not waited for: the server may hang.
+      // Not awaited: the server may hang.
       appliers.stop().catch(this.#options.failed);
     }
     this.#retire();
   }
 
-  /** By it the thread is present at the first server, too. */
-  async #sessionAtFirst(): Promise<pg.Client> {
+  /** Also makes the thread present at the coordinator. */
+  async #coordinatorSession(): Promise<pg.Client> {
     const { clientConfig, owner } = this.#options;
-    this.#session ??= await openSession({ ...clientConfig, ...SHORT }, "apply servers", (client) =>
+    this.#session ??= await openSession({ ...clientConfig, ...SHORT_TIMEOUT }, "apply servers", (client) =>
       enterPresence(client, ["apply"], owner),
     );
     return this.#session;
   }
 
-  async #lookOn(session: pg.Client, servers: BucketServers): Promise<void> {
+  async #readPlacement(session: pg.Client, servers: BucketServers): Promise<void> {
     try {
       await servers.look(session);
     } catch (error) {
@@ -124,14 +124,14 @@ export class ServerAppliers implements Appliers {
     appliers.start();
   }
 
-  /** In a session of its own: all workers are asked for it, and one of them may hang. */
+  /** Uses a separate session: the statement reaches all workers, one of which may hang. */
   #retire(): void {
     const now = performance.now();
     if (this.#retiring !== undefined || now < this.#retireAt) return;
     this.#retireAt = now + RETIRE_MS;
     const { clientConfig, failed } = this.#options;
-    this.#retiring = withSession({ ...clientConfig, ...SHORT }, "retire", (client) =>
-      retireLogWriters(client, { ...retireLogWritersStatement, ...SHORT }),
+    this.#retiring = withSession({ ...clientConfig, ...SHORT_TIMEOUT }, "retire", (client) =>
+      retireLogWriters(client, { ...retireLogWritersStatement, ...SHORT_TIMEOUT }),
     )
       .catch(failed)
       .finally(() => {

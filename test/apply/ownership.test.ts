@@ -148,7 +148,7 @@ describe("a bucket has one owner", () => {
     const { ownership, sharing } = await share("first");
     await sharing.rebalance(0, false);
     const busy = ownership.buckets.slice(-2);
-    sharing.saw(
+    sharing.onBacklogRead(
       [],
       busy.map((bucket) => ({ bucket }) as LogPart),
     );

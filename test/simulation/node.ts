@@ -119,7 +119,7 @@ export class SimulatedNode {
         openSession: simulatedApplySessions(this),
         openBulkSession: simulatedApplySessions(this, { isCounted: false }),
         // What a part holds is left out here: by its id, as many are bulk, and large, as the world of the seed says.
-        weigh: ({ requestId }) => ({
+        classify: ({ requestId }) => ({
           isBulk: Number.parseInt(requestId.slice(-2), 16) < 256 * bulkShare,
           isLarge: Number.parseInt(requestId.slice(-4, -2), 16) < 256 * bulkShare,
         }),

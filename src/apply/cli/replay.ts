@@ -7,7 +7,7 @@ import { type ReplayReport, replay } from "../replay.ts";
 function comparison({ live, rebuilt }: ReplayReport): string[] {
   const line = (name: string, before: string | number, after: string | number) =>
     `  ${name.padEnd(18)}${String(before).padEnd(26)}${String(after).padEnd(26)}${before === after ? "equal" : "DIFFERENT"}`;
-  // The digests are long sums; a hash of each differs wherever they do.
+  // The digests are long sums: a hash of each is enough to compare by eye.
   const short = (digest: string) => createHash("sha256").update(digest).digest("hex").slice(0, 16);
   return [
     `  ${"".padEnd(18)}${"live".padEnd(26)}rebuilt`,
@@ -24,7 +24,7 @@ function comparison({ live, rebuilt }: ReplayReport): string[] {
 
 function reportLines(report: ReplayReport): string[] {
   const { parts, derivedFrom, equal, formerSchema, corrected, unboundViews } = report;
-  const derived = `State received before ${derivedFrom} was copied as it is, with its ledger: retention has deleted its payloads.`;
+  const derived = `State received before ${derivedFrom} was copied with its ledger, because retention has deleted the payloads.`;
   const swapped = [
     `Swapped; records corrected: ${corrected}. The previous state is in schema ${formerSchema}.`,
     `Drop it when it is no longer needed: drop schema ${formerSchema} cascade`,
@@ -37,9 +37,7 @@ function reportLines(report: ReplayReport): string[] {
     "",
     equal ? "The live state matches the log." : "The live state does NOT match the log.",
     ...(formerSchema === null ? [] : swapped),
-    ...unboundViews.map(
-      (view) => `View ${view} still reads the previous state: its owner must create it again.`,
-    ),
+    ...unboundViews.map((view) => `View ${view} still reads the previous state; its owner must recreate it.`),
   ];
 }
 

@@ -1,8 +1,7 @@
--- What has been accepted and not applied, of the buckets in $1, in each unretired log writer from its cursor on: at most $2
--- parts a log writer and bucket, and of all of them those that come first up to about $3 records and $4 stored bytes. Ordered
--- by receipt. (The length of a body stands in its row; reading it does not read the body.)
--- Parts in log writers of backfills yield for $5 milliseconds after their receipt: they come only where nothing else is waiting, and
--- then up to about $6 records. Within a log writer those that yield are the last, so what comes is the beginning of each log writer.
+-- The oldest unapplied parts of buckets $1, in order of receipt: at most $2 parts per log writer and bucket, and in total
+-- about $3 records and $4 stored bytes. (octet_length does not detoast the body.)
+-- Parts of backfill log writers yield for $5 milliseconds after receipt: they are returned only when no other part is pending,
+-- up to about $6 records. Yielding parts are the last of their log writer, so each result is a prefix of each log writer.
 with pending as (
   select
     part.*,

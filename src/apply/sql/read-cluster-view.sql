@@ -1,13 +1,13 @@
--- What an applier sees of the others, in one look:
--- appliers: those present, itself among them, whose session has said something within $1 seconds (as count-present of coordination.ts);
---   one that waits for a long statement keeps its buckets, and takes no part in sharing meanwhile.
--- buckets: how many there are, of all or, on a worker of Citus, of those that lie there.
--- free: the buckets that nobody holds (never held, given up, or held by a backend that is gone) and the epoch they had.
+-- One applier's view of the cluster:
+-- appliers: appliers present, including this one, with session activity within $1 seconds (as count-present of coordination.ts).
+--   An applier in a long statement keeps its buckets but gets no share meanwhile.
+-- buckets: the number of buckets; on a Citus worker, of those placed there.
+-- free: buckets without a holder (never held, given up, or the holder's backend is gone) and their last epoch.
 --   A backend whose start is hidden (another role's) counts as the holder: waiting for it is safe, taking over is not.
--- held: the buckets that it holds itself.
--- waiting: sessions that hold what others need (a bucket, or a log writer with its transaction open) and wait for their client:
---   between two statements for more than those seconds, within one at this moment.
--- Where leases, appliers and log writers are found is said in src/apply/postgres-apply-session.ts.
+-- held: the buckets that this session holds.
+-- waiting: sessions that hold a bucket, or a log writer with an open transaction, and wait for their client:
+--   idle for more than $1 seconds, or waiting within a statement now.
+-- The relations in braces are defined in src/apply/postgres-apply-session.ts.
 with lease as materialized ({leases}),
 backend as materialized (
   select pid, backend_start, state, state_change, wait_event_type, backend_xid from pg_stat_activity

@@ -1,7 +1,7 @@
--- One bucket's log in order of receipt, after $2, between each log writer's positions in $3 (from_id exclusive).
--- Fixed positions exclude later batches. At most $4 parts, about $5 stored bytes, of resources $6 (null: all).
--- quarantined: indexes of the records quarantined when the part was applied, also if released or discarded since.
--- (Log writer and id are compared together as in src/platform/db/sql/beyond-cursor.sql.)
+-- One bucket's log in order of receipt, after $2, between each log writer's positions in $3 (from_id exclusive):
+-- at most $4 parts and about $5 stored bytes, of resources $6 (null: all).
+-- quarantined: indexes of the records quarantined when the part was applied, even if released or discarded since.
+-- (Log writer and id are compared as a row, as in src/platform/db/sql/beyond-cursor.sql.)
 select
   log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource, log.received_at,
   log.target_request_id, log.target_index, log.rejections, log.layout, log.body,

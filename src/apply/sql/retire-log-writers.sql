@@ -1,6 +1,5 @@
--- Closes the log writers whose backend is gone (nothing can appear in them any more), and retires the closed ones of which
--- every bucket has applied all: those are no longer looked at. A backend whose start is hidden (another role's) counts as
--- the writer, or rows that it has yet to commit would never be read.
+-- Closes log writers whose backend is gone, and retires closed ones that every bucket has applied completely: appliers stop
+-- reading them. A backend whose start is hidden (another role's) counts as the writer, or its uncommitted rows would never be read.
 with closed as (
   update bellhop.log_writer as log_writer set closed_at = clock_timestamp()
   where log_writer.closed_at is null

@@ -1,4 +1,4 @@
--- Moves each cursor from where it is: its row is found by its whole key.
+-- Advances or creates cursors. The update addresses each row by its complete primary key.
 with position as materialized (
   select sent.bucket, sent.log_writer_id, sent.request_id, cursor.request_id as former
   from json_to_recordset($1::json) as sent (bucket smallint, log_writer_id bigint, request_id uuid)

@@ -1,6 +1,5 @@
--- Writes the outcomes of each part's records and the feeds they belong to ($2); one statement saves round trips.
--- $1 describes the parts; $3 concatenates their details, which as JSON within JSON would cost more than the row.
--- The primary keys make applying a part twice an error. Parts whose client has webhooks are noted.
+-- Writes the outcomes of parts ($1), their feed arrivals ($2), and applied_part rows for clients that listen.
+-- $3 concatenates the details: nesting JSON in JSON would cost more than the row. The primary keys make applying a part twice an error.
 with part as materialized (
   select bucket, request_id, client_id, outcomes, details_from, details_bytes
   from json_to_recordset($1::json) as part (
