@@ -148,6 +148,13 @@ function makeServer({ limits }: HttpContext, listener: RequestListener): Server 
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     server.emit("request", request, response);
   });
+  // By default Node asks for the body before the listener sees the headers that it is refused for.
+  server.on("checkContinue", (request: PacedRequest, response: ServerResponse) => {
+    request.askForBody = () => {
+      if (!response.headersSent) response.writeContinue();
+    };
+    server.emit("request", request, response);
+  });
   server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
   return server;
 }

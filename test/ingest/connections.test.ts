@@ -334,8 +334,9 @@ describe("requests of older and rarer forms", () => {
     const refused = await RawConnection.open(service.address);
     const request = await head(service, ["Content-Length: 17000000", "Expect: 100-continue"]);
     refused.write(request.replace(/Bearer \S+/, "Bearer forged"));
-    assert.equal((await refused.answer()).status, 403);
-    refused.destroy();
+    await refused.closing();
+    // Not 100 first, for which the client would send 17 MB that nobody reads.
+    assert.match(refused.received.toString("latin1"), /^HTTP\/1\.1 403 .*\r\nconnection: close\r\n/is);
   });
 
   test("an offer to upgrade is not taken up, and an unknown expectation is ignored", async () => {

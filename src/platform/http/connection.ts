@@ -302,6 +302,8 @@ export abstract class PacedRequest extends IncomingMessage {
   #isWaiting = false;
   #isDrained = false;
   #isRefused = false;
+  /** Called before the body is first read, where the client waits for `100 Continue` (RFC 9110 section 10.1.1). */
+  askForBody: (() => void) | undefined;
 
   /** Called by Node with each chunk, and null at the end. `false` stops reading from the socket. */
   override push(chunk: Buffer | null): boolean {
@@ -326,6 +328,8 @@ export abstract class PacedRequest extends IncomingMessage {
 
   /** Called by the stream when it wants more. */
   override _read(size: number): void {
+    this.askForBody?.();
+    this.askForBody = undefined;
     if (!this.#isWaiting && !this.#isRefused) super._read(size);
   }
 
