@@ -25,21 +25,21 @@ import { sumEntries } from "./statements.ts";
 const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
 const readNights = readStatement(new URL("./sql/read-block-nights.sql", import.meta.url));
 
-/** A group block master by the version that counts. */
+/** A group block master in its valid version. */
 export interface GroupMaster {
   readonly group: string;
   readonly name: string | null;
   readonly status: string | null;
-  /** Whether the status holds rooms; null: it is unmapped. */
+  /** Whether the status holds rooms; null if it is unmapped. */
   readonly holds: boolean | null;
-  /** The last day on which the block is held; null: not reported. */
+  /** The last day on which the block is held; null if not reported. */
   readonly cutoffDate: string | null;
   readonly sourceTime: string;
   readonly requestId: string;
   readonly index: number;
 }
 
-/** What a group's master says of one night and room type. */
+/** A group master's block of one night and room type. */
 export interface BlockNight {
   readonly night: string;
   readonly group: string;
@@ -49,11 +49,11 @@ export interface BlockNight {
   /** Null: not reported. */
   readonly pickedUp: number | null;
   readonly originalBlocks: number | null;
-  /** Rooms released after the cutoff, under whatever status; not what the night began with. */
+  /** Rooms released after the cutoff, in any status. */
   readonly releasedAfterCutoff: number;
-  /** Whether the group's status holds rooms; null: nobody has mapped it. */
+  /** Whether the group's status holds rooms; null if it is unmapped. */
   readonly holds: boolean | null;
-  /** Rooms that are held and not picked up, as the master says; 0 where the status holds none. */
+  /** Rooms held and not picked up according to the master; 0 if the status holds none. */
   readonly unpicked: number;
 }
 
@@ -62,15 +62,15 @@ interface MasterRow extends Omit<GroupMaster, "holds"> {
   readonly startDate: string | null;
 }
 
-/** The cutoff date, else so many days before the first night. */
+/** The cutoff date; otherwise `cutoffDays` before the first night. */
 function cutoffOf({ cutoffDate, cutoffDays, startDate }: MasterRow): string | null {
   if (cutoffDate !== null) return cutoffDate;
-  // Days may be anything that is a number; a date has four digits of the year.
+  // cutoffDays may be any number; the result must have a four-digit year.
   const isDays = cutoffDays !== null && cutoffDays >= 0 && cutoffDays < 10_000;
   return isDays && startDate !== null && startDate >= "1970" ? addDays(startDate, -cutoffDays) : null;
 }
 
-/** The masters and the nights of the groups that have blocks in a window, in order; and the masters of some groups besides. */
+/** Masters and nights of the groups with blocks in a window, in order, plus the masters of the given groups. */
 export async function readGroupBlocks(
   on: Queryable,
   property: Property,
@@ -132,10 +132,9 @@ const FIELDS = {
   washAfterCutoff: field.count("Rooms released after the cutoff date.", 2),
 };
 
-/** A group's block on a night, of one room type or of all of them together. */
+/** A group's block on a night, for one room type or in total. */
 export type BlockItem = field.ItemBy<typeof FIELDS, "roomType">;
 
-/** What a position of blocks looks like. */
 const BLOCKS_POSITION: PositionShape = [isNight, isCode, isFlag, isCode];
 
 type Sum = { -readonly [Name in keyof typeof FIELDS]: field.ValuesOf<typeof FIELDS>[Name] };
@@ -144,8 +143,8 @@ const sumOf = (left: number | null, right: number | null): number | null =>
   left === null ? right : left + (right ?? 0);
 
 /**
- * Group blocks of a range of nights, in the order of nights, groups and room types. Rooms that reservations picked up of a
- * type that the block has none of stand with the type that they are of; where the types are not asked for, with the group.
+ * Group blocks of a range, ordered by night, group and room type. Rooms picked up in a room type without a block are listed under that room
+ * type, or under the group if room types are not requested.
  */
 async function* readBlocks(
   { client, question, queryContext, parameters }: Asked,
@@ -165,7 +164,7 @@ async function* readBlocks(
   const named = [...new Set(rooms.flatMap(({ block_group }) => block_group ?? []))];
   const { masters, nights } = await readGroupBlocks(client, property, window, at, queryContext, named);
   const sums = new Map<string, Sum>();
-  /** Undefined for rooms that name a group without a master, which are of no block, and for groups that are not asked for. */
+  /** Undefined if the group has no master, so the rooms belong to no block, or is not requested. */
   const sumAt = (stayDate: string, group: string, type: string | null): Sum | undefined => {
     const master = masters.get(group);
     if (master === undefined || (master.holds === true) !== holding) return undefined;
@@ -230,7 +229,7 @@ function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
         roomType === null ? 1 : 0,
         roomType ?? "",
       ],
-      // No group has an empty code.
+      // Group codes are not empty.
       endOf: (night) => [addDays(night, 1), "", 0, ""],
     },
     start,

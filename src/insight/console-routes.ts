@@ -27,7 +27,7 @@ import { readAttention, search, searchAmongProperties } from "./console/search.t
 import { registerInsightRoutes } from "./insight-routes.ts";
 import { PORTFOLIO_NIGHTS, type PortfolioNights } from "./property-figures.ts";
 
-/** An operator in the place of a partner: with the scope of insights, granted the property that is asked about where it is in scope. */
+/** A principal for the operator, with the scope `insight:read` and a grant for the requested property if it is in the operator's scope. */
 function principalOf(parts: ConsoleParts, request: FastifyRequest): Principal {
   const operator = operatorOf(request);
   const { requestRate, requestBurst } = parts.internals.config;
@@ -48,7 +48,7 @@ function principalOf(parts: ConsoleParts, request: FastifyRequest): Principal {
   };
 }
 
-/** The insights that partners have, for operators and of every client code: the very same answers. */
+/** Serves the partners' insights to operators. */
 export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   registerInsightRoutes(scope, parts.context, {
     path: `${CONSOLE_API}/insight`,
@@ -61,11 +61,11 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
 }
 
 const LAST_BATCHES = 20;
-/** Scopes whose counts a node keeps. */
+/** Scopes whose counts a node caches. */
 const METERS_MAX = 100;
 const INTAKE_RANGES = ["hour", "day"] as const satisfies readonly IntakeRange[];
 
-/** Ingestion now. Asked every few seconds by every open page: all that ask at once get one count. */
+/** Current ingestion. Every open page polls it every few seconds; concurrent requests share one count. */
 export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const meters = new BoundedMap<string, IntakeMeter>(METERS_MAX);
@@ -120,7 +120,7 @@ const SORTS = [
   "variance",
 ] as const satisfies readonly PortfolioSort[];
 const ATTENTION = ["any", "silent", "quarantine", "variance", "unmapped"] as const;
-/** How many properties lie before a page: figures change meanwhile, and their order with them. */
+/** A page's offset: figures change between pages, and their order with them. */
 const PORTFOLIO_POSITION: PositionShape = [(part) => typeof part === "number"];
 
 async function answerPortfolioQuestion(
@@ -144,7 +144,7 @@ async function answerPortfolioQuestion(
   return { ...answer, nextCursor: cursorOf(next === null ? null : [next]) };
 }
 
-/** The portfolio, and of one property the nights for which inventory is missing. */
+/** The portfolio, and the nights without inventory of one property. */
 export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["nights", "search", "city", "attention", "sort", "order", "limit", "cursor"];
@@ -166,10 +166,10 @@ export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   );
 }
 
-/** Every open page asks: those of one scope within so many milliseconds get one answer. */
+/** Polled by every open page: requests of one scope within this time share an answer. */
 const ATTENTION_KEPT_MS = 5_000;
 
-/** What is around each page: the search, and what the navigation warns of. */
+/** The search, and the warnings shown in the navigation. */
 export function addShellRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   addQuestion(scope, parts, "read-data", "search", ["text", "of"], (asked): Promise<SearchAnswer> => {

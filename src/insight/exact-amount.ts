@@ -4,7 +4,7 @@ interface Amount {
   readonly scale: number;
 }
 
-/** ISO 4217: the currencies that have other than two digits after the point. */
+/** ISO 4217: currencies without exactly two decimal places. */
 const DIGITS: Readonly<Record<string, number>> = {
   BIF: 0,
   CLP: 0,
@@ -55,21 +55,21 @@ function textOf(units: bigint | number, scale: number): string {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
-/** The same of a whole number that a double holds, without the texts in between: a page has thousands. */
+/** `textOf` for a safe integer, without intermediate strings, because a page has thousands. */
 function textOfSafe(units: number, scale: number): string {
   if (scale === 0) return String(units);
   const base = 10 ** scale;
   const fraction = Math.abs(units) % base;
   const whole = (Math.abs(units) - fraction) / base;
-  // The one before the digits keeps their zeros.
+  // The leading 1 preserves the fraction's zeros.
   return `${units < 0 ? "-" : ""}${whole}.${String(base + fraction).slice(1)}`;
 }
 
-/** A decimal with at least so many digits after the point, and more only where they say something: `75.5` is `75.50`. */
+/** Pads a decimal to `digits` decimal places and drops trailing zeros beyond them: `75.5` becomes `75.50`. */
 export function withDigits(text: string, digits: number): string {
   const point = text.indexOf(".");
   const decimals = point === -1 ? 0 : text.length - point - 1;
-  // Nearly every amount: nothing is to be counted.
+  // The usual case needs no conversion.
   if (decimals === digits) return text;
   if (decimals < digits) return `${text}${point === -1 ? "." : ""}${"0".repeat(digits - decimals)}`;
   let { units, scale } = amountOf(text);
@@ -77,12 +77,12 @@ export function withDigits(text: string, digits: number): string {
   return textOf(units, scale);
 }
 
-/** An amount in at least the digits of its currency; null where it is not reported. */
+/** An amount in at least its currency's decimal places; null if it is not reported. */
 export function amountIn(currency: string | null, text: string | null | undefined): string | null {
   return text == null ? null : withDigits(text, digitsOf(currency));
 }
 
-/** A decimal divided by a whole number above 0, to so many digits: halves are rounded away from zero. */
+/** Divides a decimal by a positive integer, to `digits` decimal places. Rounds halves away from zero. */
 export function dividedBy(text: string, by: bigint, digits: number): string {
   const small = smallQuotient(text, Number(by), digits);
   if (small !== undefined) return textOf(small, digits);
@@ -95,7 +95,7 @@ export function dividedBy(text: string, by: bigint, digits: number): string {
 
 const TEXT_MAX = 15;
 
-/** The same as a whole number of 10^-`digits`, where doubles hold all that it takes: any amount that a hotel has. */
+/** The quotient as an integer of 10^-`digits`, if doubles are exact enough, as for any hotel's amounts. */
 function smallQuotient(text: string, by: number, digits: number): number | undefined {
   if (text.length > TEXT_MAX) return undefined;
   const point = text.indexOf(".");
@@ -107,7 +107,7 @@ function smallQuotient(text: string, by: number, digits: number): number | undef
   return units < 0 ? -quotient : quotient;
 }
 
-/** The sum of two decimals; where one is not reported, the other. */
+/** The sum of two decimals; if one is null, the other. */
 export function plus(left: string | null, right: string | null): string | null {
   if (left === null || right === null) return left ?? right;
   const [one, other] = [amountOf(left), amountOf(right)];
@@ -116,10 +116,10 @@ export function plus(left: string | null, right: string | null): string | null {
   return textOf(unitsOf(one) + unitsOf(other), scale);
 }
 
-/** The scale of packed amounts: no currency has more digits after the point. */
+/** The scale of packed amounts: the most decimal places of any currency. */
 const PACKED_SCALE = 4;
 
-/** An amount as a whole number of ten-thousandths, 0 where it is not reported; undefined where that is not exact. */
+/** An amount in whole ten-thousandths, 0 if null; undefined if that is not exact. */
 export function tenThousandthsOf(text: string | null): number | undefined {
   if (text === null) return 0;
   let { units, scale } = amountOf(text);
@@ -129,7 +129,7 @@ export function tenThousandthsOf(text: string | null): number | undefined {
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** The decimal of a whole number of ten-thousandths, with two digits after the point where these are enough. */
+/** The decimal text of whole ten-thousandths, with two decimal places if they suffice. */
 export function textOfTenThousandths(units: number): string {
   return units % 100 === 0 ? textOf(units / 100, 2) : textOf(units, PACKED_SCALE);
 }

@@ -14,45 +14,43 @@ import { readOpenLogWriters } from "./watermark.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What rates are of. */
+/** Period of the rates. */
 const RATES_MS = 7 * DAY_MS;
-/** What the observed cadence is of: feeds that come once a week have a few intervals in it. */
+/** Period of the observed cadence: contains several intervals even of a weekly feed. */
 const CADENCE_MS = 28 * DAY_MS;
 /** How far back to search for the last push. */
 const PUSH_MS = 14 * DAY_MS;
-/** Batches further apart than this are not of one push. */
+/** Batches further apart than this belong to different pushes. */
 const PUSH_PAUSE_MS = HOUR_MS;
 
-/** What becomes of records. */
 const COUNTED = OUTCOMES.filter((outcome) => outcome !== "discarded");
 type Counts = Record<"batches" | "warned" | (typeof COUNTED)[number], number>;
 
-/** What one apply transaction had of a feed (`bellhop.feed_arrival`). Times are milliseconds since 1970. */
+/** A feed's share of one apply transaction (`bellhop.feed_arrival`). Times are milliseconds since 1970. */
 export interface Arrival extends Readonly<Counts> {
   readonly first_request_id: string;
   readonly first_ms: number;
   readonly last_ms: number;
 }
 
-/** Those of the last seven days; `records` is the sum of the outcomes. */
+/** Counts of the last seven days; `records` is the sum of the outcomes. */
 interface FeedCounts extends Counts {
   readonly records: number;
 }
 
-/** How a feed comes. */
+/** Activity of a feed. */
 interface FeedPulse {
   readonly lastReceivedMs: number | null;
-  /** Hours; null with too few batches to measure it. */
+  /** Hours; null if there are too few batches to measure it. */
   readonly cadenceHours: number | null;
   readonly counts: FeedCounts;
-  /** The first request of the last batches that together had at least half the records of the most there were. */
+  /** Start of the last group of batches with at least half the records of the largest group. */
   readonly lastPush: { readonly firstRequestId: string; readonly beganMs: number } | null;
 }
 
 /**
- * The interval at which half of the time is spent in intervals that are no longer: what somebody who looks at any moment
- * finds to lie between the batch before and the next. A nightly push of ten batches comes every 24 hours by it, and a
- * steady stream every few minutes; the plain median of the push's intervals would be the seconds between its batches.
+ * The time-weighted median interval: half of the time lies in intervals no longer than this. A nightly push of ten batches has a cadence of
+ * 24 hours, a steady stream one of minutes; the plain median of the push would be the seconds between its batches.
  */
 function cadenceOf(arrivals: readonly Arrival[], sinceMs: number): number | null {
   const gaps: { readonly ms: number; readonly times: number }[] = [];
@@ -77,7 +75,10 @@ function cadenceOf(arrivals: readonly Arrival[], sinceMs: number): number | null
   return null;
 }
 
-/** Deliveries, newest first: what came without a pause, with the records that said something of a night now. */
+/**
+ * The last delivery of at least half the records of the largest one. Deliveries are arrivals without a pause between them; counts records
+ * that changed something.
+ */
 function lastPushOf(arrivals: readonly Arrival[], sinceMs: number): FeedPulse["lastPush"] {
   const deliveries: { records: number; first: Arrival }[] = [];
   let later: Arrival | undefined;
@@ -100,7 +101,7 @@ function lastPushOf(arrivals: readonly Arrival[], sinceMs: number): FeedPulse["l
     : { firstRequestId: push.first.first_request_id, beganMs: push.first.first_ms };
 }
 
-/** How a feed comes, by its newest arrivals, newest first. */
+/** A feed's activity from its newest arrivals, newest first. */
 export function feedPulse(arrivals: readonly Arrival[], nowMs: number): FeedPulse {
   const recent = arrivals.filter(({ last_ms }) => last_ms >= nowMs - RATES_MS);
   const sumOf = (name: keyof Counts) => recent.reduce((sum, arrival) => sum + arrival[name], 0);
@@ -114,29 +115,29 @@ export function feedPulse(arrivals: readonly Arrival[], nowMs: number): FeedPuls
   };
 }
 
-/** A night that there is inventory of, and the request that its record is from. */
+/** A night with inventory, and the request of its record. */
 export interface InventoryNight {
   readonly night: string;
   readonly request_id: string;
   readonly received_ms: number;
 }
 
-/** Nights of inventory that are not there, or not fresh. */
+/** Nights with missing or outdated inventory. */
 interface MissingNights {
-  /** The last night that the feed usually sends; null where it sends none. */
+  /** The last night that the feed usually sends; null if it sends none. */
   readonly horizon: string | null;
-  /** Nights up to it that have no record. */
+  /** Nights up to the horizon without a record. */
   readonly absent: readonly string[];
-  /** Nights up to it whose record is older than the last push, or than the feed's cadence and a half. */
+  /** Nights up to the horizon whose record is older than the last push or than 1.5 times the cadence. */
   readonly stale: readonly string[];
 }
 
-/** A feed's horizon is the last night that ends a window this long with at least half its nights; a longer gap ends the feed. */
+/** The horizon is the end of the last window of this many nights of which at least half have records; a longer gap ends the feed. */
 const NIGHTS_TOGETHER = 30;
-/** How much older than the newest a night may be, in cadences: one push may come late, but none may leave it out. */
+/** Maximum age of a night's record relative to the newest, in cadences: one push may be late. */
 const CADENCES_MAX = 1.5;
 
-/** The last night, in days from today, of those before which, together, at least half are there. */
+/** The horizon in days from today. */
 function horizonOf(days: readonly number[]): number | null {
   let last: number | null = null;
   let first = 0;
@@ -150,9 +151,8 @@ function horizonOf(days: readonly number[]): number | null {
 }
 
 /**
- * Which nights from a property's business day on are missing, up to the horizon that it usually sends. `nights` are in order
- * and from that day on; `pushBegan` is the request with which the last push began, `cadenceHours` how far apart pushes are
- * expected to be (null: not known).
+ * Nights from the property's business day up to the horizon that lack current inventory. `nights` are ordered and start on that day;
+ * `pushBegan` is the first request of the last push, `cadenceHours` the expected interval between pushes (null: unknown).
  */
 export function missingNights(
   today: string,
@@ -180,8 +180,8 @@ export function missingNights(
 const statement = (name: string) => readStatement(new URL(`./sql/${name}.sql`, import.meta.url));
 const readArrivals = statement("read-feed-arrivals");
 /**
- * The nights from $3 on that the property $2 in the bucket $1 has inventory of, and the request that each is from: at most $4.
- * An index scan of current_record's primary key: an inventory's key is its date.
+ * At most $4 nights from $3 on with inventory of property $2 in bucket $1, and the request of each. Plan: an index scan of current_record's
+ * primary key, whose key is the date.
  */
 const readNights = namedStatement(
   "read-inventory-nights",
@@ -193,10 +193,7 @@ const readNights = namedStatement(
   limit $4`,
 );
 const readWaiting = statement("read-waiting-parts");
-/**
- * Records of the property $2 in the bucket $1 that are quarantined now, by resource: at most $3 are counted.
- * An index scan of quarantine_unresolved.
- */
+/** Quarantined records of property $2 in bucket $1 by resource; counts at most $3. Plan: an index scan of quarantine_unresolved. */
 const readQuarantined = namedStatement(
   "read-quarantined-counts",
   `select resource, count(*)::integer as records
@@ -208,8 +205,8 @@ const readQuarantined = namedStatement(
   group by resource`,
 );
 /**
- * How many current records of the property $2 in the bucket $1 carry each of the statuses $3. Reads the property's records, so
- * it is asked only where there is such a status.
+ * Number of current records of property $2 in bucket $1 in each of the statuses $3. Reads the property's records, so it is used only if
+ * such a status exists.
  */
 const readStatusUse = namedStatement(
   "read-status-use",
@@ -220,12 +217,12 @@ const readStatusUse = namedStatement(
   order by resource, count(*) desc, status`,
 );
 
-/** What one answer may cost: some tens of milliseconds each. */
+/** Limits of what one answer reads: some tens of milliseconds each. */
 const ARRIVALS_MAX = 2_000;
 const NIGHTS_READ_MAX = 2_000;
 const WAITING_MAX = 1_000;
 const QUARANTINED_MAX = 1_000;
-/** What one answer may list. */
+/** Limits of what one answer lists. */
 const LISTED_NIGHTS_MAX = 400;
 const STATUSES_MAX = 100;
 const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
@@ -284,7 +281,7 @@ const FIELDS = {
   staleNights: nights("Those nights, at most 400."),
 };
 
-/** How one feed of a property does. */
+/** Health of one feed of a property. */
 export type FeedHealth = field.ValuesOf<typeof FIELDS>;
 
 const PAGE_FIELDS = {
@@ -295,7 +292,7 @@ const PAGE_FIELDS = {
   },
 };
 
-/** How all feeds of a property do: an item for each resource, also for those that it never sent. */
+/** Health of a property's feeds: one item per resource, including resources never sent. */
 export type PropertyFeedHealth = field.ValuesOf<typeof PAGE_FIELDS> & {
   readonly items: readonly FeedHealth[];
 };
@@ -352,7 +349,7 @@ function healthOf(resource: Resource, observed: Awaited<ReturnType<typeof observ
   };
 }
 
-/** Current records under unmapped statuses. Records are read only where the ledger knows such a status. */
+/** Current records in unmapped statuses. Records are read only if the ledger contains such a status. */
 async function readUnmapped(
   on: Queryable,
   { bucket, propertyId }: Property,
@@ -370,7 +367,7 @@ async function readUnmapped(
     .filter(({ resource, status }) => resource !== "inventories" && unmapped[resource].has(status));
 }
 
-/** What is asked of the database, statement by statement, each bounded whatever the property has sent. */
+/** Reads the data for one answer; each statement is bounded whatever the property has sent. */
 async function observe(
   on: Queryable,
   { clientCode, propertyCode, property }: StayQuestion,

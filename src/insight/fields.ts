@@ -4,32 +4,31 @@ import type { GROUPINGS } from "./question.ts";
 
 declare const VALUE: unique symbol;
 
-/** A field of an answer: its schema, and the type of its values. */
+/** A field of an answer: its schema and value type. */
 export type Field<Value> = Schema & { readonly [VALUE]?: Value };
 
-/** The object that fields describe. */
+/** The value type of an object with these fields. */
 export type ValuesOf<Fields> = {
   readonly [Name in keyof Fields]: Fields[Name] extends Field<infer Value> ? Value : never;
 };
 
-/** The same of an item that has only the grouping that was asked for. */
+/** The value type of an item that has only the requested grouping. */
 export type ItemBy<Of, By extends PropertyKey = (typeof GROUPINGS)[number]> = Omit<ValuesOf<Of>, By> &
   Partial<Pick<ValuesOf<Of>, keyof Of & By>>;
 
-/** Fields as their schemas. */
 export type Fields = Readonly<Record<string, Schema>>;
 
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const CODE_LENGTH_MAX = 256;
 const TEXT_LENGTH_MAX = 1_024;
 
-/** A count, which may be negative: of a change, say. */
+/** An integer, which may be negative (of a change, for example). */
 export function count(description: string, example: number): Field<number> {
   const [minimum, maximum] = [-NUMBER_MAX, NUMBER_MAX];
   return { type: "integer", format: "int64", minimum, maximum, description, examples: [example] };
 }
 
-/** Exact decimal text; the format distinguishes it from text of senders, which matters in a spreadsheet. */
+/** Exact decimal text. The format distinguishes it from a sender's text when CSV cells are escaped. */
 export function decimalOrNull(description: string, example: string): Field<string | null> {
   const pattern = "^-?[0-9]+(\\.[0-9]+)?$";
   const [type, format] = [["string", "null"], "decimal"];
@@ -52,7 +51,6 @@ export const time: (description: string, example: string) => Field<string> = pla
 export const countOrNull = (description: string, example: number) => orNull(count(description, example));
 export const codeOrNull = (description: string, example: string) => orNull(code(description, example));
 
-/** One of some words. */
 function choice<Word extends string>(
   description: string,
   words: readonly Word[],
@@ -75,10 +73,10 @@ export function listField<Item>(
   return { ...plain.list(description, maxItems, items), ...examples };
 }
 
-/** An object that is a component of the document. */
+/** A reference to a schema of the document. */
 export const component = <Value>(name: string): Field<Value> => schemaOf(name);
 
-/** Where a record lies: the request, and the place in its batch. */
+/** Location of a record: its request and its index in the batch. */
 export const placeOf = (what: string) => ({
   requestId: request(`The request that ${what} is of.`),
   index: count("Its index in the batch, from 0.", 0),
@@ -90,11 +88,10 @@ export const sourceTime = (description: string) => time(description, "2026-07-13
 export const resource = (description: string, example: "inventories" | "reservations") =>
   choice(description, ["inventories", "reservations", "groups"], example);
 
-/** The night that an item is of. */
 export const stayDate = day("The night.", "2026-07-14");
 export const roomType = codeOrNull("The room type; null: the record names none.", "DLX");
 
-/** What nights are grouped by, under the names of `GROUPINGS`. */
+/** The groupings' fields, by the names of `GROUPINGS`. */
 export const GROUPING_FIELDS = {
   roomType: codeOrNull("With `by=roomType`: the assigned room type.", "DLX"),
   bookedRoomType: codeOrNull(

@@ -14,17 +14,17 @@ import type { ReportedNight } from "./reconciliation.ts";
 
 const readQuarantined = readStatement(new URL("./sql/read-quarantined-records.sql", import.meta.url));
 
-/** Quarantined records that are read for one night. */
+/** Quarantined records read for one night. */
 const QUARANTINED_MAX = 100;
 
-/** A record that is quarantined and speaks of a night. */
+/** A quarantined record that concerns a night. */
 interface QuarantinedRecord {
   readonly resource: Resource;
   readonly key: string;
   readonly code: string;
   readonly requestId: string;
   readonly index: number;
-  /** Its rooms of the night by room type, of a reservation whose status deducts. */
+  /** For a reservation whose status deducts: its rooms of the night by room type. */
   readonly rooms: readonly { readonly roomType: string; readonly rooms: number }[];
 }
 
@@ -35,7 +35,7 @@ type Json = Readonly<Record<string, unknown>>;
 const listOf = (value: unknown): Json[] =>
   Array.isArray(value) ? value.filter((one): one is Json => typeof one === "object" && one !== null) : [];
 
-/** The rooms of a night that a reservation names, by its room stays. */
+/** Rooms of a night by the reservation's room stays. */
 function reservedRooms(record: Json, night: string): { roomType: string; rooms: number }[] {
   const rooms = Number(record["numberOfRooms"] ?? 1);
   return listOf(record["roomStays"]).flatMap((stay) =>
@@ -52,8 +52,8 @@ function speaksOf(resource: Resource, key: string, record: Json, night: string):
 }
 
 /**
- * The quarantined records of a property that concern a night, as of an instant: received by then, and not released or
- * discarded by then. Reads the first 100 of them.
+ * The first 100 quarantined records of a property that concern a night as of an instant: received by then, and not released or discarded by
+ * then.
  */
 export async function readQuarantinedRecords(
   on: Queryable,
@@ -111,7 +111,6 @@ const KIND: field.Field<FindingKind> = {
   "x-extensible-enum": FINDING_KINDS,
 };
 
-/** What may explain the difference of a night and room type. */
 export const FINDING = field.objectField("A possible explanation of a difference.", {
   kind: KIND,
   roomType: field.roomType,
@@ -126,27 +125,27 @@ export const FINDING = field.objectField("A possible explanation of a difference
 });
 export type Finding = typeof FINDING extends field.Field<infer Value> ? Value : never;
 
-/** What findings of one night are made of. */
+/** The data that findings of one night are derived from. */
 export interface NightEvidence {
   readonly night: string;
-  /** Undefined: no inventory record of the night counts. */
+  /** Undefined if there is no valid inventory record for the night. */
   readonly report: ReportedNight | undefined;
   readonly reservations: readonly NightReservation[];
   readonly blocks: readonly BlockNight[];
   readonly masters: ReadonlyMap<string, GroupMaster>;
   readonly quarantined: readonly QuarantinedRecord[];
-  /** Reported less rebuilt of a night and room type; undefined where nothing is reported, or the night is too far. */
+  /** Reported minus rebuilt rooms of a night and room type; undefined if nothing is reported or the night is out of range. */
   differenceOf(night: string, roomType: string | null): number | undefined;
 }
 
 const NIGHTS_AROUND = 31;
 
 interface Candidate extends Omit<Finding, "nights" | "nightsExplained"> {
-  /** The nights that it covers. */
+  /** The nights it could explain. */
   readonly covers: readonly string[];
 }
 
-/** The nights of a stay that lie at most 31 either side of a night. */
+/** The nights of a stay within 31 days of a night. */
 function nightsOf({ arrival, departure }: NightReservation, night: string): string[] {
   const [first, last] = [addDays(night, -NIGHTS_AROUND), addDays(night, NIGHTS_AROUND)];
   const nights: string[] = [];
@@ -158,7 +157,7 @@ function nightsOf({ arrival, departure }: NightReservation, night: string): stri
 const explains = (difference: number, rooms: number): boolean =>
   rooms > 0 ? difference >= rooms : difference <= rooms;
 
-/** A candidate with the nights on which the difference has room for it; undefined where this night's has none. */
+/** A candidate with the nights whose difference it can explain; undefined if it cannot explain this night's. */
 function found(candidate: Candidate, { night, differenceOf }: NightEvidence): Finding | undefined {
   const { covers, ...finding } = candidate;
   const fits = (one: string) => explains(differenceOf(one, finding.roomType) ?? 0, finding.rooms);
@@ -176,7 +175,7 @@ const recordOf = (reservation: NightReservation): FindingRecord => ({
 
 const shown = (text: string | null): string => JSON.stringify((text ?? "").slice(0, 64));
 
-/** Candidates that are one reservation of the night each. */
+/** Candidates that consist of one reservation each. */
 function ofReservations({ night, report, reservations }: NightEvidence): Candidate[] {
   const countedAt = report?.source_time;
   return reservations.flatMap((one): Candidate[] => {
@@ -213,7 +212,7 @@ function ofReservations({ night, report, reservations }: NightEvidence): Candida
   });
 }
 
-/** A share of which a hotel may count each sharer's room. */
+/** Shares for which a hotel may count a room per sharer. */
 function ofShares({ night, reservations }: NightEvidence): Candidate[] {
   const sharing = reservations.filter(({ shareId, deducts }) => shareId !== null && deducts === true);
   const candidates: Candidate[] = [];
@@ -235,7 +234,7 @@ function ofShares({ night, reservations }: NightEvidence): Candidate[] {
   return candidates;
 }
 
-/** Blocks that a hotel may count as sold though nobody has picked them up: night by night, as they are changed. */
+/** Blocks that a hotel may count as sold before they are picked up. One night each, because blocks change per night. */
 function ofBlocks({ night, blocks, masters }: NightEvidence): Candidate[] {
   return blocks.flatMap((block): Candidate[] => {
     const rooms = block.holds === true ? block.unpicked : block.blocks - (block.pickedUp ?? 0);
@@ -277,7 +276,7 @@ function ofQuarantined({ night, quarantined, reservations }: NightEvidence): Can
   });
 }
 
-/** Nights in a row, this one among them, on which a room type differs by as much or more. */
+/** Consecutive nights around this one on which a room type differs by at least as much. */
 function rowOf(
   { night, differenceOf }: NightEvidence,
   roomType: string | null,
@@ -293,7 +292,7 @@ function rowOf(
   return around.slice(first, last + 1);
 }
 
-/** The finding for a difference that no other explains: a wrong count, or a reservation that never arrived. */
+/** The finding for an otherwise unexplained difference: a wrong count, or a reservation that was never received. */
 function ofCount(
   evidence: NightEvidence,
   roomType: string | null,
@@ -329,8 +328,8 @@ function ofCount(
 const fitOf = ({ nights, nightsExplained }: Finding): number => (nights === 0 ? 0 : nightsExplained / nights);
 
 /**
- * What may explain that a night's count differs from its reservations, room type by room type, the likeliest first: what
- * differs on every night that it covers, and by exactly as many rooms, before what does on some.
+ * Possible explanations of a night's difference between inventory and reservations, by room type, the likeliest first: candidates that
+ * match the exact difference on all their nights come first.
  */
 export function findingsOf(evidence: NightEvidence, roomTypes: readonly (string | null)[]): Finding[] {
   const candidates = [

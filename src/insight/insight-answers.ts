@@ -6,7 +6,7 @@ import type { Fields } from "./fields.ts";
 import type { Insight } from "./insight.ts";
 import type { Grouping } from "./question.ts";
 
-/** What a page of an insight is, beside its items. */
+/** A page of an insight. */
 interface InsightAnswer {
   readonly items: readonly object[];
   readonly nextCursor: string | null;
@@ -19,20 +19,20 @@ interface InsightAnswer {
 }
 
 /**
- * Where a formula may begin, with ASCII signs or full-width ones: what spreadsheets read one from, with all that is blank before it. Whole runs of it, so that a text of
- * nothing else is gone through once.
+ * Where spreadsheets may start a formula, with ASCII or full-width signs, including preceding whitespace. Matches whole runs, so that a
+ * text of only whitespace is scanned once.
  */
 const MAYBE_FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g;
 const TO_QUOTE = /[",\r\n]/;
 
-/** Text that is somebody's own, and may be a formula: dates and decimals are ours. */
+/** Text from a sender, which may be a formula; dates and decimals are generated here. */
 function isForeign({ type, format }: Schema): boolean {
   return [type].flat().includes("string") && format === undefined;
 }
 
 /**
- * With an apostrophe before what would be run as a formula: at the beginning of a cell (some leave out what is blank before it), and
- * behind a semicolon or a line break, as spreadsheets divide cells there where a comma is a decimal point.
+ * Inserts an apostrophe where a spreadsheet would start a formula: at the beginning of a cell (some skip leading whitespace), and after a
+ * semicolon or line break, because spreadsheets split cells at semicolons if the comma is the decimal separator.
  */
 function withoutFormula(text: string): string {
   return text.replaceAll(MAYBE_FORMULA, (found, before = "", sign = found, offset) => {
@@ -57,10 +57,7 @@ async function linesOf(items: readonly object[], lineOf: (item: object) => strin
   return lines;
 }
 
-/**
- * Items as CSV (RFC 4180): the fields of their schema as columns, but for groupings that were not asked for; what is not
- * reported is an empty cell. Text that a spreadsheet would run as a formula has an apostrophe before it.
- */
+/** Items as CSV (RFC 4180). Columns are the schema's fields without groupings that were not requested; missing values are empty cells. */
 async function csvOf(items: readonly object[], fields: Fields, leftOut: readonly string[]): Promise<string> {
   const columns = Object.entries(fields).filter(([name]) => !leftOut.includes(name));
   const lines = await linesOf(items, (item) =>
@@ -71,15 +68,15 @@ async function csvOf(items: readonly object[], fields: Fields, leftOut: readonly
   return `${[columns.map(([name]) => name).join(","), ...lines].join("\r\n")}\r\n`;
 }
 
-/** The address of the next page: this one with another cursor. */
+/** The URL of the next page. */
 function nextAddress(request: FastifyRequest, cursor: string): string {
   const [path = "", query = ""] = (request.raw.url ?? "").split("?", 2);
   const kept = query.split("&").filter((pair) => pair !== "" && !/^cursor(=|$)/.test(pair));
-  // What no address may have in it (RFC 3986), and would end the link.
+  // Characters that a URL must not contain (RFC 3986) and that would end the link.
   return `${path}?${[...kept, `cursor=${cursor}`].join("&")}`.replace(/[<>"\s]/g, encodeURIComponent);
 }
 
-/** Sends a page as JSON or, to who would rather have that, as CSV. */
+/** Sends a page as JSON, or as CSV if the client prefers it. */
 export async function sendInsight(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -26,7 +26,10 @@ import { InsightParameters } from "./parameters.ts";
 import { onQueryContext } from "./query-context.ts";
 import { QuestionTooLarge } from "./question.ts";
 
-/** From when on versions of the client code $1 are known, of whatever resource; null where none has gone. A range of the primary key. */
+/**
+ * The time from which versions of client code $1 are complete, over all resources; null if none were deleted. Plan: a range of the primary
+ * key.
+ */
 const readVersionsKnownFrom = namedStatement(
   "read-versions-known-from",
   `select to_char(max(known_from) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as known_from
@@ -35,8 +38,8 @@ const readVersionsKnownFrom = namedStatement(
 );
 
 /**
- * From when on everything is known that an answer about the past rests on (docs/retention.md): ISO 8601 with microseconds; not there: from
- * the beginning. To be asked after the answer was read: what goes meanwhile may be missing in it.
+ * The time from which the history behind an answer is complete (docs/retention.md), ISO 8601 with microseconds; omitted if all of it is.
+ * Read after the answer, because data deleted meanwhile may be missing from it.
  */
 async function knownFrom(on: Queryable, clientCode: string): Promise<{ readonly knownFrom?: string }> {
   const { rows } = await on.query<{ known_from: string | null }>({
@@ -47,7 +50,7 @@ async function knownFrom(on: Queryable, clientCode: string): Promise<{ readonly 
   return known === null ? {} : { knownFrom: known };
 }
 
-/** Asks about a property in one snapshot. */
+/** Answers a query about a property from one snapshot. */
 async function ask(
   pool: pg.Pool,
   insight: Insight,
@@ -101,17 +104,17 @@ async function answer(
   return await sendInsight(request, reply, whole, insight, by);
 }
 
-/** Where insights are asked for, and who may ask: partners by their token, or operators by their session. */
+/** Where insights are served and who may query them: partners with a token, or operators with a session. */
 interface InsightDoor {
   readonly path: string;
   readonly config?: FastifyContextConfig;
-  /** Leaves `request.principal`. */
+  /** Sets `request.principal`. */
   readonly onRequest: onRequestHookHandler | onRequestAsyncHookHandler;
-  /** Runs an answer, at once or when it is its turn. */
+  /** Runs an answer, immediately or when a slot is free. */
   run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
 }
 
-/** A question takes some hundredths of a second as a rule, and 2 s at its worst on a quiet database; the wait for its turn counts. */
+/** A query usually takes under 0.1 s, at worst 2 s on an idle database; waiting for a slot counts too. */
 const QUESTION_TIME: ReadingTime = {
   ms: 8_000,
   error: () => new ServiceError("bellhop.insight.TimedOut", { retryAfterSeconds: 5 }),
@@ -131,7 +134,7 @@ function refuseLarge(error: unknown): never {
   throw new ServiceError("bellhop.insight.TooLarge", { message: error.message });
 }
 
-/** Answers when it is the turn of that, unless the time of the reading is over before. */
+/** Answers when a slot is free, unless the reading time is over. */
 function answerInTurn(
   run: (answer: () => Promise<FastifyReply>) => Promise<FastifyReply>,
   reading: AbortSignal,
@@ -148,7 +151,7 @@ function answerInTurn(
   });
 }
 
-/** `GET` of every insight about a property; for partners with the scope `insight:read`, where no other door is named. */
+/** Adds a `GET` route for every insight; by default for partners with the scope `insight:read`. */
 export function registerInsightRoutes(
   app: FastifyInstance,
   context: HttpContext,

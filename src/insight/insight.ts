@@ -8,7 +8,7 @@ import type { InsightParameters } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
 import type { StayQuestion } from "./question.ts";
 
-/** What an insight is asked. */
+/** A query to an insight. */
 export interface Asked {
   readonly client: pg.ClientBase;
   readonly question: StayQuestion;
@@ -18,12 +18,12 @@ export interface Asked {
   readonly parameters: InsightParameters;
 }
 
-/** A page, and what the answer has beside its items. */
+/** A page, and the answer's other fields. */
 export interface InsightResult extends InsightPage<object> {
   readonly beside?: object;
 }
 
-/** All of an insight: its parameters, what its items are in JSON and CSV, and how it is answered. */
+/** Definition of an insight: parameters, items in JSON and CSV, and how it is answered. */
 export interface Insight {
   /** Its path under INSIGHT_PATH. */
   readonly name: string;
@@ -35,28 +35,28 @@ export interface Insight {
     readonly name: string;
     readonly description: string;
     readonly fields: Fields;
-    /** Groupings: an item has the one that was asked for. */
+    /** Groupings: an item has only the requested one. */
     readonly optional?: readonly string[];
     readonly notInCsv?: readonly string[];
   };
   readonly page: {
     readonly name: string;
     readonly description: string;
-    /** What an answer has beside its items, and an example of it. */
+    /** The answer's fields besides its items, with an example. */
     readonly fields?: Fields;
     readonly example?: object;
     /** By default `items`. */
     readonly itemsName?: string;
   };
   readonly position: PositionShape;
-  /** Even as of now it answers about the past. */
+  /** Answers about the past even without `asOf`. */
   readonly looksBack?: true;
-  /** The answer about a property that no batch has named; by default no items. */
+  /** The answer for a property unknown to Bellhop; by default no items. */
   nothing?(parameters: InsightParameters, settings: PropertySettings): InsightResult;
   answer(asked: Asked): Promise<InsightResult>;
 }
 
-/** An item as examples show it: by room type. */
+/** An example item, by room type. */
 export function exampleOf({ fields, optional = [] }: Insight["item"]): object {
   const shown = Object.entries(fields).filter(([name]) => name === "roomType" || !optional.includes(name));
   return Object.fromEntries(shown.map(([name, schema]) => [name, schema.examples?.[0]]));

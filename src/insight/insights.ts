@@ -7,8 +7,6 @@ import { pace } from "./pace.ts";
 import { pickup } from "./pickup.ts";
 import { reconciliation } from "./reconciliation.ts";
 
-/** Where insights are asked for. */
 export const INSIGHT_PATH = "/api/insight/v1";
 
-/** Every insight. */
 export const INSIGHTS: readonly Insight[] = [onTheBooks, pickup, pace, blocks, reconciliation, night, feeds];

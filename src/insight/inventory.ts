@@ -17,19 +17,19 @@ const COLUMN = {
   grouped: ROOM.groupSold,
 } as const;
 
-/** Rooms of one room type, or of all together where `unit` is null; a count is null where no record reports it. */
+/** Rooms of one room type, or of all if `unit` is null. A count is null if no record reports it. */
 export interface InventoryRooms<Column extends keyof typeof COLUMN> {
   readonly unit: string | null;
   readonly counts: Readonly<Record<Column, number | null>>;
 }
 
-/** The inventory record that counts for a night. */
+/** The valid inventory record of a night. */
 export interface InventoryNight<Column extends keyof typeof COLUMN> extends StockVersion {
-  /** In the order of room types. */
+  /** Ordered by room type. */
   readonly rooms: readonly InventoryRooms<Column>[];
 }
 
-/** Adds up facts by room type, or all together. Virtual room types are not rooms of their own. Nothing beyond ROOM_TYPES_MAX. */
+/** Sums facts by room type or in total, without virtual room types. Empty beyond ROOM_TYPES_MAX. */
 function roomsOf<Column extends keyof typeof COLUMN>(
   facts: string,
   columns: readonly Column[],
@@ -60,7 +60,7 @@ function roomsOf<Column extends keyof typeof COLUMN>(
 }
 
 const findStock = readStatement(new URL("./sql/find-stock.sql", import.meta.url));
-/** Of each night of $3 the newest version with a source time after $4, up to $5, received before the request $6 and not quarantined then. */
+/** The newest version of each night in $3 with a source time after $4 and up to $5, received before request $6 and not quarantined then. */
 const findStockBefore = namedStatement(
   "find-stock-before",
   `select distinct on (key)
@@ -80,7 +80,7 @@ const findFirstStock = namedStatement(
   from bellhop_state.inventory_version where bucket = $1 and property_id = $2`,
 );
 
-/** A night's inventory record, as the version that holds its content. */
+/** A night's inventory record: the version that holds its content. */
 interface StockVersion {
   readonly night: string;
   readonly source_time: string;
@@ -92,20 +92,20 @@ interface StockVersion {
 
 const ID_LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const DAY_MS = 86_400_000;
-/** A record whose source time is further ahead of its receipt is quarantined; once released it is current, and found as that. */
+/** Records with a source time further ahead of their receipt are quarantined; once released they are current and found as such. */
 const AHEAD_MS_MAX = 3_600_000;
-/** The first step back in time: a feed that pushes all nights every day is found within it. */
+/** The first step back in time; covers feeds that push all nights daily. */
 const FIRST_STEP_DAYS = 2;
-/** Nights whose facts one statement reads: text of up to 1 MB each. */
+/** Nights whose facts one statement reads, up to 1 MB of text each. */
 const NIGHTS_AT_ONCE = 16;
-/** Characters of the facts of some hundred room types. */
+/** About a hundred room types. */
 const LONG_FACTS = 5_000;
 
 export type InventoryQuestion = Pick<StayQuestion, "property" | "clock" | "asOf">;
 
 /**
- * Where an instant ends: versions of a source time up to it, received before a request. No version that was received by
- * an instant has a source time long after it, so by the clock of receipt the search begins there too.
+ * The bounds of an instant: maximum source time, and the request before which versions were received. No version has a source time long
+ * after its receipt, so with the receipt clock the search starts at the instant too.
  */
 function boundsOf({ clock, asOf }: InventoryQuestion): {
   sourceTime: string;
@@ -123,7 +123,7 @@ function boundsOf({ clock, asOf }: InventoryQuestion): {
   };
 }
 
-/** The versions of nights whose current record does not count at an instant, found step by step back in time. */
+/** Versions of nights whose current record is not valid at an instant, searched stepwise back in time. */
 async function versionsBefore(
   client: Queryable,
   question: InventoryQuestion,
@@ -142,7 +142,7 @@ async function versionsBefore(
   let until = question.clock === "source" ? bounds.sourceTime : new Date(newest).toISOString();
   for (let days = FIRST_STEP_DAYS; left.size > 0 && newest >= firstMs; days *= 2) {
     newest -= days * DAY_MS;
-    // No version precedes the first, so the last step needs no lower bound.
+    // The last step has no lower bound.
     const since = newest < firstMs ? "-infinity" : new Date(newest).toISOString();
     const { rows } = await client.query<StockVersion>({
       ...findStockBefore,
@@ -155,7 +155,7 @@ async function versionsBefore(
   return found;
 }
 
-/** The inventory of a window's nights at the instant of a question, in their order. Reads a few at a time, as long as the caller goes on. */
+/** The inventory of a window's nights at a query's instant, in order. Reads a few nights at a time while the caller iterates. */
 export async function* readInventory<Column extends keyof typeof COLUMN>(
   client: Queryable,
   question: InventoryQuestion,
@@ -189,7 +189,7 @@ export async function* readInventory<Column extends keyof typeof COLUMN>(
     for (const version of some) {
       const facts = factsOf.get(version.night);
       if (facts === undefined) continue;
-      // Adding up a thousand room types takes a millisecond: others of the thread go first.
+      // Summing a thousand room types takes a millisecond: yield to other requests of the thread.
       if (facts.length > LONG_FACTS) await new Promise((resume) => setImmediate(resume));
       const rooms = roomsOf(facts, columns, isByRoomType);
       if (rooms.length > 0) yield { ...version, rooms };

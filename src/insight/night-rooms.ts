@@ -11,16 +11,16 @@ const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import
   "of-short-ones": "",
 });
 
-/** Rooms of reservations on the books of a night, shares settled. */
+/** Rooms of reservations on the books of a night, after settling shares. */
 export interface SettledRooms {
   readonly night: string;
   readonly room_type: string | null;
-  /** The group block that they are of; null: of none. */
+  /** The rooms' group block; null if none. */
   readonly block_group: string | null;
   readonly rooms: number;
 }
 
-/** Rooms on the books by night, room type and group, under the statuses that deduct, in the order of nights. */
+/** Rooms on the books by night, room type and group, in statuses that deduct, ordered by night. */
 export async function readSettledRooms(
   on: Queryable,
   property: Property,
@@ -46,7 +46,7 @@ const readNight = readStatement(new URL("./sql/read-night-reservations.sql", imp
 });
 const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql", import.meta.url));
 
-/** More than any hotel has of one night, cancelled ones with them. */
+/** More than any hotel has for one night, including cancelled ones. */
 const RESERVATIONS_MAX = 5_000;
 
 export const NIGHT_RESERVATION_FIELDS = {
@@ -76,7 +76,7 @@ export const NIGHT_RESERVATION_FIELDS = {
   },
 };
 
-/** What a reservation says of one night, of one room type. */
+/** A reservation's rooms on one night, for one room type. */
 export type NightReservation = field.ValuesOf<typeof NIGHT_RESERVATION_FIELDS>;
 
 type NightRow = Pick<
@@ -89,8 +89,8 @@ type VersionRow = Pick<
 > & { readonly lateRequestId: string | null; readonly lateIndex: number | null };
 
 /**
- * The rooms that count of each row, in their order (reservations in the order of their ids). Of the sharers of one share the
- * one with the smallest id has the room: as many as the most that any of them names.
+ * The counted rooms of each row, in order (rows are ordered by reservation id). In a share, the sharer with the smallest id has as many
+ * rooms as the most that any sharer names.
  */
 export function settleNight(
   rows: readonly Pick<NightRow, "reservationId" | "shareId" | "rooms">[],
@@ -110,14 +110,14 @@ export function settleNight(
     const share = shares.get(shareId);
     if (share === undefined) return rooms;
     if (share.holder !== reservationId) return 0;
-    // The first of its rows has what another sharer names more.
+    // The first row carries the rooms that another sharer names beyond this one's.
     const { beyond } = share;
     share.beyond = 0;
     return rooms + beyond;
   });
 }
 
-/** Every reservation that has a night, whatever its status, in the order of ids. The first 5,000 rows. */
+/** The first 5,000 rows of reservations that have a night, in any status, ordered by id. */
 export async function readNightReservations(
   on: Queryable,
   property: Property,

@@ -26,10 +26,10 @@ const readOnTheBooksOf = composeVariants(
   CHANGES_TEXTS,
 );
 
-/** Nothing is packed where rows are read. */
+/** No receipts are packed if rows are read. */
 const ALL_RECEIPTS = "-infinity";
 
-/** Digits after the point of an occupancy: hundredths of a per cent. */
+/** Decimal places of an occupancy: hundredths of a per cent. */
 export const OCCUPANCY_DIGITS = 4;
 
 const FIELDS = {
@@ -71,7 +71,7 @@ interface Cell extends BooksPlace {
   readonly stock: Stock | undefined;
 }
 
-/** What occupancy and RevPAR are divided by; null: no capacity is reported, or none is left. */
+/** The divisor of occupancy and RevPAR; null if no capacity is reported or none remains. */
 export function baseOf(
   { capacity, outOfOrder }: Pick<OnTheBooksItem, "capacity" | "outOfOrder">,
   { occupancyBase }: Pick<PropertySettings, "occupancyBase">,
@@ -81,7 +81,7 @@ export function baseOf(
   return base > 0 ? base : null;
 }
 
-/** Null without a dividend, or a divisor above 0. */
+/** Null if the dividend is null or the divisor is not positive. */
 export function ratio(of: string | null, by: number | null, digits: number): string | null {
   return of === null || by === null || by <= 0 ? null : dividedBy(of, BigInt(by), digits);
 }
@@ -120,8 +120,8 @@ function itemOf(
 }
 
 /**
- * Rows of the books beside what inventory reports of the same night and group; what has nothing on the books is there too. Both
- * come in the order of nights and groups, and so does the answer.
+ * Merges rows of the books with the inventory of the same night and group; inventory without rooms on the books is included. Inputs and
+ * output are ordered by night and group.
  */
 async function* joined(
   books: readonly BooksRow[],
@@ -129,7 +129,7 @@ async function* joined(
   start: Position | null,
   currency: string | null,
 ): AsyncGenerator<Cell, void, undefined> {
-  // The group that the page before ended in has been answered.
+  // The previous page has answered the group that it ended in.
   let last: BooksPlace | undefined = start === null ? undefined : placeOf(start);
   let next = 0;
   for await (const { night, rooms } of nights)
@@ -180,7 +180,7 @@ async function readRows(
   ]);
 }
 
-/** A page of the books; beside what inventory reports where `hasStock`. */
+/** A page of the books, with inventory if `hasStock`. */
 export async function pageOfBooks(
   { client, question, queryContext, start, limit }: Omit<Asked, "parameters">,
   hasStock: boolean,
@@ -197,7 +197,7 @@ export async function pageOfBooks(
 
 function answer(asked: Asked): Promise<InsightPage<OnTheBooksItem>> {
   const { by } = asked.question;
-  // Inventory knows room types, and nothing else that nights are grouped by.
+  // Inventory can only be grouped by room type.
   return pageOfBooks(asked, by === "none" || by === "roomType");
 }
 

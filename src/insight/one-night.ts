@@ -11,7 +11,7 @@ import { NIGHT_EXAMPLE, NIGHT_FIELDS, NightSums, reconcile } from "./reconciliat
 
 const NIGHTS_AROUND = 31;
 const FINDINGS_MAX = 100;
-/** Rows of the nights around that are laid out night by night. */
+/** Maximum rows that the surrounding nights may expand to. */
 const LAID_OUT_MAX = 500_000;
 
 const FIELDS = {
@@ -20,14 +20,14 @@ const FIELDS = {
   findingCount: count("The number of findings; the answer lists the first 100.", 0),
 };
 
-/** One night, with everything behind its difference: every reservation that has it, also those that do not count, by id. */
+/** One night and every reservation that has it, including those that do not count, by id. */
 export type NightReconciliation = ValuesOf<typeof FIELDS> & {
   readonly reservations: readonly NightReservation[];
 };
 
 /**
- * Takes one night apart: what inventory reports and what reservations come to by room type, the reservations and records
- * behind it, and what may explain the difference. By the clock of receipt, it names the records that were quarantined then.
+ * Explains one night: reported and rebuilt rooms by room type, the reservations and records behind them, and possible explanations of the
+ * difference. With the receipt clock, lists the records that were quarantined then.
  */
 async function reconcileNight(
   { client, question, queryContext }: Asked,
@@ -66,7 +66,7 @@ async function reconcileNight(
   };
 }
 
-/** A page of a night's reservations; positions count those of the pages before. */
+/** A page of a night's reservations; the position is an offset. */
 function pageOf(
   { reservations, ...beside }: NightReconciliation,
   start: Position | null,

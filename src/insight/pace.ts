@@ -11,7 +11,7 @@ import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
-/** What is to be added up of one cell at one number of days before the night; numbers are decimal text. */
+/** Changes of one cell at one number of days before the night. Numbers are decimal text. */
 interface CurveChange {
   readonly days: number;
   readonly slope_rooms: string;
@@ -22,10 +22,10 @@ interface CurveChange {
   readonly level_gross: string | null;
 }
 
-/** What was on the books at the end of a business day. */
+/** Rooms and revenue on the books at the end of a business day. */
 interface CurvePoint {
   readonly rooms: bigint;
-  /** Exact decimal text; null: no night that is on the books reports it. */
+  /** Exact decimal text; null if no night on the books reports it. */
   readonly roomRevenue: string | null;
   readonly grossRoomRevenue: string | null;
 }
@@ -41,9 +41,9 @@ function added(left: CurvePoint, right: CurvePoint): CurvePoint {
 }
 
 /**
- * A booking curve: what was on the books at each number of days before the night, from 0 to `daysMax`. A change's slope
- * counts at its days and all above until another takes it back; what is entered at a day is on the books at that one and,
- * nearer to the night, at all below it.
+ * A booking curve: rooms and revenue on the books at each number of days before the night, from 0 to `daysMax`. A change's slope applies at
+ * its days and every higher number until reversed; an amount entered at a day is on the books at that day and all lower numbers, nearer to
+ * the night.
  */
 function bookingCurve(changes: readonly CurveChange[], daysMax: number): CurvePoint[] {
   const at = new Map(changes.map((change) => [change.days, change]));
@@ -82,7 +82,7 @@ const DAYS_BEFORE_MAX = 1_100;
 /** The same weekday of the year before: 52 weeks. */
 const LAST_YEAR_DAYS = 364;
 
-/** Shared rooms of all nights together are settled in one statement. Three years of a hotel of 500 rooms have some 800,000 of these rows. */
+/** Rows of shared rooms that one statement settles. Three years of a 500-room hotel have about 800,000. */
 const LAID_OUT_MAX = 1_000_000;
 
 const FIELDS = {
@@ -118,7 +118,7 @@ interface PaceCell {
   readonly lastYear: PaceRow[];
 }
 
-/** Group, currency and day of the last point. */
+/** Position: group, currency and days of the last point. */
 const PACE_POSITION: PositionShape = [
   ...BOOKS_POSITION.slice(1),
   (part) => typeof part === "number" && Number.isInteger(part) && part >= 0,
@@ -127,7 +127,7 @@ const PACE_POSITION: PositionShape = [
 const FIRST_DAY_MS = Date.parse("0001-01-01T00:00:00Z");
 const DAY_MS = 86_400_000;
 
-/** A night so many days before another, as PostgreSQL reads it; before the calendar begins there is none. */
+/** The night this many days earlier as PostgreSQL text; `-infinity` before the first date. */
 function daysEarlier(night: string, days: number): string {
   const ms = Date.parse(night) - days * DAY_MS;
   return ms < FIRST_DAY_MS ? "-infinity" : new Date(ms).toISOString().slice(0, 10);
@@ -148,7 +148,7 @@ async function readYear(
   const { property, by, clock, asOf } = question;
   const { settings, statuses } = queryContext;
   const [from, to] = [daysEarlier(question.from, shiftDays), daysEarlier(question.to, shiftDays)];
-  // No night of a range that ends before the calendar begins has entries.
+  // A range that ends before the first date has no entries.
   if (to === "-infinity") return [];
   const first = from === "-infinity" ? "0001-01-01" : from;
   const window = { first, last: to };
@@ -170,7 +170,7 @@ async function readYear(
   ]);
 }
 
-/** The cells of both years, in order: of each only the first so many were asked for, and so many of both together are whole. */
+/** The cells of both years in order. Each year was read up to `count` cells, so only the first `count` of the union are complete. */
 function cellsOf(thisYear: readonly PaceRow[], lastYear: readonly PaceRow[], count: number): PaceCell[] {
   const cells = new Map<string, PaceCell>();
   const cellOf = ({ unit, currency }: PaceRow): PaceCell => {
@@ -229,10 +229,9 @@ function positionAfter({ unit, currency }: PaceCell, items: readonly PaceItem[])
 }
 
 /**
- * The booking curve of all nights of a range together, from so many days before each down to the night itself, beside that of
- * the same weekdays a year before (364 days). A point is what was on the books at the end of the business day that is so
- * many days before each night, as it is known at the instant of the question; there is none before the last of the nights
- * has come so near. Ordered by group and currency, then by falling days.
+ * The booking curve of all nights of a range together, beside that of the same weekdays a year before (364 days). A point is what was on
+ * the books at the end of the business day that many days before each night, as known at `asOf`; points that the last night has not reached
+ * are omitted. Ordered by group and currency, then by descending days.
  */
 async function answer(asked: Asked): Promise<InsightPage<PaceItem>> {
   const { question, queryContext, start, limit } = asked;
@@ -240,7 +239,7 @@ async function answer(asked: Asked): Promise<InsightPage<PaceItem>> {
   const daysBefore = asked.parameters.givenNumber("daysBefore");
   const [noUnit = 0, unit = "", noCurrency = 0, currency = "", lastDays = null] = start ?? [];
   const from = [noUnit === 1, unit, noCurrency === 1, currency];
-  // The cell that the page before ended in, and one that shows that there is more.
+  // One cell for where the previous page ended, and one to detect a next page.
   const count = Math.ceil(limit / (daysBefore + 1)) + 2;
   const thisYear = await readYear(asked, 0, from, count);
   const lastYear = await readYear(asked, LAST_YEAR_DAYS, from, count);

@@ -14,7 +14,7 @@ const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", im
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
 const packNights = readStatement(new URL("./sql/pack-nights.sql", import.meta.url));
 const mergeSegments = readStatement(new URL("./sql/merge-segments.sql", import.meta.url));
-/** Notes that the property $2 is packed up to $3; nothing where it is already. */
+/** Records that property $2 is packed up to $3, unless it is already. */
 const writeSegmentProgress = namedStatement(
   "write-segment-progress",
   `insert into bellhop_state.ledger_segment_progress as packed (bucket, property_id, received_up_to)
@@ -23,20 +23,21 @@ const writeSegmentProgress = namedStatement(
   where packed.received_up_to < excluded.received_up_to`,
 );
 
-/** What was received since then is read as rows: of a hotel's day some hundred entries. */
+/** Entries received within this time are read as rows: some hundred for a hotel's day. */
 const PACK_MS = 600_000;
-/** What was received up to so long before a node looked had nearly all been applied by then: the rest is packed when more comes. */
+/** Nearly everything received this long before a check had been applied by then; the rest is packed when more arrives. */
 const AGAIN_MS = 3_600_000;
 const BEFORE_ALL = "-infinity";
-/** Rests this many times as long as the last property took: 100,000 entries cost PostgreSQL a second and slow down appliers. */
+/**
+ * Idle time after each property, as a multiple of the time it took: packing 100,000 entries costs PostgreSQL a second and slows appliers.
+ */
 const RESTS = 4;
-/** Some millions of entries of one property, beside full load; a session that is forgotten by the network is noticed then. */
+/** Allows for some millions of entries of one property under full load; also detects a connection lost by the network. */
 const ANSWER_MS_MAX = 60_000;
 
 /**
- * Packs what was received since a property was packed last, in the transaction that has locked its segments, up to an instant at or before
- * which nothing can be entered any more but by who takes the segments away (`voidSegments`). Does nothing where it is packed further,
- * or where something does not fit.
+ * Packs a property's entries received since it was last packed, in the transaction that has locked its segments. No entry may later be
+ * added at or before the instant, except by `voidSegments`. Does nothing if it is packed further or a number does not fit.
  */
 export async function packUpTo(
   client: pg.ClientBase,
@@ -71,7 +72,7 @@ interface PropertyToPack {
   readonly property_id: number;
 }
 
-/** Those for which something was received after this id, and those without segments; all that have entries where it is null. */
+/** The properties that received something after this id, and those without segments; all with entries if it is null. */
 async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promise<PropertyToPack[]> {
   const properties = await pool.query<PropertyToPack>("select bucket, property_id from bellhop.property");
   const values = [
@@ -82,16 +83,19 @@ async function findPropertiesToPack(pool: pg.Pool, after: string | null): Promis
   return (await pool.query<PropertyToPack>({ ...findToPack, values })).rows;
 }
 
-/** Packs the ledgers of properties, from time to time, each in a transaction of its own; several nodes may. */
+/** Periodically packs the ledgers of properties, each in a separate transaction. Several nodes may do so concurrently. */
 export class LedgerPacker {
   readonly #pool: pg.Pool;
   readonly #failed: (error: unknown) => void;
   readonly #openSession: (() => Promise<pg.Client>) | undefined;
-  /** The id up to which this node has looked at what was received. */
+  /** The id up to which this node has checked arrivals. */
   #lookedUpTo: string | null = null;
   readonly #ending = new AbortController();
 
-  /** `openSession`: for the session that writes segments; by default sessions of the pool. `failed` hears of properties that could not be packed. */
+  /**
+   * `openSession` opens the session that writes segments; by default sessions of the pool. `failed` is called for properties that could not
+   * be packed.
+   */
   constructor(pool: pg.Pool, failed: (error: unknown) => void, openSession?: () => Promise<pg.Client>) {
     this.#pool = pool;
     this.#failed = failed;
@@ -108,16 +112,16 @@ export class LedgerPacker {
     this.#lookedUpTo = clock[0] === undefined ? null : lowestIdAt(clock[0].ms - AGAIN_MS);
   }
 
-  /** No further property is begun. */
+  /** Starts no further property. */
   stop(): void {
     this.#ending.abort();
   }
 
-  /** Whether all of them were packed before it was stopped. Throws when no session can be opened. */
+  /** Whether all were packed before `stop`. Throws if no session can be opened. */
   async #packAll(properties: readonly PropertyToPack[]): Promise<boolean> {
     const { signal } = this.#ending;
     let session: pg.Client | undefined;
-    // Nobody waits for a long statement when the node stops: its transaction is rolled back.
+    // Stopping the node does not wait for a long statement: its transaction is rolled back.
     const end = () => session?.end();
     signal.addEventListener("abort", end);
     let hasFailed = false;
@@ -132,7 +136,7 @@ export class LedgerPacker {
           if (signal.aborted) return false;
           hasFailed = true;
           this.#failed(error);
-          // It may be the session that is broken: the next property gets another.
+          // The session may be broken: open another for the next property.
           await session?.end();
           session = undefined;
         }
@@ -147,7 +151,7 @@ export class LedgerPacker {
   }
 }
 
-/** What a node segments ledgers with, and who hears of it: `packing` of the server's process that does, as soon as it is there. */
+/** Options of `keepLedgersPacked`. `packing` is called with the server process that packs. */
 interface PackingOptions {
   readonly pool: pg.Pool;
   readonly clientConfig: pg.ClientConfig;

@@ -11,29 +11,29 @@ import type { QueryContext } from "./query-context.ts";
 import { boundOf, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
-/** Of an entry in a segment, as src/insight/sql/pack-nights.sql writes it. */
+/** Size and offsets of an entry in a segment (src/insight/sql/pack-nights.sql). */
 const ENTRY_BYTES = 52;
 const [SOURCE_AT, RECEIVED_AT, DIMENSION_AT, FIRST_NIGHT_AT, NIGHTS_AT] = [0, 8, 16, 24, 28];
 const [ROOMS_AT, ADULTS_AT, CHILDREN_AT, REVENUE_AT, GROSS_AT] = [30, 32, 34, 36, 44];
-/** What stands beside the number of nights. */
+/** Flags stored beside the number of nights. */
 const [NIGHTS_MASK, SHARED, NO_REVENUE, NO_GROSS] = [0xff, 0x100, 0x200, 0x400];
 
 const EPOCH_MS = Date.UTC(2000, 0, 1);
 const DAY_MS = 86_400_000;
 const WORD = 4_294_967_296;
 
-/** Days from 2000-01-01, as segments count them, to a date `YYYY-MM-DD`. */
+/** Days from 2000-01-01 to a date `YYYY-MM-DD`. */
 function packedDay(date: string): number {
   return (Date.parse(date) - EPOCH_MS) / DAY_MS;
 }
 
-/** Microseconds from 2000-01-01 to an instant (ISO 8601, UTC, up to six digits after the point), as segments count them. */
+/** Microseconds from 2000-01-01 to an instant (ISO 8601, UTC, up to six decimal places). */
 function packedInstant(instant: string): number {
   const [whole = "", fraction = ""] = instant.replace("Z", "").split(".");
   return (Date.parse(`${whole}Z`) - EPOCH_MS) * 1_000 + Number(fraction.padEnd(6, "0"));
 }
 
-/** What is counted of each night of a cell, under the names of the statements' columns; amounts in ten-thousandths. */
+/** Counts of a cell's night, named as the statements' columns; amounts in ten-thousandths. */
 const COUNT_NAMES = [
   "rooms",
   "unmapped_rooms",
@@ -49,31 +49,30 @@ const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED] 
   0, 1, 2, 3, 4, 5, 6, 7,
 ] as const;
 const COUNTS = COUNT_NAMES.length;
-/** A row has one of these. */
+/** A row is returned if one of these is not zero. */
 const REPORTED = [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, COUNT_NAMES.indexOf("blocks")];
 type CountName = (typeof COUNT_NAMES)[number];
 
-/** The dimensions of a cell, as `int8send` writes them one after another, in hexadecimal digits: those that count, and those that are unmapped there. */
+/** A cell's dimensions (`int8send`, concatenated, in hexadecimal): those that count, and those that are unmapped. */
 interface CellDimensions {
   readonly deducting: string;
   readonly unmapped: string;
 }
 
-/** No cell. */
 const NONE = 0x7fffffff;
 const DIMENSION_BYTES = 8;
-/** Places for each dimension: few share one with another. */
+/** Hash slots per dimension, to keep collisions rare. */
 const PLACES_EACH = 2;
-/** Odd, and nobody's to guess: who chooses a hotel's codes does not choose their places. */
+/** Random odd multipliers, so that a sender cannot choose codes that collide. */
 const [MIX_HIGH, MIX_LOW] = [randomInt(2 ** 31) * 2 + 1, randomInt(2 ** 31) * 2 + 1];
 
 /**
- * What dimensions say: the cell that they count in (from 0), or for one that is unmapped there `-1 - cell`. A table of its own, with
- * the next free place where one is taken: a Map would want a bigint of each entry.
+ * Maps a dimension to the cell in which it counts (from 0), or to `-1 - cell` if it is unmapped. An open-addressing hash table, because a
+ * Map would need a bigint per entry.
  */
 class DimensionCells {
   readonly #mask: number;
-  /** Of what was mixed, to the bits that say where. */
+  /** Shifts the mixed bits to a slot number. */
   readonly #shift: number;
   readonly #high: Int32Array;
   readonly #low: Int32Array;
@@ -112,7 +111,7 @@ class DimensionCells {
     return (Math.imul(high, MIX_HIGH) + Math.imul(low, MIX_LOW)) >>> this.#shift;
   }
 
-  /** Of the dimension that stands there; NONE where it is of no concern. */
+  /** The cell of the dimension at this offset; NONE if it is not counted. */
   at(pack: DataView, at: number): number {
     const [high, low] = [pack.getInt32(at), pack.getInt32(at + 4)];
     for (let place = this.#placeOf(high, low); ; place = (place + 1) & this.#mask) {
@@ -122,7 +121,7 @@ class DimensionCells {
   }
 }
 
-/** What changes at each night of a window by packed entries, as running sums want it: from its first night on, and after its last. */
+/** Changes of each night of a window from packed entries, for running sums from its first night on. */
 class NightChanges {
   /** By cell and night, `COUNTS` numbers each. */
   readonly #sums: Float64Array;
@@ -130,19 +129,19 @@ class NightChanges {
   readonly #nights: number;
   #magnitude = 0;
 
-  /** `first` as `packedDay` counts. */
+  /** `first` in `packedDay` days. */
   constructor(cells: number, first: number, nights: number) {
     this.#sums = new Float64Array(cells * nights * COUNTS);
     this.#first = first;
     this.#nights = nights;
   }
 
-  /** Whether all sums are exact: no sum of some of what was added is beyond what a double holds. */
+  /** Whether all sums are exact: no partial sum can exceed the safe integers. */
   get areExact(): boolean {
     return this.#magnitude <= Number.MAX_SAFE_INTEGER;
   }
 
-  /** Adds the entries of a segment whose time at `timeAt` (of either clock) is up to an instant, as `packedInstant` counts it. */
+  /** Adds the entries of a segment whose time at `timeAt` (either clock) is up to a `packedInstant`. */
   addPack(
     bytes: Uint8Array,
     timeAt: typeof SOURCE_AT | typeof RECEIVED_AT,
@@ -171,7 +170,7 @@ class NightChanges {
     this.#magnitude += Math.abs(by);
   }
 
-  /** What is there of a cell after each of its nights in turn: the same array each time. */
+  /** The running sums of a cell after each of its nights. Reuses one array. */
   *running(cell: number): Generator<Float64Array, void, undefined> {
     const sums = new Float64Array(COUNTS);
     const start = this.#at(cell, this.#first);
@@ -184,7 +183,7 @@ class NightChanges {
 
   #at(cell: number, day: number): number {
     const night = day - this.#first;
-    // It would be a night of another cell.
+    // Otherwise it would change another cell's night.
     if (!(night >= 0 && night < this.#nights)) throw new RangeError(`night ${night} of ${this.#nights}`);
     return (cell * this.#nights + night) * COUNTS;
   }
@@ -209,15 +208,15 @@ class NightChanges {
   }
 }
 
-/** Where the time of each clock stands in an entry. */
+/** Offset of each clock's time in an entry. */
 const TIME_AT = { source: SOURCE_AT, receipt: RECEIVED_AT } as const;
 
-/** A whole number of 64 bits, exact up to 2^53: segments have no greater ones. */
+/** A 64-bit integer, exact up to 2^53; segments contain none greater. */
 function longAt(pack: DataView, at: number): number {
   return pack.getInt32(at) * WORD + pack.getUint32(at + 4);
 }
 
-/** A row of the books, as a statement answers it: numbers as text, since sums have no bound. */
+/** A row of the books as a statement returns it. Numbers are text, because sums are unbounded. */
 export interface BooksRow extends BooksPlace {
   readonly rooms: string;
   readonly unmapped_rooms: string;
@@ -228,12 +227,12 @@ export interface BooksRow extends BooksPlace {
   readonly blocks: string;
 }
 
-/** Up to which receipt the property $2 is packed. */
+/** The receipt up to which property $2 is packed. */
 export const readSegmentProgress = namedStatement(
   "read-segment-progress",
   `select received_up_to::text as received_up_to from bellhop_state.ledger_segment_progress where bucket = $1 and property_id = $2`,
 );
-/** What stands in the part `changes-of-books`. */
+/** Values for the placeholders of `changes-of-books`. */
 export const CHANGES_TEXTS = { moment: "night", "of-short-ones": "and received_at > $10" };
 const readCellsOf = composeVariants(new URL("./sql/read-cells.sql", import.meta.url));
 const readChangesBesideOf = composeVariants(
@@ -241,9 +240,9 @@ const readChangesBesideOf = composeVariants(
   CHANGES_TEXTS,
 );
 
-/** Of fewer nights the rows are as quick as the segments of two quarters. */
+/** For fewer nights, rows are as fast as the segments of two quarters. */
 const NIGHTS_MIN = 45;
-/** Of cells and nights: 36 MB of sums. What has more is summed by the database. */
+/** Maximum cells times nights: 36 MB of sums. The database sums larger windows. */
 const SUMS_MAX = 500_000;
 
 interface CellRow {
@@ -254,15 +253,15 @@ interface CellRow {
   readonly unmapped: string;
 }
 
-/** Counts of a cell (from 1) that change at a night; amounts are decimal text. */
+/** Changed counts of a cell (from 1) at a night; amounts are decimal text. */
 interface ChangeRow extends Readonly<Record<CountName, number | string | null>> {
   readonly cell: number;
   readonly night: string;
 }
 
 /**
- * The rows of the books of a window, as `read-on-the-books.sql` answers them, from the property's segments and what is not packed.
- * Undefined where that is not possible or not worth it: nothing is packed, the window is short, or a sum might not be exact.
+ * The rows of a window as `read-on-the-books.sql` returns them, from the property's segments and unpacked entries. Undefined if nothing is
+ * packed, the window is short, or a sum might not be exact.
  */
 export async function readPackedBooks(
   client: pg.ClientBase,
@@ -314,8 +313,8 @@ async function addSegments(
 ): Promise<void> {
   const upTo = asOf === null ? Number.POSITIVE_INFINITY : packedInstant(asOf);
   const cellsOf = new DimensionCells(cells);
-  // The segments with entries that may have one of these nights: an index scan of the primary key. COPY takes no parameters: these are
-  // whole numbers and dates.
+  // Segments that may contain these nights, by an index scan of the primary key. COPY takes no parameters; the values are integers and
+  // dates.
   const select = `select packed from bellhop_state.ledger_segment
     where bucket = ${property.bucket} and property_id = ${property.propertyId}
       and quarter between date_trunc('quarter', date '${window.first}' - interval '30 days')::date and '${window.last}'`;
@@ -324,7 +323,7 @@ async function addSegments(
   );
 }
 
-/** Adds what is not packed; answers whether it can be, exactly. */
+/** Adds an unpacked change; false if it cannot be added exactly. */
 function addChange(changes: NightChanges, change: ChangeRow): boolean {
   const day = packedDay(change.night);
   for (const [count, name] of COUNT_NAMES.entries()) {

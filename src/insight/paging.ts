@@ -7,7 +7,7 @@ import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Property } from "../query/property.ts";
 import { type Grouping, type NightWindow, QuestionTooLarge, type StayQuestion } from "./question.ts";
 
-/** A row of nights in the order of answers: by stay date, group and currency; what is not reported comes last. */
+/** A row of nights in answer order: stay date, group, currency; nulls last. */
 export interface BooksPlace {
   /** `YYYY-MM-DD`. */
   readonly night: string;
@@ -16,7 +16,7 @@ export interface BooksPlace {
 }
 
 const CHARACTERS_MAX = 128;
-/** Parts of positions: a flag, a code that may be empty, a night. */
+/** Parts of positions: a flag, a possibly empty code, a night. */
 export const isFlag = (part: string | number) => part === 0 || part === 1;
 
 export function isCode(part: string | number): boolean {
@@ -30,15 +30,14 @@ export function isCode(part: string | number): boolean {
 
 export const isNight = (part: string | number) => typeof part === "string" && isCalendarDate(part);
 
-/** What a position of rows of nights looks like. */
 export const BOOKS_POSITION: PositionShape = [isNight, isFlag, isCode, isFlag, isCode];
 
-/** The position of a row, as a cursor holds it. */
+/** A row's position for a cursor. */
 function positionOf({ night, unit, currency }: BooksPlace): Position {
   return [night, unit === null ? 1 : 0, unit ?? "", currency === null ? 1 : 0, currency ?? ""];
 }
 
-/** The row that a position is of. */
+/** The row of a position. */
 export function placeOf([night, noUnit, unit, noCurrency, currency]: Position): BooksPlace {
   return {
     night: String(night),
@@ -47,16 +46,16 @@ export function placeOf([night, noUnit, unit, noCurrency, currency]: Position): 
   };
 }
 
-/** The parameters of a statement that goes on behind a row's position. */
+/** Parameters of a statement that continues after a position. */
 export function afterPlace(start: Position | null): (string | boolean)[] {
   const [night, noUnit, unit, noCurrency, currency] = start ?? ["-infinity", 1, "", 1, ""];
   return [String(night), noUnit === 1, String(unit), noCurrency === 1, String(currency)];
 }
 
-/** From surrogates on, the order of UTF-16 is not that of UTF-8. */
+/** From surrogates on, UTF-16 order differs from UTF-8 order. */
 const FROM_SURROGATES = /[\ud800-\uffff]/;
 
-/** Compares as PostgreSQL's collation "C" does, which is by bytes of UTF-8; what is not reported is last. */
+/** Compares by UTF-8 bytes as PostgreSQL's collation "C" does; nulls last. */
 export function compareCodes(left: string | null, right: string | null): number {
   if (left === right) return 0;
   if (left === null || right === null) return (left === null ? 1 : 0) - (right === null ? 1 : 0);
@@ -68,19 +67,19 @@ const findNextNight = readStatement(new URL("./sql/find-next-night.sql", import.
 
 const weighNights = readStatement(new URL("./sql/weigh-nights.sql", import.meta.url));
 
-/** A page that has taken so long ends as it is, and the next page goes on. */
+/** A page that has taken this long ends early, and the next one continues. */
 const PAGE_MS = 500;
-/** Rows that a window lays out night by night: some tenths of a second of the database. */
+/** Rows that a window may expand to: some tenths of a second in the database. */
 const LAID_OUT_MAX = 200_000;
-/** How much shorter a window is tried that was too large. */
+/** Divisor for the length of a window that was too large. */
 const SHRINK = 4;
 
-/** A window is no longer than this however empty the nights before were: what one statement reads is bounded by it. */
+/** Maximum days of a window after empty nights; bounds what one statement reads. */
 const WINDOW_DAYS_MAX = 1_100;
-/** So many windows a page looks at; then it ends as it is, and the next page goes on. */
+/** Windows read per page; then it ends early, and the next page continues. */
 const WINDOWS_MAX = 40;
 
-/** How many rows of some nights are laid out before they are added up. Blocks are laid out by some questions only. */
+/** Number of rows that nights expand to before they are summed. Only some queries expand blocks. */
 export async function laidOutOf(
   client: Queryable,
   { bucket, propertyId }: Property,
@@ -93,10 +92,10 @@ export async function laidOutOf(
   return shared + (withBlocks ? blocks : 0);
 }
 
-/** A window has no fewer nights, unless what is laid out of them is too much. */
+/** Minimum days of a window, unless it expands to too many rows. */
 const WINDOW_DAYS_MIN = 14;
 
-/** The windows in which a range of stay dates is read: the next goes by how many items the last one had. */
+/** Splits a range of stay dates into windows, sized by the number of items in the previous window. */
 class NightWindows {
   readonly #begunAt = performance.now();
   readonly #question: StayQuestion;
@@ -116,14 +115,14 @@ class NightWindows {
     return Math.min(Math.max(days, WINDOW_DAYS_MIN), this.#daysMax);
   }
 
-  /** Whether the range is at its end. */
+  /** Whether the range is exhausted. */
   get areOver(): boolean {
     return this.#first === null;
   }
 
   /**
-   * The next window, as short as it has to be for what is laid out of it; undefined at the end, and where the page has taken long
-   * enough. Throws QuestionTooLarge where one night has too much.
+   * The next window, shortened to the row limit; undefined at the end, or if the page has taken long enough. Throws QuestionTooLarge if one
+   * night exceeds the limit.
    */
   async next(client: Queryable, withBlocks: boolean): Promise<NightWindow | undefined> {
     const { property, to } = this.#question;
@@ -137,20 +136,20 @@ class NightWindows {
     return undefined;
   }
 
-  /** Has the next window begin where one began that was too large. Throws QuestionTooLarge where that was one night. */
+  /** Makes the next window shorter and start where the given one did. Throws QuestionTooLarge if that had one night. */
   shorten(window: NightWindow): void {
     const { first, last } = window;
     if (first === last) throw new QuestionTooLarge(window);
     this.#days = Math.ceil((daysBetween(first, last) + 1) / SHRINK);
   }
 
-  /** Moves on behind a window that had so many items; behind one without any over all nights without anything, by one look. */
+  /** Advances past a window with `found` items. After an empty one, skips all empty nights with one query. */
   async pass(client: Queryable, window: NightWindow, found: number, wanted: number, hasStock: boolean) {
     const { property, to } = this.#question;
     const days = daysBetween(window.first, window.last) + 1;
     this.#hasPassed = true;
     this.#days = this.#bounded(found === 0 ? days * 4 : Math.ceil((days * wanted * 1.1) / found));
-    // The day after the last of the calendar would be none.
+    // There is no day after the last date.
     this.#first = window.last === to ? null : addDays(window.last, 1);
     if (found > 0 || this.#first === null) return;
     const { rows } = await client.query<{ night: string | null }>({
@@ -162,20 +161,20 @@ class NightWindows {
   }
 }
 
-/** What is paged: items of nights, in the order of their positions, of which the first part is the night. */
+/** A source of items, ordered by positions whose first part is the night. */
 interface NightItems<Item> {
   readonly client: Queryable;
   readonly question: StayQuestion;
-  /** Whether items are also of nights that only inventory reports. */
+  /** Whether nights with only inventory have items. */
   readonly hasStock: boolean;
-  /** Whether group blocks are laid out night by night. */
+  /** Whether group blocks are expanded per night. */
   readonly withBlocks: boolean;
-  /** Nights that one window may have. */
+  /** Maximum nights per window. */
   readonly daysMax: number;
-  /** The items of a window in their order, at least the first `wanted` behind the start. May throw QuestionTooLarge before the first. */
+  /** Reads a window's items in order, at least the first `wanted` after the start. May throw QuestionTooLarge before the first. */
   read(window: NightWindow, wanted: number): AsyncIterable<Item>;
   positionOf(item: NoInfer<Item>): Position;
-  /** A position behind every item of a night, and before those of the next. */
+  /** A position after every item of a night and before those of the next. */
   endOf(night: string): Position;
 }
 
@@ -191,7 +190,7 @@ function comparePositions(one: Position, other: Position): number {
   return 0;
 }
 
-/** At most `limit` items behind a position, window by window. A page ends early where it has looked at very many nights without any. */
+/** At most `limit` items after a position, window by window. A page ends early after very many empty nights. */
 export async function pageOfNights<Item>(
   nights: NightItems<Item>,
   start: Position | null,
@@ -229,17 +228,17 @@ export async function pageOfNights<Item>(
   return { items, next: end === undefined || windows.areOver ? null : nights.endOf(end) };
 }
 
-/** Nights of a window whose items are added up on this thread: each may have a thousand room types. */
+/** Nights per window if items are summed on this thread: each may have a thousand room types. */
 export const SUMMED_NIGHTS_MAX = 100;
 
 interface BooksItem {
   readonly stayDate: string;
   readonly currency: string | null;
-  /** The group, under the grouping's name. */
+  /** The group, by the grouping's name. */
   readonly [grouping: string]: unknown;
 }
 
-/** How items of the books are paged, by their grouping. */
+/** Paging of the books' items by grouping. */
 export function booksPages(by: Grouping) {
   return {
     withBlocks: false,
@@ -250,7 +249,7 @@ export function booksPages(by: Grouping) {
   };
 }
 
-/** Some items, and where the next go on: null at the end. */
+/** Items, and where the next page starts; null at the end. */
 export interface InsightPage<Item> {
   readonly items: readonly Item[];
   readonly next: Position | null;

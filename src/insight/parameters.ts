@@ -14,7 +14,7 @@ import {
 } from "../query/openapi/read-parameters.ts";
 import { BY, CLOCKS, type Clock, type Grouping, NIGHTS_MAX, type StayQuestion } from "./question.ts";
 
-/** How many items an insight answers at most at once: a year of ten room types in one page. */
+/** Maximum items per page: a year of ten room types fits. */
 export const INSIGHT_LIMIT_MAX = 10_000;
 
 const RANGE = [
@@ -27,7 +27,7 @@ const RANGE = [
   ),
 ];
 
-/** The parameters of an answer as of an instant, in pages. */
+/** Parameters of answers with `asOf` and pages. */
 const PAGES = [
   query(
     "asOf",
@@ -80,9 +80,9 @@ export const NIGHT_PARAMETERS: readonly Parameter[] = [
   ...PAGES,
 ];
 
-/** The parameters of an insight, read and checked. */
+/** An insight's validated parameters. */
 export class InsightParameters extends DefinedParameters {
-  /** Throws ServiceError `bellhop.http.InvalidParameter`, which says what is wrong, for what the definitions do not take. */
+  /** Throws ServiceError `bellhop.http.InvalidParameter` for values outside the definitions. */
   constructor(request: FastifyRequest, definitions: readonly Parameter[]) {
     super(request, definitions);
     const [from, to] = [this.textOf("from"), this.textOf("to")];

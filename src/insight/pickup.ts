@@ -25,7 +25,7 @@ const FIELDS = {
   currency,
 };
 
-/** A row, as the statement answers it: numbers as text, since sums have no bound. */
+/** A row as the statement returns it. Numbers are text, because sums are unbounded. */
 interface PickupRow extends BooksPlace {
   readonly booked: string;
   readonly cancelled: string;

@@ -14,17 +14,17 @@ import { onQueryContext, type QueryContext } from "./query-context.ts";
 import type { StayQuestion } from "./question.ts";
 import { pageOfReconciliation } from "./reconciliation.ts";
 
-/** Nights from today on that a portfolio is asked for. */
+/** Numbers of nights, from today, that a portfolio can show. */
 export const PORTFOLIO_NIGHTS = [1, 7, 30, 90] as const;
 export type PortfolioNights = (typeof PORTFOLIO_NIGHTS)[number];
 const NIGHTS_MAX = 90;
 /** Keeps the weekday. */
 const YEAR_DAYS = 364;
 const DAY_MS = 86_400_000;
-/** Days back to the books that pickup is set against. */
+/** Days back to the books that pickup is compared with. */
 const PICKUP_DAYS = { day: 1, week: 7 } as const;
 
-/** Rooms and net room revenue in one currency; `based`: of the nights whose capacity is reported. */
+/** Rooms and net room revenue in one currency; `based`: of nights with a reported capacity. */
 export interface CurrencySum {
   readonly currency: string | null;
   readonly rooms: number;
@@ -32,18 +32,18 @@ export interface CurrencySum {
   readonly basedRevenue: string | null;
 }
 
-/** The books of some nights, added up. */
+/** Sums over the books of several nights. */
 export interface BooksSum {
   readonly rooms: number;
   readonly basedRooms: number;
-  /** The occupancy base of the nights that have one; null: of none. */
+  /** The occupancy base of the nights that have one; null if none has. */
   readonly base: number | null;
   readonly unmappedRooms: number;
-  /** The main currency first: that of most rooms, of those with revenue. */
+  /** The main currency first: the one with the most rooms among those with revenue. */
   readonly amounts: readonly CurrencySum[];
 }
 
-/** What came onto the books since an instant, less what went. */
+/** Net pickup since an instant. */
 export interface PickupSum {
   readonly rooms: number;
   readonly amounts: readonly { readonly currency: string | null; readonly revenue: string }[];
@@ -54,21 +54,21 @@ interface YearFigures {
   readonly pickup: Readonly<Record<keyof typeof PICKUP_DAYS, PickupSum>>;
 }
 
-/** What a range of nights comes to. */
+/** Figures of a range of nights. */
 export interface RangeFigures extends YearFigures {
-  /** The same weekdays 364 days before, as known then; null: nothing was. */
+  /** The same weekdays 364 days earlier, as known then; null if nothing was known. */
   readonly lastYear: YearFigures | null;
-  /** Nights on which inventory and reservations differ, and by how many rooms together. */
+  /** Nights on which inventory and reservations differ, and the total difference in rooms. */
   readonly variance: { readonly nights: number; readonly rooms: number };
 }
 
-/** What is kept of a property. */
+/** The stored figures of a property. */
 export interface PropertyFigures {
   readonly asOf: string;
-  /** The business day at the property: the first night. */
+  /** The property's business day, which is the first night. */
   readonly day: string;
   readonly ranges: Readonly<Record<PortfolioNights, RangeFigures>>;
-  /** Rooms on the books by night, and as known last year; null: nothing was. */
+  /** Rooms on the books by night, and as known last year; null if nothing was known. */
   readonly nights: readonly number[];
   readonly nightsLastYear: readonly number[] | null;
 }
@@ -86,7 +86,7 @@ function sumOf(items: readonly BookedNight[], from: string, count: number): Book
     sum.rooms += rooms;
     sum.unmappedRooms += unmappedRooms;
     if (base !== null) sum.basedRooms += rooms;
-    // What is blocked or unmapped has no price, and no currency of its own.
+    // Blocks and unmapped rooms have no price or currency.
     if (rooms === 0 && roomRevenue === null) continue;
     const amount = amounts.get(currency) ?? { currency, rooms: 0, revenue: null, basedRevenue: null };
     amount.rooms += rooms;
@@ -119,7 +119,7 @@ function pickupOf(now: BooksSum, before: BooksSum): PickupSum {
 
 type BookedNight = OnTheBooksItem & { readonly base: number | null };
 
-/** The books of nights from `from` on as of now (null) or an instant, and as of the instants that pickup is set against. */
+/** The books of nights from `from`, as of now (null) or an instant, and as of the instants that pickup is compared with. */
 interface YearBooks {
   readonly from: string;
   readonly now: readonly BookedNight[];
@@ -169,7 +169,7 @@ function figuresOf({ from, now, day, week }: YearBooks, count: number): YearFigu
   return { books, pickup: { day: since(day), week: since(week) } };
 }
 
-/** Last year is known of where it says as much as this year does: of capacity, else of rooms. */
+/** Last year counts as known if it has the same basis as this year: capacity, otherwise rooms. */
 function isKnown({ books: then }: YearFigures, { books: now }: YearFigures): boolean {
   return now.base === null ? then.rooms !== 0 : then.base !== null;
 }
@@ -180,7 +180,7 @@ function nightsOf({ from, now }: YearBooks): number[] {
   return datesFrom(from, NIGHTS_MAX).map((night) => rooms.get(night) ?? 0);
 }
 
-/** What is shown of a property, from one snapshot. */
+/** Computes a property's figures from one snapshot. */
 async function computeFigures(
   pool: pg.Pool,
   { clientCode, propertyCode, propertyId, bucket }: Property & PropertyCodes,
@@ -221,7 +221,7 @@ async function computeFigures(
   return { figures: answer, dayEndsAt: endOfBusinessDay(from, settings) };
 }
 
-/** Every property that is there, what its figures rest on, and whether they are due by the clock. */
+/** Every property, what its stored figures are based on, and whether they are due by age. */
 const readKept = namedStatement(
   "read-kept-figures",
   `select property.property_id as "propertyId", property.bucket, property.client_code as "clientCode",
@@ -248,14 +248,14 @@ interface KeptRow extends Property, PropertyCodes {
   readonly isDue: boolean;
 }
 
-/** Since yesterday and last year at the same time go on by themselves. */
+/** Maximum age: figures since yesterday and of last year change with time alone. */
 const HOUR_MS = 3_600_000;
-/** How often it is looked what has changed. */
+/** Interval between checks for changes. */
 const LOOK_MS = 60_000;
-/** Rests this many times as long as the last property took. */
+/** Idle time after each property, as a multiple of the time it took. */
 const RESTS = 4;
 
-/** The properties whose figures are out of date, with what they will rest on; of one property alone where it is named. */
+/** Properties whose figures are out of date, with the state to compute them from; only `propertyId` if given. */
 async function findStale(
   pool: pg.Pool,
   propertyId: number | null = null,
@@ -269,18 +269,20 @@ async function findStale(
   });
 }
 
-/** Of a property whose figures could not be computed: it is tried again after `forMs`. */
+/** A property whose figures could not be computed; retried after `forMs`. */
 interface Postponed {
   readonly untilMs: number;
   readonly forMs: number;
 }
 
 interface RefreshOptions {
-  /** Hears why the figures of a property could not be computed; by default it is thrown, and nothing of others is computed. */
+  /**
+   * Called with the error if a property's figures could not be computed; by default the error is thrown and no other property is computed.
+   */
   readonly failed?: (error: unknown, property: PropertyCodes) => void;
-  /** By the number of the property. */
+  /** By property id. */
   readonly postponed?: Map<number, Postponed>;
-  /** With it, rests after each property. */
+  /** If given, pauses after each property. */
   readonly signal?: AbortSignal;
 }
 
@@ -292,7 +294,7 @@ async function refreshProperty(pool: pg.Pool, stale: Awaited<ReturnType<typeof f
   await pool.query({ ...writeFigures, values });
 }
 
-/** Computes the figures of properties that are out of date, one after another; several nodes may. */
+/** Computes outdated figures one property after another. Several nodes may do so concurrently. */
 export async function refreshFigures(
   pool: pg.Pool,
   { failed = rethrow, postponed = new Map(), signal }: RefreshOptions = {},
@@ -302,7 +304,7 @@ export async function refreshFigures(
     const begunAt = performance.now();
     const before = postponed.get(propertyId);
     if (before !== undefined && before.untilMs > begunAt) continue;
-    // Another node may have been here since.
+    // Another node may have computed them meanwhile.
     const [stale] = await findStale(pool, propertyId);
     if (stale === undefined) continue;
     try {
@@ -323,7 +325,7 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/** Keeps the figures of every property up to date, from the start on; reports failures to `failed` and tries again, ever later. */
+/** Keeps the figures of every property up to date; reports failures to `failed` and retries with increasing delays. */
 export function keepFiguresFresh(
   pool: pg.Pool,
   failed: (error: unknown, property?: PropertyCodes) => void,

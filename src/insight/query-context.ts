@@ -9,7 +9,7 @@ import type { StatusResource } from "../settings/status-mapping.ts";
 import type { StayQuestion } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
-/** Every status of the property $2 in the bucket $1 that the ledger knows. A property's dimensions are few; its records are not. */
+/** Every status in the ledger of property $2 in bucket $1. Reads dimensions, which are few, not records. */
 const readStatuses = namedStatement(
   "read-property-statuses",
   `select distinct status
@@ -18,19 +18,19 @@ const readStatuses = namedStatement(
   order by status`,
 );
 
-/** What the statuses of a property's reservations and groups mean now, each status once. */
+/** The current mapping of the statuses of a property's reservations and groups. */
 export interface StatusMeanings {
-  /** Statuses under which rooms are on the books. */
+  /** Statuses whose rooms are on the books. */
   readonly deducting: readonly string[];
-  /** Statuses that are known, and hold nothing. */
+  /** Statuses mapped as not on the books. */
   readonly off: readonly string[];
-  /** Statuses without a mapping: they hold nothing, and answers list them separately. */
+  /** Unmapped statuses: not on the books, and listed separately in answers. */
   readonly unmapped: readonly string[];
 }
 
-/** What statuses mean to a client code. */
+/** The status mapping of a client code. */
 export interface PropertyStatuses extends Readonly<Record<StatusResource, StatusMeanings>> {
-  /** Whether any status deducts; null where nobody has mapped it. */
+  /** Whether the status deducts; null if it is unmapped. */
   deducts(resource: StatusResource, status: string | null): boolean | null;
 }
 
@@ -43,7 +43,7 @@ function meaningsOf(
   return { deducting, off, unmapped };
 }
 
-/** What every status of the ledger means, by the client code's mapping or by default, for both resources: the ledger does not say whose it is. */
+/** Maps every status in the ledger for both resources, as the ledger does not record which resource it belongs to. */
 async function statusMeaningsOf(
   on: Queryable,
   clientCode: string,
@@ -66,17 +66,17 @@ async function statusMeaningsOf(
   };
 }
 
-/** What a question is answered by, beside the entries: all of it as of one moment. */
+/** The data that answers need in addition to the ledger, all as of one moment. */
 export interface QueryContext {
   readonly settings: PropertySettings;
   readonly statuses: PropertyStatuses;
-  /** By the clock of receipt: at or below it no answer changes any more. Null by the source clock. */
+  /** With the receipt clock: answers up to it are final. Null with the source clock. */
   readonly watermark: string | null;
 }
 
 /**
- * Answers a question from one snapshot: settings, meanings of statuses and the watermark are read first, then whatever `ask`
- * reads is at least as new. Read only; nothing waits for it and it waits for nothing.
+ * Answers a query from one snapshot. Settings, status mappings and the watermark are read first, so what `ask` reads is at least as new.
+ * Read-only, takes no locks.
  */
 export async function onQueryContext<Answer>(
   pool: pg.Pool,

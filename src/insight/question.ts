@@ -1,6 +1,6 @@
 import type { Property } from "../query/property.ts";
 
-/** What nights can be grouped by, under the names in which answers tell the group. */
+/** What nights can be grouped by, as named in answers. */
 export const GROUPINGS = [
   "roomType",
   "bookedRoomType",
@@ -9,18 +9,18 @@ export const GROUPINGS = [
   "channel",
   "group",
 ] as const;
-/** `none`: nothing, one group for all. */
+/** `none`: one group for all. */
 export const BY = ["none", ...GROUPINGS] as const;
 export type Grouping = (typeof BY)[number];
 
-/** Whose clock an instant is of: the hotel's system's, or the one by which this service received. */
+/** The clock of an instant: the source system's, or Bellhop's time of receipt. */
 export const CLOCKS = ["source", "receipt"] as const;
 export type Clock = (typeof CLOCKS)[number];
 
-/** Nights that one question may ask for: three years, so that the last two stand beside this one. */
+/** Maximum nights of a query: three years, to compare with the last two. */
 export const NIGHTS_MAX = 1_100;
 
-/** What every question about nights asks. */
+/** Parameters of every query about nights. */
 export interface StayQuestion {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -30,7 +30,7 @@ export interface StayQuestion {
   readonly to: string;
   readonly by: Grouping;
   readonly clock: Clock;
-  /** ISO 8601 UTC to the microsecond, included; null: all that there is. */
+  /** ISO 8601 UTC in microseconds, inclusive; null means now. */
   readonly asOf: string | null;
 }
 
@@ -40,7 +40,7 @@ export interface NightWindow {
   readonly last: string;
 }
 
-/** Some nights need more rows than one answer may read. */
+/** A query needs more rows than one answer may read. */
 export class QuestionTooLarge extends Error {
   constructor({ first, last }: NightWindow) {
     const nights = first === last ? `The night ${first} needs` : `The nights from ${first} to ${last} need`;
@@ -50,27 +50,27 @@ export class QuestionTooLarge extends Error {
   }
 }
 
-/** Rows that one statement answers at most. Throws QuestionTooLarge beyond: each is some hundred bytes of a thread's memory. */
+/** Maximum rows of one statement, at some hundred bytes of a thread's memory each. Throws QuestionTooLarge beyond. */
 export const ROWS_MAX = 250_000;
 
-/** Rows of nights, of which at most one more than ROWS_MAX were asked for. */
+/** Returns the rows; throws QuestionTooLarge for more than ROWS_MAX (a statement reads at most one more). */
 export function requireFewRows<Row>(rows: Row[], window: NightWindow): Row[] {
   if (rows.length > ROWS_MAX) throw new QuestionTooLarge(window);
   return rows;
 }
 
-/** The bound of an instant in a statement. */
+/** An instant as the upper bound in a statement. */
 export function boundOf(instant: string | null): string {
   return instant ?? "infinity";
 }
 
-/** What an answer is made of: what has a source time, and what was received, up to these instants; `infinity` for no bound. */
+/** Upper bounds of source time and receipt for the data in an answer; `infinity` for none. */
 export interface PointInTime {
   readonly sourceUpTo: string;
   readonly receivedUpTo: string;
 }
 
-/** The instant of a question, by its clock. */
+/** The bounds of a query's instant, by its clock. */
 export function pointInTimeOf({ clock, asOf }: Pick<StayQuestion, "clock" | "asOf">): PointInTime {
   const bound = boundOf(asOf);
   return clock === "source"

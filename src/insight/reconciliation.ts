@@ -43,10 +43,10 @@ const ITEM = {
   optional: ["roomType"],
 };
 
-/** What inventory reports of a night and what reservations come to, of one room type or of all together. */
+/** Reported and rebuilt rooms of a night, of one room type or of all together. */
 export type ReconciledNight = field.ItemBy<(typeof ITEM)["fields"], "roomType">;
 
-/** What an answer about one night has of the night itself. */
+/** An answer's fields about the night itself. */
 export const NIGHT_FIELDS = {
   night: field.objectField("All room types of the night together.", {
     stayDate: field.stayDate,
@@ -83,7 +83,7 @@ const nothing = (): Sum => ({
 const plusOrNull = (sum: number | null, more: number | null): number | null =>
   more === null ? sum : (sum ?? 0) + more;
 
-/** One night as reported and as rebuilt, by room type. */
+/** One night's reported and rebuilt rooms, by room type. */
 export class NightSums {
   readonly night: string;
   readonly report: ReportedNight | undefined;
@@ -112,14 +112,16 @@ export class NightSums {
     return sum;
   }
 
-  /** Reported less rebuilt of a room type; undefined where the night is not reported. A room type that it does not name has none sold. */
+  /**
+   * Reported minus rebuilt rooms of a room type; undefined if the night is not reported. Room types missing from the report have none sold.
+   */
   differenceOf(roomType: string | null): number | undefined {
     if (this.report === undefined) return undefined;
     const sum = this.#sums.get(roomType);
     return sum === undefined ? 0 : (sum.sold ?? 0) - sum.rebuiltTransient - sum.rebuiltGroup;
   }
 
-  /** Each room type that inventory, a reservation or a block names. */
+  /** Every room type named by inventory, a reservation or a block. */
   byRoomType(): ReconciledNight[] {
     return [...this.#sums]
       .sort(([one], [other]) => compareCodes(one, other))
@@ -160,7 +162,7 @@ export class NightSums {
   }
 }
 
-/** Nights that are reconciled, and the blocks that they are reconciled from. */
+/** Reconciled nights and the blocks used. */
 interface Reconciliation {
   readonly blocks: ReadonlyMap<string, readonly BlockNight[]>;
   readonly masters: ReadonlyMap<string, GroupMaster>;
@@ -168,7 +170,7 @@ interface Reconciliation {
   readonly nights: AsyncIterable<NightSums>;
 }
 
-/** Reconciles a window as of an instant. Throws QuestionTooLarge where it has too much. */
+/** Reconciles a window as of an instant. Throws QuestionTooLarge if it has too many rows. */
 export async function reconcile(
   on: Queryable,
   question: InventoryQuestion,
@@ -194,17 +196,16 @@ export async function reconcile(
       const report = next.done !== true && next.value.night === night ? next.value : undefined;
       if (report !== undefined) next = await inventory.next();
       yield new NightSums(night, report, settledOf.get(night), blocks.get(night));
-      // The day after it has five digits of the year.
+      // The next day would have a five-digit year.
       if (night === "9999-12-31") return;
     }
   }
   return { blocks, masters, nights: sums() };
 }
 
-/** What a position of reconciled nights looks like. */
 const RECONCILIATION_POSITION: PositionShape = [isNight, isFlag, isCode];
 
-/** A page of reconciled nights, in windows that have few enough rows. */
+/** A page of reconciled nights, read in windows below the row limit. */
 export function pageOfReconciliation({
   client,
   question,

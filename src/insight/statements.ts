@@ -16,10 +16,10 @@ const UNITS: Readonly<Record<Grouping, string>> = {
 };
 /** The column of each clock: `{time}`. */
 const TIMES: Readonly<Record<Clock, string>> = { source: "source_time", receipt: "received_at" };
-/** The first parameter of every statement of this folder that reads entries. */
+/** The position of the bucket among the parameters of every statement here that reads entries. */
 const BUCKET_PLACE = 1;
 
-/** A statement for each grouping and clock. */
+/** Creates a statement for each grouping and clock. */
 export function composeVariants(
   url: URL,
   texts: Texts = {},
@@ -37,12 +37,12 @@ export function composeVariants(
   };
 }
 
-/** Times work_mem: a hash table of these statements takes at most 64 MB of the embedded server, before it goes to disk. */
+/** A hash table may take this multiple of work_mem (64 MB on the embedded server) before it spills to disk. */
 const HASH_MEMORY = 8;
 
 /**
- * Asks a statement that sums entries of the ledger, in a transaction. Without nested loops, which a
- * server without statistics prefers; without workers, which cost more than they save; and unnamed, so that it is planned for its dates.
+ * Runs a statement that sums ledger entries, in a transaction. Disables nested loops, which a server without statistics prefers, and
+ * parallel workers, which cost more than they save. Unnamed, so that it is planned for its dates.
  */
 export async function sumEntries<Row extends pg.QueryResultRow>(
   on: Queryable,

@@ -6,18 +6,18 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
 
-/** What was under way when a promise was made is waited for so often; most appends take some milliseconds. */
+/** Checks for the end of transactions in progress; most appends take some milliseconds. */
 const LOOKS_MAX = 10;
 const LOOK_AGAIN_MS = 25;
 
-/** What is promised and settled, and the database's clock in milliseconds. */
+/** The promised and the settled closed timestamp, and the database's clock in milliseconds. */
 const lookAtPromise = namedStatement(
   "look-at-promise",
   `select promised::text as promised, settled::text as settled,
     (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
   from bellhop.closed_timestamp`,
 );
-/** Promises up to $1, unless more is promised already. */
+/** Raises the promised closed timestamp to $1, unless it is higher. */
 const promiseReceipts = namedStatement(
   "promise-receipts",
   `update bellhop.closed_timestamp set promised = greatest(promised, $1::uuid) returning promised::text as promised`,
@@ -27,8 +27,8 @@ const settleReceipts = namedStatement(
   `update bellhop.closed_timestamp set settled = greatest(settled, $1::uuid)`,
 );
 /**
- * Log writers with a transaction under way, and what no other transaction has. One of which nothing may be known (another role's
- * session has the number of its backend) counts as one that does not end. A log writer that is not seen here was born later.
+ * Log writers with a transaction in progress, and the start of that transaction. One whose session is not visible (its backend's process id
+ * now belongs to another role's session) counts as in progress. A log writer missing here registered later.
  */
 const findAppending = namedStatement(
   "find-appending",
@@ -46,14 +46,14 @@ const readOpen = namedStatement(
 const readOldestUnapplied = readStatement(new URL("./sql/read-oldest-unapplied.sql", import.meta.url));
 
 /**
- * How far behind the database's clock receipts are promised. An id that was taken earlier when its append begins is taken anew
- * (src/ingest/log/log-writer-session.ts), which costs that append a round trip: two seconds are more than a busy event loop waits.
+ * How far the closed timestamp stays behind the database's clock. An append whose id is older takes a new one
+ * (src/ingest/log/log-writer-session.ts), which costs a round trip; two seconds exceed the delays of a busy event loop.
  */
 const PROMISED_BEHIND_MS = 2_000;
-/** A promise so much older than the next would be is good enough: one a second is written at most. */
+/** A closed timestamp at most this much behind the next one is reused, so at most one is written per second. */
 const PROMISE_AGE_MS_MAX = 1_000;
 
-/** The log writers in which something may be left to apply, and the database's clock. */
+/** Log writers that may have unapplied entries, and the database's clock. */
 interface OpenLogWriters {
   readonly now: Date;
   readonly logWriters: readonly string[];
@@ -70,13 +70,13 @@ interface PromiseRow {
   readonly now_ms: number;
 }
 
-/** Log writers with a transaction under way, and which; null of one whose session is gone and whose end nobody has noted. */
+/** Log writers with a transaction in progress, and which one; null if its session has ended and is not yet marked closed. */
 async function appending(pool: pg.Pool): Promise<Map<string, string | null>> {
   const { rows } = await query<{ log_writer_id: string; transaction: string | null }>(pool, findAppending);
   return new Map(rows.map(({ log_writer_id, transaction }) => [log_writer_id, transaction]));
 }
 
-/** Whether all appends that were under way when it was called have ended: what begins later sees what is promised. */
+/** Whether all appends in progress at the call have ended. Later ones see the promised closed timestamp. */
 async function haveAppendsEnded(pool: pg.Pool): Promise<boolean> {
   const before = await appending(pool);
   for (let look = 0; before.size > 0 && look < LOOKS_MAX; look += 1) {
@@ -91,9 +91,9 @@ async function haveAppendsEnded(pool: pg.Pool): Promise<boolean> {
 }
 
 /**
- * The id at or below which no log writer will have anything committed in this bucket that is not visible now: to be asked for before the
- * snapshot that is to be read. Nobody's clock is trusted for it. It is written down as a promise that every append keeps, and good
- * once the appends have ended that began before they could see it. Null where none has been settled yet.
+ * The closed timestamp of this bucket: no later commit can add an id at or before it. Must be read before the snapshot. Independent of any
+ * node's clock: it is first written as a promise that every append respects, and settled once the appends that began before have ended.
+ * Null if none is settled yet.
  */
 export async function settledReceipts(
   pool: pg.Pool,
@@ -120,9 +120,8 @@ export async function settledReceipts(
 }
 
 /**
- * The watermark of a property as of the snapshot that `client` reads: nothing received at or before this instant (ISO 8601, to
- * the microsecond) is yet to be applied or can still appear. `settled` is what `settledReceipts` answered before the snapshot
- * was taken; null stays null.
+ * The watermark of a property as of the snapshot of `client`: nothing received at or before this instant (ISO 8601 in microseconds) is
+ * unapplied or can still appear. `settled` is the result of `settledReceipts` before the snapshot; null stays null.
  */
 export async function watermarkOf(
   client: Queryable,
@@ -137,6 +136,6 @@ export async function watermarkOf(
   });
   const oldest = rows[0]?.request_id ?? settled;
   const first = oldest < settled ? oldest : settled;
-  // Ids of the same microsecond differ only after the timestamp.
+  // Ids of the same microsecond differ only after the timestamp, so exclude that microsecond.
   return isoOfMicroseconds(microsecondsOf(first) - 1);
 }

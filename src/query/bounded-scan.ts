@@ -1,27 +1,27 @@
 import type { Position } from "../platform/http/position.ts";
 
-/** One step of a scan: the matching rows in order, how many rows were read, and the position of the last of those. */
+/** One step of a scan: the matching rows in order, the number of rows read, and the position of the last row read. */
 export interface ScanStep<Row> {
   readonly matching: readonly Row[];
   readonly examined: number;
   readonly last: Position | null;
-  /** The step ended early: the page ends here, the list does not. */
+  /** The step ended early; the page ends here, but not the list. */
   readonly stopped?: boolean;
 }
 
 export interface Scan<Row> {
-  /** Reads the next `count` rows after a position (null: from the beginning). */
+  /** Reads the next `count` rows after a position (null: from the start). */
   step(after: Position | null, count: number): Promise<ScanStep<Row>>;
   positionOf(row: Row): Position;
-  /** Rows read in one step, at most: the bound of memory. */
+  /** Maximum rows per step, which bounds memory. */
   readonly stepMax: number;
-  /** Rows read for one page, at most: the bound of cost, however few match. */
+  /** Maximum rows read per page, which bounds cost however few match. */
   readonly examinedMax: number;
-  /** Whether every row matches: then the first step asks for just one row more than the page has. */
+  /** Whether every row matches; then the first step reads only one row more than the page. */
   readonly everyRowMatches: boolean;
 }
 
-/** Yields the rows of one page, at most `limit`; returns the next position, or null at the end. A page may be short or empty before the end. */
+/** Yields at most `limit` rows of one page; returns the next position, or null at the end. A page may be short or empty before the end. */
 export async function* scanPage<Row>(
   scan: Scan<Row>,
   start: Position | null,
@@ -48,7 +48,7 @@ export async function* scanPage<Row>(
   return after;
 }
 
-/** All rows of a page, and the next position. */
+/** All rows of a page and the next position. */
 export async function wholePage<Row>(
   page: AsyncGenerator<readonly Row[], Position | null>,
 ): Promise<{ readonly rows: Row[]; readonly next: Position | null }> {

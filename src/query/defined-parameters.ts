@@ -16,7 +16,7 @@ function missing(name: string, { format, $ref }: Schema): Error {
   return invalidParameter(`${name} is required: ${taken}.`);
 }
 
-/** The value of a parameter, validated by its schema; its default where it is not given. */
+/** A parameter's value, validated by its schema; its default if omitted. */
 function valueBy(query: QueryParameters, { name, schema, required }: Parameter): Value {
   const given = givenOf(query, name, schema);
   if (given === undefined && required === true) throw missing(name, schema);
@@ -31,7 +31,7 @@ function givenOf(query: QueryParameters, name: string, schema: Schema): Value {
   return name === "cursor" ? query.cursor() : query.code(name);
 }
 
-/** The parameters of a request, read by the definitions of the OpenAPI document. */
+/** A request's parameters, validated by the definitions of the OpenAPI document. */
 export class DefinedParameters {
   readonly #values = new Map<string, Value>();
   readonly #query: QueryParameters;
@@ -43,17 +43,17 @@ export class DefinedParameters {
     for (const definition of definitions) this.#values.set(definition.name, valueBy(this.#query, definition));
   }
 
-  /** All parameters but these in one order, as one text. */
+  /** All other parameters as text in a canonical order. */
   filtersWithout(...without: string[]): string {
     return this.#query.question(without);
   }
 
-  /** The query that a cursor belongs to. */
+  /** Text that identifies the query of a cursor. */
   get filters(): string {
     return this.filtersWithout("limit", "cursor");
   }
 
-  /** Which page is asked for. */
+  /** The requested page. */
   get page() {
     return { limit: this.givenNumber("limit"), cursor: this.textOf("cursor") };
   }
@@ -67,17 +67,17 @@ export class DefinedParameters {
     return text === undefined ? undefined : readInstant(text);
   }
 
-  /** The property of required parameters. */
+  /** The property in the required parameters. */
   get codes(): PropertyCodes {
     return { clientCode: this.givenText("clientCode"), propertyCode: this.givenText("propertyCode") };
   }
 
-  /** Of a parameter that is required or has a default. */
+  /** For a parameter that is required or has a default. */
   givenText(name: string): string {
     return this.textOf(name) as string;
   }
 
-  /** Of a number that is required or has a default. */
+  /** For a number that is required or has a default. */
   givenNumber(name: string): number {
     return this.#values.get(name) as number;
   }

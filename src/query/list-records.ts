@@ -24,7 +24,7 @@ const currentByDate = readStatement(new URL("./sql/read-current-by-date.sql", im
 const asOfByKey = readForEachResource(new URL("./sql/read-as-of.sql", import.meta.url));
 const readHistory = readForEachResource(new URL("./sql/read-history.sql", import.meta.url));
 
-/** Which records of a property are wanted. Dates are inclusive. */
+/** Selects records of a property. Dates are inclusive. */
 export interface RecordFilter {
   readonly resource: ResourceLetter;
   readonly key: string | undefined;
@@ -34,7 +34,7 @@ export interface RecordFilter {
   readonly status: string | undefined;
   /** Source time at or after this, ISO 8601 UTC. */
   readonly modifiedSince: string | undefined;
-  /** The records as what had been received by then says. */
+  /** The records as of this receipt time. */
   readonly asOf: Instant | undefined;
 }
 
@@ -49,14 +49,14 @@ interface Row {
 
 const DATE_FIRST = "0001-01-01";
 const DATE_LAST = "9999-12-31";
-/** No key sorts after it: 128 times the last code point, in the order of bytes. */
+/** The last possible key in byte order: 128 times the last code point. */
 const KEY_LAST = "\u{10ffff}".repeat(128);
-/** A current row takes about 1.8 µs, a version of an earlier moment about 12 µs: a page ends within 0.1 s. */
+/** Reading a current row takes about 1.8 µs, an earlier version about 12 µs, so a page ends within 0.1 s. */
 const STEP_MAX = 1_001;
 const EXAMINED_CURRENT_MAX = 50_000;
 const EXAMINED_AS_OF_MAX = 5_000;
 
-/** Reservations and groups are ordered by date only where dates were asked for; else by key, which never changes while one pages. */
+/** Reservations and groups are ordered by date only if dates are requested; otherwise by key, which is stable while paging. */
 function isByDate({ resource, key, from, to, asOf }: RecordFilter): boolean {
   return resource !== "i" && key === undefined && asOf === undefined && (from ?? to) !== undefined;
 }
@@ -68,7 +68,7 @@ export function recordPositionShape(filter: RecordFilter): PositionShape {
   return isByDate(filter) ? BY_DATE : BY_KEY;
 }
 
-/** First and last key, both inclusive. Dates bound an inventory's keys. */
+/** First and last key, inclusive. Inventory keys are dates. */
 function keyBounds({ resource, key, from, to }: RecordFilter): [string, string] {
   if (key !== undefined) return [key, key];
   return resource === "i" ? [from ?? "", to ?? KEY_LAST] : ["", KEY_LAST];
@@ -82,7 +82,7 @@ function statementOf(filter: RecordFilter, property: Property, position: Positio
     return { ...currentByDate, values: [...which, from, to, count, key, status, modifiedSince, date] };
   }
   const values = [...which, ...keyBounds(filter), count, position?.[0] ?? "", status, modifiedSince];
-  // With a single key, dates are compared afterwards (isWanted).
+  // For a single key, isWanted compares the dates.
   if (asOf === undefined) return { ...currentByKey, values };
   return { ...(asOfByKey[resource] as Statement), values: [...values, lowestIdFrom(after(asOf)), from, to] };
 }
@@ -113,7 +113,7 @@ function scanOf(pool: pg.Pool, property: Property, filter: RecordFilter): Scan<R
   };
 }
 
-/** Yields the records of one page verbatim, without those no longer kept; returns the position of the next page, or null. */
+/** Yields the records of one page verbatim, omitting those no longer retained; returns the position of the next page, or null. */
 export async function* listRecords(
   pool: pg.Pool,
   property: Property,
@@ -131,7 +131,7 @@ export async function* listRecords(
   }
 }
 
-/** A version: its source time, where its record lies, and the letter of its outcome. */
+/** A version: source time, location of its record, and outcome letter. */
 export interface HistoryRow {
   readonly sourceTime: string;
   readonly requestId: string;
@@ -162,7 +162,7 @@ export async function findVersions(
   return firstOf(rows, limit, ({ sourceTime, requestId, index }) => [sourceTime, requestId, index]);
 }
 
-/** Yields the versions of one page whose payload is kept (docs/retention.md) as JSON; returns the position of the next page, or null. */
+/** Yields the retained versions of one page as JSON (docs/retention.md); returns the position of the next page, or null. */
 export async function* listHistory(
   pool: pg.Pool,
   property: Property,

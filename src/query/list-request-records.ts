@@ -10,8 +10,8 @@ import { KEY_OF } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
 
 /**
- * Where the records of one request lie, and the letters of their outcomes; rejected and detailed are indexes in the batch.
- * Plan: index scan of accept_log_client in one partition, then request_outcome's primary key.
+ * Locations and outcome letters of the records of one request; rejected and detailed are indexes in the batch. Plan: index scan of
+ * accept_log_client in one partition, then request_outcome's primary key.
  */
 const readParts = namedStatement(
   "read-request-parts",
@@ -24,7 +24,7 @@ const readParts = namedStatement(
   where log.request_id = $2 and log.client_id = $1 and log.kind = 'b'`,
 );
 
-/** A record of a request: where it lies, and its first outcome. */
+/** A record of a request: its location and first outcome. */
 export interface RecordOfRequest {
   readonly bucket: number;
   readonly index: number;
@@ -41,7 +41,7 @@ interface PartRow {
   readonly detailed: readonly number[];
 }
 
-/** `outcomes` has one letter for each accepted record of the part, in its order; rejected ones have none. */
+/** `outcomes` has one letter per accepted record of the part, in order; rejected ones have none. */
 function* recordsOf(part: PartRow, which: WhichRecords): Generator<RecordOfRequest> {
   const { bucket, outcomes } = part;
   const layout = new BodyLayout(part.layout);
@@ -79,9 +79,9 @@ const readDetails = readStatement(new URL("./sql/read-request-details.sql", impo
 
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
 
-/** A page: reading some of a part's details parses all of them (bounded by `warningsListedMax` and VIOLATIONS_KEPT_OF_BATCH). */
+/** Page size: reading some of a part's details parses all of them (bounded by `warningsListedMax` and VIOLATIONS_KEPT_OF_BATCH). */
 const RECORDS_AT_ONCE = 1_000;
-/** A larger record is not parsed to name its key: that would block the event loop. */
+/** Larger records are not parsed for their key, which would block the event loop. */
 const PARSED_BYTES_MAX = 1_048_576;
 
 interface DetailRow {
@@ -95,7 +95,7 @@ interface DetailRow {
   readonly resolvedAt: Date | null;
 }
 
-/** The codes and key of a record, where they can be read: a rejected one may be any JSON. */
+/** The codes and key of a record, if it contains them: a rejected record may be any JSON. */
 export function identityOf(resource: Resource, bytes: Buffer) {
   const isRead = bytes.length > 0 && bytes.length <= PARSED_BYTES_MAX;
   const parsed: unknown = isRead ? JSON.parse(bytes.toString("utf8")) : null;
@@ -111,12 +111,12 @@ export function identityOf(resource: Resource, bytes: Buffer) {
   };
 }
 
-/** Of a quarantined record that was resolved since, its final outcome. */
+/** For a quarantined record that was resolved, its final outcome. */
 function outcomeOf(record: RecordOfRequest, detail: DetailRow | undefined): Outcome | "pending" {
   return detail?.outcome === null || detail === undefined ? record.outcome : outcomeName(detail.outcome);
 }
 
-/** One record of the answer as JSON. Pointers are into the batch as sent. */
+/** One record of the answer as JSON. Pointers are relative to the batch as sent. */
 function itemOf(
   record: RecordOfRequest,
   identity: ReturnType<typeof identityOf>,
@@ -181,14 +181,14 @@ async function* itemsOf(
   }
 }
 
-/** Which of a request's records are listed. */
+/** Selects records of a request. */
 export interface RequestRecordFilter {
   readonly which: WhichRecords;
   /** Only those with this first or final outcome. */
   readonly outcome?: Outcome | undefined;
-  /** Only the one with this index. */
+  /** Only the record with this index. */
   readonly index?: number | undefined;
-  /** Only those of these properties; one whose codes cannot be read is of none. */
+  /** Only records of these properties; a record with unreadable codes belongs to none. */
   readonly within?: PropertyTest | undefined;
 }
 
@@ -196,7 +196,7 @@ export interface PropertyTest {
   permits(clientCode: string, propertyCode: string): boolean;
 }
 
-/** A quarantined record may have any final outcome, which its details name. */
+/** A quarantined record may have any final outcome, which its details contain. */
 function mayHave(record: RecordOfRequest, outcome: Outcome | undefined): boolean {
   return outcome === undefined || record.outcome === outcome || record.outcome === "quarantined";
 }

@@ -15,19 +15,18 @@ import {
   readSummariesOf,
 } from "./request-summary.ts";
 
-/** What a search through bodies may cost: about half a second of parsing. */
+/** Maximum bytes parsed to search bodies for one page: about half a second. */
 const SEARCHED_BYTES_MAX = 64 * 1_048_576;
-/** Bytes parsed between two turns of the event loop: about a millisecond's work. */
+/** Bytes parsed before yielding to the event loop: about a millisecond. */
 const TURN_BYTES = 131_072;
 
-/** The bytes that one page may still parse. The request that exceeds it is searched to its end. */
+/** Bytes that a page may still parse. The request that exceeds the limit is searched to its end. */
 interface SearchBudget {
   left: number;
 }
 
 /**
- * The codes of a part's records that are still kept. A bucket holds many properties and the log has no column for them, so the
- * records are read.
+ * The codes of a part's retained records. A bucket contains many properties and the log has no column for them, so the records are read.
  */
 async function* codesIn(
   pool: pg.Pool,
@@ -43,13 +42,13 @@ async function* codesIn(
       sinceTurn = 0;
       await new Promise((resume) => setImmediate(resume));
     }
-    // Accepted records have each code once, as a text; of rejected ones beside them anything may come.
+    // Accepted records have each code once, as a string; rejected ones may be any JSON.
     const record: unknown = JSON.parse(bytes.toString("utf8"));
     yield typeof record === "object" && record !== null ? record : {};
   }
 }
 
-/** Whether a part of a request has a record of this property: in a batch of one property the first record decides. */
+/** Whether a part of a request has a record of this property. In a batch of one property the first record decides. */
 async function namesProperty(
   pool: pg.Pool,
   requestId: string,
@@ -61,12 +60,12 @@ async function namesProperty(
   return false;
 }
 
-/** What the details of a record cost, in bytes of reading. */
+/** Cost of reading a record's details, in bytes of the search budget. */
 const DETAILS_BYTES = 4_096;
 
 /**
- * A request confined to the properties that the reader may see: counts cover only their records; undefined when it has none.
- * The codes of most batches show that they lie within or outside as a whole; only of the others are the records counted.
+ * Confines a request to the properties that the reader may see: counts cover only their records; undefined if it has none. Most batches are
+ * within or outside as a whole, which their codes show; only for others are records counted.
  */
 export async function confineRequest(
   pool: pg.Pool,
@@ -100,14 +99,14 @@ interface ListedRecord {
   readonly warnings: readonly unknown[];
 }
 
-/** What a request has that has no records. */
+/** The counts of a request without records. */
 export const NO_RECORDS = Object.fromEntries(
   [...OUTCOMES, "records", "pending", "warned"].map((name) => [name, 0]),
 ) as Record<keyof RequestCounts, number>;
 
 /**
- * The next $4 requests of a client before the id $2, newest first, from the id $3 on. Plan: Limit over Unique over an Append of
- * backward index scans of accept_log_client, newest partition first. 201 of 6,700: 0.5 ms.
+ * The next $4 requests of a client before id $2, newest first, from id $3 on. Plan: Limit over Unique over an Append of backward index
+ * scans of accept_log_client, newest partition first. 201 of 6,700: 0.5 ms.
  */
 const readRequestIds = namedStatement(
   "read-request-ids",
@@ -117,7 +116,7 @@ const readRequestIds = namedStatement(
   order by request_id desc
   limit $4`,
 );
-/** The next $3 requests of any client before the id $1, newest first, from the id $2 on, by accept_log_request. */
+/** The next $3 requests of any client before id $1, newest first, from id $2 on. Plan: accept_log_request. */
 const readRequestIdsOfAll = namedStatement(
   "read-request-ids-of-all",
   `select distinct on (request_id) request_id, client_id
@@ -127,32 +126,32 @@ const readRequestIdsOfAll = namedStatement(
   limit $3`,
 );
 
-/** What at least one record has become: an outcome, or what an operator looks for. */
+/** Filters for at least one record: an outcome, or a group of them. */
 export const OUTCOME_FILTERS = [...OUTCOMES, "failed", "warned", "pending"] as const;
 
 export type OutcomeFilter = (typeof OUTCOME_FILTERS)[number];
 
-/** Which requests are wanted. Instants are inclusive. */
+/** Selects requests. Instants are inclusive. */
 export interface RequestFilter {
   readonly resource: Resource | undefined;
   readonly outcome: OutcomeFilter | undefined;
   readonly from: Instant | undefined;
   readonly to: Instant | undefined;
-  /** How the id begins, as the service writes it. */
+  /** Prefix of the id, in lower case. */
   readonly idPrefix?: string | undefined;
-  /** Requests with a record of this property, in this bucket. */
+  /** Requests with a record of this property, in its bucket. */
   readonly property:
     | { readonly clientCode: string; readonly propertyCode: string; readonly bucket: number }
     | undefined;
-  /** Requests with a record of these properties, which lie in these buckets; `property` is one of them. */
+  /** Requests with a record of these properties, in their buckets; includes `property`. */
   readonly within?: (PropertyTest & { readonly buckets: readonly number[] }) | undefined;
 }
 
-/** The id of the last request looked at. */
+/** The id of the last request examined. */
 export const REQUEST_POSITION: PositionShape = [isUuid];
 
 const ID_HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-/** A summary takes the database about 125 µs, so a page whose filter matches little ends after some 0.6 s. */
+/** A summary takes the database about 125 µs, so a page with few matches ends after about 0.6 s. */
 const STEP_MAX = 201;
 const EXAMINED_MAX = 5_000;
 
@@ -161,14 +160,14 @@ function has(outcome: OutcomeFilter, counts: RequestCounts): boolean {
   return counts[outcome] > 0;
 }
 
-/** The id after this one; of the highest, itself. */
+/** The next id; the highest id returns itself. */
 function idAfter(id: string): string {
   if (id === ID_HIGHEST) return id;
   const hex = (BigInt(`0x${id.replaceAll("-", "")}`) + 1n).toString(16).padStart(32, "0");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** The lowest id that begins so, and the one after the highest. */
+/** The lowest id with this prefix, and the one after the highest. */
 function boundsOf(prefix: string): { readonly lowest: string; readonly below: string } {
   return {
     lowest: prefix + ID_LOWEST.slice(prefix.length),
@@ -176,12 +175,12 @@ function boundsOf(prefix: string): { readonly lowest: string; readonly below: st
   };
 }
 
-/** Whether a text is how an id of the service begins. */
+/** Whether the text is a prefix of a request id. */
 export function isIdPrefix(text: string): boolean {
   return text.length <= ID_LOWEST.length && isUuid(text + ID_LOWEST.slice(text.length));
 }
 
-/** The range of ids to search: `lowest` is within it, `below` is not. */
+/** The range of ids to search: `lowest` is inclusive, `below` is exclusive. */
 function rangeOf({ from, to, idPrefix = "" }: RequestFilter): { lowest: string; below: string } {
   const named = boundsOf(idPrefix);
   const earliest = from === undefined ? ID_LOWEST : lowestIdFrom(from);
@@ -208,9 +207,8 @@ async function nextIds(
 }
 
 /**
- * Yields the requests of one page, newest first, of one client or (null) of all; returns the position of the next page, or
- * null at the end. What a page may cost is bounded by the requests looked at (5,000) and, with a property, by the bytes
- * searched.
+ * Yields the requests of one page, newest first, of one client or (null) of all; returns the position of the next page, or null at the end.
+ * A page examines at most 5,000 requests and, with a property, searches a limited number of bytes.
  */
 export async function* findRequests(
   pool: pg.Pool,
@@ -226,7 +224,7 @@ export async function* findRequests(
   const asked = property === undefined ? within?.buckets : [property.bucket];
   const buckets = asked === undefined ? null : new Set(asked);
 
-  /** The request as the answer shows it; undefined when it does not match the filter. */
+  /** The request as shown in the answer; undefined if it does not match the filter. */
   const wanted = async (found: FoundRequest): Promise<FoundRequest | undefined> => {
     const isElsewhere = buckets !== null && !found.buckets.some((bucket) => buckets.has(bucket));
     if (isElsewhere || (resource !== undefined && found.summary.resource !== resource)) return undefined;
@@ -265,7 +263,7 @@ export async function* findRequests(
   );
 }
 
-/** Yields the summaries of one page of a client's requests as JSON, as findRequests. */
+/** As findRequests; yields the summaries as JSON. */
 export async function* listRequests(
   pool: pg.Pool,
   clientId: string,

@@ -6,22 +6,22 @@ import { query } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 
-/** Inflated bytes kept at most, beyond the newest chunk (which may be one record of tens of megabytes). */
+/** Maximum decompressed bytes cached in addition to the newest chunk, which may be one record of tens of megabytes. */
 const KEPT_BYTES_MAX = 8 * 1_048_576;
 
 interface InflatedChunk {
   readonly records: ReadonlyMap<number, Buffer>;
   readonly bytes: number;
-  /** The memory that the records lie in, where nothing else lies in it. */
+  /** The memory of the records, if it contains nothing else. */
   readonly memory: ArrayBufferLike | undefined;
 }
 
-/** The chunks inflated last: records in key order alternate between chunks, and inflating one takes some 100 µs. */
+/** Recently decompressed chunks: records in key order alternate between chunks, and decompressing one takes about 100 µs. */
 class InflatedChunks {
   readonly #kept = new Map<string, InflatedChunk>();
   #bytes = 0;
 
-  /** The record at a position; `stored` are the stored bytes of its chunk, which `id` names. */
+  /** The record at a position; `stored` are the stored bytes of its chunk `id`. */
   recordAt(id: string, layout: BodyLayout, chunk: number, position: number, stored: Buffer): Buffer {
     const record = (this.#kept.get(id) ?? this.#inflate(id, layout, chunk, stored)).records.get(position);
     if (record === undefined)
@@ -29,7 +29,7 @@ class InflatedChunks {
     return record;
   }
 
-  /** Frees the memory now, after its last use: the garbage collector would mark the whole heap and delay pages threefold. */
+  /** Frees the memory explicitly after its last use; a garbage collection would mark the whole heap and triple a page's time. */
   free(): void {
     for (const { memory } of this.#kept.values()) {
       if (memory instanceof ArrayBuffer) memory.transfer(0);
@@ -47,7 +47,7 @@ class InflatedChunks {
       bytes += record.bytes.length;
       memory = record.bytes.buffer;
     }
-    // An uncompressed chunk shares the received buffer; the buffer of an inflated one is one byte longer than its records.
+    // An uncompressed chunk shares the received buffer; a decompressed one has a buffer one byte longer than its records.
     const isAlone = memory !== stored.buffer && memory !== undefined && memory.byteLength <= bytes + 1;
     if (!isAlone) memory = undefined;
     for (const [oldest, { bytes: freed }] of this.#kept) {
@@ -62,7 +62,7 @@ class InflatedChunks {
   }
 }
 
-/** Layouts of parts of batches, and their stored bodies of up to $3 bytes: for each an index scan in its one partition. */
+/** Layouts of batch parts, and their stored bodies up to $3 bytes. Plan: one index scan per part, in one partition. */
 const readParts = namedStatement(
   "read-parts",
   `select part.bucket, part.request_id, log.layout, log.body
@@ -75,7 +75,7 @@ const readParts = namedStatement(
   ) as log`,
 );
 const readChunks = readStatement(new URL("./sql/read-chunks.sql", import.meta.url));
-/** In milliseconds since 1970: batches received before that may be past their retention. */
+/** In milliseconds since 1970. Batches received earlier may have been deleted by retention. */
 const readLogHorizon = namedStatement(
   "read-log-horizon",
   `select (extract(epoch from max(known_from)) * 1000)::float8 as until
@@ -89,25 +89,25 @@ export interface RecordPointer {
   readonly index: number;
 }
 
-/** Parts read at once: their layouts, 8 bytes a record, hold at most 5 MB. */
+/** Parts read by one statement. Their layouts, 8 bytes per record, take at most 5 MB. */
 const PARTS_AT_ONCE = 64;
 const POINTERS_AT_ONCE = 1_024;
-/** A stored body up to this size comes with its layout: a second statement would cost more than its bytes. */
+/** Stored bodies up to this size are read with their layout, because a second statement would cost more. */
 const WHOLE_BODY_BYTES_MAX = 65_536;
-/** Stored bytes of larger bodies fetched at once; a larger chunk is fetched alone. */
+/** Stored bytes of larger bodies fetched by one statement; a larger chunk is fetched alone. */
 const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 
-/** One part of a batch, with its body where that is small; otherwise with the SHA-256 of its layout, by which its chunks are read. */
+/** One part of a batch, with its body if it is small; otherwise with the SHA-256 of its layout, which its chunks are checked against. */
 interface Part {
   readonly layout: BodyLayout;
   readonly body: Buffer | null;
   readonly layoutHash: Buffer | null;
 }
 
-/** An erasure, a deletion or retention may rewrite a part between two statements about it; then it is read again. */
+/** Retries if an erasure, a deletion or retention rewrites a part between two statements. */
 const READ_AGAIN_MAX = 5;
 
-/** Stands for a record that is no longer kept (docs/retention.md). */
+/** Replaces a record that retention has deleted (docs/retention.md). */
 const NO_LONGER_KEPT = Buffer.from("null");
 
 export function isNoLongerKept(record: Buffer): boolean {
@@ -146,7 +146,7 @@ async function loadParts(
   const loaded = new Map<string, Part>();
   for (const { bucket, request_id: requestId, layout, body } of rows) {
     const opened = openLayout({ bucket, requestId }, layout);
-    // Nearly always known: a promise a part would cost more than the part.
+    // Layouts are usually cached; awaiting a promise per part would cost more than the part.
     const part = {
       layout: opened instanceof Promise ? await opened : opened,
       body,
@@ -162,7 +162,7 @@ function placeOf(pointer: RecordPointer, part: Part, position: number): Place {
   return { ...part, ...range, pointer, position, id: `${partOf(pointer)}/${range.chunk}` };
 }
 
-/** Where a record lies; undefined where it is past its retention. All requests from the id `horizon` on are kept. */
+/** Locates a record; undefined if retention has deleted it. All requests from the id `horizon` on are retained. */
 function locate(
   pointer: RecordPointer,
   parts: ReadonlyMap<string, Part>,
@@ -178,7 +178,7 @@ function locate(
   return placeOf(pointer, part, position);
 }
 
-/** The request from which on every part of the log is kept; read only where a part is missing. */
+/** The request from which the log is complete; read only if a part is missing. */
 async function horizonOf(
   pool: Queryable,
   group: readonly RecordPointer[],
@@ -189,7 +189,7 @@ async function horizonOf(
   return lowestIdAt(rows[0]?.until ?? 0);
 }
 
-/** Splits pointers, in their order, into groups that name so few parts that they are read by one statement. */
+/** Splits pointers, in order, into groups whose parts can be read by one statement. */
 function* groupByParts(pointers: readonly RecordPointer[]): Generator<RecordPointer[]> {
   let group: RecordPointer[] = [];
   let parts = new Set<string>();
@@ -206,7 +206,7 @@ function* groupByParts(pointers: readonly RecordPointer[]): Generator<RecordPoin
   if (group.length > 0) yield group;
 }
 
-/** Splits places, in their order, so that the distinct chunks of each group stay within the bytes fetched at once. */
+/** Splits places, in order, into groups whose distinct chunks fit the fetch limit. */
 function* groupByBytes(
   places: readonly (Place | undefined)[],
 ): Generator<{ places: (Place | undefined)[]; chunks: Map<string, Place> }> {
@@ -229,7 +229,7 @@ function* groupByBytes(
   if (group.length > 0) yield { places: group, chunks };
 }
 
-/** The stored bytes of chunks; undefined where one of their parts has another layout by now, or is gone. */
+/** The stored bytes of chunks; undefined if one of their parts has been rewritten or deleted. */
 async function fetchChunks(
   pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
@@ -241,7 +241,7 @@ async function fetchChunks(
     wanted.map(({ pointer }) => pointer.requestId),
     wanted.map(({ from }) => from),
     wanted.map(({ bytes }) => bytes),
-    // One chunk of a part speaks for all, as the statement has one snapshot.
+    // Check the layout once per part, as the statement has one snapshot.
     wanted.map(({ pointer, layoutHash }) => {
       const part = partOf(pointer);
       return checked.size < checked.add(part).size ? layoutHash : null;
@@ -251,7 +251,7 @@ async function fetchChunks(
   return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
 }
 
-/** The chunks of places whose bodies did not come with their layouts; undefined as of `fetchChunks`. */
+/** The chunks whose bodies were not read with their layouts; undefined as in `fetchChunks`. */
 function storedChunks(
   pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
@@ -260,7 +260,7 @@ function storedChunks(
   return missing.size === 0 ? new Map() : fetchChunks(pool, missing);
 }
 
-/** A group of pointers, and the parts that they name. */
+/** A group of pointers and their parts. */
 interface LoadedGroup {
   readonly group: readonly RecordPointer[];
   readonly parts: ReadonlyMap<string, Part>;
@@ -270,21 +270,21 @@ async function loadGroup(pool: Queryable, group: readonly RecordPointer[]): Prom
   return { group, parts: await loadParts(pool, group, WHOLE_BODY_BYTES_MAX) };
 }
 
-/** Yields the records of a group, of what follows a part that is rewritten meanwhile as it is then. */
+/** Yields the records of a group. If a part is rewritten meanwhile, the remaining records are read from the new version. */
 async function* recordsOfGroup(
   pool: Queryable,
   { group, parts }: LoadedGroup,
   inflated: InflatedChunks,
   readAgain = READ_AGAIN_MAX,
 ): AsyncGenerator<Buffer, void> {
-  // What was inflated by the layouts of another group may be of an earlier writing.
+  // Chunks cached for another group may be of an earlier version of a part.
   inflated.free();
   const horizon = await horizonOf(pool, group, parts);
   let yielded = 0;
   for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts, horizon)))) {
     const fetched = await storedChunks(pool, chunks);
     if (fetched === undefined) {
-      if (readAgain === 0) throw new Error("A part of the log was rewritten each time it was read.");
+      if (readAgain === 0) throw new Error("A part of the log was rewritten during every read.");
       const rest = await loadGroup(pool, group.slice(yielded));
       yield* recordsOfGroup(pool, rest, inflated, readAgain - 1);
       return;
@@ -303,8 +303,8 @@ async function* recordsOfGroup(
 }
 
 /**
- * Yields records as they were sent, in the order of the pointers; each is valid until the next is requested. Parts are read ahead and
- * inflated chunk by chunk, so memory does not grow with the number of records. A record that is no longer kept is `null`.
+ * Yields records verbatim, in the order of the pointers; each is valid until the next is requested. Reads parts ahead and decompresses
+ * chunk by chunk, so memory does not grow with the number of records. Yields `null` for a record deleted by retention.
  */
 export async function* loadRecords(
   pool: Queryable,
@@ -316,7 +316,7 @@ export async function* loadRecords(
     const { value: group } = groups.next();
     if (group === undefined) return undefined;
     const reading = loadGroup(pool, group);
-    // The caller may stop before it is awaited.
+    // Avoids an unhandled rejection if the caller stops early.
     reading.catch(() => undefined);
     return reading;
   };
@@ -331,7 +331,7 @@ export async function* loadRecords(
   }
 }
 
-/** Yields every record of one part that is still kept, chunk by chunk, for a search that ends at the first hit. */
+/** Yields every retained record of one part, chunk by chunk, so that a search can stop at the first match. */
 export async function* loadPart(
   pool: Queryable,
   bucket: number,
@@ -349,13 +349,13 @@ export async function* loadPart(
     const place = placeOf(pointer, part, position);
     const stored = (await fetchChunks(pool, new Map([["", place]])))?.get("");
     if (stored === undefined) {
-      if (readAgain === 0) throw new Error("A part of the log was rewritten each time it was read.");
+      if (readAgain === 0) throw new Error("A part of the log was rewritten during every read.");
       readAgain -= 1;
       part = await load();
       continue;
     }
     for (const record of part.layout.recordsOf(place.chunk, stored)) {
-      // A rewriting has chunks of its own, which may begin among those that were seen.
+      // A rewritten part has other chunks, which may start before the last position.
       if (record.position < position) continue;
       if (record.bytes.length > 0) yield record.bytes;
       position = record.position + 1;

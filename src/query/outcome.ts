@@ -1,4 +1,4 @@
-/** The outcomes of a record, as clients read them. */
+/** A record's outcomes as named in answers. */
 export const OUTCOMES = [
   "applied",
   "unchanged",
@@ -26,7 +26,6 @@ export function outcomeName(letter: string): Outcome {
   return name;
 }
 
-/** The default message of an outcome. */
 export const OUTCOME_MESSAGES: Readonly<Partial<Record<Outcome, string>>> = {
   unchanged: "The content is that of the version before it; only the source time moved on.",
   stale: "A version with a newer source time is current; this one is kept in the history.",

@@ -7,29 +7,29 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CURSOR_CHARACTERS_MAX = 2_048;
 
-/** The query that a cursor belongs to. */
+/** Identifies the query of a cursor. */
 interface Question {
   readonly clientId: string;
   readonly path: string;
-  /** As one text, in one order. */
+  /** In a canonical order. */
   readonly filters: string;
 }
 
 /**
- * The cursors of one query, encrypted and authenticated with a key of its own: a cursor may hold counters that tenants share, so it
- * must disclose nothing. Its length is disclosed.
+ * Encrypts and authenticates the cursors of one query with a key derived for it: a cursor may contain counters that tenants share.
+ * Discloses only its length.
  */
 export class CursorCipher {
   readonly #key: Buffer;
 
-  /** `key`: 32 bytes that only this installation has. */
+  /** `key`: the installation's 32-byte cursor key. */
   constructor(key: Buffer, { clientId, path, filters }: Question) {
     this.#key = createHmac("sha256", key)
       .update(JSON.stringify([clientId, path, filters]))
       .digest();
   }
 
-  /** Random nonces allow 2^32 cursors of one query. */
+  /** Random nonces allow 2^32 cursors per query. */
   encrypt(plain: Buffer): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce);
@@ -41,7 +41,7 @@ export class CursorCipher {
   decrypt(cursor: string): Buffer | undefined {
     if (cursor.length > CURSOR_CHARACTERS_MAX) return undefined;
     const bytes = Buffer.from(cursor, "base64url");
-    // Decoding drops unused bits and what is not of its alphabet: only one text is accepted for a cursor.
+    // Decoding ignores unused bits and foreign characters; accept only the canonical text.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString("base64url") !== cursor) return undefined;
     const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
@@ -57,7 +57,7 @@ export class CursorCipher {
   }
 }
 
-/** Positions are padded to a multiple of this, so that the length does not disclose them. */
+/** Positions are padded to a multiple of this to hide their length. */
 const STEP_BYTES = 64;
 const BLANK = " ";
 
@@ -69,7 +69,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Which page a request asks for, and the cursor of the next one. */
+/** The requested page, and how to write the cursor of the next one. */
 export interface Paging {
   readonly limit: number;
   readonly start: Position | null;
@@ -77,8 +77,8 @@ export interface Paging {
 }
 
 /**
- * Reads the page that a question asks for; cursors are positions as JSON, encrypted for their question. Throws ServiceError
- * `bellhop.http.InvalidParameter` for a cursor of another question or another list.
+ * Reads the requested page; cursors are positions as JSON, encrypted for their query. Throws ServiceError `bellhop.http.InvalidParameter`
+ * for a cursor of another query or list.
  */
 export function readPaging(
   { cursorKey }: { readonly cursorKey: Buffer },

@@ -17,7 +17,7 @@ export interface Property {
   readonly bucket: number;
 }
 
-/** Finds a property by its codes; undefined when no batch has ever named it. The caller has checked the grant. */
+/** Finds a property by its codes; undefined if it is unknown to Bellhop. The caller has checked the grant. */
 export async function findProperty(
   pool: Queryable,
   clientCode: string,
@@ -29,7 +29,10 @@ export async function findProperty(
 
 export type { PropertyCodes };
 
-/** Whether the client may read this property; a refusal is audited. Checked before any lookup, so that the answer does not disclose whether it exists. */
+/**
+ * Whether the client may read this property; refusals are audited. Checked before any lookup, so that the answer does not disclose whether
+ * it exists.
+ */
 export async function mayRead(
   context: HttpContext,
   principal: Principal,
@@ -43,7 +46,7 @@ export async function mayRead(
   return false;
 }
 
-/** Null where nothing was removed. Payloads are removed by receipt, versions by source time: the later of both counts. */
+/** Null if nothing was removed. Payloads are removed by receipt and versions by source time; returns the later one. */
 const readKnownFromStatement = namedStatement(
   "read-known-from",
   `select to_char(max(known_from) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as known_from
@@ -51,7 +54,7 @@ const readKnownFromStatement = namedStatement(
   where client_code = $1 and resource = $2 and kind in ('versions', 'payloads')`,
 );
 
-/** From when on all versions of a client code's records are kept (docs/retention.md): ISO 8601 with microseconds; null: all. */
+/** The time from which all versions of a client code's records are retained (docs/retention.md), ISO 8601 with microseconds; null: all. */
 export async function readKnownFrom(
   on: Queryable,
   clientCode: string,
@@ -62,7 +65,7 @@ export async function readKnownFrom(
   return rows[0]?.known_from ?? null;
 }
 
-/** The codes of a property that may be named; throws ServiceError `bellhop.http.InvalidParameter` for one code without the other. */
+/** The codes if both are given; throws ServiceError `bellhop.http.InvalidParameter` for one without the other. */
 export function bothCodes(
   clientCode: string | undefined,
   propertyCode: string | undefined,

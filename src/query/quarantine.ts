@@ -15,7 +15,7 @@ import {
   type PositionShape,
 } from "../platform/http/position.ts";
 
-/** What is quarantined: of one client code ($1), property code ($2) and resource ($3) where given, within $4 (`Scope.keys`). */
+/** Quarantined records within $4 (`Scope.keys`), filtered by client code ($1), property code ($2) and resource ($3) if given. */
 export const HELD = `bellhop.quarantine left join bellhop.property using (property_id)
   where quarantine.state = 'q'
     and ($1::text is null or property.client_code = $1)
@@ -27,8 +27,8 @@ const COLUMNS = `quarantine.bucket, quarantine.request_id as "requestId", quaran
     property.client_code as "clientCode", property.property_code as "propertyCode", quarantine.resource, quarantine.key, quarantine.code,
     quarantine.message, quarantine.state, quarantine.resolved_at as "resolvedAt"`;
 /**
- * The next $6 quarantined records after ($7, $8), oldest first, of one reason ($5) where given.
- * Plan: an index scan of quarantine_unresolved_order, or of one property quarantine_unresolved and a sort.
+ * The next $6 quarantined records after ($7, $8), oldest first, optionally of one reason ($5). Plan: an index scan of
+ * quarantine_unresolved_order, or for one property of quarantine_unresolved with a sort.
  */
 const listStatement = namedStatement(
   "list-quarantined-page",
@@ -39,7 +39,7 @@ const listStatement = namedStatement(
   order by quarantine.request_id, quarantine.record_index
   limit $6`,
 );
-/** The records of the request $1, or only that with the index $2, that are or were quarantined, whichever buckets they lie in. */
+/** Records of request $1, optionally only index $2, that are or were quarantined, in any bucket. */
 const findStatement = namedStatement(
   "find-quarantined",
   `select ${COLUMNS}
@@ -72,7 +72,7 @@ export const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 
 const BEGINNING: Position = [ID_LOWEST, -1];
 
-/** Which records; undefined: any. */
+/** Selects quarantined records; undefined means any. */
 export interface HeldFilter {
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
@@ -99,14 +99,14 @@ export async function listQuarantined(
   return firstOf(rows.map(itemOf), limit, ({ requestId, index }) => [requestId, index]);
 }
 
-/** A record that is or was quarantined, and where it lies. */
+/** A record that is or was quarantined, and its location. */
 export interface Quarantined {
   readonly item: QuarantineItem;
   readonly bucket: number;
   readonly letter: ResourceLetter;
 }
 
-/** What of a request is or was quarantined, or only the record with this index. */
+/** The records of a request, optionally only this index, that are or were quarantined. */
 export async function findQuarantined(
   pool: pg.Pool,
   requestId: string,
@@ -118,7 +118,7 @@ export async function findQuarantined(
 
 export type Decision = "release" | "discard";
 
-/** Decides on a quarantined record, by an entry of the log, so that a replay makes the same decision. Answers the entry's id. */
+/** Releases or discards a quarantined record by a log entry, so that a replay makes the same decision. Returns the entry's id. */
 export async function decideQuarantined(
   { pool, log, who }: { readonly pool: pg.Pool; readonly log: AcceptLog; readonly who: string },
   kind: Decision,

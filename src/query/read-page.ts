@@ -6,14 +6,14 @@ import { readFor } from "../platform/db/connection.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
 
-/** A page needs some ten megabytes until it is sent. */
+/** Each open page holds about ten megabytes until it is sent. */
 const AT_ONCE = 4;
 
-/** Limits the pages that one thread sends to one client at once: unread pages on hundreds of connections would exhaust the memory. */
+/** Limits the pages sent concurrently by one thread to one client: unread pages on hundreds of connections would exhaust memory. */
 export class OpenPages {
   readonly #turns = new ClientTurns(AT_ONCE);
 
-  /** Resolves when the page may be sent; its turn ends with its response. Throws ServiceError (429) when too many wait. */
+  /** Resolves when the page may be sent; its slot is freed when the response closes. Throws ServiceError (429) if too many pages wait. */
   enter(clientId: string, response: Pick<ServerResponse, "closed" | "once">): Promise<void> {
     const turn = Promise.withResolvers<void>();
     const closed = new Promise<void>((resolve) => {
@@ -35,20 +35,20 @@ declare module "fastify" {
   }
 }
 
-/** Items as JSON, in order, and at the end what the tail needs, such as the next position. */
+/** Yields items as JSON in order; returns the input of `PageText.tail`, such as the next position. */
 export type Items<End = Position | null> = AsyncGenerator<Buffer, End>;
 
 export interface PageText<End = Position | null> {
   /** The text before the items, such as `{"items":[`. */
   readonly head: string;
   tail(end: End): string;
-  /** Items as lines (NDJSON), not as elements of an array. */
+  /** One item per line (NDJSON) instead of an array. */
   readonly asLines?: boolean;
 }
 
-/** Items are gathered up to this many bytes. */
+/** Size of the chunks that items are combined into. */
 const GATHERED_BYTES = 65_536;
-/** The part of a page's memory that is freed explicitly; the garbage collector frees the rest. */
+/** Page memory freed explicitly; the garbage collector frees the rest. */
 const FREED_BYTES_MAX = 8 * 1_048_576;
 const COMMA = Buffer.from(",");
 const NEW_LINE = Buffer.from("\n");
@@ -65,13 +65,13 @@ class PageMemory {
     return buffer;
   }
 
-  /** Frees it now: the garbage collector would mark the whole heap for a few pages. */
+  /** Frees the memory explicitly; a garbage collection would mark the whole heap for a few pages. */
   free(): void {
     for (const { buffer } of this.#made.splice(0)) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
   }
 }
 
-/** The page's text in pieces. Items are copied: each is valid only until the next. */
+/** The page's text in chunks. Copies each item, as it is valid only until the next. */
 async function* textOf<End>(
   items: Items<End>,
   page: PageText<End>,
@@ -118,8 +118,8 @@ export function preparePages(app: FastifyInstance): void {
 }
 
 /**
- * Sends a page: a small one whole, a large one streamed as it is read. A failure before the first bytes is an ordinary error; after
- * them the connection is cut, so that half a page is not taken for a whole one.
+ * Sends a small page whole and a large one as a stream. A failure before the first bytes is an ordinary error response; later, the
+ * connection is closed, so that a partial page is not mistaken for a complete one.
  */
 export async function sendPage<End = Position | null>(
   reply: FastifyReply,
@@ -129,7 +129,7 @@ export async function sendPage<End = Position | null>(
   const type = page.asLines === true ? "application/x-ndjson" : "application/json";
   reply.type(`${type}; charset=utf-8`).header("cache-control", "no-store");
   await reply.server.openPages.enter(reply.request.principal?.clientId ?? "", reply.raw);
-  // The client may be gone.
+  // The client may have disconnected.
   if (reply.raw.closed) return reply.hijack();
   const memory = new PageMemory();
   const text = textOf(items, page, memory, readingFor(reply.raw));
@@ -137,11 +137,11 @@ export async function sendPage<End = Position | null>(
   const start = first.done === true ? Buffer.alloc(0) : first.value;
   if (reply.request.method === "HEAD") {
     await text.return();
-    // An empty stream, and not an empty text: the length of the page is unknown, not 0.
+    // An empty stream rather than an empty text, because the page's length is unknown, not 0.
     return reply.send(Readable.from([]));
   }
   const second = await text.next();
-  // Only then is everything written; a cut connection may still be writing.
+  // Free the memory only after everything is written; a closing connection may still be writing.
   reply.raw.once("finish", () => memory.free());
   if (second.done === true) return reply.send(start);
   return reply.send(Readable.from(startingWith([start, second.value], text), { objectMode: false }));

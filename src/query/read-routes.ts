@@ -54,7 +54,6 @@ import { readSummariesOf } from "./request-summary.ts";
 
 const SCOPE = "read";
 
-/** A call of one of the routes. */
 interface Call {
   readonly context: HttpContext;
   readonly request: FastifyRequest;
@@ -62,12 +61,11 @@ interface Call {
   readonly wait: WaitAsked;
 }
 
-/** A request for a list of a property's records. */
 interface Asked {
   readonly codes: PropertyCodes;
   readonly paging: Paging;
   readonly list: (property: Property) => Items;
-  /** The resource where the list has versions that are not current: retention may have removed some. */
+  /** The resource if the list contains versions that are not current, which retention may have deleted. */
   readonly past: ResourceLetter | undefined;
 }
 
@@ -170,7 +168,7 @@ async function answerOne({ context, wait, request, reply }: Call) {
   const ask = async () =>
     isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }]))[0] : undefined;
   let found = await ask();
-  // Another client's request is answered as one that does not exist: ids are not to be probed.
+  // Another client's request gets the same error as an unknown id, so that ids cannot be probed.
   if (found === undefined) throw new ServiceError("bellhop.read.RequestNotFound");
   const isFinal = () => found?.summary.status !== "accepted";
   const applied = await wait(request, async () => {
@@ -279,12 +277,12 @@ const ROUTES: readonly Route[] = [
   ...RESOURCES.flatMap(routesOf),
 ];
 
-/** The operations of reading data, for the OpenAPI document: requests, current records and histories. */
+/** The read operations for the OpenAPI document: requests, current records and histories. */
 export function readOperations(): Record<string, PathItem> {
   return Object.fromEntries(ROUTES.map(({ path, operation }) => [path, { get: operation }]));
 }
 
-/** What a partner can read, with the scope `read`: its requests, its records and the change feed. */
+/** Adds the routes with scope `read`: requests, records and the change feed. */
 export function registerReadRoutes(app: FastifyInstance, context: HttpContext): void {
   const onRequest = authorize(context, SCOPE);
   const wait = createWait(app);

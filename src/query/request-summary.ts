@@ -40,7 +40,7 @@ export interface RequestOfClient {
   readonly clientId: string;
 }
 
-/** Reads the summaries of requests, in their order; those that are not of the named client are left out. */
+/** Reads the summaries of requests in order. Omits requests of other clients. */
 export async function readSummariesOf(
   pool: pg.Pool,
   requests: readonly RequestOfClient[],

@@ -2,7 +2,7 @@ import type { ResourceLetter } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../apply/state/record.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 
-/** The statement of a file for each resource: its table of versions is `{versions}`, and those have the same columns. */
+/** Reads a statement for each resource; `{versions}` is its table of versions, whose columns are the same for all. */
 export function readForEachResource(url: URL): Readonly<Record<ResourceLetter, Statement>> {
   const of = (resource: ResourceLetter): Statement => {
     const { name, text } = readStatement(url, { versions: `bellhop_state.${VERSION_TABLES[resource]}` });

@@ -8,8 +8,8 @@ import type { Property, PropertyCodes } from "../../query/property.ts";
 import { type PropertySettings, settingsOfClients } from "../../settings/property-settings.ts";
 
 /**
- * When the newest batch of each resource that is applied came, of each property $2 in its bucket $1.
- * Plan: for each property and resource a backward scan of one row of feed_arrival's primary key.
+ * The newest applied batch of each resource, of each property $2 in its bucket $1. Plan: a backward scan of one row of feed_arrival's
+ * primary key per property and resource.
  */
 const readArrivals = namedStatement(
   "read-newest-arrivals",
@@ -53,7 +53,7 @@ interface ArrivalRow {
   readonly requestId: string;
 }
 
-/** The newest request of each property's feeds, by the property's number. */
+/** The newest request of each feed, by property id. */
 export async function newestArrivals(
   pool: pg.Pool,
   properties: readonly Property[],
@@ -70,7 +70,7 @@ export async function newestArrivals(
   return newest;
 }
 
-/** The feeds of each property and what is set of it, in the order of the properties; the caller has bounded how many. */
+/** Feeds and settings of each property, in order; the caller limits how many. */
 export async function glanceAtFeeds(
   pool: pg.Pool,
   properties: readonly GlancedProperty[],

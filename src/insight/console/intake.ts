@@ -10,16 +10,15 @@ import { readOpenLogWriters } from "../watermark.ts";
 
 const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
 
-/** Parts counted in each bucket and log writer. */
 const LAG_WAITING_MAX = 100;
 
-/** What waits, and in how many buckets. */
+/** Unapplied parts and the number of their buckets. */
 interface Backlog {
   readonly lag: IntakeAnswer["lag"];
   readonly buckets: number;
 }
 
-/** Looks what waits to be applied at `now`, a moment of the database's clock: one row of an index a bucket and log writer. */
+/** Reads the backlog at `now`, by the database's clock: one index row per bucket and log writer. */
 async function readBacklog(
   pool: Queryable,
   logWriters: readonly string[],
@@ -33,7 +32,7 @@ async function readBacklog(
   const { oldest = null, waiting = 0, buckets = 0 } = rows[0] ?? {};
   const receivedUs = oldest === null ? undefined : microsecondsOf(oldest);
   const lag = {
-    // What was received after the clock was read waits for no time at all.
+    // Parts received after the clock was read have not waited.
     seconds: receivedUs === undefined ? 0 : Math.max(0, now.getTime() - receivedUs / 1000) / 1000,
     oldestReceivedAt: receivedUs === undefined ? null : isoOfMicroseconds(receivedUs),
     waiting,
@@ -43,13 +42,13 @@ async function readBacklog(
 }
 
 interface LookedFor {
-  /** By default all buckets. */
+  /** Default: all buckets. */
   readonly of?: readonly number[];
-  /** Parts counted in each bucket and log writer. */
+  /** Maximum parts counted per bucket and log writer. */
   readonly waitingMax?: number;
 }
 
-/** The database's clock, and how to look what waited to be applied at that moment. */
+/** Reads the database's clock, and returns a function that reads the backlog at that moment. */
 export async function lookForLag(
   pool: Queryable,
   lookedFor: LookedFor = {},
@@ -59,9 +58,8 @@ export async function lookForLag(
 }
 
 /**
- * Batches and records received in each minute from id $1 on and before id $2, by resource. A batch has a row a bucket, each of
- * which counts as its part of the batch; rejected records count too.
- * Plan: an index scan of accept_log_request in one or two partitions.
+ * Batches and records received per minute from id $1 to before id $2, by resource. A batch has a row per bucket; each counts as its share
+ * of the batch. Includes rejected records. Plan: an index scan of accept_log_request in one or two partitions.
  */
 const countIntake = namedStatement(
   "count-intake",
@@ -74,8 +72,8 @@ const countIntake = namedStatement(
   group by 1, 2`,
 );
 /**
- * As count-intake by $3 seconds, of the properties within $4 (null: all) and of what is applied, with its outcomes: an apply
- * transaction notes what each property had of it, by the newest request. An index scan of feed_arrival for each property and resource.
+ * As count-intake, but in steps of $3 seconds, of applied records with their outcomes, for the properties within $4 (null: all). Plan: an
+ * index scan of feed_arrival per property and resource, by newest request.
  */
 const countArrivals = namedStatement(
   "count-arrivals",
@@ -97,7 +95,10 @@ const countWithin = namedStatement(
     limit $1
   ) as counted`,
 );
-/** How many records are quarantined, $1 at most. An index-only scan of quarantine_unresolved_order. (Citus gathers no rows without a column.) */
+/**
+ * Number of quarantined records, at most $1. Plan: an index-only scan of quarantine_unresolved_order. (Citus cannot gather rows without
+ * columns.)
+ */
 const countQuarantined = namedStatement(
   "count-quarantined",
   `select count(*)::integer as records from (select 1 from bellhop.quarantine where state = 'q' limit $1) as counted`,
@@ -105,7 +106,7 @@ const countQuarantined = namedStatement(
 
 const COUNTED_MAX = 10_000;
 
-/** How many records are quarantined within a scope (`keys`; null: of all), 10,000 at most. */
+/** Number of quarantined records within a scope (`keys`; null: all), at most 10,000. */
 export async function countQuarantinedWithin(pool: pg.Pool, keys: readonly string[] | null): Promise<number> {
   const count = keys === null ? countQuarantined : countWithin;
   const values = keys === null ? [COUNTED_MAX] : [COUNTED_MAX, keys];
@@ -113,12 +114,12 @@ export async function countQuarantinedWithin(pool: pg.Pool, keys: readonly strin
 }
 
 const MINUTE_MS = 60_000;
-/** What is received in a minute is in the log by then: an append that takes longer has failed. */
+/** A minute's receipts are in the log after this time; slower appends have failed. */
 const SETTLED_AFTER_MS = 2 * MINUTE_MS;
-/** A look that has taken so long leaves the older minutes to the next one. */
+/** A read that has taken this long leaves the older steps to the next one. */
 const LOOK_MS_MAX = 300;
 
-/** How a range is counted: in steps of so many milliseconds, and how many of them by one statement: a busy minute has 100,000 rows and takes some 60 ms. */
+/** A range's step in milliseconds, number of steps, and steps per statement: a busy minute has 100,000 rows and takes about 60 ms. */
 interface Span {
   readonly stepMs: number;
   readonly steps: number;
@@ -130,7 +131,7 @@ const SPANS: Readonly<Record<IntakeRange, Span>> = {
   day: { stepMs: 15 * MINUTE_MS, steps: 96, stepsAtOnce: 8 },
 };
 
-/** Ingestion now. Times are of the database's clock. */
+/** Current ingestion. Times are by the database's clock. */
 type Intake = Omit<IntakeAnswer, "lastBatches">;
 
 const OUTCOMES = ["records", "rejected", "quarantined", "warned"] as const;
@@ -141,7 +142,7 @@ interface CountRow extends Rates, Partial<IntakeOutcomes> {
   readonly resource: ResourceLetter;
 }
 
-/** What is counted of a step. */
+/** Counts of one step. */
 interface Count {
   readonly rates: Record<Resource, Rates>;
   readonly outcomes: Record<(typeof OUTCOMES)[number], number>;
@@ -166,13 +167,13 @@ function countsByStep(rows: readonly CountRow[]): Map<number, Count> {
   return found;
 }
 
-/** When the steps of a range begin, oldest first. */
+/** Start times of a range's steps, oldest first. */
 function stepsUntil(now: Date, { stepMs, steps }: Span): number[] {
   const newest = Math.floor(now.getTime() / stepMs) * stepMs;
   return Array.from({ length: steps }, (_, at) => newest - (steps - 1 - at) * stepMs);
 }
 
-/** Undefined: not counted yet. */
+/** Undefined if the step is not counted yet. */
 type Counted = (step: number) => Count | undefined;
 
 const minutesOf = (steps: readonly number[], counted: Counted): Intake["minutes"] =>
@@ -188,15 +189,15 @@ function outcomesOf(steps: readonly number[], counted: Counted): IntakeOutcomes 
   return sum;
 }
 
-/** The statement that counts from one request id on and before another. */
+/** Builds the statement that counts from one request id to before another. */
 type ReadCounts = (from: string, to: string) => pg.QueryConfig;
 
-/** Counts of a range, step by step. What nothing can come to any more is counted once and kept. */
+/** Counts of a range by step. Steps that can no longer change are counted once and cached. */
 class Tally {
   readonly #pool: pg.Pool;
   readonly #span: Span;
   readonly #read: ReadCounts;
-  /** By the step's beginning in milliseconds; `final`: nothing can come to it any more. */
+  /** By step start in milliseconds; `final`: can no longer change. */
   readonly #counted = new Map<number, { readonly count: Count; readonly final: boolean }>();
 
   constructor(pool: pg.Pool, span: Span, read: ReadCounts) {
@@ -207,7 +208,7 @@ class Tally {
 
   readonly at: Counted = (step) => this.#counted.get(step)?.count;
 
-  /** The newest first, as many as a look has time for; `openMs`: what came from then on may still change. */
+  /** Counts the newest steps first, within the time limit. Steps from `openMs` on may still change. */
   async fill(steps: readonly number[], openMs: number): Promise<void> {
     const [oldest = 0] = steps;
     for (const step of this.#counted.keys()) if (step < oldest) this.#counted.delete(step);
@@ -233,8 +234,9 @@ class Tally {
 }
 
 /**
- * The intake of the properties within a scope (`keys`; null: of all). The hour of all is of a node's log, so that it has what waits; all
- * else is of what is applied. A look costs the newest steps, however many operators look; a range is filled by the first looks.
+ * The intake of the properties within a scope (`keys`; null: all). The hour of all properties is counted from the log, so it includes
+ * unapplied parts; everything else is counted from applied records. A read counts only the newest steps for any number of operators; the
+ * first reads fill the range.
  */
 export class IntakeMeter {
   readonly #pool: pg.Pool;
@@ -255,7 +257,7 @@ export class IntakeMeter {
     this.#arrived = { hour: arrived(SPANS.hour), day: arrived(SPANS.day) };
   }
 
-  /** Reads the intake now; concurrent calls share one read. */
+  /** Reads the current intake; concurrent calls share one read. */
   look(range: IntakeRange): Promise<Intake> {
     const looking = this.#looking.get(range) ?? this.#look(range).finally(() => this.#looking.delete(range));
     this.#looking.set(range, looking);
@@ -270,7 +272,7 @@ export class IntakeMeter {
     );
     const steps = stepsUntil(now, SPANS[range]);
     const { lag } = await read();
-    // What waits is noted later, by the time at which it was received.
+    // Unapplied parts are counted later, under their time of receipt.
     const openMs = now.getTime() - lag.seconds * 1000;
     const arrived = this.#arrived[range];
     const shown = range === "hour" && keys === null ? this.#received : arrived;

@@ -26,12 +26,11 @@ import { glanceAtFeeds } from "./feed-glance.ts";
 import { countQuarantined } from "./properties.ts";
 import { matchesWords } from "./search.ts";
 
-/** Properties of one portfolio: their rows are some megabytes, and are sorted on this thread. */
+/** Maximum properties of a portfolio: some megabytes of rows, sorted on this thread. */
 const PROPERTIES_MAX = 5_000;
 
 /**
- * The properties within $1 (`Scope.keys`), $3 at most by their codes, with what is kept of the nights $2: an index scan of the unique key.
- * Name and city are settings.
+ * The first $3 properties within $1 (`Scope.keys`) by code, with their stored figures for $2 nights. Plan: an index scan of the unique key.
  */
 const readPortfolio = namedStatement(
   "read-portfolio",
@@ -46,7 +45,7 @@ const readPortfolio = namedStatement(
 );
 
 interface PortfolioRow extends Property, PropertyCodes {
-  /** Null, with all that follows: not computed yet. */
+  /** Null, like the following fields, if not computed yet. */
   readonly asOf: string | null;
   readonly day: string | null;
   readonly range: RangeFigures | null;
@@ -106,13 +105,13 @@ function attentionOf(
   return (Object.keys(needs) as Attention[]).filter((need) => needs[need]);
 }
 
-/** A property with what its totals are made of. */
+/** A property with the figures that totals are summed from. */
 interface Found {
   readonly item: PortfolioItem;
   readonly range: RangeFigures | null;
 }
 
-/** Sums of one currency: its money in all of these, rooms and capacity of those that `isMain` is true of. */
+/** Sums of one currency: revenue of all entries, rooms and capacity of those with `isMain`. */
 function sumOf(
   years: readonly { readonly year: YearFigures; readonly isMain: boolean }[],
   currency: string | null,
@@ -130,7 +129,7 @@ function sumOf(
       if (one.currency !== currency) continue;
       amount.rooms += one.rooms;
       amount.revenue = plus(amount.revenue, one.revenue);
-      // RevPAR is of the properties whose capacity it is divided by.
+      // RevPAR's revenue is that of the properties whose capacity it is divided by.
       if (isMain) amount.basedRevenue = plus(amount.basedRevenue, one.basedRevenue);
     }
     for (const since of ["day", "week"] as const) {
@@ -150,7 +149,7 @@ function sumOf(
   });
 }
 
-/** A total of each currency: of the properties that sell in it. Last year's is of those of which it is known. */
+/** A total per currency of the properties that sell in it. Last year's includes only properties for which it is known. */
 function totalsOf(found: readonly Found[]): PortfolioTotal[] {
   const sold = found
     .flatMap(({ range }) => range ?? [])
@@ -177,7 +176,7 @@ function totalsOf(found: readonly Found[]): PortfolioTotal[] {
 
 const textOf = (item: PortfolioItem) => item.name ?? item.propertyCode;
 
-/** What a column is sorted by: a number, or nothing where there is none. */
+/** The sort value of each column; undefined sorts last. */
 const VALUES: Readonly<Record<Exclude<PortfolioSort, "name">, (item: PortfolioItem) => unknown>> = {
   occupancy: ({ now }) => now?.occupancy,
   rooms: ({ now }) => now?.rooms,
@@ -189,7 +188,7 @@ const VALUES: Readonly<Record<Exclude<PortfolioSort, "name">, (item: PortfolioIt
   change: ({ now, lastYear }) => now && lastYear && now.rooms - lastYear.rooms,
   variance: ({ variance }) => variance?.rooms,
 };
-/** Amounts of one currency only are compared. */
+/** Columns whose amounts are compared within one currency only. */
 const OF_MONEY: ReadonlySet<PortfolioSort> = new Set(["revenue", "adr", "revpar"]);
 
 function sorted(found: readonly Found[], { sort, isDescending }: PortfolioQuestion): readonly Found[] {
@@ -206,7 +205,7 @@ function sorted(found: readonly Found[], { sort, isDescending }: PortfolioQuesti
   });
   return valued
     .sort((left, right) => {
-      // What has none is last, whatever the order.
+      // Missing values come last in either order.
       if (left.value === null || right.value === null)
         return (left.value === null ? 1 : 0) - (right.value === null ? 1 : 0);
       const byCurrency = OF_MONEY.has(sort) ? compareCodes(left.currency ?? null, right.currency ?? null) : 0;
@@ -224,7 +223,7 @@ function matches({ item }: Found, { search, city, attention }: PortfolioQuestion
   );
 }
 
-/** The portfolio from one place of its order on; totals are of all that match. */
+/** A page of the portfolio; totals include all matching properties. */
 export async function answerPortfolio(
   pool: pg.Pool,
   question: PortfolioQuestion,

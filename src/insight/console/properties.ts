@@ -7,7 +7,7 @@ import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property } from "../../query/property.ts";
 
-/** The first and last night that inventory was sent for. Two index scans of one row each. */
+/** First and last night with inventory. Plan: two index scans of one row. */
 const readBounds = namedStatement(
   "read-inventory-bounds",
   `select
@@ -16,7 +16,7 @@ const readBounds = namedStatement(
     (select key from bellhop_state.current_record where bucket = $1 and property_id = $2 and resource = 'i'
       order by key desc limit 1) as last`,
 );
-/** The nights from $3 to $4 that have inventory. An index scan of current_record's primary key: the key is the date. */
+/** Nights from $3 to $4 with inventory. Plan: an index scan of current_record's primary key, whose key is the date. */
 const readNights = namedStatement(
   "read-inventory-calendar",
   `select key, request_id as "requestId",
@@ -27,12 +27,12 @@ const readNights = namedStatement(
   limit 1000`,
 );
 
-/** How many days lie from one date to another, the last included. */
+/** Number of nights from one date to another, inclusive. */
 export const nightsBetween = (from: string, to: string): number => daysBetween(from, to) + 1;
 
 /**
- * The nights from `from` to `to` (included; the caller has bounded how many) and which of them have no inventory: a night is
- * missing where nights before and after it were sent. Undefined: a property that no batch has named.
+ * The nights from `from` to `to` (inclusive, limited by the caller) and those missing inventory although earlier and later nights have it.
+ * `property` is undefined if it is unknown to Bellhop.
  */
 export async function readCalendar(
   pool: pg.Pool,
@@ -62,8 +62,8 @@ export async function readCalendar(
 }
 
 /**
- * How many records of each of the properties $2 in the buckets $1 are quarantined, $3 at most of each; those with none have no row.
- * Plan: for each property an index-only scan of quarantine_unresolved.
+ * Quarantined records of each of the properties $2 in the buckets $1, at most $3 each; no row for properties without any. Plan: an
+ * index-only scan of quarantine_unresolved per property.
  */
 const countEach = namedStatement(
   "count-quarantined-of-properties",
@@ -91,10 +91,10 @@ const listCodesStatement = namedStatement(
 );
 
 const CLIENT_CODES_MAX = 1_000;
-/** Of each property. */
+/** Per property. */
 const COUNTED_MAX = 1_000;
 
-/** How many records of each of these properties are quarantined, by its number. */
+/** Number of quarantined records per property id. */
 export async function countQuarantined(
   pool: pg.Pool,
   properties: readonly Property[],
@@ -108,7 +108,7 @@ export async function countQuarantined(
   return new Map(rows.map(({ propertyId, records }) => [propertyId, records]));
 }
 
-/** Every client code that has a property within the scope, in order; a thousand at most. */
+/** The first 1,000 client codes with a property within the scope, in order. */
 export async function listClientCodes(
   pool: pg.Pool,
   { keys }: Scope,

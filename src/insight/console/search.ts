@@ -14,13 +14,13 @@ import { settingsOfClients } from "../../settings/property-settings.ts";
 import { glanceAtFeeds } from "./feed-glance.ts";
 import { countQuarantinedWithin } from "./intake.ts";
 
-/** As many as a portfolio has. */
+/** Same limit as a portfolio. */
 const PROPERTIES_MAX = 5_000;
 const OF_EACH_MAX = 6;
-/** Of a search of properties alone. */
+/** Limit if only properties are searched. */
 const PROPERTIES_SHOWN_MAX = 50;
 
-/** The properties within $1 (`Scope.keys`), $2 at most by their codes. */
+/** The first $2 properties within $1 (`Scope.keys`) by code. */
 const listProperties = namedStatement(
   "list-properties-within",
   `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
@@ -29,7 +29,7 @@ const listProperties = namedStatement(
   order by client_code, property_code
   limit $2`,
 );
-/** The current reservations and groups with one of the ids $3, of each property $2 in its bucket $1. Two rows of the primary key for each. */
+/** Current reservations and groups with one of the ids $3, of each property $2 in its bucket $1. Plan: two primary key lookups each. */
 const findRecords = namedStatement(
   "find-records-by-id",
   `select t.property_id as "propertyId", t.resource, t.key
@@ -48,12 +48,12 @@ async function propertiesWithin(pool: pg.Pool, { keys }: Scope): Promise<ListedP
   return rows;
 }
 
-/** As it is compared: without case and accents. */
+/** Text for comparison, without case and accents. */
 function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }
 
-/** Whether a property has each word of what is searched for in its codes, its name or its city. */
+/** Whether the property's codes, name or city contain every word. */
 export function matchesWords(words: string, of: FoundProperty): boolean {
   const text = folded(`${of.clientCode} ${of.propertyCode} ${of.name ?? ""} ${of.city ?? ""}`);
   return folded(words)
@@ -61,7 +61,7 @@ export function matchesWords(words: string, of: FoundProperty): boolean {
     .every((word) => text.includes(word));
 }
 
-/** 0 for the best: a code or a name that is all of the text, then one that begins so. */
+/** Rank, 0 first: an exact code or name, then one that starts with the text. */
 function rankOf(text: string, { propertyCode, name }: FoundProperty): number {
   const titles = [folded(propertyCode), folded(name ?? "")];
   if (titles.includes(text)) return 0;
@@ -96,7 +96,7 @@ async function searchProperties(
   };
 }
 
-/** Ids are often typed without regard to case. */
+/** Also tries upper and lower case, because ids are often typed without regard to case. */
 async function searchRecords(
   pool: pg.Pool,
   properties: readonly ListedProperty[],
@@ -135,7 +135,7 @@ async function searchRequests(pool: pg.Pool, { scope }: OperatorSession, search:
   return (await listRequestsOfAll(pool, scope, null, filter, null, OF_EACH_MAX)).items;
 }
 
-/** What an operator may see and a text names. */
+/** Searches what the operator may see. */
 export async function search(pool: pg.Pool, operator: OperatorSession, text: string): Promise<SearchAnswer> {
   const wanted = text.trim();
   const properties = await propertiesWithin(pool, operator.scope);
@@ -148,7 +148,7 @@ export async function search(pool: pg.Pool, operator: OperatorSession, text: str
   return { ...found, records, clients, requests };
 }
 
-/** The same of properties alone, and more of them; a text of nothing matches all of them. */
+/** Searches only properties and returns more of them; an empty text matches all. */
 export async function searchAmongProperties(
   pool: pg.Pool,
   { scope }: OperatorSession,
@@ -159,7 +159,7 @@ export async function searchAmongProperties(
   return { ...found, records: [], clients: [], requests: [] };
 }
 
-/** What needs attention within a scope: every open page asks for it, so it is read with one look at each feed. */
+/** What needs attention within a scope. Every open page polls it, so it reads one row per feed. */
 export async function readAttention(pool: pg.Pool, scope: Scope): Promise<AttentionAnswer> {
   const properties = await propertiesWithin(pool, scope);
   const [quarantined, glances] = await Promise.all([

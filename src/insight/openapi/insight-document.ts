@@ -8,7 +8,7 @@ import { INSIGHT_PATH, INSIGHTS } from "../insights.ts";
 import { INSIGHT_LIMIT_MAX } from "../parameters.ts";
 import { CLOCKS } from "../question.ts";
 
-/** What every answer has beside its items. */
+/** Fields of every answer besides its items. */
 const ANSWER_FIELDS: Readonly<Record<string, Schema>> = {
   nextCursor: NEXT_CURSOR,
   clock: choice("The clock of `asOf`.", CLOCKS, "receipt"),
@@ -41,7 +41,7 @@ function pageOf({ item, page }: Insight): Schema {
 
 const CSV_EXAMPLE = "stayDate,rooms\r\n2026-07-14,31\r\n";
 
-/** The schemas of insights: items, pages of them, and CSV. */
+/** The schemas of insights: items, pages and CSV. */
 export const INSIGHT_SCHEMAS: Readonly<Record<string, Schema>> = {
   ...Object.fromEntries(
     INSIGHTS.map(({ item }) => [
@@ -57,7 +57,7 @@ export const INSIGHT_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 };
 
-/** A page as examples show it: by room type. */
+/** An example page, by room type. */
 function exampleOfPage({ item, page }: Insight): object {
   return {
     [page.itemsName ?? "items"]: [exampleOf(item)],
@@ -89,7 +89,6 @@ function operationOf(insight: Insight): Operation {
   return tokenOperation("Insight", ["insight:read"], answers, words);
 }
 
-/** What insights answer. */
 export function insightOperations(): Record<string, PathItem> {
   return Object.fromEntries(
     INSIGHTS.map((insight) => [`${INSIGHT_PATH}/${insight.name}`, { get: operationOf(insight) }]),

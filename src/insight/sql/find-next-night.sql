@@ -1,5 +1,5 @@
--- The first night from $3 on on which anything of the property may be (inventory where $4 is set); null where there is nothing more.
--- Plan: the first row of each index of short ones and of current_record's primary key; all long ones, which are few.
+-- The first night from $3 on that may have entries of the property (or inventory, if $4 is set); null if there is none.
+-- Plan: the first row of each index of short entries and of current_record's primary key; all long entries, which are few.
 select to_char(least(
   {parts/next-night of night_entry},
   {parts/next-night of ledger_delta},

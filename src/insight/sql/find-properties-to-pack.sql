@@ -1,5 +1,5 @@
--- Of the properties $3 of the buckets $2 those with entries to pack, and without segments or with arrivals after the id $1 (null: any); the longest
--- unpacked first. Each lateral with a limit is one look into an index; as `exists` it was a scan of all entries.
+-- Of the properties $3 of the buckets $2, those with entries to pack that have no segments or have arrivals after id $1 (null: any), the
+-- longest unpacked first. Each lateral with a limit is one index lookup; `exists` was planned as a scan of all entries.
 select home.bucket, property.property_id
 from bellhop.bucket_lease as home
 join unnest($2::smallint[], $3::integer[]) as property (bucket, property_id) on property.bucket = home.bucket

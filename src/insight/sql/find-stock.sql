@@ -1,5 +1,5 @@
--- The current inventory record of each night from $3 to $4, and whether it counts: its source time is at or before $5, and it was received before
--- the request $6 and not quarantined then. Index scans of current_record's primary key (the key is the night) and quarantine_resolved_by.
+-- The current inventory record of each night from $3 to $4, and whether it is valid: source time at or before $5, received before request
+-- $6, and not quarantined then. Plan: index scans of current_record's primary key (the key is the night) and quarantine_resolved_by.
 select
   key as night, to_char(source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as source_time, request_id,
   record_index, facts_source_time::text as facts_source_time, encode(content_hash, 'hex') as content_hash,

@@ -1,5 +1,5 @@
--- Whether an entry of the property $2 that was received after $3 and up to $4 has a number that does not fit into a segment. Runs of deltas
--- are bounded by less (src/apply/ledger/content-nights.ts).
+-- Whether property $2 has an entry received after $3 and up to $4 with a number too large for a segment. Runs of deltas have lower limits
+-- (src/apply/ledger/content-nights.ts).
 select exists (
   select from bellhop_state.night_entry
   where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1

@@ -1,4 +1,4 @@
--- Merges the small segments of the quarters of the property $2 that have more than 16 of them into the newest of each.
+-- Merges the small segments of each quarter of property $2 that has more than 16 of them into the newest one.
 with small as (
   select quarter, received_up_to, entries, packed
   from (

@@ -1,5 +1,5 @@
--- Packs the entries of the property $2 that were received after $3 and up to $4, by quarters of their first night: 52 bytes each, numbers with the
--- highest byte first (src/insight/packed-books.ts reads them). Times are microseconds and dates days since 2000-01-01, amounts ten-thousandths.
+-- Packs the entries of property $2 received after $3 and up to $4, by quarter of their first night: 52 bytes each, big-endian (read by
+-- packed-books.ts). Times are microseconds and dates are days since 2000-01-01; amounts are ten-thousandths.
 insert into bellhop_state.ledger_segment (bucket, property_id, quarter, received_up_to, entries, packed)
 select
   bucket, $2, date_trunc('quarter', first_night::timestamp)::date, $4, count(*),

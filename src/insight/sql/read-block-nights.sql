@@ -1,6 +1,7 @@
--- Group masters' blocks of the nights from $3 to $4, by group, status and room type, with a source time up to $5, received up
--- to $6. $7 and $8: groups and their cutoff dates, of business days that end $10 minutes after midnight in the time zone $9. Released
--- after it is what changed later, whatever the status: not what a night of the group began with. At most $11 rows.
+-- Blocks of group masters from night $3 to $4, by group, status and room type, with a source time up to $5, received up to $6; at most $11
+-- rows.
+-- $7 and $8: groups and their cutoff dates, in business days that end $10 minutes after midnight in time zone $9. Rooms released after the
+-- cutoff are all later reductions in any status, except the night's first entry.
 with entry as (
   select key, dimension, source_time, blocks, picked_up, original_blocks,
     greatest(first_night, $3::date) as first_night, least(first_night + nights, $4::date + 1) as end_night
@@ -31,7 +32,7 @@ change as (
   left join cutoff on cutoff.key = entry.key
   cross join lateral generate_series(0, entry.end_night - entry.first_night - 1) as passed
 ),
--- What entries reported and took back again is not known, rather than 0.
+-- Values that entries reported and later withdrew are unknown, not 0.
 block as (
   select
     night, key, status, room_type_code, coalesce(sum(blocks), 0) as blocks,
@@ -47,7 +48,7 @@ block as (
   from change
   group by night, key, status, room_type_code
 )
--- Of a group's statuses of a night at most one has anything; what was released to nothing is said of any of them, once.
+-- At most one status of a group has values for a night; if all rooms were released, one row of any status is returned.
 select distinct on (block.night, key, room_type_code)
   night::text as night, key as "group", status, room_type_code as "roomType", blocks::float8 as blocks,
   case when is_any then picked_up::float8 end as "pickedUp", case when is_any then original_blocks::float8 end as "originalBlocks",

@@ -1,5 +1,5 @@
--- The groups and currencies of the property $2, numbered as `changes-of-books` does, with the dimensions that deduct (statuses $3) and those
--- that nobody has mapped (neither $3 nor $4), eight bytes each in hexadecimal. $5: statuses of groups that deduct, $6: the default currency.
+-- The groups and currencies of property $2, numbered as in `changes-of-books`, with the dimensions that deduct (statuses $3) and the
+-- unmapped ones (neither $3 nor $4), eight bytes each in hexadecimal. $5: group statuses that deduct; $6: the default currency.
 with reported as materialized (
   select
     dimension,

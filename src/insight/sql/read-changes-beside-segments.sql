@@ -1,4 +1,4 @@
--- The changes of the books that are not packed (received after $10, runs of more than 31 nights, shared rooms, blocks), by cell and night.
+-- Changes of the books outside segments (received after $10, runs of more than 31 nights, shared rooms, blocks), by cell and night.
 with {parts/changes-of-books}
 select
   cell::integer as cell, night::text as night, sum(rooms)::float8 as rooms, sum(unmapped_rooms)::float8 as unmapped_rooms,

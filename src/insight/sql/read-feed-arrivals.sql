@@ -1,5 +1,5 @@
--- The newest arrivals of each resource of the property $2 in the bucket $1: at most $3 of each, newest first.
--- Plan: for each resource a backward index scan of feed_arrival's primary key; so it costs $3 rows, however long the feed.
+-- The $3 newest arrivals of each resource of property $2 in bucket $1, newest first.
+-- Plan: a backward index scan of feed_arrival's primary key per resource, so the cost does not depend on the feed's length.
 select resource.letter as resource, arrival.first_request_id, arrival.last_request_id,
   extract(epoch from analytics.received_at_of(arrival.first_request_id))::float8 * 1000 as first_ms,
   extract(epoch from analytics.received_at_of(arrival.last_request_id))::float8 * 1000 as last_ms,

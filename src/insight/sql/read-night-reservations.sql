@@ -1,5 +1,5 @@
--- The reservations that have the night $3 (= $4), whatever their status: of what has a source time up to $5 and was received up
--- to $6, by room type and whatever else is asked of a dimension; at most $7.
+-- Reservations in any status that have night $3 (= $4), with a source time up to $5, received up to $6, by room type and the other
+-- dimensions selected; at most $7 rows.
 select
   entry.key as "reservationId", entry.share_id as "shareId", kind.status as label, kind.room_type_code as "roomType",
   kind.booked_room_type_code as "bookedRoomType", kind.group_block_code as "group", sum(entry.rooms)::float8 as rooms

@@ -1,5 +1,5 @@
--- The first part of the bucket $1 that is accepted and not applied in the log writers $2: for each the end of an index of cursors and the next entry
--- of the log's primary key.
+-- The oldest unapplied part of bucket $1 in each of the log writers $2. Plan: for each, the last cursor by index, then the next entry of
+-- the log's primary key.
 select part.request_id
 from unnest($2::bigint[]) as log_writer (log_writer_id)
 left join lateral ({../../platform/db/sql/cursor of $1::smallint}) as cursor on true

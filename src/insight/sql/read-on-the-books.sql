@@ -1,4 +1,4 @@
--- What is on the books of each night from $3 to $4, by grouping and currency: at most $11 rows behind the row ($12 … $16).
+-- Rooms and revenue on the books of each night from $3 to $4, by grouping and currency: at most $11 rows after the row ($12 … $16).
 with {parts/changes-of-books},
 stretch as (
   select
@@ -9,7 +9,7 @@ stretch as (
     sum(priced_rooms) over passed as priced_rooms, sum(gross_priced_rooms) over passed as gross_priced_rooms,
     sum(blocks) over passed as blocks
   from change
-  -- The last of the rows of one night, in whatever order they come, has them all; the others have no night of their own.
+  -- Rows of one night come in any order; only the last one's running sum is complete, so the others get no stretch.
   window passed as (partition by cell order by night rows unbounded preceding)
 )
 select

@@ -1,6 +1,6 @@
--- The booking curves of the nights from $3 to $4 together, up to $5, by grouping and currency, for statuses $6: changes by days before the night
--- (src/insight/pace.ts adds them up). A business day is of the time zone $8 and ends $9 minutes after midnight; all that is $10 days before or
--- more is one. A run of nights is a run of days, too, of which only the ends are summed. Of the cells from ($11 … $14) on the first $15.
+-- Changes of the booking curves of the nights $3 to $4 together, up to $5, by grouping and currency, in the statuses $6, by days before the
+-- night (summed in pace.ts). Business days end $9 minutes after midnight in time zone $8; changes $10 or more days before count as one. A
+-- run of nights is also a run of days, of which only the ends are summed. Returns the first $15 cells from ($11 … $14).
 with entry as materialized (
   select dimension, share_id, key, rooms, room_revenue, gross_room_revenue,
     greatest(first_night, $3::date) as first, least(first_night + nights - 1, $4::date) as last,
@@ -18,7 +18,7 @@ kind as materialized (
 run as materialized (
   select
     kind.cell, entry.first, entry.last, entry.day,
-    -- Of its nights those that are entered fewer than $10 days before, and how many are entered earlier.
+    -- The nights entered fewer than $10 days before, and the number entered earlier.
     greatest(entry.first - entry.day, 0) as least_days, least(entry.last - entry.day, $10 - 1) as most_days,
     greatest(entry.last - entry.day - greatest(entry.first - entry.day, $10::integer) + 1, 0) as early_nights,
     case when entry.share_id is null then entry.rooms else 0 end as rooms, entry.room_revenue, entry.gross_room_revenue

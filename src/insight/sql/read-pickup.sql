@@ -1,7 +1,7 @@
--- What came onto the books of each night from $3 to $4 after $5 and up to $6, by grouping and currency, for statuses $7: at most $9 rows behind
--- ($10 … $14). Booked and cancelled are the difference of the two states of each reservation (of each share for a shared room): what
--- it has more on a night in a group is booked, what it has less is cancelled. A reservation that shares its room at either instant counts
--- with its share also while it has the room alone: who begins to share one does not book it.
+-- Pickup of each night from $3 to $4 after $5 and up to $6, by grouping and currency, in the statuses $7: at most $9 rows after ($10 …
+-- $14). Compares the two states of each reservation (of each share for a shared room): more rooms on a night in a group are booked, fewer
+-- are cancelled. A reservation that shares its room at either instant counts with its share at both, so starting to share a room is not a
+-- booking.
 with kind as materialized (
   select
     dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $8)) as cell,
@@ -96,7 +96,7 @@ stretch as (
     sum(room_revenue) over passed as room_revenue, sum(gross_room_revenue) over passed as gross_room_revenue,
     sum(priced) over passed as priced, sum(gross_priced) over passed as gross_priced
   from change
-  -- The last of the rows of one night, in whatever order they come, has them all; the others have no night of their own.
+  -- Rows of one night come in any order; only the last one's running sum is complete, so the others get no stretch.
   window passed as (partition by cell order by night rows unbounded preceding)
 )
 select

@@ -1,5 +1,5 @@
--- The records of the property $2 in the bucket $1 that were quarantined as of the receipt $3: at most $4. What was resolved
--- was so by an entry of the log, whose id says when. Index scans of quarantine_unresolved and of quarantine_resolved_by.
+-- At most $4 records of property $2 in bucket $1 that were quarantined at receipt $3. A record was resolved at the id of the log entry that
+-- resolved it. Plan: index scans of quarantine_unresolved and quarantine_resolved_by.
 select quarantined.resource, quarantined.key, quarantined.code, quarantined.request_id as "requestId", quarantined.record_index as index
 from (
   select resource, key, code, request_id, record_index

@@ -1,5 +1,5 @@
--- Of the reservations $3 the version that counts at the source time $4 as received up to $5, its first night and the day after its last, and the
--- newest stale one that was received after it. Index scans of reservation_version's key.
+-- The version of each of the reservations $3 valid at source time $4 as received up to $5, its arrival and departure, and the newest stale
+-- version received after it. Plan: index scans of reservation_version's key.
 select wanted.key as "reservationId", to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "sourceTime",
   version.request_id as "requestId", version.record_index as index, version.from_date::text as arrival,
   version.to_date::text as departure, late.request_id as "lateRequestId", late.record_index as "lateIndex"

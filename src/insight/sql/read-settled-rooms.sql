@@ -1,5 +1,5 @@
--- Rooms of reservations on the books from the night $3 to $4, by room type and group, with a source time up to $5, received up to $6, under the
--- statuses $7; at most $8 rows. Only changes are summed, and nights are laid out at the end; shared rooms are settled night by night.
+-- Rooms of reservations on the books from night $3 to $4, by room type and group, with a source time up to $5, received up to $6, in the
+-- statuses $7; at most $8 rows. Sums only changes and expands nights at the end, except shared rooms, which are settled per night.
 with kind as materialized (
   select
     dimension, room_type_code, group_block_code, dense_rank() over (order by room_type_code, group_block_code) as cell
@@ -37,7 +37,7 @@ change as (
   union all
   select cell, night + 1, -rooms from shared_room where night < $4::date
 ),
--- One row a cell and night, so that each stretch begins with all of its night's changes.
+-- One row per cell and night, so that each stretch starts with all changes of its night.
 changed as (
   select cell, night, sum(rooms) as rooms from change group by cell, night
 ),

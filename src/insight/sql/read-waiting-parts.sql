@@ -1,5 +1,5 @@
--- What the bucket $1 has accepted and not applied in the log writers $2, by resource: at most $3 parts a log writer, and the oldest; only of clients
--- that the property ($4, $5) is granted to. Index scans of the log's primary key from the cursors on.
+-- The backlog of bucket $1 in the log writers $2 by resource: at most $3 parts per log writer, and the oldest; only parts of clients with a
+-- grant for the property ($4, $5). Plan: index scans of the log's primary key from the cursors on.
 select part.resource, count(*)::integer as parts,
   extract(epoch from analytics.received_at_of(min(part.request_id::text)::uuid))::float8 * 1000 as oldest_ms
 from unnest($2::bigint[]) as log_writer (log_writer_id)

@@ -1,4 +1,4 @@
--- How many rows of shared rooms and of group blocks are laid out for the nights from $3 to $4.
+-- Number of rows that shared rooms and group blocks expand to for the nights $3 to $4.
 select
   (
     select coalesce(sum(least(first_night + nights, $4::date + 1) - greatest(first_night, $3::date)), 0)

@@ -6,12 +6,12 @@ import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { CursorCipher } from "../page-cursors.ts";
 
-/** A reader's position in the change feed: the number of the last change of each bucket. A missing bucket is read from the beginning. */
+/** A reader's position in the change feed: the last change number of each bucket. Missing buckets are read from the start. */
 export type Positions = ReadonlyMap<number, number>;
 
 export const BEGINNING: Positions = new Map();
 
-/** The last change of each of the buckets $1: a counter only grows, so the last entry of its index counts. */
+/** The last change of each of the buckets $1. Counters only grow, so the last index entry is current. */
 const readEnds = namedStatement(
   "read-change-ends",
   `select counter.bucket, (counter.next_change - 1)::float8 as last_change
@@ -23,13 +23,13 @@ const readEnds = namedStatement(
   ) as counter`,
 );
 
-/** The number of the last change of each of these buckets; a bucket without one is missing. */
+/** The last change number of each of these buckets, without those that have no changes. */
 export async function readChangeEnds(on: Queryable, buckets: readonly number[]): Promise<Positions> {
   const { rows } = await query<{ bucket: number; last_change: number }>(on, readEnds, [buckets]);
   return new Map(rows.map(({ bucket, last_change }) => [bucket, last_change]));
 }
 
-/** Of an installation that was never restored. */
+/** Epoch of an installation that was never restored. */
 const FIRST_EPOCH = 0;
 const EPOCH_MAX = 2 ** 32;
 
@@ -43,7 +43,9 @@ async function ask(on: Queryable): Promise<number> {
   return Number(rows[0]?.value ?? FIRST_EPOCH);
 }
 
-/** The epoch of cursors: another one after each restore, which reuses change numbers. Cached: nothing is restored while a node runs. */
+/**
+ * The epoch of cursors. A restore starts another one, because it reuses change numbers. Cached, as no restore happens while a node runs.
+ */
 export function readCursorEpoch(on: Queryable): Promise<number> {
   let answer = known.get(on);
   if (answer === undefined) {
@@ -54,7 +56,7 @@ export function readCursorEpoch(on: Queryable): Promise<number> {
   return answer;
 }
 
-/** Begins another epoch: earlier cursors are answered 410. Its number is random, because a backup may be restored twice. */
+/** Starts another epoch, so that earlier cursors get a 410. The number is random, because a backup may be restored twice. */
 export async function beginCursorEpoch(on: Queryable): Promise<void> {
   await on.query(
     "insert into bellhop.instance (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value",
@@ -63,12 +65,12 @@ export async function beginCursorEpoch(on: Queryable): Promise<void> {
 }
 
 const EPOCH_BYTES = 4;
-/** The most that Node writes as one number; a fixed width does not disclose the counters. */
+/** The widest integer that Buffer writes; a fixed width does not disclose the counters. */
 const POSITION_BYTES = 6;
 const BUCKET_AND_POSITION_BYTES = 1 + POSITION_BYTES;
 const ALL_BUCKETS_BYTES = BUCKET_COUNT * POSITION_BYTES;
 
-/** The client and the query of a cursor: with other filters it would skip changes. */
+/** The client and query of a cursor: with other filters it would skip changes. */
 interface CursorOwner {
   readonly clientId: string;
   readonly filters: string;
@@ -80,7 +82,7 @@ export interface CursorSecret {
   readonly epoch: number;
 }
 
-/** The cursors of one query of the change feed. Their length depends only on the number of buckets. */
+/** Cursors of one query of the change feed. Their length depends only on the number of buckets. */
 export class ChangeCursors {
   readonly #cipher: CursorCipher;
   readonly #epoch: number;
@@ -105,7 +107,7 @@ export class ChangeCursors {
     return this.#cipher.encrypt(bytes);
   }
 
-  /** Undefined for a cursor of another query or installation, "former" for one from before a restore. */
+  /** Undefined for a cursor of another query or installation; "former" for one from before a restore. */
   read(cursor: string): Positions | "former" | undefined {
     const bytes = this.#cipher.decrypt(cursor);
     if (bytes === undefined) return undefined;

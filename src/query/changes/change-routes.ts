@@ -22,19 +22,19 @@ import {
 } from "./change-cursor.ts";
 import { bucketsOf, type ChangeFilter, type ChangePage, changeObjects, readChanges } from "./read-changes.ts";
 
-/** How often the counters are read while readers wait: one query for all of them, some 0.3 ms. */
+/** Polling interval of the counters while readers wait: one query for all readers, about 0.3 ms. */
 const LOOK_MS = 100;
-/** Readers that wait at once, in all and of one client; others are answered at once. */
+/** Concurrent waiting readers, in total and per client; others are answered at once. */
 const WAITING_MAX = 1_000;
 const WAITING_OF_ONE_MAX = 100;
 
 interface Wait {
-  /** The client, so that one cannot take all places. */
+  /** The client, for the limit per client. */
   readonly who: string;
-  /** The reader is woken by a change after these. */
+  /** A change after these positions wakes the reader. */
   readonly positions: Positions;
   readonly waitMsMax: number;
-  /** No change wakes the reader before this: for one that was woken by changes of others. */
+  /** Minimum wait, for a reader woken by changes that its filter excluded. */
   readonly waitMsMin?: number;
   readonly signal?: AbortSignal;
 }
@@ -45,7 +45,7 @@ interface Waiter {
   wake(): void;
 }
 
-/** Readers of the feed that wait for changes: one query ten times a second for all of them, none while nobody waits. */
+/** Wakes readers of the feed that wait for changes: one query every 100 ms for all of them, none while nobody waits. */
 export class ChangeWatch {
   readonly #on: Queryable;
   readonly #waiters = new Set<Waiter>();
@@ -62,7 +62,10 @@ export class ChangeWatch {
     );
   }
 
-  /** True when there may be changes, the time is over, or the database fails; false when too many wait, `signal` aborts, or the watch ends. */
+  /**
+   * Resolves to true if there may be changes, the time is over, or the database fails; false if too many wait, `signal` aborts, or the
+   * watch has ended.
+   */
   async wait({ who, positions, waitMsMax, waitMsMin = 0, signal }: Wait): Promise<boolean> {
     const ofWho = this.#waitingOf.get(who) ?? 0;
     const isFull = this.#waiters.size >= WAITING_MAX || ofWho >= WAITING_OF_ONE_MAX;
@@ -90,7 +93,7 @@ export class ChangeWatch {
     return this.#isOver || signal?.aborted === true;
   }
 
-  /** Wakes all readers; none waits from now on. */
+  /** Wakes all readers and accepts no new ones. */
   end(): Promise<void> {
     this.#isOver = true;
     this.#wakeAll();
@@ -116,9 +119,9 @@ function isBehind(positions: Positions, ends: Positions): boolean {
 }
 
 const READ_AT_ONCE = 1_000;
-/** The bound of one answer for a filter that matches little. */
+/** Maximum calls per answer, for filters that match little. */
 const CALLS_MAX = 20;
-/** A reader that was woken by changes of others waits at least this long for the next, twice as long each time. */
+/** Minimum wait of a reader woken by changes that its filter excluded; doubled each time. */
 const WOKEN_MS_MIN = 100;
 const WOKEN_MS_MAX = 1_000;
 
@@ -128,7 +131,7 @@ interface Following {
   readonly limit: number;
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** The filter with the current grants, which may change while the reader waits; undefined when access was revoked. */
+  /** The filter with the current grants, which may change while the reader waits; undefined if access was revoked. */
   filterNow(): Promise<ChangeFilter | undefined>;
 }
 
@@ -140,7 +143,7 @@ interface FollowedStart {
 
 type FollowedEnd = Pick<ChangePage, "positions" | "caughtUp">;
 
-/** The next changes, after a wait where there are none. Undefined when access was revoked. */
+/** The next changes, after a wait if there are none. Undefined if access was revoked. */
 async function awaitChanges(
   on: Queryable,
   watch: ChangeWatch,
@@ -161,7 +164,7 @@ async function awaitChanges(
   }
 }
 
-/** Yields at most `limit` changes as JSON objects, each with its cursor; returns the position at the end. Pages are read on demand. */
+/** Yields at most `limit` changes as JSON objects with cursors; returns the position at the end. Reads pages on demand. */
 async function* followChanges(
   on: Queryable,
   { page: first, filter }: FollowedStart,
@@ -193,7 +196,7 @@ function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeF
   return filter;
 }
 
-/** Whether the named property is granted; other properties that are not granted are left out of the feed. */
+/** Whether the requested property is granted. Without a requested property, the feed omits properties that are not granted. */
 async function mayAsk(context: HttpContext, principal: Principal, filter: ChangeFilter): Promise<boolean> {
   const { clientCode, propertyCode } = filter;
   if (clientCode === undefined) return true;

@@ -8,30 +8,30 @@ import { isNoLongerKept, loadRecords } from "../load-records.ts";
 import type { Property, PropertyCodes } from "../property.ts";
 import { type Positions, readChangeEnds } from "./change-cursor.ts";
 
-/** Properties by their client code, arranged as a client's grants are: "*" is every property of the code. */
+/** Property codes by client code, in the form of a client's grants: "*" is every property of the client code. */
 export type GrantedProperties = ReadonlyMap<string, ReadonlySet<string>>;
 
 export interface ChangeFilter {
-  /** Nothing outside these, whatever else is asked for. */
+  /** Limits the feed to these properties. */
   readonly granted: GrantedProperties;
   readonly resources?: readonly ResourceLetter[] | undefined;
   readonly clientCode?: string | undefined;
-  /** Only together with its client code. */
+  /** Requires `clientCode`. */
   readonly propertyCode?: string | undefined;
 }
 
 const EVERY_PROPERTY = "*";
 
 /**
- * The buckets that a reader's positions are of: that of the one property it asks for, else all. Buckets without a granted property
- * are included, so that a later grant applies from then on.
+ * The buckets in a reader's positions: the bucket of the one requested property, otherwise all. Includes buckets without a granted
+ * property, so that a later grant takes effect from then on.
  */
 export function bucketsOf({ clientCode, propertyCode }: ChangeFilter): readonly number[] {
   if (clientCode === undefined || propertyCode === undefined) return ALL_BUCKETS;
   return [bucketOf(clientCode, propertyCode)];
 }
 
-/** The properties of the client codes $1, and those of the pairs of codes $2 and $3, as far as a batch has ever named them. */
+/** Known properties of the client codes $1, and those with the pairs of codes $2 and $3. */
 const findGranted = namedStatement(
   "find-granted-properties",
   `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
@@ -46,7 +46,7 @@ const findGranted = namedStatement(
 
 type FeedProperty = Property & PropertyCodes;
 
-/** The granted properties that a filter selects and that exist now, by their number. */
+/** The granted properties that a filter selects and that exist now, by id. */
 async function findGrantedProperties(
   on: Queryable,
   { granted, clientCode, propertyCode }: ChangeFilter,
@@ -67,7 +67,10 @@ async function findGrantedProperties(
   return new Map(rows.map((row) => [row.propertyId, row]));
 }
 
-/** Distributes `total`: at most what each wants, the rest in equal parts of `least` or more; the smallest wants are served first. */
+/**
+ * Distributes `total`: each gets at most what it wants; the smallest wants are served first and the rest is divided equally, in shares of
+ * at least `least`.
+ */
 export function shareOut(wanted: readonly number[], total: number, least = 1): number[] {
   const shares = wanted.map(() => 0);
   const order = wanted.map((_, at) => at).sort((left, right) => (wanted[left] ?? 0) - (wanted[right] ?? 0));
@@ -84,16 +87,16 @@ export function shareOut(wanted: readonly number[], total: number, least = 1): n
 const readOfBuckets = readStatement(new URL("./sql/read-changes.sql", import.meta.url));
 
 const EVERY_RESOURCE: readonly ResourceLetter[] = ["i", "r", "g"];
-/** Change numbers read in one call, at some 3 µs each: the bound for a filter that matches little. */
+/** Maximum change numbers scanned per call, at about 3 µs each: bounds filters that match little. */
 const PASSED_MAX = 20_000;
 
-/** The least share of one bucket: changes that were received together lie together, and are read together. */
+/** Minimum share of one bucket: changes received together are stored together and read together. */
 const TOGETHER = 128;
 
-/** A change of a record's current content, and where the record lies in the log. */
+/** A change of a record's current content, and the record's location in the log. */
 interface Change {
   readonly bucket: number;
-  /** Its place among the changes of its bucket. */
+  /** Position among the changes of its bucket. */
   readonly changeNumber: number;
   readonly resource: ResourceLetter;
   readonly propertyId: number;
@@ -101,21 +104,21 @@ interface Change {
   readonly sourceTime: string;
   readonly requestId: string;
   readonly index: number;
-  /** Whether it replaced another version of its record. */
+  /** Whether it replaced an earlier version of the record. */
   readonly isUpdate: boolean;
 }
 
 export interface ChangePage {
-  /** In the order of their numbers within each bucket, the buckets one after another. */
+  /** Ordered by number within each bucket, bucket after bucket. */
   readonly changes: readonly (Change & Pick<FeedProperty, "clientCode" | "propertyCode">)[];
-  /** Where the reader stood before the first of them, after buckets without a property of its own. */
+  /** The reader's positions before the first change, advanced past buckets without granted properties. */
   readonly before: Positions;
   readonly positions: Positions;
-  /** Whether this was the end of the feed when the call began. */
+  /** Whether the page reached the end of the feed as of the start of the call. */
   readonly caughtUp: boolean;
 }
 
-/** The part of one bucket that is read: numbers after `behind`, up to `until`, and at most `most` changes. */
+/** The range of one bucket to read: numbers after `behind`, up to `until`, and at most `most` changes. */
 interface Stretch {
   readonly bucket: number;
   readonly behind: number;
@@ -123,7 +126,7 @@ interface Stretch {
   readonly most: number;
 }
 
-/** The parts of the buckets' backlogs that one call reads. */
+/** The range of each bucket to read in one call. */
 function stretchesOf(buckets: readonly number[], from: Positions, ends: Positions, limit: number): Stretch[] {
   const behind = buckets.map((bucket) => from.get(bucket) ?? 0);
   const backlogs = buckets.map((bucket, at) => (ends.get(bucket) ?? 0) - (behind[at] ?? 0));
@@ -155,7 +158,7 @@ async function readRows(
   return rows;
 }
 
-/** How far each stretch was read: to its last change where it has as many as allowed, else to its end. */
+/** The position reached in each range: its last change if the limit was reached, otherwise its end. */
 function passedBy(stretches: readonly Stretch[], rows: readonly Change[]): Map<number, number> {
   const found = Map.groupBy(rows, ({ bucket }) => bucket);
   return new Map(
@@ -167,8 +170,8 @@ function passedBy(stretches: readonly Stretch[], rows: readonly Change[]): Map<n
 }
 
 /**
- * The next changes after `from` that match the filter, at most `limit`; a page may be short or empty and not the last. One statement
- * while there is nothing new. Throws ServiceError `bellhop.feed.CursorGone` for positions beyond the end. Why nothing is skipped:
+ * The next changes after `from` that match the filter, at most `limit`. A page may be short or empty before the end. One statement if there
+ * is nothing new. Throws ServiceError `bellhop.feed.CursorGone` for positions beyond the end. No change is skipped: see
  * docs/decisions/0013.
  */
 export async function readChanges(
@@ -186,7 +189,7 @@ export async function readChanges(
     return position < end;
   });
   if (waiting.length === 0) return { changes: [], before, positions: before, caughtUp: true };
-  // After the ends: a property is registered before its first change is, so all those up to the ends are among these.
+  // Read after the ends: a property is registered before its first change, so all properties up to the ends are found.
   const properties = await findGrantedProperties(on, filter);
   const own = new Set([...properties.values()].map(({ bucket }) => bucket));
   for (const bucket of waiting) if (!own.has(bucket)) before.set(bucket, ends.get(bucket) ?? 0);
@@ -208,7 +211,7 @@ export async function readChanges(
   return { changes, before, positions, caughtUp };
 }
 
-/** A change as JSON without its record; the cursor continues after it. */
+/** A change as JSON without its record; the cursor is the position after it. */
 function headOf(change: ChangePage["changes"][number], cursor: string | undefined): string {
   return JSON.stringify({
     type: "change",
@@ -226,8 +229,8 @@ function headOf(change: ChangePage["changes"][number], cursor: string | undefine
 }
 
 /**
- * Yields the changes of a page as JSON objects without line breaks, in order, each with its record and, where `cursorAt` answers one,
- * the cursor after it. Changes whose record is no longer kept are left out. Memory does not grow with the page.
+ * Yields the changes of a page as JSON objects in order, each with its record verbatim and, if `cursorAt` returns one, a cursor. Omits
+ * changes whose record is no longer retained. Memory does not grow with the page.
  */
 export async function* changeObjects(
   on: Queryable,

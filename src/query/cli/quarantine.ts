@@ -36,7 +36,7 @@ const list = verb({
     const columns: Columns<QuarantineItem> = {
       REQUEST: "requestId",
       INDEX: "index",
-      // A record that cannot be read has no property.
+      // The property of an unreadable record is unknown.
       PROPERTY: ({ clientCode, propertyCode }) => `${clientCode ?? "-"}/${propertyCode ?? "-"}`,
       RESOURCE: "resource",
       KEY: "key",
@@ -61,7 +61,7 @@ function decision(kind: Decision, summary: string): Verb {
   const done = `${kind}d`.replace("discardd", "discarded");
   return verb({
     summary,
-    details: "The running service carries it out, or the next one that starts.",
+    details: "The decision is applied by the running service, or after the next start.",
     args: { requestId: required(REQUEST_ID), which: required(INDEX) },
     examples: [
       `quarantine ${kind} 01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11 3`,

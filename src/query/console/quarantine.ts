@@ -38,7 +38,7 @@ import {
 import { compareRecords } from "./record-history.ts";
 import { findRequest, payloadOf, readStored } from "./requests.ts";
 
-/** The oldest $5 quarantined records by reason. Plan: as above. */
+/** The oldest $5 quarantined records, grouped by reason. Plan: as list-quarantined-page. */
 const groupStatement = namedStatement(
   "group-quarantined",
   `with held as (
@@ -58,11 +58,11 @@ const groupStatement = namedStatement(
   group by code
   order by records desc, code`,
 );
-/** More are a fault of a feed, and counting on would only cost the database more. */
+/** More indicate a faulty feed; counting further would only load the database. */
 const GROUPED_MAX = 10_000;
 const GROUP_PROPERTIES_MAX = 20;
 
-/** The reasons of the records quarantined now. */
+/** The reasons of the records quarantined now, with counts. */
 async function groupQuarantine(pool: pg.Pool, filter: HeldFilter, scope: Scope): Promise<QuarantineGroup[]> {
   const values = [...heldValues(filter, scope.keys), GROUPED_MAX];
   type GroupRow = Omit<QuarantineGroup, "oldestReceivedAt"> & { readonly oldestRequestId: string };
@@ -76,7 +76,7 @@ async function groupQuarantine(pool: pg.Pool, filter: HeldFilter, scope: Scope):
 
 const REASON_CHARACTERS_MAX = 500;
 
-/** A record that could not be read is of no property that anybody could be limited to. */
+/** A record with unreadable codes belongs to no property, so only EVERYTHING includes it. */
 function isWithin(scope: Scope, { clientCode, propertyCode }: QuarantineItem): boolean {
   if (clientCode === null || propertyCode === null) return scope.isEverything;
   return scope.permits(clientCode, propertyCode);
@@ -95,8 +95,8 @@ async function requireQuarantined(
   throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was quarantined." });
 }
 
-/** What the current version would be replaced by, or what would go into the history before it. */
-async function foreseeRelease(
+/** Compares the record with the current version, as a preview of its release. */
+async function previewRelease(
   pool: pg.Pool,
   { clientCode, propertyCode, resource, key }: QuarantineItem,
   record: Buffer,
@@ -127,7 +127,7 @@ const ANY_RECORD = {
   asOf: undefined,
 } as const;
 
-/** Decides on one record; answers the entry of the log. */
+/** Resolves one record; returns the log entry. */
 async function resolve(
   { context }: ConsoleParts,
   kind: Decision,
@@ -143,12 +143,12 @@ async function resolve(
   return decideQuarantined({ pool, log, who }, kind, found, reason);
 }
 
-/** Each is an entry of the log and one of the audit. */
+/** Each decision writes a log entry and an audit entry. */
 const DECIDED_AT_ONCE_MAX = 100;
 
 /**
- * One record that cannot be decided on does not hold up the others. After a fault none is tried, and what was decided before it is
- * answered: it is in the log. Fails where none could be.
+ * Resolves each record. A record that cannot be resolved does not affect the others; an unexpected error stops the loop, and earlier
+ * decisions are returned because they are in the log. Throws if none could be resolved.
  */
 async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Promise<ResolveAnswer> {
   const reason = form.body.text("reason", REASON_CHARACTERS_MAX);
@@ -187,7 +187,7 @@ async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Pro
   return { records: [...records, ...left.map((record) => ({ record, entryId: null, failure }))] };
 }
 
-/** How many of the entries $1 of the log are applied. Plan: for each an index scan of its partition, then request_outcome's primary key. */
+/** Number of the log entries $1 that are applied. Plan: per entry an index scan of its partition, then request_outcome's primary key. */
 const countAppliedStatement = namedStatement(
   "count-applied-resolutions",
   `select count(*)::integer as applied
@@ -201,7 +201,9 @@ async function areApplied(pool: pg.Pool, records: readonly ResolvedRecord[]): Pr
   return rows[0]?.applied === entryIds.length;
 }
 
-/** Lists, shows, releases and discards quarantined records. With `Prefer: wait`, a decision is answered once it is applied. */
+/**
+ * Adds the routes that list, show, release and discard quarantined records. With `Prefer: wait`, a decision is answered once it is applied.
+ */
 export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["clientCode", "propertyCode", "resource", "code", "limit", "cursor"];
@@ -230,7 +232,7 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
     const { item, bucket } = await requireQuarantined(pool, operator, requestId, index);
     const request = await findRequest(pool, operator.scope, item.requestId);
     const record = await readStored(pool, { bucket, ...item });
-    const release = item.state === "quarantined" ? await foreseeRelease(pool, item, record) : null;
+    const release = item.state === "quarantined" ? await previewRelease(pool, item, record) : null;
     const clientId = request?.clientId ?? "";
     return { ...item, clientId, payload: payloadOf(record), release } satisfies QuarantineAnswer;
   });
@@ -245,7 +247,7 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts)
       (form) => resolveEach(parts, kind, form),
       async ({ request, reply }, { records }) => {
         const waited = await wait(request, () => areApplied(pool, records)).catch((fault: unknown) => {
-          // The decisions are made, whether or not it is known that they are applied.
+          // The decisions are stored, even if it is unknown whether they are applied.
           reportError(parts.context, request.id, fault);
           return null;
         });

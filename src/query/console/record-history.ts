@@ -49,7 +49,7 @@ function isList(node: Node | undefined): node is readonly Node[] {
 
 const escapeOf = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** The members that name an entry of a list: its night, its room type. */
+/** The members that identify an entry of a list. */
 const NAMING = ["occupancyDate", "roomTypeCode"];
 
 function nameOf(entry: Node | undefined): string | undefined {
@@ -58,7 +58,7 @@ function nameOf(entry: Node | undefined): string | undefined {
   return texts.map(({ text }) => JSON.parse(text)).join(" ") || undefined;
 }
 
-/** What is in two lists or two objects under the same name, with the member of its pointer. */
+/** Values of the same name in two lists or objects, with the member of the JSON pointer. */
 interface Pair {
   readonly member: string;
   readonly name: string;
@@ -66,7 +66,7 @@ interface Pair {
   readonly right: Node | undefined;
 }
 
-/** Entries with the same name belong together, so that a night that comes first does not move the others; the rest go by place. */
+/** Pairs entries by name if names are unique, so that an inserted night does not shift the others; otherwise by position. */
 function entryPairs(left: readonly Node[], right: readonly Node[]): readonly Pair[] {
   const named = new Map(left.map((entry) => [nameOf(entry), entry]));
   const isNamed = named.size === left.length && new Set(right.map(nameOf)).size === right.length;
@@ -84,7 +84,7 @@ function entryPairs(left: readonly Node[], right: readonly Node[]): readonly Pai
   ];
 }
 
-/** Undefined: neither has parts, or they differ in kind. */
+/** Undefined if neither has parts, or they differ in kind. */
 function partsOf(left: Node | undefined, right: Node | undefined): readonly Pair[] | undefined {
   const one = left ?? right;
   const [before, after] = isList(one) ? [left ?? [], right ?? []] : [left ?? new Map(), right ?? new Map()];
@@ -101,14 +101,14 @@ function partsOf(left: Node | undefined, right: Node | undefined): readonly Pair
 function isSameLeaf(left: Node | undefined, right: Node | undefined): boolean {
   if (!(left instanceof Written && right instanceof Written)) return false;
   if (left.text === right.text) return true;
-  // Numbers differ as they are written; texts by what they say.
+  // Numbers are compared as written, strings by value.
   const areTexts = left.text.startsWith('"') && right.text.startsWith('"');
   return areTexts && JSON.parse(left.text) === JSON.parse(right.text);
 }
 
 /**
- * The differences between two records as they were sent, leaf by leaf in the order of the later one: at most `most`, and their total.
- * Texts are compared as JSON.parse reads them, numbers verbatim: 1.0 and 1.00 differ.
+ * The differences between two records as sent, leaf by leaf in the order of the later one: at most `most`, and their total. Strings are
+ * compared by value, numbers verbatim: 1.0 and 1.00 differ.
  */
 export function changesBetween(
   before: string,
@@ -135,18 +135,18 @@ export function changesBetween(
 }
 
 const CHANGES_MAX = 200;
-/** Larger versions are not compared in the list; an operator opens each one separately. */
+/** Larger versions are not compared in the list; an operator can open each one. */
 const COMPARED_BYTES_MAX = 262_144;
 
-/** Undefined where one of them is too large. */
+/** Undefined if one of them is too large. */
 export function compareRecords(before: Buffer, after: Buffer): ReturnType<typeof changesBetween> | undefined {
   if (Math.max(before.length, after.length) > COMPARED_BYTES_MAX) return undefined;
   return changesBetween(before.toString("utf8"), after.toString("utf8"), CHANGES_MAX);
 }
 
 /**
- * One page of the versions of a record, oldest first by (source time, receipt), each with what is different from the one
- * before it: also the first of a page, for which the last of the page before is read again.
+ * One page of a record's versions, oldest first by (source time, receipt), each with its differences from the previous version. For the
+ * first of a page, the last version of the previous page is read again.
  */
 export async function readRecordHistory(
   pool: pg.Pool,
@@ -166,7 +166,7 @@ export async function readRecordHistory(
   let at = 0;
   for await (const bytes of loadRecords(pool, pointers)) {
     const row = wanted[at] as HistoryRow;
-    // The bytes are good until the next record is asked for.
+    // The bytes are valid only until the next record is requested.
     const record = isNoLongerKept(bytes) ? undefined : Buffer.from(bytes);
     if (at >= before.length) items.push(itemOf(resource, row, record, previous));
     previous = { record };
@@ -181,7 +181,7 @@ function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
 
 const STATUS_FIELD: Readonly<Partial<Record<ResourceLetter, string>>> = { r: "status", g: "groupStatusCode" };
 
-/** The status that the record carries; null where it has none. */
+/** The record's status; null if it has none. */
 function statusOf(resource: ResourceLetter, record: Buffer): string | null {
   const field = STATUS_FIELD[resource];
   if (field === undefined || record.length > COMPARED_BYTES_MAX) return null;
@@ -213,10 +213,10 @@ function itemOf(
   };
 }
 
-/** A version may have 256 kB of payload in an answer, and is compared with the one before it. */
+/** An answer may contain 256 kB per version, each compared with the previous one. */
 const VERSIONS_LIMIT_MAX = 50;
 
-/** The versions of one record and what each changed. */
+/** Adds the route for the versions of one record with their differences. */
 export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["resource", "clientCode", "propertyCode", "key", "limit", "cursor"];
   addQuestion(

@@ -26,13 +26,13 @@ import { OUTCOMES } from "../outcome.ts";
 import { bothCodes } from "../property.ts";
 import { type FoundRequest, readSummariesOf } from "../request-summary.ts";
 
-/** A record may have tens of megabytes; a page is shown the beginning. */
+/** A record may have tens of megabytes; a page shows the beginning. */
 const SHOWN_BYTES_MAX = 1_048_576;
 
-/** The text of a record, at most `bytesMax` of it, cut between two characters. */
+/** The text of a record, truncated to `bytesMax` at a character boundary. */
 export function payloadOf(record: Buffer, bytesMax = SHOWN_BYTES_MAX): Payload {
   let end = Math.min(record.length, bytesMax);
-  // A byte 10xxxxxx goes on with a character that began before it.
+  // Bytes 10xxxxxx continue a character.
   while (end < record.length && end > 0 && ((record[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   const text = record.toString("utf8", 0, end);
   return { text, bytes: record.length, truncated: end < record.length };
@@ -40,13 +40,13 @@ export function payloadOf(record: Buffer, bytesMax = SHOWN_BYTES_MAX): Payload {
 
 /** One record of the log. */
 export async function readStored(pool: pg.Pool, pointer: RecordPointer): Promise<Buffer> {
-  // The end of the loop frees the memory that the record lies in.
+  // Ending the loop frees the record's memory, so copy it.
   for await (const record of loadRecords(pool, [pointer]))
     return isNoLongerKept(record) ? record : Buffer.from(record);
   throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
 }
 
-/** Whose request this is. An index scan of accept_log_request, pruned to one partition by the id. */
+/** The client of a request. Plan: an index scan of accept_log_request, pruned to one partition by the id. */
 const findClientStatement = namedStatement(
   "find-request-client",
   `select client_id as "clientId" from bellhop.accept_log where request_id = $1 and kind = 'b' limit 1`,
@@ -61,13 +61,13 @@ const listBucketsStatement = namedStatement(
   `select distinct bucket from bellhop.property where ${isWithinKeys("$1")}`,
 );
 
-/** Where the properties of a scope lie. */
+/** The buckets of a scope's properties. */
 export async function bucketsWithin(pool: pg.Pool, keys: readonly string[]): Promise<number[]> {
   const { rows } = await pool.query<{ bucket: number }>({ ...listBucketsStatement, values: [keys] });
   return rows.map(({ bucket }) => bucket);
 }
 
-/** What a list is confined to: the scope, and of it a client code where one is named. */
+/** The properties that a list is confined to: the scope, or one client code of it. */
 async function withinOf(
   pool: pg.Pool,
   scope: Scope,
@@ -90,7 +90,7 @@ async function withNames(pool: pg.Pool, found: readonly FoundRequest[]): Promise
   });
 }
 
-/** The names of these clients, by id. */
+/** The names of clients by id. */
 export async function clientNames(
   pool: pg.Pool,
   clientIds: readonly string[],
@@ -100,7 +100,7 @@ export async function clientNames(
   return new Map(rows.map(({ clientId, name }) => [clientId, name]));
 }
 
-/** One page of requests of one client or (null) of all, newest first, as `findRequests`; of the scope's properties alone. */
+/** As `findRequests`, of one client or (null) of all, confined to the scope's properties. */
 export async function listRequestsOfAll(
   pool: pg.Pool,
   scope: Scope,
@@ -128,7 +128,7 @@ export async function findRequest(
   return seen === undefined ? undefined : (await withNames(pool, [seen]))[0];
 }
 
-/** The filter of any request. */
+/** A filter that matches every request. */
 export const ANY_REQUEST = {
   resource: undefined,
   outcome: undefined,
@@ -140,7 +140,7 @@ export const ANY_REQUEST = {
 const ID_PREFIX_CHARACTERS_MIN = 4;
 const RECORDS_LIMIT_MAX = 500;
 
-/** How an id begins, as the service writes it; undefined for a text that is no beginning of one, or too short. */
+/** The text as an id prefix in lower case; undefined if it is not one or is too short. */
 export function idPrefixIn(text: string): string | undefined {
   const prefix = text.toLowerCase();
   return prefix.length >= ID_PREFIX_CHARACTERS_MIN && isIdPrefix(prefix) ? prefix : undefined;
@@ -236,7 +236,7 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
   return { requestId, resource, receivedAt, record, payload };
 }
 
-/** Requests of every client: the search, one request with its outcomes, and one record verbatim. */
+/** Adds the routes for requests of every client: search, one request with its outcomes, one record verbatim. */
 export function addRequestRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const filters = ["clientCode", "propertyCode", "clientId", "resource", "outcome", "from", "to", "id"];
   const searched = [...filters, "limit", "cursor"];

@@ -10,7 +10,7 @@ export function query(name: string, description: string, schema: Schema, require
   return { name, in: "query", description, ...(required ? { required } : {}), schema };
 }
 
-/** A whole number between two bounds, with its default. */
+/** An integer parameter with bounds and a default. */
 export function whole(
   name: string,
   description: string,
@@ -23,7 +23,7 @@ export function whole(
   return query(name, description, { type: "integer", format: "int32", ...bounds });
 }
 
-/** One of a fixed set of words, `byDefault` where it is left out. */
+/** An enum parameter with a default. */
 export function wordOf(
   name: string,
   description: string,
@@ -75,7 +75,7 @@ export const CURSOR_PARAMETER = query(
   },
 );
 
-/** The parameters of the pages of every list. */
+/** The parameters of every paged list. */
 export const PAGE_PARAMETERS: readonly Parameter[] = [limit, CURSOR_PARAMETER];
 
 export const PROPERTY_PARAMETERS = [
@@ -93,14 +93,13 @@ export const REQUEST_LIST_PARAMETERS: readonly Parameter[] = [
   ...PAGE_PARAMETERS,
 ];
 
-/** The id of a request, in the path. */
 export const REQUEST_ID_PARAMETER = pathParameter(
   "requestId",
   "The UUID from the response to the batch.",
   schemaOf("RequestId"),
 );
 
-/** How long the answer about a request may wait. */
+/** How long the response may wait for the request to be applied. */
 export const WAIT_PARAMETER: Parameter = {
   name: "Prefer",
   in: "header",
@@ -115,7 +114,7 @@ const DATES_OF: Readonly<Record<Resource, string>> = {
   groups: "Start date",
 };
 
-/** The parameter that names one record of a resource: its key field. */
+/** The parameter that identifies one record of a resource: its key field. */
 export const KEY_OF: Readonly<Record<Resource, { name: string; schema: Schema }>> = {
   inventories: { name: "occupancyDate", schema: date("2026-07-14") },
   reservations: { name: "reservationId", schema: code("R-48213") },

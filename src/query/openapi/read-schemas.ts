@@ -42,7 +42,7 @@ const COUNTS: Readonly<Record<string, Schema>> = {
   warned: count("Records with warnings, regardless of outcome."),
 };
 
-/** The counts of outcomes, of a request or of several together. */
+/** Counts of outcomes of one or several requests. */
 export const OUTCOME_COUNTS: Schema = {
   type: "object",
   description: "The number of records per outcome. All but `records` and `warned` add up to `records`.",
@@ -95,7 +95,6 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
   resolvedAt: timestamp("When a quarantined record was released or discarded.", "2026-06-01T10:00:00.000Z"),
 };
 
-/** The `nextCursor` of every page. */
 export const NEXT_CURSOR: Schema = orNull(
   text("The `cursor` of the next page; null at the end.", 2048, EXAMPLE_PAGE_CURSOR, CURSOR_PATTERN),
 );
@@ -118,23 +117,23 @@ export function pageOf(description: string, items: Schema): Schema {
   });
 }
 
-/** The name of the component that is a page of a resource's records. */
+/** Component name of a page of a resource's records. */
 export function recordPageName(resource: Resource): string {
   return `${COMPONENT_NAMES[resource]}Page`;
 }
 
-/** The name of the component that is a page of a record's versions. */
+/** Component name of a page of a record's versions. */
 export function historyPageName(resource: Resource): string {
   return `${COMPONENT_NAMES[resource]}HistoryPage`;
 }
 
-/** From when on is known what is not current: only where retention has taken something out. */
+/** The start of the complete history; present only if retention has deleted something. */
 const KNOWN_FROM: Schema = timestamp(
   "Present if the operator limits the retention of versions or payloads: older versions that are not current may be deleted and are omitted.",
   "2026-03-02T00:00:00.000000Z",
 );
 
-/** A page that says from when on it knows what is not current. */
+/** A page with `knownFrom`. */
 function pastPageOf(description: string, items: Schema): Schema {
   const page = pageOf(description, items) as { readonly properties: Readonly<Record<string, Schema>> };
   return { ...page, properties: { ...page.properties, knownFrom: KNOWN_FROM } };
@@ -190,7 +189,7 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
 
 export const EXAMPLE_COUNTS = exampleOf(COUNTS, { records: 2, applied: 1, stale: 1, warned: 1 });
 
-/** A request's summary, as the examples show it. */
+/** Example summary of a request. */
 export const EXAMPLE_SUMMARY = exampleOf(SUMMARY, {
   requestId: EXAMPLE_REQUEST_ID,
   appliedAt: "2026-06-01T08:30:02.149Z",
@@ -206,7 +205,7 @@ const EXAMPLE_WARNING = {
 const { violations: _, violationTotal: __, resolvedAt: ___, ...OF_EVERY_RECORD } = RECORD_OUTCOME;
 const OF_EXAMPLE = { clientCode: EXAMPLE_CLIENT, propertyCode: EXAMPLE_PROPERTY };
 
-/** Outcomes of two records: one applied with a warning, one that came too late. */
+/** Example outcomes of two records: one applied with a warning, one stale. */
 export const EXAMPLE_OUTCOMES = [
   exampleOf(OF_EVERY_RECORD, {
     ...OF_EXAMPLE,

@@ -1,8 +1,8 @@
--- As read-current-by-key, but of each key the version that was newest among those received before the request id $10;
--- from date $11 to date $12. A key that has a version has a current record, so the keys come from there.
--- Plan: Limit over an index scan of current_record's primary key; for each key a Limit over an incremental sort
--- (presorted by source_time) over a backward index scan of the versions' primary key. 1,000 keys: 12 ms; inventory lies in the
--- order of time, so there each night received since the instant adds some 5 ms (docs/decisions/0008).
+-- As read-current-by-key, but returns the newest version of each key received before request id $10, from date $11 to $12. Every key with
+-- versions has a current record, so keys are read from there.
+-- Plan: Limit over an index scan of current_record's primary key; per key a Limit over an incremental sort (presorted by source_time) over
+-- a backward index scan of the versions' primary key. 1,000 keys: 12 ms; for inventory, each night received after the instant adds about 5
+-- ms (docs/decisions/0008).
 select
   key, from_date as "fromDate", request_id as "requestId", record_index as "index", matches, examined::integer as examined
 from (

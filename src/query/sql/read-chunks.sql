@@ -1,6 +1,5 @@
--- Byte ranges of stored bodies, in the order asked for. The column is stored outside the row and uncompressed by
--- PostgreSQL, so a range reads only its own pages. Looked up as in read-layouts. Null where a part's layout has another SHA-256
--- than it had ($5, null: not asked): it was rewritten, and the ranges are not of its body.
+-- Byte ranges of stored bodies, in the order requested. The column is stored out of line and uncompressed, so a range reads only its pages.
+-- Same lookup as read-layouts. Null if the SHA-256 of a part's layout is not $5 (null: not checked): the part was rewritten.
 select log.stored
 from unnest($1::smallint[], $2::uuid[], $3::integer[], $4::integer[], $5::bytea[])
   with ordinality as chunk (bucket, request_id, from_byte, bytes, layout_hash, place)

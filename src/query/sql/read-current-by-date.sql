@@ -1,6 +1,6 @@
--- As read-current-by-key, in the order of first dates and then keys: from date $4 to date $5, after ($10, $7).
--- Plan: Limit over an incremental sort (presorted by from_date) over an index scan of current_record_dates, which serves only
--- statements that exclude inventory. 444 of 200,000 records: 1.8 ms.
+-- As read-current-by-key, but ordered by first date and key, from date $4 to $5, after ($10, $7).
+-- Plan: Limit over an incremental sort (presorted by from_date) over an index scan of current_record_dates, which excludes inventory. 444
+-- of 200,000 records: 1.8 ms.
 select
   key, from_date as "fromDate", request_id as "requestId", record_index as "index", matches, examined::integer as examined
 from (

@@ -1,5 +1,5 @@
--- The next $6 current records of a property after the key $7, in the order of keys, from key $4 to key $5: those that
--- match (status $8, source time from $9 on; null: any) and the last one read, so that a page may end after a bounded number.
+-- Reads the next $6 current records of a property after key $7, from key $4 to $5, in key order. Returns the matches (status $8, source
+-- time from $9 on; null: any) and the last record read, so that a page is bounded.
 -- Plan: Limit over an index scan of current_record's primary key. 1,000 of 200,000 records: 1.8 ms.
 select
   key, from_date as "fromDate", request_id as "requestId", record_index as "index", matches, examined::integer as examined

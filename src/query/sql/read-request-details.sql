@@ -1,5 +1,5 @@
--- The reasons, warnings and violations of some records of one request: of the buckets $3 the indexes $4.
--- Plan: for each of its parts (64 at most) one scan of its details and rejections, and quarantine's primary key.
+-- Reasons, warnings and violations of the records $4 (indexes) in the buckets $3 of one request.
+-- Plan: per part (at most 64) one scan of its details and rejections, and quarantine's primary key.
 select
   detail.record_index as "index", detail.code, detail.message, detail.warnings, detail.violations,
   detail.violation_total as "violationTotal", quarantine.outcome, quarantine.resolved_at as "resolvedAt"

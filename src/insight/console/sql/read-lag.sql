@@ -1,7 +1,7 @@
--- The oldest part that is accepted and not applied, and how many there are, $1 at most of each bucket and log writer, and in how
--- many buckets; of the buckets $3 (null: of all).
--- Plan: for each bucket and unretired log writer a backward scan of one row of apply_cursor's primary key, then an index scan of
--- the log's primary key beyond it; older partitions are pruned by the cursor.
+-- The oldest unapplied part, the number of unapplied parts (at most $1 per bucket and log writer) and of their buckets, among the buckets
+-- $3 (null: all).
+-- Plan: per bucket and open log writer a backward scan of one row of apply_cursor's primary key, then an index scan of the log's primary
+-- key after it; older partitions are pruned by the cursor.
 select
   min(part.request_id::text) as oldest, count(*)::integer as waiting, count(distinct home.bucket)::integer as buckets
 from bellhop.bucket_lease as home

@@ -1,6 +1,6 @@
--- The changes of the nights from $3 to $4 up to $5, by grouping and currency ($9 where none is named). $6: statuses that deduct, $7: that are
--- known and do not, $8: of groups that deduct. A running sum of a cell's changes is what is there; nights are laid out only for
--- shared rooms. Plan: bitmap scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
+-- Changes of the nights from $3 to $4 up to $5, by grouping and currency (default $9). Statuses: $6 deduct, $7 are mapped and do not, $8
+-- are group statuses that deduct. The running sum of a cell's changes is its state; only shared rooms are expanded per night. Plan: bitmap
+-- scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
 reported as materialized (
   select
     dimension,

@@ -1,5 +1,5 @@
--- The entries of the property $2 that have a night from $3 to $4, rows and runs of deltas: bitmap scans of the indexes of short ones (up to
--- 31 nights, which begin from $3 - 30 on) and of long ones.
+-- Entries of property $2 with a night from $3 to $4, in rows and in runs of deltas. Plan: bitmap scans of the indexes of short entries (up
+-- to 31 nights, so with a first night from $3 - 30) and of long ones.
 select
   source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children, bucket, room_revenue,
   gross_room_revenue, key, share_id

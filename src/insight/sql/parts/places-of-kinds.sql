@@ -1,4 +1,4 @@
--- The order of the kinds of stays that `shared_entry` names, by room type first.
+-- The order of the kinds of stays in `shared_entry`, by room type first.
 select
   dimension,
   row_number() over (

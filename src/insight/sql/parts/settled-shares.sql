@@ -1,5 +1,5 @@
--- The rooms of shares: at each moment the sharer with the smallest key has the room, as many as the most that any sharer names; what is
--- beyond its own stands in its first cell by `place`.
+-- The rooms of shares. At each moment the sharer with the smallest key has as many rooms as the most that any sharer names; rooms beyond
+-- its own count in its first cell by `place`.
 select cell, share_id, {moment}, rooms + case when is_first then most - named else 0 end as rooms
 from (
   select sharer.*, max(named) over (partition by share_id, {moment}) as most

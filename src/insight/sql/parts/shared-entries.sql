@@ -1,4 +1,4 @@
--- Those of them that share their rooms, which are few, with their first night and the one after their last within the range: by
+-- The few entries that share rooms, with their first night and the night after their last clipped to the range. Plan: index
 -- night_entry_shared.
 select
   dimension, share_id, key as sharer, rooms, source_time, received_at,

@@ -1,4 +1,4 @@
--- Counts of a part `log` with its `outcome`: by the letters of its records, and of those that were released or discarded since, as far as `of` says.
+-- Record counts of a part `log` by its `outcome`, and of its later releases and discards that match `of`.
 cross join lateral (
   select
     coalesce(length(outcome.outcomes) - length(replace(outcome.outcomes, 'a', '')), 0) as applied,
