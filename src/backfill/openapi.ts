@@ -66,7 +66,7 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
   waitingBatches: count("Batches that are not applied yet."),
   oldestWaitingAt: timeOrNull("When the oldest of those was received.", "2026-06-01T08:30:02.052927Z"),
   firstReceivedAt: timeOrNull("When the first batch was received.", "2026-06-01T08:30:02.052927Z"),
-  lastReceivedAt: timeOrNull("When the last one was.", "2026-06-01T08:31:02.052927Z"),
+  lastReceivedAt: timeOrNull("When the last batch was received.", "2026-06-01T08:31:02.052927Z"),
 };
 
 const { waitingBatches: _waiting, oldestWaitingAt: _oldest, ...RESOURCE_STATED } = RESOURCE_PROGRESS;
@@ -78,7 +78,7 @@ const SIGNATURE: Readonly<Record<string, Schema>> = {
     "partner",
   ),
   signedBy: code("Who signed.", "client:cl_4fJ2"),
-  signedAt: timestamp("When."),
+  signedAt: timestamp("When it was signed."),
   statementHash: hash("The hash of the statement that was signed."),
 };
 
@@ -102,7 +102,7 @@ const FAILED: Readonly<Record<string, Schema>> = {
 const GAP: Readonly<Record<string, Schema>> = {
   kind: {
     type: "string",
-    description: "What is missing.",
+    description: "The kind of gap.",
     maxLength: 64,
     pattern: "^[a-z-]+$",
     examples: ["date-missing"],
@@ -117,7 +117,7 @@ const GAP: Readonly<Record<string, Schema>> = {
   expected: count("For records-short: the number in the manifest.", 730),
   distinct: count("For records-short: the number that was applied.", 728),
   missing: count("For records-short: the difference.", 2),
-  date: day("Of date-missing: the date.", "2025-12-31"),
+  date: day("For date-missing: the date.", "2025-12-31"),
   ...FAILED,
 };
 
@@ -148,8 +148,8 @@ function manifestResource(): Schema {
 }
 
 const RANGE = objectOf("A range of dates, both ends included.", {
-  from: day("The first.", "2025-12-30"),
-  to: day("The last.", "2025-12-31"),
+  from: day("The first date.", "2025-12-30"),
+  to: day("The last date.", "2025-12-31"),
 });
 
 /** The schemas of backfills; that of the manifest also validates it. */
@@ -160,18 +160,18 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
   BackfillItem: objectOf("A backfill in a list.", ITEM),
   BackfillPage: pageOf("A page of backfills, newest first.", schemaOf("BackfillItem")),
   BackfillResourceProgress: objectOf("What was received of one resource.", RESOURCE_PROGRESS),
-  BackfillSignature: objectOf("Who stands by a statement.", SIGNATURE),
+  BackfillSignature: objectOf("A signature of a statement.", SIGNATURE),
   Backfill: objectOf("A backfill and its progress; once closed, the figures of its statement.", {
     ...ITEM,
-    resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceProgress")),
+    resources: list("Progress by resource.", RESOURCES.length, schemaOf("BackfillResourceProgress")),
     waitingBatches: count("Batches that are not applied yet."),
     oldestWaitingAt: timeOrNull("When the oldest of those was received.", "2026-06-01T08:30:02.052927Z"),
     lateBatches: count(
-      "Batches that arrived after the statement was made: they are applied and not part of it.",
+      "Batches received after the statement was created; they are applied but not part of it.",
     ),
     signatures: list("Who has signed the statement.", 2, schemaOf("BackfillSignature")),
   }),
-  BackfillGap: objectOf("Something that is missing.", GAP, ...Object.keys(GAP).slice(2)),
+  BackfillGap: objectOf("A gap: missing or failed data.", GAP, ...Object.keys(GAP).slice(2)),
   BackfillGapPage: pageOf("A page of gaps, by resource.", schemaOf("BackfillGap")),
   BackfillClosing: formOf("Options for closing a backfill.", {
     acceptGaps: {
@@ -181,13 +181,13 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
       examples: [true],
     },
   }),
-  BackfillAbandoning: formOf("Why a backfill is given up.", {
+  BackfillAbandoning: formOf("Options for abandoning a backfill.", {
     why: orNull(
       text("The reason, recorded in the audit log.", WHY_CHARACTERS_MAX, "opened for the wrong property"),
     ),
   }),
   BackfillStatement: objectOf("The final result of a backfill: exactly these bytes are hashed and signed.", {
-    form: code("The form of the statement.", "bellhop.backfill/1"),
+    form: code("The format of the statement.", "bellhop.backfill/1"),
     backfillId: schemaOf("BackfillId"),
     clientId: code("The client that closed it.", "cl_4fJ2"),
     clientCode: ITEM["clientCode"] ?? {},
@@ -198,7 +198,7 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     countedTo: { ...schemaOf("RequestId"), description: "Requests up to this id are counted." },
     complete: flag("No data of the manifest is missing.", true),
     gapsAccepted: flag("It was closed although data is missing.", false),
-    resources: list("What has come, by resource.", RESOURCES.length, schemaOf("BackfillResourceStatement")),
+    resources: list("Progress by resource.", RESOURCES.length, schemaOf("BackfillResourceStatement")),
   }),
   BackfillResourceStatement: objectOf("The statement's figures for one resource.", {
     ...RESOURCE_STATED,

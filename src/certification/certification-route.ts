@@ -35,10 +35,10 @@ const OPENED_AT = "2026-06-01T08:30:00.000000Z";
 
 const STEP: Readonly<Record<string, Schema>> = {
   step: {
-    ...text("Its name.", 64, "cancellation"),
+    ...text("The step's stable name.", 64, "cancellation"),
     "x-extensible-enum": CHECKLIST.map(({ name }) => name),
   },
-  title: text("What it is about.", 128, "A cancelled reservation"),
+  title: text("The step's title.", 128, "A cancelled reservation"),
   instruction: text("The definition of the endpoint.", 2048, "Book a reservation, then cancel it."),
   result: choice("The status.", ["pass", "fail", "not-yet"], "fail", {
     pass: "It was done right.",
@@ -50,22 +50,22 @@ const STEP: Readonly<Record<string, Schema>> = {
     4096,
     "R-48213 is cancelled and has no cancellationDateTime, so the time of the cancellation is unknown.",
   ),
-  requestIds: list("Batches behind it.", 20, schemaOf("RequestId")),
+  requestIds: list("The requests the result is based on.", 20, schemaOf("RequestId")),
 };
 
 const OBSERVED: Readonly<Record<string, Schema>> = {
   batches: count("Accepted batches.", 3),
-  records: count("Their records.", 3),
+  records: count("Records of those batches.", 3),
   pending: count("Records without an outcome yet; no step counts them.", 3),
-  tokens: count("Tokens taken.", 3),
-  rateLimited: count("Answers 429.", 3),
+  tokens: count("Tokens issued.", 3),
+  rateLimited: count("Responses with 429.", 3),
   refused: count("Refused batches.", 3),
   lenient: count("Batches with `Prefer: handling=lenient`.", 3),
   keyed: count("Batches with an `Idempotency-Key`.", 3),
   compressed: {
     type: "object",
     description: "Batches by `Content-Encoding`.",
-    additionalProperties: count("So many.", 3),
+    additionalProperties: count("The number of batches.", 3),
     maxProperties: 16,
     examples: [{ gzip: 12 }],
   },
@@ -73,9 +73,9 @@ const OBSERVED: Readonly<Record<string, Schema>> = {
 
 const LAST_SEEN_AT = "2026-06-01T15:04:11.120331Z";
 const EVIDENCE: Readonly<Record<string, Schema>> = {
-  from: timestamp("Requests from this time on count.", OPENED_AT),
+  from: timestamp("The report covers requests from this time on.", OPENED_AT),
   until: orNull(time("When the last request was received; null if there is none.", LAST_SEEN_AT)),
-  isWhole: flag("False if there were more requests than one report reads: then the newest count.", true),
+  isWhole: flag("False if there were more requests than a report covers; it then covers the newest.", true),
   hash: text(
     "The hash of the evidence: the same evidence gives the same report.",
     71,
@@ -85,13 +85,13 @@ const EVIDENCE: Readonly<Record<string, Schema>> = {
 };
 
 const PROPERTY: Readonly<Record<string, Schema>> = {
-  clientCode: text("Its client code.", 128, EXAMPLE_CLIENT),
-  propertyCode: text("Its property code.", 128, EXAMPLE_PROPERTY),
+  clientCode: text("The client code.", 128, EXAMPLE_CLIENT),
+  propertyCode: text("The property code.", 128, EXAMPLE_PROPERTY),
 };
 
 const REPORT: Readonly<Record<string, Schema>> = {
-  certificationId: uuid("Its id.", "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10"),
-  clientId: text("Whose it is.", 128, "bhc_5Jr0aQz2mN8wXk3T"),
+  certificationId: uuid("The id of the certification.", "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10"),
+  clientId: text("The certified client.", 128, "bhc_5Jr0aQz2mN8wXk3T"),
   property: objectOf(
     "The property of the examples; any other property granted to you works as well.",
     PROPERTY,
@@ -102,9 +102,9 @@ const REPORT: Readonly<Record<string, Schema>> = {
     ["certified", "failed", "incomplete"],
     "failed",
   ),
-  steps: list("Every step, as it stands.", 100, schemaOf("CertificationStep")),
+  steps: list("Every step and its result.", 100, schemaOf("CertificationStep")),
   observed: objectOf("Further statistics; they do not affect the result.", OBSERVED),
-  evidence: objectOf("What the report is made of.", EVIDENCE),
+  evidence: objectOf("The evidence of the report.", EVIDENCE),
 };
 
 const EXAMPLE_REPORT = exampleOf(REPORT, {
@@ -116,7 +116,7 @@ const EXAMPLE_REPORT = exampleOf(REPORT, {
 
 export const CERTIFICATION_SCHEMAS: Readonly<Record<string, Schema>> = {
   CertificationStep: objectOf("A step of the checklist and its result.", STEP),
-  CertificationReport: objectOf("How an integration has done.", REPORT),
+  CertificationReport: objectOf("The result of a certification.", REPORT),
   CertificationStanding: objectOf("Your certification.", {
     certification: {
       description: "Your newest certification; null if none was ever opened.",
@@ -126,8 +126,8 @@ export const CERTIFICATION_SCHEMAS: Readonly<Record<string, Schema>> = {
 };
 
 const PARAMETERS = [
-  query("since", "Only requests from this time on count.", instant("2026-06-01T08:30:00Z")),
-  query("until", "Only requests up to this time count.", instant("2026-06-01T16:30:00Z")),
+  query("since", "Only requests from this time on.", instant("2026-06-01T08:30:00Z")),
+  query("until", "Only requests up to this time.", instant("2026-06-01T16:30:00Z")),
 ];
 
 /** The operation, for the OpenAPI document. */

@@ -231,7 +231,7 @@ const nights = (description: string) =>
   field.listField(description, LISTED_NIGHTS_MAX, field.stayDate, ["2026-08-21"]);
 const FIELDS = {
   propertyCode: field.code("The property code.", "LIS01"),
-  resource: field.resource("Which feed.", "inventories"),
+  resource: field.resource("The resource of the feed.", "inventories"),
   lastReceivedAt: field.orNull(
     field.time("When the last applied batch was received; null: there is none.", "2026-07-14T02:01:17.052Z"),
   ),
@@ -253,7 +253,7 @@ const FIELDS = {
     field.time("When the oldest of them was received.", "2026-07-14T09:30:00.120Z"),
   ),
   batches: field.count("Batches of the last 7 days.", 56),
-  records: field.count("Their records.", 5_110),
+  records: field.count("Records of those batches.", 5_110),
   stale: field.count("Records older than the current version.", 2),
   duplicate: field.count("Records that had been received already.", 0),
   rejected: field.count("Invalid records of lenient batches.", 1),
@@ -287,7 +287,7 @@ export type FeedHealth = field.ValuesOf<typeof FIELDS>;
 const PAGE_FIELDS = {
   businessDay: field.day("The property's business day.", "2026-07-14"),
   readAt: {
-    ...field.time("The moment of the answer.", "2026-07-14T02:01:17.052Z"),
+    ...field.time("When the answer was computed.", "2026-07-14T02:01:17.052Z"),
     pattern: "^[^\\u0000]*$",
   },
 };

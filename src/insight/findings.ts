@@ -100,23 +100,23 @@ export const FINDING_KINDS = [
 type FindingKind = (typeof FINDING_KINDS)[number];
 
 const RECORD_FIELDS = {
-  resource: field.resource("Which kind of record.", "reservations"),
+  resource: field.resource("The resource of the record.", "reservations"),
   key: field.text("Its occupancyDate, reservationId or groupCode.", "R-4821"),
   ...field.placeOf("it"),
 };
 type FindingRecord = field.ValuesOf<typeof RECORD_FIELDS>;
 
 const KIND: field.Field<FindingKind> = {
-  ...(field.text("What it is; docs/insight.md has the list.", "cancelled-but-sold") as Schema),
+  ...(field.text("The kind of finding; docs/insight.md lists them.", "cancelled-but-sold") as Schema),
   "x-extensible-enum": FINDING_KINDS,
 };
 
 export const FINDING = field.objectField("A possible explanation of a difference.", {
   kind: KIND,
   roomType: field.roomType,
-  rooms: field.count("Rooms that it would explain: positive if the hotel counts more.", 1),
-  nights: field.count("Reported nights that it covers, at most 31 on either side.", 3),
-  nightsExplained: field.count("Nights of these whose difference it could explain.", 3),
+  rooms: field.count("The difference it would explain, in rooms; positive if the hotel counts more.", 1),
+  nights: field.count("Reported nights that it covers, at most 31 on either side of the night.", 3),
+  nightsExplained: field.count("Nights of these whose difference it would explain.", 3),
   records: field.listField("The records concerned.", 10_000, field.objectField("A record.", RECORD_FIELDS)),
   message: field.text(
     "The explanation as text.",

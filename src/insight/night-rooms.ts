@@ -58,9 +58,9 @@ export const NIGHT_RESERVATION_FIELDS = {
   roomType: field.roomType,
   bookedRoomType: field.codeOrNull("The room type that was booked.", "STD"),
   group: field.codeOrNull("Its group block.", "CONF26"),
-  shareId: field.codeOrNull("What it shares its room by.", "S-77"),
-  rooms: field.count("Rooms that it names.", 1),
-  counted: field.count("Its rooms that count on this night.", 1),
+  shareId: field.codeOrNull("The share id; reservations with the same one share a room.", "S-77"),
+  rooms: field.count("The reservation's number of rooms.", 1),
+  counted: field.count("Rooms of the reservation that count on this night.", 1),
   arrival: field.day("Its first arrival.", "2026-07-13"),
   departure: field.day("Its last departure.", "2026-07-16"),
   sourceTime: field.sourceTime("Source time of the version that counts."),
@@ -68,7 +68,7 @@ export const NIGHT_RESERVATION_FIELDS = {
   late: {
     ...field.orNull(
       field.objectField(
-        "A version that arrived later with an older source time: kept, and not counted.",
+        "A version that arrived later with an older source time; it does not count.",
         field.placeOf("that version"),
       ),
     ),

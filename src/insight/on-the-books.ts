@@ -41,10 +41,10 @@ const FIELDS = {
   adults: field.count("Adults of all rooms.", 52),
   children: field.count("Children of all rooms.", 7),
   capacity: field.countOrNull(
-    "The capacity that inventory reports, of this room type or of all. Null with any other grouping.",
+    "Rooms according to inventory, of this room type or of all. Null with any other grouping.",
     40,
   ),
-  outOfOrder: field.countOrNull("Rooms of these that inventory reports as out of order.", 1),
+  outOfOrder: field.countOrNull("Rooms of these that are out of order, according to inventory.", 1),
   occupancy: field.decimalOrNull(
     "`rooms` divided by the occupancy base of the settings: `capacity`, or `capacity` minus `outOfOrder`. 1 is full; four digits.",
     "0.7750",

@@ -16,7 +16,7 @@ const LAID_OUT_MAX = 500_000;
 
 const FIELDS = {
   ...NIGHT_FIELDS,
-  findings: listField("Possible explanations of the difference, the likeliest first.", FINDINGS_MAX, FINDING),
+  findings: listField("Possible explanations of the difference, most likely first.", FINDINGS_MAX, FINDING),
   findingCount: count("The number of findings; the answer lists the first 100.", 0),
 };
 
@@ -82,7 +82,7 @@ export const night: Insight = {
   operationId: "readReconciledNight",
   summary: "Explain one stay date",
   description:
-    "The reservations and records behind a night's difference, and what may explain it. Every page has the findings of the whole night; CSV has the reservations.",
+    "The reservations of a night, and findings that may explain its difference. Every page has all findings; CSV has the reservations.",
   parameters: NIGHT_PARAMETERS,
   item: {
     name: "NightReservationItem",

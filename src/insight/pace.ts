@@ -99,9 +99,9 @@ const FIELDS = {
     "The same for the nights 364 days earlier, which are the same weekdays.",
     19,
   ),
-  lastYearRoomRevenue: field.decimalOrNull("Their net room revenue.", "3230.00"),
-  lastYearGrossRoomRevenue: field.decimalOrNull("Their gross room revenue.", "3553.00"),
-  lastYearAdr: field.decimalOrNull("Their net room revenue per room.", "170.00"),
+  lastYearRoomRevenue: field.decimalOrNull("Net room revenue of those nights.", "3230.00"),
+  lastYearGrossRoomRevenue: field.decimalOrNull("Gross room revenue of those nights.", "3553.00"),
+  lastYearAdr: field.decimalOrNull("Net room revenue per room of those nights.", "170.00"),
   currency: field.currency,
 };
 type PaceItem = field.ItemBy<typeof FIELDS>;
@@ -272,7 +272,7 @@ export const pace: Insight = {
     ...STAY_PARAMETERS,
     whole(
       "daysBefore",
-      "How many days before the night the curve starts. Earlier bookings are included in its first point.",
+      "Days before the night at which the curve starts. Its first point includes earlier bookings.",
       0,
       DAYS_BEFORE_MAX,
       365,

@@ -24,12 +24,12 @@ const SUM_FIELDS = {
   reportedTransient: field.countOrNull("Transient rooms of these; null: not reported.", 21),
   reportedGroup: field.countOrNull("Group rooms of these; null: not reported.", 12),
   rebuilt: field.count("Rooms of reservations on the books; a shared room counts once.", 32),
-  rebuiltTransient: field.count("Of those, of no group.", 20),
+  rebuiltTransient: field.count("Rooms of these outside group blocks.", 20),
   rebuiltGroup: field.count("Rooms of these in a group block.", 12),
   difference: field.countOrNull("`reported` minus `rebuilt`: positive if the hotel counts more.", 1),
   unpickedBlocks: field.count("Rooms blocked for groups and not picked up. They are in neither figure.", 8),
   reportedAt: field.orNull(field.sourceTime("Source time of the night's inventory record.")),
-  requestId: field.orNull(field.request("The request that it is of.")),
+  requestId: field.orNull(field.request("The request that contains the inventory record.")),
   index: field.countOrNull("Its index in the batch, from 0.", 13),
 };
 const ITEM = {

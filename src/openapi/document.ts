@@ -65,7 +65,7 @@ function serversOf(url: string): readonly Server[] {
   return [
     {
       url,
-      description: "The deployment that gave out this document, be it production, staging or a sandbox",
+      description: "The deployment that served this document",
       "x-internal": false,
     },
   ];

@@ -136,21 +136,21 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Readiness: objectOf(
     "Whether the node is ready.",
     {
-      status: choice("Whether it can.", ["ready", "unready"], "ready"),
+      status: choice("Whether the node can perform its roles.", ["ready", "unready"], "ready"),
       roles: {
         type: "array",
         maxItems: 3,
         items: { type: "string", enum: ROLES },
-        description: "What the node is there for.",
+        description: "The roles of the node.",
         examples: [ROLES],
       },
-      reason: text("Why not.", 1024, UNREADY),
+      reason: text("Why the node is not ready.", 1024, UNREADY),
     },
     "reason",
   ),
   OpenApi: objectOf("An OpenAPI document.", {
     openapi: constant("The version of OpenAPI.", "3.1.0"),
-    info: { type: "object", description: "What the API is." },
-    paths: { type: "object", description: "Its addresses." },
+    info: { type: "object", description: "Title, version and description of the API." },
+    paths: { type: "object", description: "The operations by path." },
   }),
 };

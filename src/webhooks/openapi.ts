@@ -44,7 +44,7 @@ const WEBHOOK_ID: Schema = text(
   "^msg_[0-9a-f]{32}$",
 );
 
-const EVENT: Schema = text("What a message reports.", 64, "request.applied", "^[a-z]+\\.[a-z]+$");
+const EVENT: Schema = text("The event of the message.", 64, "request.applied", "^[a-z]+\\.[a-z]+$");
 
 const SECRET: Schema = text(
   "The secret that signs messages. It is shown only once.",
@@ -55,12 +55,12 @@ const SECRET: Schema = text(
 
 const SETTINGS: Readonly<Record<string, Schema>> = {
   url: text(
-    "Where messages go: https, to a public address, on port 443, 80 or from 1024 on.",
+    "The address that receives messages: https, public, on port 443, 80, or 1024 and above.",
     2048,
     "https://partner.example/bellhop",
     "^https://[^\\s/?#@]+([/?][^\\s#]*)?$",
   ),
-  description: text("Words of your own.", 200, "Night audit", LINE),
+  description: text("Your own description.", 200, "Night audit", LINE),
   events: {
     type: "array",
     minItems: 1,
@@ -74,7 +74,7 @@ const SETTINGS: Readonly<Record<string, Schema>> = {
     description: "Only changes of this resource; null for all.",
     examples: ["reservations"],
   },
-  clientCode: code("Only changes of this client code; null for all that were granted to you.", "HTEX07"),
+  clientCode: code("Only changes of this client code; null for all client codes granted to you.", "HTEX07"),
   propertyCode: code("Only changes of this property; requires its `clientCode`.", "LON01"),
 };
 
@@ -109,17 +109,17 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
     description: "Who paused it.",
     examples: [null],
   },
-  pausedAt: instantOrNull("Since when it is paused."),
+  pausedAt: instantOrNull("When it was paused."),
   pauseReason: orNull(text("Why it is paused.", 256, "It answered 410 Gone.")),
   failures: count("Failed attempts since the last successful one."),
-  failingSince: instantOrNull("When the first of those was."),
+  failingSince: instantOrNull("When the first of these occurred."),
   waiting: count("Waiting messages; 10,001 means more than 10,000."),
   waitingSince: instantOrNull("When the oldest of them was created."),
-  deadLetters: count("Dead letters that are kept."),
+  deadLetters: count("The number of dead letters kept."),
   dropped: count(
     "Events dropped since the endpoint was last resumed, because 10,000 messages were waiting: list your requests for them.",
   ),
-  droppedSince: instantOrNull("When the first of those was."),
+  droppedSince: instantOrNull("When the first of these occurred."),
   lastTryAt: instantOrNull("When the last attempt was made."),
   lastStatus: STATUS,
   lastFailure: FAILURE,
@@ -144,22 +144,22 @@ const DEAD_LETTER: Readonly<Record<string, Schema>> = {
     2048,
     EXAMPLE_REQUEST_ID,
   ),
-  createdAt: instant("When it was made."),
+  createdAt: instant("When the message was created."),
   deadAt: instant("When it was given up."),
-  attempts: count("How often it was tried.", 11),
+  attempts: count("The number of delivery attempts.", 11),
   lastFailure: FAILURE,
 };
 
 function listOf(description: string, name: string): Schema {
-  return objectOf(description, { items: list("They.", 1000, schemaOf(name)) });
+  return objectOf(description, { items: list("The items.", 1000, schemaOf(name)) });
 }
 
 const OPTIONAL = ["description", "resource", "clientCode", "propertyCode"];
 
 export const WEBHOOK_SCHEMAS = {
-  WebhookForm: formOf("What an endpoint is to be.", SETTINGS, ...OPTIONAL),
+  WebhookForm: formOf("The definition of a webhook endpoint.", SETTINGS, ...OPTIONAL),
   WebhookChanges: formOf(
-    "The settings to change; the others stay as they are.",
+    "The settings to change; omitted settings keep their values.",
     SETTINGS,
     ...Object.keys(SETTINGS),
   ),
@@ -168,24 +168,27 @@ export const WEBHOOK_SCHEMAS = {
     ...ENDPOINT,
     secret: SECRET,
   }),
-  WebhookList: listOf("Your endpoints, the oldest first.", "WebhookEndpoint"),
+  WebhookList: listOf("Your endpoints, oldest first.", "WebhookEndpoint"),
   WebhookPause: formOf(
-    "Why it is paused.",
-    { reason: text("Words of your own.", 200, "Moving house", LINE) },
+    "Options for pausing an endpoint.",
+    { reason: text("The reason.", 200, "Moving house", LINE) },
     "reason",
   ),
   WebhookNothing: {
     type: "object",
-    description: "Nothing more is to be said.",
+    description: "The operation takes no options; the body may be empty.",
     properties: {},
     additionalProperties: false,
   },
-  WebhookRemoved: objectOf("It is gone.", { endpointId: ENDPOINT_ID, removed: flag("Always true.", true) }),
+  WebhookRemoved: objectOf("The endpoint has been removed.", {
+    endpointId: ENDPOINT_ID,
+    removed: flag("Always true.", true),
+  }),
   WebhookTestQueued: objectOf("The test is queued; the delivery log will show its attempt.", {
     webhookId: WEBHOOK_ID,
   }),
   WebhookRotation: formOf(
-    "How to change the secret.",
+    "Options for rotating the secret.",
     {
       overlapSeconds: {
         type: "integer",
@@ -203,17 +206,17 @@ export const WEBHOOK_SCHEMAS = {
     secret: SECRET,
     previousExpiresAt: instantOrNull("Until then messages are also signed with the former secret."),
   }),
-  WebhookAttempt: objectOf("One try.", ATTEMPT),
-  WebhookAttemptList: listOf("Tries, the newest first.", "WebhookAttempt"),
+  WebhookAttempt: objectOf("A delivery attempt.", ATTEMPT),
+  WebhookAttemptList: listOf("Delivery attempts, newest first.", "WebhookAttempt"),
   WebhookDeadLetter: objectOf("A message that was given up.", DEAD_LETTER),
-  WebhookDeadLetterList: listOf("Dead letters, the newest first.", "WebhookDeadLetter"),
+  WebhookDeadLetterList: listOf("Dead letters, newest first.", "WebhookDeadLetter"),
   WebhookRedrive: formOf(
     "Which dead letters to queue again; all of them by default.",
     { webhookId: WEBHOOK_ID },
     "webhookId",
   ),
-  WebhookRedriven: objectOf("The messages are queued again, with their former ids.", {
-    redriven: count("How many.", 3),
+  WebhookRedriven: objectOf("The messages are queued again with the same ids.", {
+    redriven: count("The number of messages queued.", 3),
   }),
 } as const satisfies Record<string, Schema>;
 

@@ -133,7 +133,7 @@ interface Route extends Pick<Operation, "operationId" | "summary" | "description
   work(asked: Asked): Promise<object>;
 }
 
-const CHANGED = { answer: "WebhookEndpoint", answered: "The endpoint as it is now." } as const;
+const CHANGED = { answer: "WebhookEndpoint", answered: "The changed endpoint." } as const;
 
 const ROUTES: readonly Route[] = [
   {
@@ -153,7 +153,7 @@ const ROUTES: readonly Route[] = [
     operationId: "createWebhook",
     summary: "Register a webhook endpoint",
     description:
-      "From now on Bellhop POSTs events to the address, signed as Standard Webhooks specifies. Only this answer contains the secret. Limit: ten endpoints per client.",
+      "Bellhop POSTs events to the address, signed according to Standard Webhooks. Only this response contains the secret. Limit: ten endpoints per client.",
     status: 201,
     answer: "WebhookRegistered",
     answered: "The endpoint is registered.",
@@ -164,7 +164,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}",
     operationId: "getWebhook",
     summary: "Get a webhook endpoint",
-    description: "Its settings, its backlog and its last attempt.",
+    description: "The endpoint's settings, backlog and last attempt.",
     answer: "WebhookEndpoint",
     answered: "The endpoint.",
     work: async ({ admin, clientId, endpointId }) =>
@@ -174,7 +174,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/update",
     operationId: "updateWebhook",
     summary: "Change a webhook endpoint",
-    description: "Changes the settings that the body names; the others stay as they are.",
+    description: "Changes the settings in the body; omitted settings keep their values.",
     ...CHANGED,
     takes: "WebhookChanges",
     work: async ({ admin, endpointId, form }) =>
@@ -203,7 +203,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/remove",
     operationId: "removeWebhook",
     summary: "Remove a webhook endpoint",
-    description: "Removes it with its waiting messages, its dead letters and its delivery log.",
+    description: "Removes the endpoint with its waiting messages, dead letters and delivery log.",
     answer: "WebhookRemoved",
     answered: "The endpoint is removed.",
     takes: "WebhookNothing",
@@ -217,7 +217,7 @@ const ROUTES: readonly Route[] = [
     operationId: "testWebhook",
     summary: "Test a webhook endpoint",
     description:
-      "Sends a `webhook.test`, once, also to an endpoint that is paused. The delivery log shows its outcome.",
+      "Sends one `webhook.test`, even if the endpoint is paused. The delivery log shows the result.",
     status: 202,
     answer: "WebhookTestQueued",
     answered: "The test is queued.",
@@ -251,7 +251,7 @@ const ROUTES: readonly Route[] = [
     path: "/{endpointId}/attempts",
     operationId: "listWebhookAttempts",
     summary: "Read the delivery log of a webhook endpoint",
-    description: "Its newest attempts; 500 are kept.",
+    description: "The newest delivery attempts; 500 are kept.",
     answer: "WebhookAttemptList",
     answered: "The newest attempts.",
     isLimited: true,

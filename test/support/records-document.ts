@@ -12,139 +12,138 @@ import { KNOWN_STATUSES } from "#contract/statuses.ts";
 import { VIOLATION_CODES } from "#contract/violation.ts";
 import { WARNING_CODES } from "#contract/warnings.ts";
 
-/** What the specification leaves open about fields, and how this service answers it. */
+/** A question about fields that the specification leaves open, and Bellhop's rule. */
 interface FieldGap {
   /** Paths as docs/records.md writes them: `roomStays[].rates[].endDate`. A test holds them to the schemas. */
   readonly fields: readonly string[];
-  /** What is not shown, as the middle of a sentence. */
+  /** What is not specified: a noun phrase, or a clause with "whether". */
   readonly open: string;
-  /** The answer; Markdown. */
+  /** Bellhop's rule; Markdown. */
   readonly answer: string;
 }
 
 const IDENTITY: readonly FieldGap[] = [
   {
     fields: ["clientCode", "propertyCode"],
-    open: "which may be sent",
-    answer: "those that were granted to your client; one record with others refuses the whole batch with 403",
+    open: "allowed codes",
+    answer: "those granted to your client; one record with other codes rejects the whole batch (403)",
   },
   {
     fields: ["correlationId"],
-    open: "what it does",
-    answer: "kept with the record; two records that differ in nothing else have the same content",
+    open: "effect",
+    answer: "stored with the record; records that differ only in it have the same content",
   },
 ];
 
-const NAMED_BY_US = "its name";
+const NAMED_BY_US = "the field's name";
+const CHECKED_UNDER_THIS_NAME = "validated under this name; null is treated as if the field were omitted";
+const OWN_STATUS = "any string, any transition.";
 
-/** The gaps by resource, in the order of the fields. What all fields of a type have in common stands with the types. */
+/** The gaps by resource, in the order of the fields. Rules that all fields of a type share are in the table of types. */
 export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
   inventories: [
     ...IDENTITY,
     {
       fields: ["createDateTime"],
-      open: "what happens when records of one date come twice or out of order",
-      answer: "the newest wins; of two with the same, the one received later",
+      open: "repeated or out-of-order records of a date",
+      answer: "the newest wins; of two with the same time, the one received later",
     },
     {
       fields: ["roomTypeInventories"],
-      open: "whether some of the room types may be sent",
+      open: "whether a record may contain only some room types",
       answer:
         "no: a record replaces the whole night. An empty array is accepted: the night then has no room types",
     },
     {
       fields: ["roomTypeInventories", "virtualRoomTypeInventories"],
-      open: "how many there may be",
+      open: "maximum number",
       answer:
-        "up to 100,000 each. Beyond 1,000 together the record has the warning `inventory.too-many-room-types`, and [insight leaves it out](contract.md#what-insight-counts-of-a-record)",
+        "100,000 each. Above 1,000 together, the record has the warning `inventory.too-many-room-types`, and [insight ignores it](contract.md#size-limits-of-insight)",
     },
     {
       fields: ["roomTypeInventories[].roomTypeCapacity"],
       open: "whether it includes rooms that are not available",
-      answer: "it does: `roomsNotAvailable…` are taken off it where available rooms are meant",
+      answer: "yes: available rooms are `roomTypeCapacity` minus `roomsNotAvailable…`",
     },
     {
       fields: ["roomTypeInventories[].roomsSold"],
-      open: "whether more may be sold than there are",
+      open: "whether it may exceed the available rooms",
       answer: "yes, with the warning `inventory.oversold`",
     },
     {
       fields: ["roomTypeInventories[].transientSold", "roomTypeInventories[].groupSold"],
       open: "whether they must add up to `roomsSold`",
       answer:
-        "no, but the warning `inventory.sold-split` says so; with one of the two left out, nothing is compared",
+        "no; a difference has the warning `inventory.sold-split`. If one of the two is omitted, nothing is compared",
     },
     {
       fields: ["virtualRoomTypeInventories"],
-      open: "whether they count",
-      answer: "they are stored and returned, and are no capacity: their rooms are those of other types",
+      open: "whether they count as capacity",
+      answer: "no: they are stored and returned; their rooms belong to other types",
     },
   ],
   reservations: [
     ...IDENTITY,
     {
       fields: ["lastModifiedDateTime"],
-      open: "what happens when versions come twice or out of order",
-      answer: "the newest wins; of two with the same, the one received later",
+      open: "repeated or out-of-order versions",
+      answer: "the newest wins; of two with the same time, the one received later",
     },
     {
       fields: ["status"],
-      open: "which values there are, and which transitions",
-      answer:
-        "any text, any transition. [The known statuses](#reservation-status) say whether rooms are on the books; another has the warning `status.unmapped`",
+      open: "values and transitions",
+      answer: `${OWN_STATUS} [Mapped statuses](#reservation-status) determine whether rooms count on the books; an unmapped one has the warning \`status.unmapped\``,
     },
     {
       fields: ["numberOfRooms"],
-      open: "what it is where it is left out",
+      open: "default",
       answer: "1",
     },
     {
       fields: ["shareId"],
       open: "how a share is counted",
-      answer:
-        "those with the same one are one room on each night that they cover ([shares](guides/shares.md))",
+      answer: "reservations with the same `shareId` count once on each night ([shares](guides/shares.md))",
     },
     {
       fields: ["cancellationDateTime"],
-      open: "whether it cancels",
+      open: "whether it cancels the reservation",
       answer: "no: `status` does",
     },
     {
       fields: ["channel", "nationality", "profiles[].profileType", "profiles[].context"],
-      open: "which values there are",
-      answer: "any text: nothing depends on them",
+      open: "values",
+      answer: "any string; none has a special meaning",
     },
     {
       fields: ["lastBookedPropertyCode", "primarySharer", "sharers", "roomStays[].numberOfInfants"],
       open: NAMED_BY_US,
-      answer:
-        "described and not named: checked under this name, which the field uses, and null as if it were left out; under another it is stored and returned like any other field",
+      answer: CHECKED_UNDER_THIS_NAME,
     },
     {
       fields: ["roomStays"],
       open: "whether it may be empty",
-      answer: "no: a reservation without dates cannot be understood, a cancelled one included",
+      answer: "no, not even for a cancelled reservation",
     },
     {
       fields: ["roomStays[].departureDate"],
-      open: "whether it may be the day of arrival",
-      answer: "yes: day use, which has no night. Before the arrival it is refused",
+      open: "whether it may equal the arrival",
+      answer: "yes: day use, which has no night. A departure before the arrival is rejected",
     },
     {
       fields: ["roomStays[].arrivalDate", "roomStays[].departureDate"],
-      open: "how many nights a reservation may have",
+      open: "maximum number of nights",
       answer:
-        "any number. Beyond 1,100 of a room stay, or 11,000 of all its stays together, it has the warning `reservation.too-many-nights`, and [insight leaves it out](contract.md#what-insight-counts-of-a-record)",
+        "none. Above 1,100 in a room stay, or 11,000 in all stays together, the record has the warning `reservation.too-many-nights`, and [insight ignores it](contract.md#size-limits-of-insight)",
     },
     {
       fields: ["roomStays[].rates[].endDate"],
-      open: "whether its own night is included",
-      answer: "it is; of several rates that cover a night the last in the array counts",
+      open: "whether the rate covers this date",
+      answer: "yes. If several rates cover a night, the last in the array counts",
     },
     {
       fields: ["roomStays[].rates[].rateValue", "roomStays[].rates[].grossRateValue"],
-      open: "of what it is the rate",
-      answer: "of one room and one night",
+      open: "unit",
+      answer: "per room and night",
     },
     {
       fields: ["stayRevenue.daily[].occupancyDate"],
@@ -153,50 +152,48 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
     },
     {
       fields: ["stayRevenue.daily[].netTotalRevenue"],
-      open: "whether it must be the sum of the day's parts",
-      answer: "no, but the warning `reservation.revenue-total` says so",
+      open: "whether it must equal the sum of the day's parts",
+      answer: "no; a difference has the warning `reservation.revenue-total`",
     },
     {
       fields: ["stayRevenue.summary"],
-      open: "whether it must be the sum of the days",
-      answer: "no, but the warning `reservation.revenue-summary` says so",
+      open: "whether it must equal the sum of the days",
+      answer: "no; a difference has the warning `reservation.revenue-summary`",
     },
   ],
   groups: [
     ...IDENTITY,
     {
       fields: ["lastModifiedDateTime"],
-      open: "what happens when versions come twice or out of order",
-      answer: "the newest wins; of two with the same, the one received later",
+      open: "repeated or out-of-order versions",
+      answer: "the newest wins; of two with the same time, the one received later",
     },
     {
       fields: ["action", "cancelDate", "netRoomRevenue", "totalRoomRevenue"],
       open: NAMED_BY_US,
-      answer:
-        "described and not named: checked under this name, which the field uses, and null as if it were left out; under another it is stored and returned like any other field. `action` is any text (COMMIT, MODIFY, CANCEL), stored, and changes nothing: the status decides",
+      answer: `${CHECKED_UNDER_THIS_NAME}. \`action\` is any string (COMMIT, MODIFY, CANCEL) and has no effect: \`groupStatusCode\` decides`,
     },
     {
       fields: ["groupStatusCode"],
-      open: "which values there are, and which transitions",
-      answer:
-        "any text, any transition. [The known statuses](#group-status) say whether the block holds rooms; another has the warning `status.unmapped`",
+      open: "values and transitions",
+      answer: `${OWN_STATUS} [Mapped statuses](#group-status) determine whether the block holds rooms; an unmapped one has the warning \`status.unmapped\``,
     },
     {
       fields: ["groupTypeCode", "pickupTypeCode"],
-      open: "which values there are",
-      answer: "any text: nothing depends on them",
+      open: "values",
+      answer: "any string; none has a special meaning",
     },
     {
       fields: ["cutoffDays", "cutoffDate"],
-      open: "which of the two counts",
+      open: "precedence",
       answer:
         "`cutoffDate`; without it, `cutoffDays` before `startDate`. Bellhop releases no rooms automatically",
     },
     {
       fields: ["groupBlocks"],
-      open: "how many there may be",
+      open: "maximum number",
       answer:
-        "up to 100,000. Beyond 11,000 the record has the warning `group.too-many-blocks`, and [insight leaves them out](contract.md#what-insight-counts-of-a-record)",
+        "100,000. Above 11,000 the record has the warning `group.too-many-blocks`, and [insight ignores it](contract.md#size-limits-of-insight)",
     },
     {
       fields: ["groupBlocks[].occupancyDate"],
@@ -205,12 +202,12 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
     },
     {
       fields: ["groupBlocks[].blocks"],
-      open: "whether it includes the rooms that are picked up",
-      answer: "it does: `blocks` less `pickup` rooms remain",
+      open: "whether it includes rooms picked up",
+      answer: "yes: `blocks` minus `pickup` rooms remain",
     },
     {
       fields: ["groupBlocks[].pickup"],
-      open: "whether it may be above `blocks`",
+      open: "whether it may exceed `blocks`",
       answer: "yes, with the warning `group.pickup-above-blocks`",
     },
     {
@@ -225,8 +222,7 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
         "extraChildRate",
       ].map((name) => `groupBlocks[].${name}`),
       open: NAMED_BY_US,
-      answer:
-        "described and not named: checked under this name, after those for one and two persons, and null as if it were left out",
+      answer: CHECKED_UNDER_THIS_NAME,
     },
     {
       fields: ["services[].serviceValue"],
@@ -237,8 +233,8 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
 };
 
 /**
- * The parts of `docs/records.md` that are made from the code: the tables of fields, codes and statuses, by the name of the
- * marker between which each stands. A test holds the document to them; `writeGenerated` renews it.
+ * The generated parts of `docs/records.md` (tables of fields, codes and statuses) by the name of their marker.
+ * A test compares the document with them; `writeGenerated` renews it.
  */
 export function generatedSections(): Readonly<Record<string, string>> {
   return {
@@ -251,7 +247,7 @@ export function generatedSections(): Readonly<Record<string, string>> {
   };
 }
 
-/** A document with the text between each pair of markers (`<!-- generated: name -->`, `<!-- end -->`) made anew. */
+/** The document with the text between each pair of markers (`<!-- generated: name -->`, `<!-- end -->`) generated again. */
 export function writeGenerated(document: string): string {
   const sections = generatedSections();
   return document.replace(
@@ -286,7 +282,7 @@ function gapTable(resource: Resource): string {
     ({ fields, open, answer }) =>
       `| ${fields.map((path) => `\`${path}\``).join(", ")} | ${open} | ${answer} |`,
   );
-  return `| Field | The specification does not show | Answer |\n|---|---|---|\n${rows.join("\n")}\n`;
+  return `| Field | Not specified | Rule |\n|---|---|---|\n${rows.join("\n")}\n`;
 }
 
 function codeTable(codes: Readonly<Record<string, string>>): string {
@@ -302,7 +298,7 @@ function statusTable(resource: "reservations" | "groups"): string {
   return `| Meaning | Deducts | Spellings |\n|---|---|---|\n${rows.join("\n")}\n`;
 }
 
-/** The limits that the document names in its text; a test holds the text to them. */
+/** The limits that the document's text names; a test compares them. */
 export const DOCUMENTED_LIMITS = {
   textCharactersMax: TEXT_CHARACTERS_MAX,
   codeCharactersMax: CODE_CHARACTERS_MAX,

@@ -130,11 +130,11 @@ export interface RequestSummary {
   requestId: RequestId;
   /** `applied` once every record has an outcome, `accepted` before. */
   status: "accepted" | "applied";
-  /** What was pushed. */
+  /** The kind of the records. */
   resource: "inventories" | "reservations" | "groups";
   /** When the batch was accepted. */
   receivedAt: Timestamp;
-  /** When its last record was applied. */
+  /** When the last record was applied. */
   appliedAt: string | null;
   /** The `X-Correlation-Id` of the push. */
   correlationId: string | null;
@@ -148,7 +148,7 @@ export interface RequestSummary {
   counts: {
     /** Records in the batch. */
     records: number;
-    /** Not decided yet. */
+    /** Records without an outcome yet. */
     pending: number;
     /** The record became the current version. */
     applied: number;
@@ -244,7 +244,7 @@ export interface GroupVersion {
 
 /** The body of every error, except those of the OAuth endpoints. */
 export interface ErrorBody {
-  /** When it occurred. */
+  /** When the error occurred. */
   timestamp: Timestamp;
   /** The HTTP status code. */
   status: number;
@@ -276,9 +276,9 @@ export interface AccessToken {
   access_token: string;
   /** Always Bearer. */
   token_type: "Bearer";
-  /** Its validity in seconds. */
+  /** Lifetime in seconds. */
   expires_in: number;
-  /** What it allows. */
+  /** The scopes of the token. */
   scope: string;
 }
 
@@ -434,7 +434,7 @@ export interface Warning {
   pointer: string;
   /** A stable code. */
   code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "inventory.too-many-room-types" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "reservation.too-many-nights" | "group.pickup-above-blocks" | "group.outside-dates" | "group.too-many-blocks" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
-  /** What is doubtful. */
+  /** The warning as text. */
   message: string;
 }
 

@@ -9,22 +9,22 @@ export const VIOLATION_CODES = {
   "json.values": "A record has more than 250,000 values, or the batch more than 4,000,000.",
   type: "The value has a JSON type that this field does not accept.",
   required: "A required field is missing, or an array has fewer items than it must have.",
-  null: "The field does not accept null: send a value, or leave an optional field out.",
+  null: "The field does not accept null: send a value, or omit an optional field.",
   length: "A string or an array is longer than its limit, or a required code is empty.",
-  enum: "The value is not one of those that the field accepts.",
+  enum: "The value is not one of the allowed values.",
   "format.date": "Not a calendar date in the form YYYY-MM-DD, years 0001 to 9999.",
   "format.timestamp":
     "Not a UTC time in the form YYYY-MM-DDThh:mm:ssZ, with at most 9 fractional digits, or YYYY-MM-DDThh:mmZ.",
   "number.integer": "Not an integer, as a JSON number or a string of digits.",
   "number.range":
-    "An integer that does not fit 32 bits, or a count below zero where your operator has such counts refused.",
+    "An integer that does not fit 32 bits, or a count below zero if your operator refuses such counts.",
   "number.decimal":
     "Not a decimal of at most 38 digits, as a JSON number or a numeric string without an exponent.",
   "number.unsafe":
-    "A JSON number of an unknown field that is outside the range of a double: beyond 1.8e308, or so small that it would be zero. Send a string.",
+    "A JSON number of an unknown field outside the range of a double: above 1.8e308, or so small that it rounds to zero. Send a string.",
   "order.dates": "A period ends before it starts.",
   "name.duplicate": "A field name occurs twice in one object.",
-  "name.forbidden": "__proto__, constructor and prototype are not allowed as field names.",
+  "name.forbidden": "The field names __proto__, constructor and prototype are not allowed.",
   "text.surrogate": "A string or a field name has an unpaired surrogate (\\ud800 to \\udfff).",
   "text.nul": "A string or a field name has the character NUL (\\u0000).",
 } as const;

@@ -9,23 +9,24 @@ import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
  * (a test compares them).
  */
 export const WARNING_CODES = {
-  "inventory.oversold": "roomsSold is above the capacity less the rooms not available. Overbooking is legal.",
+  "inventory.oversold": "roomsSold exceeds the capacity minus the rooms not available. Overbooking is legal.",
   "inventory.sold-split": "transientSold and groupSold do not add up to roomsSold.",
-  "inventory.room-type-repeated": "A room type is named twice for one date.",
+  "inventory.room-type-repeated": "A room type occurs twice on one date.",
   "inventory.too-many-room-types":
-    "More than 1,000 room types, virtual ones included: insight leaves the record out.",
+    "More than 1,000 room types, virtual ones included: insight ignores the record.",
   "count.negative": "A count is below zero.",
   "reservation.revenue-total": "netTotalRevenue of a day is not the sum of that day's net parts.",
   "reservation.revenue-summary": "The summary is not the sum of the days.",
   "reservation.outside-stay": "A date of a rate, service or revenue lies outside the stay.",
   "reservation.too-many-nights":
-    "A room stay has more than 1,100 nights, or all stays together more than 11,000: insight leaves the reservation out.",
+    "A room stay has more than 1,100 nights, or all stays together more than 11,000: insight ignores the reservation.",
   "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
   "group.outside-dates": "A block's date lies outside the group's start and end.",
-  "group.too-many-blocks": "More than 11,000 group blocks: insight leaves the group's blocks out.",
-  "status.unmapped": "The status is not mapped: it is kept, counted on its own, and does not hold inventory.",
-  "room-type.unknown": "The property's inventory feed never named this room type.",
-  "warnings.more": "The record has more warnings than are kept.",
+  "group.too-many-blocks": "More than 11,000 group blocks: insight ignores the group's blocks.",
+  "status.unmapped":
+    "The status is not mapped: its rooms are reported separately and do not count on the books.",
+  "room-type.unknown": "The property's inventory has never contained this room type.",
+  "warnings.more": "The record has more warnings than are listed.",
 } as const;
 
 export type WarningCode = keyof typeof WARNING_CODES;

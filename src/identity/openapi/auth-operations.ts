@@ -216,18 +216,24 @@ const ascii = (description: string, example: string) => text(description, 2048, 
 const METHODS_SUPPORTED = ["client_secret_basic", "client_secret_post"];
 
 const METADATA: Readonly<Record<string, Schema>> = {
-  issuer: url("The address of this document.", ""),
+  issuer: url("The issuer identifier.", ""),
   token_endpoint: url("The token endpoint.", AUTH_PATHS.token),
   jwks_uri: url("The keys that sign tokens.", AUTH_PATHS.keys),
   revocation_endpoint: url("The revocation endpoint.", AUTH_PATHS.revoke),
   introspection_endpoint: url("The introspection endpoint.", AUTH_PATHS.introspect),
-  scopes_supported: words("Every scope.", SCOPES),
+  scopes_supported: words("All scopes.", SCOPES),
   response_types_supported: words("None: there is no authorization endpoint.", []),
-  grant_types_supported: words("The grants.", ["client_credentials"]),
-  token_endpoint_auth_methods_supported: words("How clients authenticate to get a token.", METHODS_SUPPORTED),
-  revocation_endpoint_auth_methods_supported: words("How clients authenticate to revoke.", METHODS_SUPPORTED),
+  grant_types_supported: words("Supported grant types.", ["client_credentials"]),
+  token_endpoint_auth_methods_supported: words(
+    "Authentication methods of the token endpoint.",
+    METHODS_SUPPORTED,
+  ),
+  revocation_endpoint_auth_methods_supported: words(
+    "Authentication methods of the revocation endpoint.",
+    METHODS_SUPPORTED,
+  ),
   introspection_endpoint_auth_methods_supported: words(
-    "How clients authenticate to introspect.",
+    "Authentication methods of the introspection endpoint.",
     METHODS_SUPPORTED,
   ),
 };
@@ -235,14 +241,14 @@ const METADATA: Readonly<Record<string, Schema>> = {
 const KEY: Readonly<Record<string, Schema>> = {
   kty: constant("Key type.", "EC"),
   crv: constant("Curve.", "P-256"),
-  x: ascii("Coordinate.", "dkSN-5EQnxF3I-Qswp5HlVWuMpnLDJjLtV6eLo9PiG0"),
-  y: ascii("Coordinate.", "c08EI7-v-P0n9JyNzRrB1ZlQf2nbpwhS1vy70Dp9X58"),
+  x: ascii("The public key's x or y coordinate.", "dkSN-5EQnxF3I-Qswp5HlVWuMpnLDJjLtV6eLo9PiG0"),
+  y: ascii("The public key's x or y coordinate.", "c08EI7-v-P0n9JyNzRrB1ZlQf2nbpwhS1vy70Dp9X58"),
   kid: ascii(
     "Key id, as in the header of the tokens it signs.",
     "ud9ZaVbuo2WaQUgjH3CinrZETk3EF7IC0fO1A51KfIg",
   ),
   alg: constant("Algorithm.", "ES256"),
-  use: constant("It signs.", "sig"),
+  use: constant("Always `sig`.", "sig"),
 };
 
 /** The OAuth endpoints. */
@@ -287,24 +293,24 @@ export const AUTH_OPERATIONS: Readonly<Record<string, PathItem>> = {
 };
 
 const INTROSPECTED: Readonly<Record<string, Schema>> = {
-  active: flag("Whether it is good.", true),
+  active: flag("Whether the token is valid.", true),
   token_type: constant("Always Bearer.", "Bearer"),
-  client_id: ascii("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
-  sub: ascii("Whose it is.", "bhc_h4-b3kS5m0EF4lFp"),
-  scope: ascii("What it allows now.", "reservations:write read"),
-  iss: ascii("Who issued it.", "https://bellhop.example"),
-  aud: ascii("For whom it is.", "urn:uuid:6f1c7b1e-3d0a-4d3b-9a55-0c5b1f4a7e21"),
+  client_id: ascii("The client of the token.", "bhc_h4-b3kS5m0EF4lFp"),
+  sub: ascii("The client of the token.", "bhc_h4-b3kS5m0EF4lFp"),
+  scope: ascii("The scopes that are effective now.", "reservations:write read"),
+  iss: ascii("The issuer.", "https://bellhop.example"),
+  aud: ascii("The audience.", "urn:uuid:6f1c7b1e-3d0a-4d3b-9a55-0c5b1f4a7e21"),
   iat: seconds("Issued at, seconds since 1970."),
   exp: seconds("Expires at, seconds since 1970."),
-  jti: ascii("Its own id.", "3f0e7a86-0000-4000-8000-000000000001"),
+  jti: ascii("The token's id.", "3f0e7a86-0000-4000-8000-000000000001"),
 };
 
 export const AUTH_SCHEMAS: Readonly<Record<string, Schema>> = {
   AccessToken: objectOf("An access token (RFC 6749 section 5.1).", {
     access_token: { ...TOKEN_TEXT, description: "The token, a JWT: send it as `Authorization: Bearer …`." },
     token_type: constant("Always Bearer.", "Bearer"),
-    expires_in: integer("Its validity in seconds.", 1, 3600, 3600),
-    scope: ascii("What it allows.", TOKEN_SCOPES.join(" ")),
+    expires_in: integer("Lifetime in seconds.", 1, 3600, 3600),
+    scope: ascii("The scopes of the token.", TOKEN_SCOPES.join(" ")),
   }),
   Introspection: objectOf(
     "The state of a token (RFC 7662 section 2.2).",

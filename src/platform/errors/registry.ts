@@ -51,7 +51,7 @@ export const ERRORS = {
     text: "The batch has invalid records; violations lists them.",
     cause: "at least one record is invalid; in a lenient batch: no record is valid",
     remedy: "fix what `violations` lists; no record of the batch was stored",
-    more: "Each violation has a `pointer` into the batch, a stable `code` ([list](records.md#violations-why-a-record-is-refused)) and a `message`. To have the valid records accepted, send `Prefer: handling=lenient`.",
+    more: "Each violation has a `pointer` into the batch, a stable `code` ([list](records.md#violations)) and a `message`. To have the valid records accepted, send `Prefer: handling=lenient`.",
   },
   "bellhop.http.BadRequest": {
     status: 400,

@@ -25,7 +25,7 @@ const LIMIT_DEFAULT = 1_000;
 const LIMIT_MAX = 10_000;
 
 const EXAMPLE_CURSOR = "t7Hi9Jc7WlhrfHx_QyHQxNNrAtDgNDJj3C9JbQE-sDvPO0IJUCeG";
-const WAITING = "Long poll: how many seconds to wait for a change if there is none.";
+const WAITING = "Long polling: the seconds to wait for a change if there is none.";
 
 /** The parameters of the change feed; requests are read by these definitions. */
 export const CHANGE_PARAMETERS: readonly Parameter[] = [
@@ -62,7 +62,7 @@ const CURSOR: Schema = text(
 const describedCode = (description: string, example: string): Schema => ({ ...code(example), description });
 
 const CHANGE: Readonly<Record<string, Schema>> = {
-  type: constant("What line this is.", "change"),
+  type: constant("The type of the line.", "change"),
   resource: choice("The kind of the record.", RESOURCES, "reservations"),
   clientCode: describedCode("The client code of the property.", EXAMPLE_CLIENT),
   propertyCode: describedCode("The property code.", EXAMPLE_PROPERTY),
@@ -80,13 +80,13 @@ const CHANGE: Readonly<Record<string, Schema>> = {
 };
 
 const LAST_LINE: Readonly<Record<string, Schema>> = {
-  type: constant("What line this is.", "cursor"),
+  type: constant("The type of the line.", "cursor"),
   cursor: CURSOR,
-  caughtUp: flag("Whether the feed has no more changes now; if false, request it again at once.", true),
+  caughtUp: flag("Whether there are no more changes now; if false, request the feed again at once.", true),
 };
 
 export const CHANGE_SCHEMAS: Readonly<Record<string, Schema>> = {
-  Change: objectOf("A record has a new current content.", CHANGE),
+  Change: objectOf("A change of a current record.", CHANGE),
   ChangeCursor: objectOf("The last line: a response without it was truncated.", LAST_LINE),
   ChangeLine: {
     description: "One line of the feed.",

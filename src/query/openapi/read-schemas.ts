@@ -37,7 +37,7 @@ const OUTCOME_MEANINGS = {
 
 const COUNTS: Readonly<Record<string, Schema>> = {
   records: count("Records in the batch."),
-  pending: count("Not decided yet."),
+  pending: count("Records without an outcome yet."),
   ...Object.fromEntries(OUTCOMES.map((outcome) => [outcome, count(OUTCOME_MEANINGS[outcome])])),
   warned: count("Records with warnings, regardless of outcome."),
 };
@@ -57,9 +57,9 @@ const SUMMARY: Readonly<Record<string, Schema>> = {
     ["accepted", "applied"],
     "applied",
   ),
-  resource: choice("What was pushed.", RESOURCES, "reservations"),
+  resource: choice("The kind of the records.", RESOURCES, "reservations"),
   receivedAt: timestamp("When the batch was accepted.", "2026-06-01T08:30:02.052927Z"),
-  appliedAt: orNull(time("When its last record was applied.", "2026-06-01T08:30:02.149Z")),
+  appliedAt: orNull(time("When the last record was applied.", "2026-06-01T08:30:02.149Z")),
   correlationId: textOrNull("The `X-Correlation-Id` of the push.", 128, "night-audit-2026-06-01"),
   replyTo: textOrNull("The `ReplyTo` of the push.", 2048, "https://partner.example/bellhop/outcomes"),
   backfillId: orNull(
@@ -164,7 +164,11 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
       "x-extensible-enum": Object.keys(WARNING_CODES),
       "x-enumDescriptions": WARNING_CODES,
     },
-    message: text("What is doubtful.", 1024, "The property's inventory feed never named this room type."),
+    message: text(
+      "The warning as text.",
+      1024,
+      "The property's inventory has never contained this room type.",
+    ),
   }),
   RequestSummary: objectOf("A request with the number of records per outcome.", SUMMARY),
   RequestPage: pageOf("A page of requests, newest first.", schemaOf("RequestSummary")),
@@ -200,7 +204,7 @@ export const EXAMPLE_SUMMARY = exampleOf(SUMMARY, {
 const EXAMPLE_WARNING = {
   pointer: "/0/roomStays/0/roomTypeCode",
   code: "room-type.unknown",
-  message: "The property's inventory feed never named this room type.",
+  message: "The property's inventory has never contained this room type.",
 };
 const { violations: _, violationTotal: __, resolvedAt: ___, ...OF_EVERY_RECORD } = RECORD_OUTCOME;
 const OF_EXAMPLE = { clientCode: EXAMPLE_CLIENT, propertyCode: EXAMPLE_PROPERTY };

@@ -399,7 +399,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ErrorBody: objectOf(
     "The body of every error, except those of the OAuth endpoints.",
     {
-      timestamp: timestamp("When it occurred."),
+      timestamp: timestamp("When the error occurred."),
       status: integer("The HTTP status code.", 400, 599, 400),
       error: text("The HTTP status message.", 64, "Bad Request", "^[A-Za-z -]+$"),
       exception: openWords(
@@ -435,7 +435,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   OAuthError: objectOf("An error of the OAuth endpoints (RFC 6749 section 5.2).", {
     error: {
       type: "string",
-      description: "Why.",
+      description: "The error code.",
       enum: Object.keys(OAUTH_ERRORS),
       examples: ["invalid_client"],
     },

@@ -48,7 +48,7 @@ export const HEADERS = {
   },
   "RateLimit-Policy": {
     description:
-      "The burst (`q`) and the seconds in which it refills (`w`). A window can hold more than `q`: the burst, and what refills meanwhile.",
+      "The burst (`q`) and the seconds in which it refills (`w`). A window can admit more than `q`: the burst plus what refills meanwhile.",
     schema: textLike(128, '^"(requests|token)";q=[0-9]+;w=[0-9]+$', '"requests";q=100;w=2'),
   },
   "Retry-After": {
@@ -61,7 +61,7 @@ export const HEADERS = {
   },
   "WWW-Authenticate": {
     description:
-      'Why the call was refused: on 401 `Bearer realm="bellhop"`, on 403 `Bearer error="invalid_token"` (get a new token) or `Bearer error="insufficient_scope"` (not permitted), whose `error_description` names the missing scope, or the record and its property. `scope` is there only where the token lacks the scope, and lists those of which one is enough.',
+      'Why the call was refused: on 401 `Bearer realm="bellhop"`, on 403 `Bearer error="invalid_token"` (get a new token) or `Bearer error="insufficient_scope"` (not permitted), whose `error_description` names the missing scope, or the record and its property. `scope` is present only if the token lacks the scope, and lists the scopes of which one suffices.',
     required: true,
     schema: textLike(256, VISIBLE_TEXT, 'Bearer error="invalid_token"'),
   },
