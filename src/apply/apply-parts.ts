@@ -114,7 +114,7 @@ class FeedArrivals {
     if (isWarned) row.warned += 1;
   }
 
-  /** Counts the records of a part that were rejected at acceptance, under the property of an accepted one: their own codes are unchecked. */
+  /** Counts the rejected records of a part under the property of an accepted one: their own codes are unchecked. */
   addRejected(part: LogPart, accepted: RecordKey | undefined): void {
     if (part.rejectedIndexes.size === 0 || accepted === undefined) return;
     const row = this.#rowOf(part, accepted);

@@ -130,7 +130,7 @@ export class ChangeCounters {
   }
 }
 
-/** Takes the leases $2 whose epoch has not changed, for backend $3 started at $4. The new epoch shows a former holder that it lost the lease. */
+/** Takes the leases $2 whose epoch has not changed, for backend $3 started at $4. The new epoch fences off a former holder. */
 const takeBuckets = namedStatement(
   "take-buckets",
   `with free as (

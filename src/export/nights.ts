@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type Money, textOfMoney } from "#contract/money.ts";
 import { spansOfFacts } from "#contract/parsed-spans.ts";
-import { compactOfDigits, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
+import { decodeCompact, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
 import { type DimensionCodes, type NightRun, reservationNights } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { PropertyCodes } from "../query/property.ts";
@@ -67,7 +67,7 @@ function runsOf(source: NightSource, [propertyId, key, status, compact, facts]: 
       throw new Error(`The facts of the reservation ${key} are not where its version says.`);
     return reservationNights(spansOfFacts("reservations", facts), status);
   }
-  const nights = compactOfDigits(compact);
+  const nights = decodeCompact(compact);
   if (nights === null) throw new Error(`The nights of the reservation ${key} cannot be read.`);
   const { dimension, rooms, adults, children, runs: numbers } = nights;
   const runs: NightRun[] = [];

@@ -37,7 +37,7 @@ const ANSWER_MS_MAX = 60_000;
 
 /**
  * Packs a property's entries received since it was last packed, in the transaction that has locked its segments. No entry may later be
- * added at or before the instant, except by `voidSegments`. Does nothing if it is packed further or a number does not fit.
+ * added at or before the instant, except by `deleteSegments`. Does nothing if it is packed further or a number does not fit.
  */
 export async function packUpTo(
   client: pg.ClientBase,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { lockSegments, voidSegments } from "../../src/apply/ledger/write-ledger.ts";
+import { deleteSegments, lockSegments } from "../../src/apply/ledger/write-ledger.ts";
 import { openStateSession } from "../../src/apply/state/look-up.ts";
 import { LedgerPacker, packUpTo } from "../../src/insight/pack-ledger.ts";
 import { BY, CLOCKS } from "../../src/insight/question.ts";
@@ -213,7 +213,7 @@ test("who enters something received long ago takes the segments away, and waits 
     await withTransaction(service.pool, async (client) => {
       await lockSegments(client, place);
       await applier.query("begin");
-      voided = voidSegments(applier, [place]).then(() => void order.push("voided"));
+      voided = deleteSegments(applier, [place]).then(() => void order.push("voided"));
       await until(async () => {
         const { rows } = await service.pool.query<{ waits: boolean }>(
           "select exists (select from pg_locks where locktype = 'advisory' and not granted) as waits",

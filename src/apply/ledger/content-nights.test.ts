@@ -5,8 +5,8 @@ import type { Money } from "#contract/money.ts";
 import {
   COMPACT_MAX,
   compactOf,
-  compactOfDigits,
-  digitsOfCompact,
+  decodeCompact,
+  encodeCompact,
   endOf,
   isCompactOf,
 } from "./content-nights.ts";
@@ -65,10 +65,10 @@ describe("nights in short", () => {
       fc.property(plain, dimensions, (nights, dimension) => {
         const compact = compactOf(nights, () => dimension);
         assert.ok(compact !== null);
-        const text = digitsOfCompact(compact, HASH);
+        const text = encodeCompact(compact, HASH);
         assert.match(text, /^(?:[0-9a-f]{2})+$/);
         assert.ok(isCompactOf(text, HASH));
-        assert.deepEqual(compactOfDigits(text), compact);
+        assert.deepEqual(decodeCompact(text), compact);
         let night = compact.firstNight;
         const runs = nights.runs.map((_, at): Omit<NightRun, "codes"> => {
           const [length, revenue, gross] = compact.runs.slice(at * 3, at * 3 + 3) as [number, number, number];
@@ -133,9 +133,9 @@ describe("nights in short", () => {
   test("are not read from a text that is cut off", () => {
     const compact = compactOf({ shareId: null, runs: [RUN, next] }, () => ({ high: -1, low: 2 }));
     assert.ok(compact !== null);
-    const text = digitsOfCompact(compact, HASH);
+    const text = encodeCompact(compact, HASH);
     for (let length = HASH_DIGITS + 2; length < text.length; length += 2) {
-      const read = compactOfDigits(text.slice(0, length));
+      const read = decodeCompact(text.slice(0, length));
       assert.ok(
         read === null || (read.runs.length < compact.runs.length && read.runs.length > 0),
         text.slice(0, length),
@@ -147,6 +147,6 @@ describe("nights in short", () => {
     const compact = compactOf({ shareId: null, runs: [RUN] }, () => ({ high: 1, low: 2 }));
     assert.ok(compact !== null);
     for (const other of ["0123456789aacdef0123456789abcdef", "f123456789abcdef0123456789abcdef"])
-      assert.equal(isCompactOf(digitsOfCompact(compact, HASH), other), false);
+      assert.equal(isCompactOf(encodeCompact(compact, HASH), other), false);
   });
 });

@@ -23,23 +23,23 @@ import {
 /** Resources that have nights. */
 export type NightResource = "r" | "g";
 
-/** A content that is stored, and the version that holds its facts. */
+/** A stored content, and the source time of the version that has its facts. */
 export interface StoredContent {
   readonly of: RecordKey;
   readonly contentHash: string;
   readonly factsSourceTime: string;
 }
 
-/** What a stored content says: the text of its facts, and its status. */
+/** Facts (as text) and status of a stored content. */
 export interface FactsOfContent {
   readonly facts: string;
   readonly status: string | null;
 }
 
-/** A content is not where its version says: somebody has changed the state. A replay brings it back. */
+/** A stored content is missing because the state was modified from outside. A replay restores it. */
 export class MissingContent extends Error {}
 
-// Their number is hidden from the planner, as in state/look-up.ts.
+// Subselects hide the number of rows from the planner, as in state/look-up.ts.
 function factsStatement(resource: NightResource): Asked {
   return {
     name: `facts-of-contents-${resource}`,
@@ -55,7 +55,7 @@ function factsStatement(resource: NightResource): Asked {
 
 const STATEMENTS = { r: factsStatement("r"), g: factsStatement("g") } as const;
 
-/** The facts of these contents, in their order, all of one resource. Throws MissingContent where one is not stored. */
+/** Loads the facts of contents of one resource, in order. Throws MissingContent if one is not stored. */
 export async function loadContents(
   client: pg.ClientBase,
   resource: NightResource,
@@ -80,15 +80,13 @@ export async function loadContents(
     count += 1;
   }
   if (count !== wanted.length)
-    throw new MissingContent(
-      `The facts of ${wanted.length - count} contents are not where their versions say.`,
-    );
+    throw new MissingContent(`The facts of ${wanted.length - count} contents are not stored.`);
   return found;
 }
 
 /**
- * The nights of one stay that shares no room, with numbers that fit (docs/decisions/0012): kept in short
- * in the current row, entered as one row of `ledger_delta`.
+ * The nights of one unshared stay whose numbers fit (docs/decisions/0012): encoded in the current row, and entered as one row of
+ * `ledger_delta`.
  */
 export interface CompactNights {
   readonly dimension: Dimension;
@@ -97,18 +95,17 @@ export interface CompactNights {
   readonly children: number;
   /** Days since 1970-01-01. */
   readonly firstNight: number;
-  /** Of each run, one after another without a gap: its nights, revenue and gross revenue. NaN: not reported. */
+  /** RUN_NUMBERS per run, contiguous: nights, revenue, gross revenue (ten-thousandths; NaN: not reported). */
   readonly runs: readonly number[];
 }
 
-/** Numbers of a run in `runs`. */
 export const RUN_NUMBERS = 3;
 
-/** What fits into the bits that a run has for it in `ledger_delta`. */
+/** Limits of the bit fields of a run in `ledger_delta`. */
 export const COMPACT_MAX = { rooms: 511, guests: 1_023, nightsOfRun: 63, day: 131_071 } as const;
 /** In ten-thousandths: the sum of two of them still fits into a segment (find-unpackable-night.sql). */
 const AMOUNT_MAX = 5e14;
-/** As many can be read of a row (src/apply/ledger/sql/runs-of-delta.sql). */
+/** Limit of src/apply/ledger/sql/runs-of-delta.sql. */
 export const RUNS_MAX = 62;
 
 const NO_NIGHTS: CompactNights = {
@@ -122,13 +119,13 @@ const NO_NIGHTS: CompactNights = {
 
 const isBounded = (count: number, most: number): boolean => count <= most && count >= -most;
 
-/** An amount that fits; NaN if it is null, undefined if it does not fit. */
+/** The amount; NaN if null, undefined if it does not fit. */
 function compactAmount(money: Money | null): number | undefined {
   if (money === null) return Number.NaN;
   return typeof money === "number" && isBounded(money, AMOUNT_MAX) ? money : undefined;
 }
 
-/** These nights in short; null where they are not so plain. `dimensionOf` is asked once, of what is. */
+/** The compact form of nights; null if they have none. `dimensionOf` is called only if they have. */
 export function compactOf(
   { shareId, runs }: ReservationNights,
   dimensionOf: (run: NightRun) => Dimension,
@@ -159,22 +156,19 @@ export function endOf({ firstNight, runs }: CompactNights): number {
   return end;
 }
 
-/**
- * What is kept begins with these digits of its content's hash, so that a row changed by an erasure does not
- * match it.
- */
+/** The encoding begins with these digits of its content's hash, so that it does not match a row that an erasure changed. */
 const HASH_DIGITS = 12;
 const DIMENSION_BYTES = 8;
-/** A byte of a number has seven bits and whether more follow, the lowest first. */
+/** Numbers are LEB128: seven bits a byte, the lowest first. */
 const BYTE_VALUES = 128;
-/** Of a hash, the most runs of the longest numbers, and what is before them. */
+/** Above the longest encoding: a dimension, four numbers and RUNS_MAX runs. */
 const BYTES_MAX = 2_048;
 
 const bytes = Buffer.alloc(BYTES_MAX);
-/** Where the next byte is written, or read. */
+/** Index of the next byte to write or read. */
 let place = 0;
 
-function put(value: number): void {
+function putNumber(value: number): void {
   let left = value;
   while (left >= BYTE_VALUES) {
     bytes[place++] = BYTE_VALUES + (left % BYTE_VALUES);
@@ -183,35 +177,35 @@ function put(value: number): void {
   bytes[place++] = left;
 }
 
-/** Whole numbers in the order 0, -1, 1, -2, …, so that small ones are short. */
+/** Zigzag encoding: 0, -1, 1, -2, … */
 const unsigned = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
 const signed = (value: number): number => (value % 2 === 1 ? -(value + 1) / 2 : value / 2);
 
 function putAmount(amount: number): void {
-  put(Number.isNaN(amount) ? 0 : unsigned(amount) + 1);
+  putNumber(Number.isNaN(amount) ? 0 : unsigned(amount) + 1);
 }
 
-/** What is kept of them beside their content: some thirty bytes, as hexadecimal digits. */
-export function digitsOfCompact(nights: CompactNights, contentHash: string): string {
+/** Encodes compact nights for `current_record.compact_nights`: about 30 bytes, as hexadecimal digits. */
+export function encodeCompact(nights: CompactNights, contentHash: string): string {
   const { dimension, rooms, adults, children, firstNight, runs } = nights;
   const hash = contentHash.slice(0, HASH_DIGITS);
   if (runs.length === 0) return hash;
   place = bytes.writeInt32BE(dimension.high, 0);
   place = bytes.writeInt32BE(dimension.low, place);
-  put(unsigned(rooms));
-  put(unsigned(adults));
-  put(unsigned(children));
-  put(firstNight);
+  putNumber(unsigned(rooms));
+  putNumber(unsigned(adults));
+  putNumber(unsigned(children));
+  putNumber(firstNight);
   for (let at = 0; at < runs.length; at += RUN_NUMBERS) {
-    put(runs[at] as number);
+    putNumber(runs[at] as number);
     putAmount(runs[at + 1] as number);
     putAmount(runs[at + 2] as number);
   }
   return hash + bytes.toString("hex", 0, place);
 }
 
-/** A number; beyond the end NaN, and the place is then beyond it, too. */
-function take(end: number): number {
+/** Reads a number. If it is truncated, returns NaN and moves `place` beyond `end`. */
+function readNumber(end: number): number {
   let value = 0;
   for (let unit = 1; place < end; unit *= BYTE_VALUES) {
     const byte = bytes[place++] as number;
@@ -222,33 +216,37 @@ function take(end: number): number {
   return Number.NaN;
 }
 
-function takeAmount(end: number): number {
-  const amount = take(end);
+function readAmount(end: number): number {
+  const amount = readNumber(end);
   return amount === 0 ? Number.NaN : signed(amount - 1);
 }
 
-/** Whether these digits are kept of a content. */
+/** Whether these encoded nights belong to a content. */
 export function isCompactOf(digits: string, contentHash: string): boolean {
   for (let at = 0; at < HASH_DIGITS && at < digits.length; at += 1)
     if (digits.charCodeAt(at) !== contentHash.charCodeAt(at)) return false;
   return true;
 }
 
-/** Reads what `digitsOfCompact` wrote; null where digits are none of these. */
-export function compactOfDigits(digits: string): CompactNights | null {
+/** Decodes the digits of `encodeCompact`; null if they are malformed. */
+export function decodeCompact(digits: string): CompactNights | null {
   if (digits.length <= HASH_DIGITS) return NO_NIGHTS;
   const end = bytes.write(digits.slice(HASH_DIGITS), 0, "hex");
   if (end < DIMENSION_BYTES) return null;
   const dimension = { high: bytes.readInt32BE(0), low: bytes.readInt32BE(4) };
   place = DIMENSION_BYTES;
-  const [rooms, adults, children] = [signed(take(end)), signed(take(end)), signed(take(end))];
-  const firstNight = take(end);
+  const [rooms, adults, children] = [
+    signed(readNumber(end)),
+    signed(readNumber(end)),
+    signed(readNumber(end)),
+  ];
+  const firstNight = readNumber(end);
   const runs: number[] = [];
   let sum = rooms + adults + children + firstNight;
   while (place < end) {
-    const nights = take(end);
+    const nights = readNumber(end);
     sum += nights;
-    runs.push(nights, takeAmount(end), takeAmount(end));
+    runs.push(nights, readAmount(end), readAmount(end));
   }
   if (Number.isNaN(sum) || place > end || runs.length === 0) return null;
   return { dimension, rooms, adults, children, firstNight, runs };
@@ -258,7 +256,7 @@ const COLUMN = { ...COLUMNS.group, ...COLUMNS.block };
 
 type Night = Omit<BlockRun, "nights">;
 
-function goesOn(run: BlockRun, night: Night): boolean {
+function continues(run: BlockRun, night: Night): boolean {
   return (
     run.codes === night.codes &&
     run.firstNight + run.nights === night.firstNight &&
@@ -268,10 +266,7 @@ function goesOn(run: BlockRun, night: Night): boolean {
   );
 }
 
-/**
- * The nights of a group block master in stretches that are alike. A night that is named twice counts twice;
- * a master with more blocks than insight counts has none (`contract/insight-bounds.ts`).
- */
+/** The nights of a group block master in runs of equal nights. A repeated night counts twice; a master over GROUP_BLOCKS_MAX has none. */
 export function groupNights(spans: RecordSpans, status: string | null, groupCode: string): BlockRun[] {
   const facts = new SpanFacts("groups", spans);
   const countOf = (block: number, column: number) => {
@@ -314,7 +309,7 @@ export function groupNights(spans: RecordSpans, status: string | null, groupCode
     nights.sort((left, right) => left.firstNight - right.firstNight);
     let last: BlockRun | undefined;
     for (const night of nights) {
-      if (last !== undefined && goesOn(last, night)) {
+      if (last !== undefined && continues(last, night)) {
         last = { ...last, nights: last.nights + 1 };
         runs[runs.length - 1] = last;
       } else {
@@ -326,12 +321,12 @@ export function groupNights(spans: RecordSpans, status: string | null, groupCode
   return runs;
 }
 
-/** What is known of a content: the record that is being applied, or where it is stored and what was loaded of it. */
+/** A content of the record being applied, or a stored one with the parts of it that were loaded. */
 type KnownContent =
   | { readonly of: RecordKey; readonly contentHash: string; readonly content: () => RecordContent }
   | (StoredContent & { readonly facts?: FactsOfContent | undefined; readonly compact?: CompactNights });
 
-/** A content of a key. A stored one is to be loaded before its nights are asked for, unless its compact nights are known. */
+/** The nights of one content of a key. If `isMissing`, call `loaded` first. */
 export class ContentNights {
   readonly stored: StoredContent | null;
   readonly contentHash: string;
@@ -360,19 +355,19 @@ export class ContentNights {
     this.#loaded = facts;
   }
 
-  /** Of a reservation, its nights in short; null where they are not so plain. */
+  /** The compact nights of a reservation; null if they have no compact form. */
   compact(dimensionOf: (run: NightRun) => Dimension): CompactNights | null {
     if (this.#compact === undefined) this.#compact = compactOf(this.nights(), dimensionOf);
     return this.#compact;
   }
 
-  /** Of a reservation. Not of one that is known in short only. */
+  /** The nights of a reservation whose facts are known, not just its compact nights. */
   nights(): ReservationNights {
     this.#nights ??= reservationNights(...this.#read());
     return this.#nights;
   }
 
-  /** Of a group block master. */
+  /** The nights of a group block master. */
   blocks(): readonly BlockRun[] {
     this.#blocks ??= groupNights(...this.#read(), this.#of.key);
     return this.#blocks;

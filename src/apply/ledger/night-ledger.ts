@@ -4,8 +4,8 @@ import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialec
 import { isReceivedBefore, type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
   ContentNights,
-  compactOfDigits,
-  digitsOfCompact,
+  decodeCompact,
+  encodeCompact,
   isCompactOf,
   loadContents,
   type NightResource,
@@ -16,9 +16,9 @@ import {
   type BlockEntry,
   CODES,
   Dimensions,
+  deleteSegments,
   type LedgerDelta,
   type NightEntry,
-  voidSegments,
   writeAsEntries,
   writeBlocks,
   writeDeltas,
@@ -30,11 +30,13 @@ const BUCKETS_WITH_RELEASES: Asked = {
   text: `select wanted.bucket from unnest($1::smallint[]) as wanted (bucket)
     where exists (select from released_copy as t where t.bucket = wanted.bucket ${BUCKET_TERM})`,
 };
+
+/** The rows to write, and encoded compact nights by `textOfKey`. */
 interface Entered {
   readonly deltas: LedgerDelta[];
   readonly nights: NightEntry[];
   readonly blocks: BlockEntry[];
-  readonly kept: Map<string, string>;
+  readonly compact: Map<string, string>;
 }
 
 function isSame<Run extends NightRun | BlockRun>(left: Run, right: Run): boolean {
@@ -42,25 +44,19 @@ function isSame<Run extends NightRun | BlockRun>(left: Run, right: Run): boolean
   return CODES.every((name) => left.codes[name] === right.codes[name]);
 }
 
-/**
- * Enters what records change of nights, in the transaction that writes their versions. `forget` as
- * ApplyMemory.
- */
+/** Writes ledger entries for applied records, in the transaction that writes their versions. `forget`: see ApplyMemory. */
 export class NightLedger {
   readonly #client: pg.ClientBase;
   readonly #dimensions = new Dimensions();
-  /** Whether a bucket has copies that a release let through: hardly any has. */
+  /** Whether a bucket has released copies; few do. */
   readonly #hasReleases = new Map<number, boolean>();
 
-  /** `client` sees the state schema on its search path. */
+  /** `client` has the state schema on its search path. */
   constructor(client: pg.ClientBase) {
     this.#client = client;
   }
 
-  /**
-   * By `textOfKey`, for keys with released records: the last request from which one counts. What was
-   * received before that is not in the order of receipt.
-   */
+  /** For keys with released copies, by `textOfKey`: the latest `countsFrom`. Records received before it are out of order. */
   async latestReleases(records: readonly { readonly of: RecordKey }[]): Promise<ReadonlyMap<string, string>> {
     await this.#findReleases(records);
     const keys = new Map<string, { readonly of: RecordKey }>();
@@ -86,42 +82,40 @@ export class NightLedger {
     for (const { bucket } of rows) this.#hasReleases.set(bucket, true);
   }
 
-  /**
-   * Enters steps in the order in which they were applied, before their versions are written. Returns, by
-   * `textOfKey`, the compact nights to keep in current rows.
-   */
+  /** Enters steps in the order applied, before their versions are written. Returns the compact nights of current rows, by `textOfKey`. */
   async enter(
     steps: readonly AppliedStep[],
     releases: ReadonlyMap<string, string>,
   ): Promise<ReadonlyMap<string, string>> {
-    const involved = new Set<string>();
-    for (const step of steps) if (!isPlain(step, releases)) involved.add(step.text);
-    const deltas = deltasOfPlain(
-      involved.size === 0 ? steps : steps.filter(({ text }) => !involved.has(text)),
+    const outOfOrder = new Set<string>();
+    for (const step of steps) if (!isInOrder(step, releases)) outOfOrder.add(step.text);
+    const deltas = deltasInOrder(
+      outOfOrder.size === 0 ? steps : steps.filter(({ text }) => !outOfOrder.has(text)),
     );
-    if (involved.size > 0) {
-      const left = steps.filter(({ text }) => involved.has(text));
+    if (outOfOrder.size > 0) {
+      const others = steps.filter(({ text }) => outOfOrder.has(text));
       for (const resource of ["r", "g"] as const) {
-        const ofResource = left.filter(({ of }) => of.resource === resource);
-        if (ofResource.length > 0) deltas.push(...(await this.#deltasOf(resource, ofResource, releases)));
+        const ofResource = others.filter(({ of }) => of.resource === resource);
+        if (ofResource.length > 0)
+          deltas.push(...(await this.#deltasOutOfOrder(resource, ofResource, releases)));
       }
+      await deleteSegments(this.#client, receivedBefore(deltas, steps));
     }
-    if (involved.size > 0) await voidSegments(this.#client, receivedBefore(deltas, steps));
     await this.#load(deltas);
-    const entered: Entered = { deltas: [], nights: [], blocks: [], kept: new Map() };
+    const entered: Entered = { deltas: [], nights: [], blocks: [], compact: new Map() };
     for (const delta of deltas) {
       if (delta.of.resource === "r") this.#addReservation(entered, delta);
       else this.#addBlocks(entered.blocks, delta);
     }
-    // The runs of a delta are an array.
+    // ledger_delta has an array column, which cannot be written on Citus.
     const write = (await takesArrays(this.#client)) ? writeDeltas : writeAsEntries;
     await write(this.#client, entered.deltas);
     await writeNights(this.#client, entered.nights);
     await writeBlocks(this.#client, entered.blocks);
-    return entered.kept;
+    return entered.compact;
   }
 
-  /** Writes the dimensions that this transaction named first. */
+  /** Writes the dimensions that are new in this transaction. */
   async write(): Promise<void> {
     await this.#dimensions.write(this.#client);
   }
@@ -131,8 +125,7 @@ export class NightLedger {
     this.#hasReleases.clear();
   }
 
-  /** What steps do of which the order of receipt is not plain. */
-  async #deltasOf(
+  async #deltasOutOfOrder(
     resource: NightResource,
     steps: readonly AppliedStep[],
     releases: ReadonlyMap<string, string>,
@@ -164,25 +157,26 @@ export class NightLedger {
     }
   }
 
-  /** What is plain on a side is entered in short, and what is not by entries. */
-  #addReservation({ deltas, nights, kept }: Entered, delta: Delta): void {
+  /** Enters each side of a delta in compact form if it has one, otherwise as entries. */
+  #addReservation({ deltas, nights, compact }: Entered, delta: Delta): void {
     const { of, sourceTime, countsFrom, newestOf } = delta;
     const dimensionOf = (run: NightRun) => this.#dimensions.of(of, run.codes);
     const from = delta.from?.compact(dimensionOf) ?? null;
     const to = delta.to?.compact(dimensionOf) ?? null;
     if (newestOf !== undefined && delta.to !== null && to !== null)
-      kept.set(newestOf, digitsOfCompact(to, delta.to.contentHash));
+      compact.set(newestOf, encodeCompact(to, delta.to.contentHash));
     if (from !== null || to !== null) deltas.push({ of, sourceTime, countsFrom, from, to });
-    const left = from === null ? delta.from : null;
-    const right = to === null ? delta.to : null;
-    if (left !== null || right !== null) this.#addNights(nights, { ...delta, from: left, to: right });
+    const otherFrom = from === null ? delta.from : null;
+    const otherTo = to === null ? delta.to : null;
+    if (otherFrom !== null || otherTo !== null)
+      this.#addNights(nights, { ...delta, from: otherFrom, to: otherTo });
   }
 
   #addNights(entries: NightEntry[], { of, sourceTime, countsFrom, from, to }: Delta): void {
-    const [taken, given] = [from?.nights(), to?.nights()];
-    const isOneShare = taken?.shareId === given?.shareId;
-    eachChange(taken?.runs ?? [], given?.runs ?? [], isOneShare, (run, by) => {
-      const shareId = (by < 0 ? taken?.shareId : given?.shareId) ?? null;
+    const [before, after] = [from?.nights(), to?.nights()];
+    const isOneShare = before?.shareId === after?.shareId;
+    eachChange(before?.runs ?? [], after?.runs ?? [], isOneShare, (run, by) => {
+      const shareId = (by < 0 ? before?.shareId : after?.shareId) ?? null;
       const dimension = this.#dimensions.of(of, run.codes);
       entries.push({ of, sourceTime, countsFrom, by, dimension, run, shareId });
     });
@@ -195,7 +189,7 @@ export class NightLedger {
   }
 }
 
-/** Runs that are taken off and put on again; those that are the same at their place are neither. */
+/** Calls `add` for the runs to subtract and to add, skipping runs that are equal at the same index. */
 function eachChange<Run extends NightRun | BlockRun>(
   before: readonly Run[],
   after: readonly Run[],
@@ -211,10 +205,7 @@ function eachChange<Run extends NightRun | BlockRun>(
   }
 }
 
-/**
- * Records of which something counts from an earlier receipt than all that is being applied in their
- * buckets: segments may reach beyond it.
- */
+/** The reservations with a delta that counts from before all records being applied in their bucket: segments may cover that time. */
 function receivedBefore(deltas: readonly Delta[], steps: readonly AppliedStep[]): RecordKey[] {
   const first = new Map<number, string>();
   for (const { of, countsFrom } of steps) {
@@ -226,7 +217,7 @@ function receivedBefore(deltas: readonly Delta[], steps: readonly AppliedStep[])
   );
 }
 
-/** The ledger of a replay that takes it as it stands: nothing is entered, and no version is looked up for it. */
+/** The ledger of a replay that keeps the live one: enters nothing and looks up nothing. */
 export class KeptLedger extends NightLedger {
   override enter(): Promise<ReadonlyMap<string, string>> {
     return Promise.resolve(new Map());
@@ -246,17 +237,17 @@ function dependsOnReleases(
   return countsFrom !== record.requestId || (latest !== undefined && countsFrom <= latest);
 }
 
-/** Whether a step's version is newest and received last of those that there are, or nothing changes: the rest is as it was. */
-function isPlain(step: AppliedStep, releases: ReadonlyMap<string, string>): boolean {
+/** Whether a step's version is the newest by source time and by receipt, or the step changes nothing. */
+function isInOrder(step: AppliedStep, releases: ReadonlyMap<string, string>): boolean {
   if (dependsOnReleases(step, releases)) return false;
   if (step.became === "copy") return true;
   return step.became === "newest" && (step.before === null || isReceivedBefore(step.before, step.record));
 }
 
-/** What plain steps do: each newest version takes the place of the one before it. */
-function deltasOfPlain(steps: readonly AppliedStep[]): Delta[] {
+/** The deltas of steps in order: each newest version replaces the one before it. */
+function deltasInOrder(steps: readonly AppliedStep[]): Delta[] {
   const deltas: Delta[] = [];
-  /** Contents that this transaction brought, of versions that are not stored yet, for those that come after. */
+  /** Contents of versions that this transaction has yet to store. */
   const fresh = new Map<Version, ContentNights>();
   const contentOf = (of: RecordKey, version: Version): ContentNights =>
     fresh.get(version) ?? contentOfVersion(of, version);
@@ -267,7 +258,7 @@ function deltasOfPlain(steps: readonly AppliedStep[]): Delta[] {
       if (known !== undefined) fresh.set(made, known);
       continue;
     }
-    if (!ownFacts) throw new Error("A new content has no facts.");
+    if (!ownFacts) throw new Error("A version with new content has no facts.");
     const to = new ContentNights({ of, contentHash: record.contentHash, content });
     fresh.set(made, to);
     const from = before === null ? null : contentOf(of, before);
@@ -280,7 +271,7 @@ function contentOfVersion(of: RecordKey, version: Version): ContentNights {
   const { contentHash, factsSourceTime, facts, compactNights } = version;
   const stored = { of, contentHash, factsSourceTime };
   const compact =
-    compactNights != null && isCompactOf(compactNights, contentHash) ? compactOfDigits(compactNights) : null;
+    compactNights != null && isCompactOf(compactNights, contentHash) ? decodeCompact(compactNights) : null;
   if (compact !== null) return new ContentNights({ ...stored, compact });
   const loaded = facts === undefined ? undefined : { facts, status: version.filters().status };
   return new ContentNights({ ...stored, facts: loaded });

@@ -17,36 +17,36 @@ export interface DimensionCodes {
   readonly currencyCode: string | null;
 }
 
-/** The number of a dimension: a bigint as the two halves of its bits. */
+/** The number of a dimension: a bigint in two 32-bit halves. */
 export interface Dimension {
   readonly high: number;
   readonly low: number;
 }
 
-/** Nights that follow each other and are alike: of one stay, with the same revenue. All numbers are of one night. */
+/** Consecutive nights of one stay with the same revenue. All numbers are per night. */
 export interface NightRun {
   /** Days since 1970-01-01. */
   readonly firstNight: number;
   readonly nights: number;
   readonly rooms: number;
-  /** Guests of all rooms. */
+  /** Guests in all rooms, as `children`. */
   readonly adults: number;
   readonly children: number;
-  /** For all rooms; null where the record reports neither revenue nor rate. */
+  /** For all rooms; null if the record reports neither revenue nor rate. */
   readonly roomRevenue: Money | null;
   readonly grossRoomRevenue: Money | null;
   /** One object for all runs of a stay. */
   readonly codes: DimensionCodes;
 }
 
-/** What a version of a reservation says of nights. */
+/** The nights of a version of a reservation. */
 export interface ReservationNights {
-  /** Null where it is not shared: an empty id is none. */
+  /** Null if absent or empty. */
   readonly shareId: string | null;
   readonly runs: readonly NightRun[];
 }
 
-/** Nights of one room type that follow each other and of which a group block master says the same. */
+/** Consecutive nights of one room type with equal values in a group block master. */
 export interface BlockRun {
   readonly firstNight: number;
   readonly nights: number;
@@ -56,10 +56,9 @@ export interface BlockRun {
   readonly codes: DimensionCodes;
 }
 
-/** The greatest count that a column holds. */
 export const COUNT_MAX = 2_147_483_647;
 
-/** A count as it is entered: bounded to 32 bits, and to numbers whose negative fits too. */
+/** Clamps a count to ±COUNT_MAX, so that its negation fits into 32 bits too. */
 export function boundedCount(count: number): number {
   return Math.max(-COUNT_MAX, Math.min(COUNT_MAX, count)) + 0;
 }
@@ -68,12 +67,12 @@ const COLUMN = { ...COLUMNS.reservation, ...COLUMNS.stay, ...COLUMNS.rate, ...CO
 
 const texts = new TextMemory();
 
-/** Where each column stands in an item of a record's spans. */
+/** The offset of each column within an item of a record's spans. */
 const placesOf = (resource: Resource) =>
   Int32Array.from(FACT_SOURCES[resource], (source) => source?.place ?? 0);
 const PLACES = { reservations: placesOf("reservations"), groups: placesOf("groups") };
 
-/** Facts where their spans are. Item 0 is none in a list, and the record itself for a field. Rates come in the order of their stays. */
+/** Reads facts from spans. Item 0 means the end of a list, or the record itself for a field. Rates are in the order of their stays. */
 export class SpanFacts {
   readonly #places: Int32Array;
   readonly #bytes: Buffer;
@@ -95,7 +94,7 @@ export class SpanFacts {
     return this.#slab[this.#base + item] as number;
   }
 
-  /** The stay that a rate belongs to, from 0. */
+  /** The index of the stay that a rate belongs to. */
   stayOf(rate: number): number {
     return this.#slab[this.#base + rate + 1] as number;
   }
@@ -111,7 +110,7 @@ export class SpanFacts {
     return typeof amount === "number" ? amount / 10_000 : null;
   }
 
-  /** Days since 1970-01-01; NaN: not given. */
+  /** Days since 1970-01-01; NaN: absent. */
   day(item: number, column: number): number {
     const mark = this.#slab[this.#placeOf(item, column)] as number;
     return mark === 0 ? Number.NaN : dayAt(this.#bytes, mark >>> 1);
@@ -128,11 +127,11 @@ export class SpanFacts {
   }
 }
 
-/** The nights of one stay after another, each by its place from the arrival on. */
+/** The nights of the current stay, by days since arrival; reused by all stays. */
 class StayNights {
-  /** What the record states of a night's revenue. */
+  /** Reported daily revenue. */
   readonly #revenue: (Money | null)[] = new Array(STAY_NIGHTS_MAX).fill(null);
-  /** The rate that a night has, by its place in the lists of rates; 0 is none. */
+  /** Index of a night's rate in `#net` and `#gross`; 0: none. */
   readonly #rate = new Int32Array(STAY_NIGHTS_MAX);
   readonly #net: (Money | null)[] = [null];
   readonly #gross: (Money | null)[] = [null];
@@ -150,14 +149,14 @@ class StayNights {
     this.#gross.length = 1;
   }
 
-  /** Adds to the revenue of a day, if it is a night of the stay. */
+  /** Adds revenue if the day is a night of the stay. */
   addRevenue(day: number, amount: Money | null): void {
     const night = day - this.#arrival;
     if (night >= 0 && night < this.#nights)
       this.#revenue[night] = sumOf(this.#revenue[night] ?? null, amount);
   }
 
-  /** Moves the revenue of its days here from a map of all of them. */
+  /** Moves the revenue of the stay's nights here from a map by day. */
   takeRevenue(days: Map<number, Money | null>): void {
     for (let night = 0; night < this.#nights; night += 1) {
       const day = this.#arrival + night;
@@ -166,7 +165,7 @@ class StayNights {
     }
   }
 
-  /** A rate for the nights of some days, the last included; NaN: from the arrival, or to the departure. */
+  /** Sets the rate of nights, both days included; NaN: from arrival, or until departure. */
   addRate(firstDay: number, lastDay: number, net: Money | null, gross: Money | null): void {
     const from = Number.isNaN(firstDay) ? 0 : Math.max(0, firstDay - this.#arrival);
     const to = Number.isNaN(lastDay) ? this.#nights : Math.min(this.#nights, lastDay + 1 - this.#arrival);
@@ -176,7 +175,7 @@ class StayNights {
     this.#gross.push(timesWhole(gross, this.#rooms));
   }
 
-  /** Adds its nights to `runs`, those that follow each other and are alike as one run. */
+  /** Appends the stay to `runs`, consecutive nights with equal revenue as one run. */
   addTo(runs: NightRun[], adults: number, children: number, codes: DimensionCodes): void {
     for (let from = 0, to = 1; from < this.#nights; from = to, to += 1) {
       const roomRevenue = this.#netAt(from);
@@ -201,7 +200,7 @@ class StayNights {
 
 const nightsOfStay = new StayNights();
 
-/** How many stays there are; undefined where they have more nights than insight counts. */
+/** The number of stays; undefined if they exceed STAY_NIGHTS_MAX or RESERVATION_NIGHTS_MAX. */
 function countStays(facts: SpanFacts): number | undefined {
   let [stays, all] = [0, 0];
   for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(stay)) {
@@ -227,10 +226,9 @@ function codesOf(facts: SpanFacts, stay: number, status: string | null): Dimensi
 }
 
 /**
- * The nights of a reservation in stretches that are alike. Net revenue is the daily revenue of a date on
- * the first stay that covers it, else the last rate that covers it times the rooms; gross is the gross rate
- * times the rooms. Rooms not given are one. A reservation with more nights than insight counts has none
- * (`contract/insight-bounds.ts`).
+ * The nights of a reservation in runs. Net revenue is the reported daily revenue, on the first stay that covers the date, else the
+ * last rate that covers it times the rooms; gross is the gross rate times the rooms. Rooms default to 1. A reservation over
+ * RESERVATION_NIGHTS_MAX, or with a stay over STAY_NIGHTS_MAX, has no nights.
  */
 export function reservationNights(spans: RecordSpans, status: string | null): ReservationNights {
   const facts = new SpanFacts("reservations", spans);
@@ -243,7 +241,7 @@ export function reservationNights(spans: RecordSpans, status: string | null): Re
     for (let day = facts.first(LIST.days); day !== 0; day = facts.next(day))
       add(facts.day(day, COLUMN.occupancyDate), facts.amount(day, COLUMN.netRoomRevenue));
   };
-  /** Of all days, where several stays take theirs. */
+  /** Daily revenue, if several stays share it. */
   const days = stays > 1 ? new Map<number, Money | null>() : undefined;
   if (days !== undefined) eachDay((day, amount) => days.set(day, sumOf(days.get(day) ?? null, amount)));
   let rate = facts.first(LIST.rates);

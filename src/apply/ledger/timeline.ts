@@ -15,8 +15,8 @@ import {
 import { ContentNights, MissingContent, type NightResource } from "./content-nights.ts";
 
 /**
- * A copy of a version (one content at one source time). Its receipt decides between versions of one source
- * time; a released copy counts from its release (`countsFrom`).
+ * One received copy of a version (a content at a source time). The receipt decides between versions of one source time. A released
+ * copy counts from its release (`countsFrom`).
  */
 export interface TimelineCopy extends Receipt {
   readonly sourceTime: string;
@@ -24,7 +24,7 @@ export interface TimelineCopy extends Receipt {
   readonly countsFrom: string;
 }
 
-/** Changes a content's count by `by`, from a source time on, for readers as of `countsFrom` or later. */
+/** Changes the count of a content by `by` from a source time on, as known at `countsFrom` or later. */
 export interface TimelineChange {
   readonly sourceTime: string;
   readonly countsFrom: string;
@@ -32,13 +32,13 @@ export interface TimelineChange {
   readonly by: number;
 }
 
-function compareKnowing(left: TimelineCopy, right: TimelineCopy): number {
+function compareByCountsFrom(left: TimelineCopy, right: TimelineCopy): number {
   if (left.countsFrom !== right.countsFrom) return left.countsFrom < right.countsFrom ? -1 : 1;
   if (left.requestId !== right.requestId) return left.requestId < right.requestId ? -1 : 1;
   return left.index - right.index;
 }
 
-/** The first place whose version is later than a source time; `versions` are in the order of their source times. */
+/** The index of the first version after a source time; `versions` are sorted by source time. */
 function placeAfter(versions: readonly TimelineCopy[], sourceTime: string): number {
   let [low, high] = [0, versions.length];
   while (low < high) {
@@ -49,8 +49,8 @@ function placeAfter(versions: readonly TimelineCopy[], sourceTime: string): numb
   return low;
 }
 
-/** Puts a copy among the versions that are known, in the place of a later copy of its version, if it changes anything. */
-function learn(known: TimelineCopy[], copy: TimelineCopy): void {
+/** Inserts a copy into the sorted versions, replacing a later copy of its version; ignores it if an earlier copy is known. */
+function insertCopy(known: TimelineCopy[], copy: TimelineCopy): void {
   let place = placeAfter(known, copy.sourceTime);
   for (let at = place - 1; known[at]?.sourceTime === copy.sourceTime; at -= 1) {
     const version = known[at] as TimelineCopy;
@@ -68,7 +68,7 @@ function learn(known: TimelineCopy[], copy: TimelineCopy): void {
   known.splice(place, 0, copy);
 }
 
-/** Changes by their two instants and content, so that those which leave nothing go. */
+/** Sums changes by both instants and content, dropping those that cancel out. */
 class Changes {
   readonly #changes = new Map<string, TimelineChange>();
 
@@ -80,14 +80,14 @@ class Changes {
     else this.#changes.set(text, { sourceTime, countsFrom, content, by: sum });
   }
 
-  /** Adds all that copies amount to, so many times. */
+  /** Adds the changes that these copies make, multiplied by `times`. */
   addAll(copies: readonly TimelineCopy[], times: number): void {
     const known: TimelineCopy[] = [];
     const topAt = (sourceTime: string) => known[placeAfter(known, sourceTime) - 1]?.content ?? null;
-    for (const copy of [...copies].sort(compareKnowing)) {
+    for (const copy of [...copies].sort(compareByCountsFrom)) {
       const { sourceTime, countsFrom } = copy;
       const before = topAt(sourceTime);
-      learn(known, copy);
+      insertCopy(known, copy);
       const after = topAt(sourceTime);
       if (before === after) continue;
       this.add(sourceTime, countsFrom, before, -times);
@@ -105,9 +105,8 @@ class Changes {
 }
 
 /**
- * The changes to add so that those of `before` become those of `after`. At source instant T, known at
- * receipt instant R, the newest version with source time ≤ T counts, by the copies that count from R or
- * before. Copies are learnt one by one: each version counts until the next one known.
+ * The changes that turn the timeline of `before` into that of `after`. As of source instant T and receipt instant R, the newest
+ * version with source time ≤ T among copies with `countsFrom` ≤ R counts.
  */
 export function timelineDifference(
   before: readonly TimelineCopy[],
@@ -119,7 +118,7 @@ export function timelineDifference(
   return changes.all();
 }
 
-/** A place among the versions of a key: at a source time, seen from a receipt. */
+/** A position among the versions of a key, by source time and receipt. */
 interface PlaceOfVersion extends Receipt {
   readonly of: RecordKey;
   readonly sourceTime: string;
@@ -135,14 +134,14 @@ type Row = [
   factsSourceTime: string,
 ];
 
-/** On each side. Most often one does; the others are there where log writers were applied out of the order of receipt. */
+/** Versions loaded per side. One is usually enough; more are needed if log writers were applied out of the order of receipt. */
 const NEIGHBOURS = 8;
 
 const COLUMNS = "t.source_time, t.content_hash, t.request_id, t.record_index, t.facts_source_time";
 const TEXTS =
   "near.source_time::text, near.content_hash::text, near.request_id, near.record_index, near.facts_source_time::text";
 
-// Index scans of the primary key from the place on, backward and forward.
+// Scans the primary key backward and forward from the position.
 function aroundStatement(resource: NightResource): Asked {
   const table = VERSION_TABLES[resource];
   const side = (comparison: string, direction: string) => `select * from (
@@ -190,15 +189,12 @@ function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTi
   };
 }
 
-/** Whether a side has a version that was received before the place's, beyond which nothing matters, or ends. */
-function isClosed(side: readonly RankedVersion[], place: PlaceOfVersion): boolean {
+/** Whether a side is complete, or has a version received before the place's record: versions beyond that have no effect. */
+function isSufficient(side: readonly RankedVersion[], place: PlaceOfVersion): boolean {
   return side.length < NEIGHBOURS || side.some((version) => isReceivedBefore(version, place));
 }
 
-/**
- * The stored versions next to each place, up to one received before it on either side. Null where there are
- * many: then all of the key are loaded.
- */
+/** The stored versions around each place. Null if NEIGHBOURS are not enough: then all versions of the key must be loaded. */
 async function loadVersionsAround(
   client: pg.ClientBase,
   resource: NightResource,
@@ -211,7 +207,7 @@ async function loadVersionsAround(
   for (const row of rows) sides[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
   return places.map((place, at) => {
     const [before = [], after = []] = sides[at] ?? [];
-    return isClosed(before, place) && isClosed(after, place) ? [...before, ...after] : null;
+    return isSufficient(before, place) && isSufficient(after, place) ? [...before, ...after] : null;
   });
 }
 
@@ -227,37 +223,37 @@ async function loadAllVersions(
   return found;
 }
 
-/** What one record did to the versions of its key. */
+/** The effect of one record on the versions of its key. */
 export interface AppliedStep {
   readonly of: RecordKey;
-  /** `textOfKey` of it. */
+  /** `textOfKey(of)` */
   readonly text: string;
   readonly record: Receipt & Pick<RankedVersion, "sourceTime" | "contentHash">;
-  /** The request of its own receipt, or that of the release that let it through. */
+  /** The request that received the record, or the one that released it. */
   readonly countsFrom: string;
-  /** The newest version of the key before it. */
+  /** The previous newest version of the key. */
   readonly before: Version | null;
-  /** The version that it made; null for a copy of one that there was. */
+  /** The new version; null for a copy of an existing one. */
   readonly made: Version | null;
-  /** It made the newest version, an older one, or has the earliest receipt of the copies of its version; or it changed nothing. */
+  /** A new newest or older version; the copy of a version with the earliest receipt; or a later copy, which changes nothing. */
   readonly became: "newest" | "older" | "first copy" | "copy";
-  /** Whether the version that it made has facts of its own. */
+  /** Whether the new version stores facts of its own. */
   readonly ownFacts: boolean;
   readonly content: () => RecordContent;
 }
 
-/** From an instant of either clock on one content counts in the place of another; null is none. */
+/** From a source time and receipt on, content `to` counts instead of `from`; null: none. */
 export interface Delta {
   readonly of: RecordKey;
   readonly sourceTime: string;
   readonly countsFrom: string;
   readonly from: ContentNights | null;
   readonly to: ContentNights | null;
-  /** `textOfKey` of it, where `to` is the newest content of its key. */
+  /** `textOfKey(of)` if `to` is the newest content of the key. */
   readonly newestOf?: string;
 }
 
-/** Versions that count from another receipt than their own, as a record of theirs was quarantined and released. */
+/** Copies of versions of which at least one was quarantined and released. */
 const RELEASED_COPIES = {
   table: "released_copy",
   columns: {
@@ -305,7 +301,7 @@ function releaseParameters(keys: readonly KeyOf[]): Buffer[] {
   return [...keyColumns(keys), column(keys, '"char"', (to, { of }) => to.letter(of.resource))];
 }
 
-/** By `textOfKey`: the last request from which a released record counts. */
+/** The latest `counts_from` of released copies, by `textOfKey`. */
 export async function latestReleasesOf(
   client: pg.ClientBase,
   keys: readonly KeyOf[],
@@ -319,7 +315,7 @@ export async function latestReleasesOf(
   return new Map(rows.map(([at, countsFrom]) => [textOfKey((keys[at - 1] as KeyOf).of), countsFrom]));
 }
 
-/** The released copies of these keys, in their order. */
+/** The released copies of each key, in the order of `keys`. */
 async function loadReleased(client: pg.ClientBase, keys: readonly KeyOf[]): Promise<TimelineCopy[][]> {
   const found: TimelineCopy[][] = keys.map(() => []);
   if (keys.length === 0) return found;
@@ -336,7 +332,7 @@ async function loadReleased(client: pg.ClientBase, keys: readonly KeyOf[]): Prom
   return found;
 }
 
-/** Writes copies of versions in which a release had a part; those that are there already stay. */
+/** Writes released copies; skips those that exist. */
 async function writeReleased(
   client: pg.ClientBase,
   copies: readonly { readonly of: RecordKey; readonly copy: TimelineCopy }[],
@@ -355,7 +351,7 @@ async function writeReleased(
   await insertRows(client, RELEASED_COPIES, rows);
 }
 
-/** What steps of one resource do of which the order of receipt is not plain, by the versions around them or all of their keys. */
+/** The deltas of out-of-order steps of one resource, computed from the versions around them or, if needed, all versions of their keys. */
 export async function deltasOutOfOrder(
   client: pg.ClientBase,
   resource: NightResource,
@@ -382,7 +378,7 @@ export async function deltasOutOfOrder(
   return { deltas, released: toWrite.map(({ of }) => of) };
 }
 
-/** The versions around the steps of each key, for the keys where these are enough. */
+/** The versions around the steps of each key, for keys where these are sufficient. */
 async function versionsAround(
   client: pg.ClientBase,
   resource: NightResource,
@@ -418,20 +414,16 @@ function has(versions: readonly RankedVersion[], { record }: AppliedStep): boole
   );
 }
 
-/** Throws MissingContent where the newest version of a key is not among all that are stored: what it put on the books would stay. */
+/** Throws MissingContent if the newest version of a key is not stored: its nights would stay on the books. */
 function checkNewest(steps: readonly AppliedStep[], versions: readonly RankedVersion[]): void {
   const newest = steps[0]?.before ?? null;
   const isStored = versions.some(
     ({ sourceTime, contentHash }) => sourceTime === newest?.sourceTime && contentHash === newest.contentHash,
   );
-  if (newest !== null && !isStored)
-    throw new MissingContent("A newest version is not among those of its key.");
+  if (newest !== null && !isStored) throw new MissingContent("The newest version of a key is not stored.");
 }
 
-/**
- * The deltas of the steps of one key among stored versions, and the copies to write of versions in which a
- * release has a part.
- */
+/** The deltas of one key's steps among its stored versions, and the released copies to write. */
 function deltasAmong(
   steps: readonly AppliedStep[],
   versions: readonly RankedVersion[],
@@ -445,7 +437,7 @@ function deltasAmong(
   const seen = new Set<string>();
   for (const { sourceTime, contentHash, requestId, index, factsSourceTime } of versions) {
     const text = textOf(sourceTime, contentHash);
-    // Places of one key have neighbours in common.
+    // Neighbours of several steps overlap.
     if (seen.has(text)) continue;
     seen.add(text);
     if (!contents.has(contentHash))
@@ -456,7 +448,7 @@ function deltasAmong(
   const after = [...before];
   for (const { record, countsFrom, became, ownFacts, content } of steps) {
     const { sourceTime, contentHash, requestId, index } = record;
-    // Of a copy that changes nothing the version may not be among those that were looked up.
+    // The version of a copy that changes nothing may not have been loaded.
     if (became === "copy" && !seen.has(textOf(sourceTime, contentHash))) continue;
     seen.add(textOf(sourceTime, contentHash));
     after.push({ sourceTime, content: contentHash, requestId, index, countsFrom });
@@ -466,20 +458,20 @@ function deltasAmong(
   const all: Delta[] = [];
   for (const { sourceTime, countsFrom, content, by } of timelineDifference(before, after)) {
     const nights = contents.get(content);
-    if (nights === undefined) throw new Error("A content that is to be entered is not known.");
-    for (let left = Math.abs(by); left > 0; left -= 1)
+    if (nights === undefined) throw new Error(`Content ${content} of a ledger delta was not loaded.`);
+    for (let times = Math.abs(by); times > 0; times -= 1)
       all.push({ of, sourceTime, countsFrom, from: by < 0 ? nights : null, to: by < 0 ? null : nights });
   }
   return { all, released: copiesToWrite(after, hasCopies, textOf) };
 }
 
-/** All copies of the versions of which one counts from another receipt than its own. */
+/** All copies of versions that have a released copy, stored (`hadReleases`) or new. */
 function copiesToWrite(
   copies: readonly TimelineCopy[],
-  hadSome: ReadonlySet<string>,
+  hadReleases: ReadonlySet<string>,
   textOf: (sourceTime: string, content: string) => string,
 ): readonly TimelineCopy[] {
-  const released = new Set(hadSome);
+  const released = new Set(hadReleases);
   for (const { sourceTime, content, requestId, countsFrom } of copies)
     if (requestId !== countsFrom) released.add(textOf(sourceTime, content));
   if (released.size === 0) return [];

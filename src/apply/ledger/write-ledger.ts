@@ -24,7 +24,7 @@ const CODE_COLUMNS: Readonly<Record<keyof DimensionCodes, string>> = {
   channel: "channel",
   currencyCode: "currency_code",
 };
-/** In the order in which a dimension's number is made of them. */
+/** In the order in which `numberOf` hashes them. */
 export const CODES = Object.keys(CODE_COLUMNS) as (keyof DimensionCodes)[];
 
 const DIMENSIONS: InsertedTable = {
@@ -38,19 +38,13 @@ const DIMENSIONS: InsertedTable = {
   skipsExisting: true,
 };
 
-/**
- * Dimensions and branches, of less than 200 bytes each; beyond this number all are forgotten and written
- * again.
- */
+/** Cached dimensions and branches, below 200 bytes each. The cache is cleared at this number. */
 const REMEMBERED_MAX = 75_000;
 
-/**
- * A map for each code, behind those before it: codes are the same strings again and again, so none is
- * hashed to find a dimension.
- */
+/** A tree with one level per code. Codes are interned strings, so a lookup hashes none of them. */
 type Branch = Map<number | string | null, Branch | Dimension>;
 
-/** The codes of which a property has the fewest come first; the last one, `groupBlockCode`, leads to the dimension. */
+/** Levels of the tree, codes with few values first. The leaves are keyed by `groupBlockCode`. */
 const BRANCHES = [
   "currencyCode",
   "status",
@@ -61,21 +55,18 @@ const BRANCHES = [
   "rateCode",
 ] as const satisfies readonly (keyof DimensionCodes)[];
 
-/** The first eight bytes of the SHA-256 of the codes as a JSON array: the same after every replay, and on every worker. */
+/** The first 8 bytes of the SHA-256 of the codes as a JSON array: the same after every replay and on every worker. */
 function numberOf(codes: DimensionCodes): Buffer {
   return hash("sha256", JSON.stringify(CODES.map((name) => codes[name])), "buffer").subarray(0, 8);
 }
 
-/**
- * Dimensions by their codes. A new one is written at the end of its transaction and remembered until
- * `forget`.
- */
+/** Dimensions by their codes. New ones are written at the end of the transaction and cached until `forget`. */
 export class Dimensions {
   readonly #known: Branch = new Map();
-  /** Of the dimensions and maps. */
+  /** Number of dimensions and branches. */
   #remembered = 0;
   #new: ({ readonly bucket: number } & Readonly<Record<string, unknown>>)[] = [];
-  /** What was asked for last: the runs of a stay have one object of codes. */
+  /** The runs of a stay share one object of codes. */
   #lastCodes: DimensionCodes | undefined;
   #last: Dimension | undefined;
 
@@ -106,7 +97,7 @@ export class Dimensions {
     return dimension;
   }
 
-  /** Writes those that this transaction named first. */
+  /** Writes the dimensions that are new in this transaction. */
   async write(client: pg.ClientBase): Promise<void> {
     const rows = this.#new;
     this.#new = [];
@@ -119,7 +110,6 @@ export class Dimensions {
     this.#new = [];
   }
 
-  /** Where the dimension of codes stands, by its group. */
   #leavesOf(propertyId: number, codes: DimensionCodes): Branch {
     let branch = this.#next(this.#known, propertyId);
     for (const name of BRANCHES) branch = this.#next(branch, codes[name]);
@@ -141,35 +131,32 @@ export class Dimensions {
   }
 }
 
-/** With a property's id: who segments its ledger, and who enters what was received before it was packed. */
-const PACK_LOCK = 7_302_031;
+/** Advisory lock, with a property id: excludes building a property's segments from deleting them. */
+const SEGMENT_LOCK = 7_302_031;
 
-type PackedProperty = Pick<RecordKey, "bucket" | "propertyId">;
+type SegmentedProperty = Pick<RecordKey, "bucket" | "propertyId">;
 
 /**
- * Holds a property's segments to the end of the transaction, of which it must be the first statement that
- * reads. Entries are locked before segments, as by the swap of a replay.
+ * Locks a property's segments until the transaction ends. Must be its first statement that reads. Locks entries before segments,
+ * as the swap of a replay does.
  */
-export async function lockSegments(client: pg.ClientBase, { propertyId }: PackedProperty): Promise<void> {
-  await client.query("select pg_advisory_xact_lock($1, $2)", [PACK_LOCK, propertyId]);
+export async function lockSegments(client: pg.ClientBase, { propertyId }: SegmentedProperty): Promise<void> {
+  await client.query("select pg_advisory_xact_lock($1, $2)", [SEGMENT_LOCK, propertyId]);
   for (const table of ["night_entry", "ledger_delta"])
     await client.query(`lock table bellhop_state.${table} in access share mode`);
 }
 
-/**
- * Deletes the segments of properties, in the transaction that enters something received before it is
- * applied. They are packed anew.
- */
-export async function voidSegments(
+/** Deletes the segments of properties in the transaction that enters out-of-order records. They are built again later. */
+export async function deleteSegments(
   client: pg.ClientBase,
-  properties: readonly PackedProperty[],
+  properties: readonly SegmentedProperty[],
 ): Promise<void> {
   if (properties.length === 0) return;
   const ids = [...new Set(properties.map(({ propertyId }) => propertyId))].sort((one, other) => one - other);
-  // What is rebuilt in a schema of its own has no segments, and holds nobody up.
+  // A replay's schema has no segments, so it takes no lock.
   for (const id of ids)
     await client.query("select pg_advisory_xact_lock($1, $2) where current_schema() = 'bellhop_state'", [
-      PACK_LOCK,
+      SEGMENT_LOCK,
       id,
     ]);
   const buckets = new Set(properties.map(({ bucket }) => bucket));
@@ -178,7 +165,7 @@ export async function voidSegments(
       await client.query(`delete from ${table} where bucket = $1 and property_id = any ($2)`, [bucket, ids]);
 }
 
-// Records of a transaction come from few requests, one after another.
+// Consecutive records usually come from one request.
 let lastRequest = "";
 let lastMicroseconds = 0;
 
@@ -191,7 +178,7 @@ function receivedAt(requestId: string): number {
   return lastMicroseconds;
 }
 
-/** When an entry counts, of what, and how often: most often once, or minus once. */
+/** A ledger entry counts `by` times (usually 1 or -1) from both instants on. */
 interface EntryOf {
   readonly of: RecordKey;
   readonly sourceTime: string;
@@ -247,7 +234,7 @@ const BLOCKS: Columns<BlockEntry> = {
   original_blocks: ["integer", (to, { run, by }) => addCount(to, run.originalBlocks, by)],
 };
 
-/** Writes entries of nights, on a session of `openStateSession`, in the transaction of their bucket's owner. */
+/** Writes night entries on a session of `openStateSession`, in the transaction of their bucket's owner. */
 export async function writeNights(client: pg.ClientBase, entries: readonly NightEntry[]): Promise<void> {
   await writeItems(client, "night_entry", NIGHTS, entries);
 }
@@ -256,7 +243,7 @@ export async function writeBlocks(client: pg.ClientBase, entries: readonly Block
   await writeItems(client, "block_entry", BLOCKS, entries);
 }
 
-/** From an instant of either clock on nights of a reservation count in the place of others. */
+/** From a source time and receipt on, nights `to` of a reservation count instead of `from`. */
 export interface LedgerDelta {
   readonly of: RecordKey;
   readonly sourceTime: string;
@@ -270,26 +257,23 @@ const DELTAS = {
   columns: ["source_time", "received_at", "property_id", "first_night", "nights", "bucket", "runs", "key"],
 } as const;
 
-/** What is longer is read by every question about nights after its beginning. */
+/** Longest span of a row with two stays. Every query about a night within the span of a row reads the row. */
 const SHORT_NIGHTS = 31;
 
 /** Four bigints. */
-const HALVES_A_RUN = 8;
+const HALVES_PER_RUN = 8;
 const TWO_TO_32 = 2 ** 32;
-/** The lowest bigint, of which the lower half is 0. */
+/** Upper half of the least bigint, which stands for an unreported amount; its lower half is 0. */
 const ABSENT_HIGH = -2_147_483_648;
 
-/** The counts of a run in the lower half of a bigint, each from the least that it can be. */
+/** Packs the counts of a run into the lower half of a bigint, each offset to be non-negative. */
 function countsOf(rooms: number, adults: number, children: number): number {
   return ((rooms + 512) << 22) | ((adults + 1_024) << 11) | (children + 1_024);
 }
 
-/**
- * The runs of the row that is being made, as the two halves of each bigint; one list for all rows. RUNS_MAX
- * at most.
- */
+/** A buffer, reused by all rows, for the runs of one row: two halves per bigint, at most RUNS_MAX runs. */
 class Runs {
-  readonly #halves = new Int32Array(RUNS_MAX * HALVES_A_RUN);
+  readonly #halves = new Int32Array(RUNS_MAX * HALVES_PER_RUN);
   #length = 0;
 
   get halves(): Int32Array {
@@ -309,14 +293,14 @@ class Runs {
     this.#put((firstNight << 6) | nights, counts);
   }
 
-  /** What the run that was added last has of revenue, and then of gross revenue. */
+  /** Adds the revenue of the last run, then its gross revenue. */
   addAmount(amount: number): void {
     const high = Math.floor(amount / TWO_TO_32);
     if (Number.isNaN(amount)) this.#put(ABSENT_HIGH, 0);
     else this.#put(high, amount - high * TWO_TO_32);
   }
 
-  /** All runs of a stay, once or minus once. */
+  /** Adds or subtracts all runs of a stay. */
   addAll(nights: CompactNights, by: 1 | -1): void {
     const { dimension, rooms, adults, children, firstNight, runs } = nights;
     const counts = countsOf(rooms * by, adults * by, children * by);
@@ -329,7 +313,7 @@ class Runs {
     }
   }
 
-  /** What the numbers of one stay are more than those of another, of the runs where they are. */
+  /** Adds the differences between two stays with equal runs; skips runs without any. */
   addDifferences(from: CompactNights, to: CompactNights): void {
     const counts = countsOf(to.rooms - from.rooms, to.adults - from.adults, to.children - from.children);
     let night = to.firstNight;
@@ -337,7 +321,7 @@ class Runs {
       const nights = to.runs[at] as number;
       const revenue = (to.runs[at + 1] as number) - (from.runs[at + 1] as number);
       const gross = (to.runs[at + 2] as number) - (from.runs[at + 2] as number);
-      // What is not reported on either side is no difference.
+      // NaN: not reported on either side.
       if (counts !== NO_COUNTS || (revenue || 0) !== 0 || (gross || 0) !== 0) {
         this.add(to.dimension, night, nights, counts);
         this.addAmount(revenue);
@@ -357,17 +341,17 @@ class Runs {
 const NO_COUNTS = countsOf(0, 0, 0);
 const runs = new Runs();
 
-/** Whether the one has no number of rooms or guests that differs from the other's by more than fits. */
-function isNearInCounts(from: CompactNights, to: CompactNights): boolean {
+/** Whether the differences of rooms and guests fit into a run. */
+function countsFit(from: CompactNights, to: CompactNights): boolean {
   const guests = Math.max(Math.abs(to.adults - from.adults), Math.abs(to.children - from.children));
   return Math.abs(to.rooms - from.rooms) <= COMPACT_MAX.rooms && guests <= COMPACT_MAX.guests;
 }
 
-/** Whether two stays differ in numbers at most, and tell the same amounts (rooms without a price are counted). */
-function isSameButForNumbers(from: CompactNights, to: CompactNights): boolean {
+/** Whether two stays differ only in numbers, and report the same amounts (readers count rooms without a price). */
+function differsInNumbersOnly(from: CompactNights, to: CompactNights): boolean {
   if (from.firstNight !== to.firstNight || from.runs.length !== to.runs.length) return false;
   if (from.dimension.low !== to.dimension.low || from.dimension.high !== to.dimension.high) return false;
-  if (!isNearInCounts(from, to)) return false;
+  if (!countsFit(from, to)) return false;
   for (let at = 0; at < to.runs.length; at += RUN_NUMBERS) {
     if (from.runs[at] !== to.runs[at]) return false;
     if (Number.isNaN(from.runs[at + 1]) !== Number.isNaN(to.runs[at + 1])) return false;
@@ -376,13 +360,13 @@ function isSameButForNumbers(from: CompactNights, to: CompactNights): boolean {
   return true;
 }
 
-/** Takes a row whose runs are those of `runs`, about so many nights from one on. */
+/** Receives a row: its runs are in `runs`, within `nights` from `firstNight` on. */
 type TakeRow = (delta: LedgerDelta, firstNight: number, nights: number) => void;
 
 const orNull = (nights: CompactNights | null) =>
   nights === null || nights.runs.length === 0 ? null : nights;
 
-/** Makes the rows of a delta: one, or two where the nights lie far apart; none where nothing changes. */
+/** Makes the rows of a delta: one, two if the nights are far apart, none if nothing changes. */
 function makeRows(delta: LedgerDelta, take: TakeRow): void {
   const [from, to] = [orNull(delta.from), orNull(delta.to)];
   const side = to ?? from;
@@ -395,7 +379,7 @@ function makeRows(delta: LedgerDelta, take: TakeRow): void {
   }
   const firstNight = Math.min(from.firstNight, to.firstNight);
   const nights = Math.max(endOf(from), endOf(to)) - firstNight;
-  if (isSameButForNumbers(from, to)) {
+  if (differsInNumbersOnly(from, to)) {
     runs.addDifferences(from, to);
     if (!runs.isEmpty) take(delta, firstNight, nights);
   } else if (nights <= SHORT_NIGHTS) {
@@ -408,16 +392,16 @@ function makeRows(delta: LedgerDelta, take: TakeRow): void {
   }
 }
 
-/** The amount whose halves stand from a place on; null where it is not reported. */
+/** The amount whose halves start at `place`; null: not reported. */
 function amountAt(halves: Int32Array, place: number): number | null {
   const [high, low] = [halves[place] as number, halves[place + 1] as number];
   return high === ABSENT_HIGH ? null : high * TWO_TO_32 + (low >>> 0);
 }
 
-/** The same as entries, one a run. */
+/** Adds the current row as one entry per run. */
 function addEntries(entries: NightEntry[], { of, sourceTime, countsFrom }: LedgerDelta): void {
   const { halves } = runs;
-  for (let at = 0; at < halves.length; at += HALVES_A_RUN) {
+  for (let at = 0; at < halves.length; at += HALVES_PER_RUN) {
     const numberAt = (place: number) => halves[at + place] as number;
     const [nights, counts] = [numberAt(2), numberAt(3)];
     const run = {
@@ -441,14 +425,14 @@ function addEntries(entries: NightEntry[], { of, sourceTime, countsFrom }: Ledge
   }
 }
 
-/** Writes deltas as entries, one a run, on a session of `openStateSession`, in the transaction of their bucket's owner. */
+/** Writes deltas as one entry per run, as `writeNights`. */
 export async function writeAsEntries(client: pg.ClientBase, deltas: readonly LedgerDelta[]): Promise<void> {
   const entries: NightEntry[] = [];
   for (const delta of deltas) makeRows(delta, (row) => addEntries(entries, row));
   await writeNights(client, entries);
 }
 
-/** Writes deltas in rows of their own, where LedgerForm allows it. */
+/** Writes deltas as rows of `ledger_delta`. Not on Citus. */
 export async function writeDeltas(client: pg.ClientBase, deltas: readonly LedgerDelta[]): Promise<void> {
   await copyItems(client, DELTAS, deltas, (rows, delta) => {
     makeRows(delta, ({ of, sourceTime, countsFrom }, firstNight, nights) => {

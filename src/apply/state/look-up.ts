@@ -15,12 +15,10 @@ import {
   warningFreeOfStored,
 } from "./record.ts";
 
-/**
- * Bounds the pause between two statements of a transaction. Other appliers end a session that hangs sooner.
- */
+/** A last resort: other appliers terminate an unresponsive session sooner. */
 const IDLE_IN_TRANSACTION_SECONDS_MAX = 60;
 
-/** Prepares a connection to work on the state in `schema` (one of our own names): texts of times come as `isoOfStored` reads them. */
+/** Prepares a connection for the state in `schema` (a trusted name). Times are returned as `isoOfStored` reads them. */
 export async function openStateSession(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(
     `set search_path = ${schema}; set datestyle = 'ISO'; set timezone = 'UTC';
@@ -28,10 +26,7 @@ export async function openStateSession(client: pg.ClientBase, schema: string): P
   );
 }
 
-/**
- * Plans by index or place: statements prepared while tables are empty would keep scanning them until the
- * next analyze.
- */
+/** Restricts plans to index and TID scans: statements prepared on empty tables would keep scanning them until the next analyze. */
 export async function planByKeys(client: pg.ClientBase, on: boolean): Promise<void> {
   await client.query(
     ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_material"]
@@ -43,8 +38,8 @@ export async function planByKeys(client: pg.ClientBase, on: boolean): Promise<vo
 const FRACTION_DIGITS = 6;
 
 /**
- * A timestamptz as a session of `openStateSession` writes it, as ISO 8601 with all its microseconds: the text by which
- * source times are compared. Here and not by `to_char`, which costs the server more than the lookup of the row.
+ * Converts a timestamptz of an `openStateSession` session to ISO 8601 with microseconds, which compares as text. (`to_char` would
+ * cost the server more than finding the row.)
  *
  * @example isoOfStored("2026-01-31 12:00:00.5+00") // "2026-01-31T12:00:00.500000Z"
  */
@@ -54,7 +49,7 @@ export function isoOfStored(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }
 
-/** The keys of items, without their resource, as the first three columns of a statement's rows. */
+/** Bucket, property id and key of items, as array parameters. */
 export function keyColumns(items: readonly { readonly of: RecordKey }[]): Buffer[] {
   return [
     column(items, "smallint", (to, { of }) => to.smallint(of.bucket)),
@@ -63,19 +58,19 @@ export function keyColumns(items: readonly { readonly of: RecordKey }[]): Buffer
   ];
 }
 
-/** The newest version of a key as it is stored, and the place of its row (ctid), good until the transaction changes it. */
+/** A current record; `place` is its ctid, valid until the transaction updates the row. */
 export interface StoredCurrent {
   readonly version: Version;
   readonly place: string;
   readonly warningFree: WarningFree;
 }
 
-/** What is asked of a current record `t`; `place` is its ctid. */
+/** Columns selected of a current record `t`; `place` is its ctid. */
 const CURRENT_COLUMNS = `place::text, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
     case when t.facts_source_time <> t.source_time then t.facts_source_time::text end, t.warning_free, t.status,
     t.from_date::text, case when t.to_date <> t.from_date then t.to_date::text end`;
 
-/** Where the key stood among those asked for, from 1, and CURRENT_COLUMNS. */
+/** The ordinality of the key in the parameters (from 1), and CURRENT_COLUMNS. */
 export type CurrentRow = [
   at: number,
   place: string,
@@ -92,7 +87,7 @@ export type CurrentRow = [
   facts?: string | null,
 ];
 
-/** `\x` and hexadecimal digits, as PostgreSQL writes a bytea, without the mark. */
+/** Removes the `\x` of a bytea's text. */
 const digitsOf = (bytea: string): string => bytea.slice(2);
 
 function storedOf(row: CurrentRow): StoredCurrent {
@@ -155,7 +150,7 @@ function versionsAt(resource: ResourceLetter): Asked {
   };
 }
 
-/** The versions that exist at these source times of these keys, by `textOfKey`. On a session of `openStateSession`. */
+/** The stored versions at these source times of these keys, by `textOfKey`. On a session of `openStateSession`. */
 export async function loadVersionsAt(
   client: pg.ClientBase,
   wanted: readonly { readonly of: RecordKey; readonly sourceTime: string }[],
@@ -182,10 +177,7 @@ const READ = {
   text: "select resource, client_code, known_from::text from bellhop.retention_horizon where kind = 'versions'",
 };
 
-/**
- * The source time from which versions are known, by resource letter and client code with a space between;
- * absent: all are.
- */
+/** The source time from which versions are complete, by `${resource letter} ${client code}`; absent: all are. */
 export async function readKnownVersions(on: Queryable): Promise<ReadonlyMap<string, string>> {
   const { rows } = await on.query<{ resource: string; client_code: string; known_from: string }>(READ);
   return new Map(
@@ -196,41 +188,37 @@ export async function readKnownVersions(on: Queryable): Promise<ReadonlyMap<stri
   );
 }
 
-/**
- * Somebody else than the bucket's owner changed a row of current_record. The SQLSTATE is that of a
- * serialization failure: begin again.
- */
+/** A session that does not own the bucket changed a row of current_record. Handled like a serialization failure: retry. */
 export class CurrentRecordMoved extends Error {
   readonly code = "40001";
 
   constructor(count: number) {
-    super(`${count} current records were changed by another.`);
+    super(`${count} current records were changed by another session.`);
   }
 }
 
-/** A key of a transaction, and what arrived of it: null where there is more than one record, so that an order matters. */
+/** A key of a transaction. */
 export interface ArrivedKey {
   readonly of: RecordKey;
+  /** The record of this key; null if there are several or the statement must not advance it. */
   readonly arrived: Omit<RankedVersion, "factsSourceTime"> | null;
-  /** That its property's inventory has named no room type, and names none in this transaction. */
+  /** Whether the property's inventory has named no room type, neither before nor in this transaction. */
   readonly isUnnamed: boolean;
 }
 
-/** That the record was unchanged, which has been written: its version, and the current record. */
+/** The lookup found the record unchanged and has written its version and current record. */
 export const ADVANCED = "advanced";
 
 /**
- * Looks up the current records and, in the same statement, does all there is to do for those that are plainly unchanged
- * and quiet: newer source time, same content (and, of what has nights, received last). Their narrow versions repeat what the current row says, so nothing of it
- * goes to Node and back. A source time later than the current one has no version yet, so there is nothing else to look up.
+ * Looks up current records and, in the same statement, writes the versions of those that are unchanged and warning-free: newer
+ * source time, same content and, for records with nights, later receipt.
  *
- * The plan must go from `known` to the rows by their places. Reckoned as many, they would be sought by reading the table
- * through while it is small, and that plan would stay while it grows: so their number is hidden (each `(select $1)`), and a
- * letter that equals another is reckoned rare. And the resource is made to depend on the key that is wanted, or the index of dates would serve, too.
+ * The plan must fetch rows by ctid from `known`. `(select $n)` hides the number of keys from the planner, which would otherwise
+ * choose a sequential scan while the table is small and keep it; it expects few rows to match a `letter`. The `case` on `resource`
+ * excludes the index on dates.
  *
- * It answers a row for each current record that was left as it is (with what says which nights are taken off the books again, where
- * what arrived takes its place), and (at 0) one with a letter a
- * key, `u` for those that are unchanged, and how many were advanced.
+ * Returns a row per current record not advanced (with the nights that its replacement takes off the books), and one row with `at`
+ * 0: a letter per key (`u`: unchanged) and the number of records advanced.
  */
 function advanceStatement(resource: ResourceLetter): Asked {
   const replaced = nightsOfReplaced(resource);
@@ -268,7 +256,7 @@ function advanceStatement(resource: ResourceLetter): Asked {
   };
 }
 
-/** What has nights is entered by both clocks: where the current record was received later, there is more to do. */
+/** For records with nights: if the current record was received later, the ledger must be updated too. */
 function receivedLast(resource: ResourceLetter): string {
   if (resource === "i") return "";
   return `
@@ -277,10 +265,7 @@ function receivedLast(resource: ResourceLetter): string {
 
 const KEPT_NIGHTS = "t.compact_nights::text, null";
 
-/**
- * What states the nights that another content replaces: the compact ones or, of groups, the facts (on Citus
- * these are loaded later).
- */
+/** The nights of the current record if its content is replaced: compact nights or, for groups, the facts (on Citus loaded later). */
 function nightsOfReplaced(resource: ResourceLetter): { readonly columns: string; readonly join: string } {
   if (resource !== "g") return { columns: KEPT_NIGHTS, join: "" };
   return {
@@ -311,7 +296,7 @@ const STATEMENTS: Readonly<Record<ResourceLetter, Asked>> = {
   g: advanceStatement("g"),
 };
 
-/** The nested INSERT as a statement of its own, made of the current records that were just advanced. */
+/** The INSERT of `writeVersions` as a separate statement, from the current records just advanced. */
 function versionsOfAdvanced(resource: ResourceLetter): Asked {
   return {
     name: `versions-of-advanced-${resource}`,
@@ -324,7 +309,7 @@ function versionsOfAdvanced(resource: ResourceLetter): Asked {
   };
 }
 
-/** Writes the versions of those that `letters` says were advanced, where that was not nested. */
+/** Writes the versions of advanced records (`letters`) where the INSERT was not nested. */
 async function followAdvanced(
   client: pg.ClientBase,
   resource: ResourceLetter,
@@ -355,10 +340,7 @@ function parametersOf(keys: readonly ArrivedKey[]): Buffer[] {
   ];
 }
 
-/**
- * The current records of these keys, in their order; null where there is none, ADVANCED where the record
- * was unchanged and has been written.
- */
+/** The current records of these keys, in order: null if there is none, ADVANCED if the record was unchanged and has been written. */
 export async function loadOrAdvance(
   client: pg.ClientBase,
   keys: readonly ArrivedKey[],

@@ -18,55 +18,52 @@ export interface RecordKey {
   readonly key: string;
 }
 
-/** Where a document lies in the log, and at once when it was received relative to others: ids of one bucket are ordered. */
+/** The position of a record in the log. Receipts of one bucket are ordered by request id, then index. */
 export interface Receipt {
   readonly requestId: string;
   readonly index: number;
 }
 
-/** What decides between two versions. Times are ISO UTC with six fraction digits, hashes hex. */
+/** A version as far as needed to order it. Times are ISO 8601 in UTC with six fraction digits, hashes hexadecimal. */
 export interface RankedVersion extends Receipt {
   readonly sourceTime: string;
   readonly contentHash: string;
-  /** Source time of the version that holds the typed facts of this content. */
+  /** Source time of the version that stores the facts of this content. */
   readonly factsSourceTime: string;
 }
 
 export interface Version extends RankedVersion {
-  /** What lists filter by. Asking may parse the record. */
+  /** Columns that lists filter by. May parse the record. */
   readonly filters: () => RecordFilters;
-  /** The text of its facts, where that was loaded with it. */
+  /** The facts as text, if loaded. */
   readonly facts?: string | undefined;
-  /** What its nights are in short, where that was loaded with it (`src/apply/ledger/content-nights.ts`). */
+  /** See `encodeCompact`; if loaded. */
   readonly compactNights?: string | null;
 }
 
-/** `a` applied, `u` unchanged, `s` stale: the outcomes that make a version. */
+/** The outcomes that create a version: applied, unchanged, stale. */
 export type VersionOutcome = "a" | "u" | "s";
 
-/** A version to be written. `facts` is null where another version of the same content holds them (an unchanged record). */
+/** A version to be written. `facts` is null if another version of the same content stores them (an unchanged record). */
 export interface NewVersion {
   readonly of: RecordKey;
   readonly version: Version;
   readonly outcome: VersionOutcome;
   readonly changeNumber: number | null;
-  /** Whether it replaced another version of its record; present on what has a change number. */
+  /** Whether the record had a version before. */
   readonly isUpdate: boolean;
   readonly facts: FactsText | null;
 }
 
-/** One string for a RecordKey, for maps. */
+/** A RecordKey as a map key. */
 export function textOfKey(of: RecordKey): string {
   return `${of.propertyId}\0${of.resource}\0${of.key}`;
 }
 
-/**
- * Whether a record of the same content has no warnings: always, or until the property's inventory names a
- * room type.
- */
+/** Whether a record of the same content has no warnings: always, or until the property's inventory names a room type. */
 export type WarningFree = "always" | "while-unnamed" | "no";
 
-/** As `current_record.warning_free` has it. */
+/** Values of `current_record.warning_free`. */
 const STORED: Readonly<Record<WarningFree, boolean | null>> = {
   always: true,
   "while-unnamed": null,
@@ -84,16 +81,13 @@ export function warningFreeOfStored(stored: boolean | null): WarningFree {
 
 const NONE: readonly Version[] = [];
 
-/**
- * Versions of one key by source time. Nearly all keys have one: a map each would be a tenth of apply's
- * garbage.
- */
+/** Versions of one key by source time. Nearly all keys have one version; a map for each would be a tenth of apply's garbage. */
 export class VersionsByTime {
   #time: string | undefined;
   #atTime: Version[] = [];
   #others: Map<string, Version[]> | undefined;
 
-  /** Those of one source time, in the order in which they were added. */
+  /** The versions at a source time, in the order added. */
   at(sourceTime: string): readonly Version[] {
     if (sourceTime === this.#time) return this.#atTime;
     return this.#others?.get(sourceTime) ?? NONE;
@@ -114,7 +108,7 @@ export class VersionsByTime {
     }
   }
 
-  /** Puts a version in the place of another of the same source time. */
+  /** Replaces a version by one of the same source time. */
   replace(version: Version, by: Version): void {
     const there = version.sourceTime === this.#time ? this.#atTime : this.#others?.get(version.sourceTime);
     const at = there?.indexOf(version) ?? -1;
@@ -127,10 +121,7 @@ export class VersionsByTime {
   }
 }
 
-/**
- * The newest version of a key, and its versions at the source times being applied. `classify` keeps it up
- * to date.
- */
+/** The newest version of a key, and its versions at the source times being applied. `classify` updates both. */
 export interface KnownRecord {
   current: Version | null;
   readonly versions: VersionsByTime;
@@ -140,7 +131,7 @@ export interface KnownRecord {
 export interface Incoming extends Receipt {
   readonly sourceTime: string;
   readonly contentHash: string;
-  /** Parses the record when it is first asked for. */
+  /** Parses the record on the first call. */
   readonly content: () => RecordFilters;
 }
 
@@ -149,18 +140,18 @@ export type Decision =
   | { readonly outcome: "u"; readonly version: Version; readonly ownFacts: false }
   | {
       readonly outcome: "d";
+      /** The version with its lowered receipt, if the duplicate was received earlier. */
       readonly lowered: Version | null;
       readonly becameCurrent: Version | null;
-      /** What is to be written as the newest version, because it or its receipt is another. */
+      /** The newest version, if it or its receipt has changed. */
       readonly newest: Version | null;
     };
 
-/** Whether a receipt is earlier than another. */
 export function isReceivedBefore(left: Receipt, right: Receipt): boolean {
   return left.requestId < right.requestId || (left.requestId === right.requestId && left.index < right.index);
 }
 
-/** The total order of versions of one key: source time, then receipt. Newest last. */
+/** Compares versions of one key by source time, then receipt. */
 function isNewer(left: RankedVersion, right: RankedVersion): boolean {
   return (
     left.sourceTime > right.sourceTime ||
@@ -169,8 +160,8 @@ function isNewer(left: RankedVersion, right: RankedVersion): boolean {
 }
 
 /**
- * A version's receipt is the earliest of its copies', whatever is applied first. Lowering it may make
- * another version of its source time the newest: that one then changed.
+ * The receipt of a version is the earliest of its copies, in whatever order they are applied. Lowering it may make another version
+ * of its source time current.
  */
 function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Version): Decision {
   if (!isReceivedBefore(incoming, existing))
@@ -188,10 +179,7 @@ function classifyDuplicate(known: KnownRecord, incoming: Incoming, existing: Ver
   return { outcome: "d", lowered, becameCurrent, newest };
 }
 
-/**
- * Classifies a record and updates `known`. The newest of (source time, receipt) is current; an unchanged
- * record advances that order too.
- */
+/** Classifies a record and updates `known`. The newest version by (source time, receipt) is current, including unchanged ones. */
 export function classify(known: KnownRecord, incoming: Incoming): Decision {
   const existing = known.versions
     .at(incoming.sourceTime)
@@ -212,7 +200,7 @@ export function classify(known: KnownRecord, incoming: Incoming): Decision {
     return { outcome: "s", version, ownFacts: true };
   }
   if (current !== null && current.contentHash === contentHash) {
-    // One content, so what it says is known, and the record need not be parsed.
+    // Same content, so its filters are known without parsing the record.
     const narrow: Version = {
       ...version,
       factsSourceTime: current.factsSourceTime,
@@ -231,12 +219,12 @@ export function classify(known: KnownRecord, incoming: Incoming): Decision {
 export interface ApplicableRecord extends Incoming {
   readonly clientCode: string;
   readonly of: RecordKey;
-  /** The request from which it counts by the clock of receipts, where that is not its own: that of its release. */
+  /** For a released record: the request of its release, from which it counts. */
   readonly countsFrom?: string;
   readonly content: RecordReading["content"];
 }
 
-/** A record that must not be applied now, and why, in words for its sender. */
+/** A record to be quarantined, with a message for its sender. */
 export interface QuarantinedRecord {
   readonly of: RecordKey;
   readonly requestId: string;
@@ -245,7 +233,6 @@ export interface QuarantinedRecord {
   readonly message: string;
 }
 
-/** The message for a record that was accepted and cannot be read any more. */
 export const UNREADABLE =
   "The record could not be read again after it was accepted; an operator has been notified.";
 
@@ -260,7 +247,7 @@ export type QuarantineCode =
 /** a applied, u unchanged, s stale, d duplicate, q quarantined, x discarded. */
 export type OutcomeLetter = "a" | "u" | "s" | "d" | "q" | "x";
 
-/** What is reported of a record that is not plainly applied: why it is quarantined, or its warnings. */
+/** The reason for quarantining a record, or its warnings. */
 export type RecordDetails =
   | { readonly code: QuarantineCode; readonly message: string }
   | { readonly warnings: readonly Warning[] };

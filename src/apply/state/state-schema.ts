@@ -3,7 +3,7 @@ import { placeByBucket } from "../../platform/db/dialect.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import { VERSION_TABLES } from "./record.ts";
 
-/** Sums two independent 64-bit hashes of each row: order does not matter, a changed or missing row does. */
+/** Sums two independent 64-bit hashes of each row, so the digest does not depend on the order of rows. */
 export const ROW_SUM = (row: string) =>
   `count(*)::float8 as count, concat(
     coalesce(sum(hashtextextended(${row}, 1)), 0), '/', coalesce(sum(hashtextextended(${row}, 2)), 0)) as hash`;
@@ -19,9 +19,9 @@ const CODES = `dimension.status, dimension.room_type_code, dimension.booked_room
 const RUNS = readStatement(new URL("../ledger/sql/runs-of-delta.sql", import.meta.url)).text;
 
 interface Ledger {
-  /** The entries of a schema, as rows of its table; those of nights are runs of deltas, too. */
+  /** SQL for the entries in a schema. */
   readonly entriesOf: (schema: string) => string;
-  /** What entries are about beside their dimension, and what they count, as sums of `sign`. */
+  /** Columns that identify an entry besides its dimension, and those to sum. */
   readonly about: string;
   readonly sums: readonly string[];
 }
@@ -29,10 +29,7 @@ interface Ledger {
 const NIGHT_COLUMNS = `source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children, bucket,
   room_revenue, gross_room_revenue, key, share_id`;
 
-/**
- * The entries of nights in a schema in either form, or those for which a condition on columns of both
- * tables holds.
- */
+/** SQL for the night entries of a schema, from both tables, optionally those for which a condition on common columns holds. */
 export const nightEntriesOf = (schema: string, condition = "true"): string =>
   `(select ${NIGHT_COLUMNS} from ${schema}.night_entry where ${condition} union all
     select * from (with delta as (select * from ${schema}.ledger_delta where ${condition}) ${RUNS}) as run)`;
@@ -48,10 +45,7 @@ const BLOCKS: Ledger = {
   sums: ["blocks", "picked_up", "original_blocks"],
 };
 
-/**
- * The sums that begin or end at each date, by both clocks, without zeros: the same however changes were
- * split into entries.
- */
+/** The non-zero sums that begin or end at each date, by source time and receipt, however changes are split into entries. */
 function edges(schema: string, { entriesOf, about, sums }: Ledger): string {
   const sumOf = (column: string) => `coalesce(sum(sign * ${column}), 0)`;
   const columns = `bucket, property_id, dimension, ${about}, source_time, received_at`;
@@ -78,7 +72,7 @@ async function digest(client: pg.ClientBase, schema: string, ledger: Ledger): Pr
 /** The schema that readers, views and appliers use. */
 export const STATE_SCHEMA = "bellhop_state";
 
-/** The ledger, which a replay leaves in its place where it can no longer be derived. */
+/** A replay keeps these tables if the log can no longer derive them. */
 const LEDGER_TABLES: readonly string[] = [
   "night_entry",
   "ledger_delta",
@@ -99,13 +93,13 @@ const STATE_TABLES: readonly string[] = [
 
 const SCHEMA_NAME = /^bellhop_[a-z0-9_]{1,50}$/;
 
-/** A schema's name goes into statements as it is, so it is one of ours or an error. */
+/** Guards names that are interpolated into statements. */
 function checked(schema: string): string {
   if (!SCHEMA_NAME.test(schema)) throw new Error(`Not a state schema's name: ${schema}`);
   return schema;
 }
 
-/** What `create table … like` leaves out: keys, indexes, storage parameters and rights. */
+/** Statements for what `create table … like` omits: keys, indexes, storage parameters and privileges. */
 const COPY_DEFINITIONS = `
   with state_table as (
     select oid, relname, reloptions, relowner, relacl from pg_class
@@ -127,7 +121,7 @@ const COPY_DEFINITIONS = `
   select format('grant %s on schema %I to %s', privilege_type, $2::text, case grantee when 0 then 'public' else grantee::regrole::text end)
   from pg_namespace cross join lateral aclexplode(nspacl) where nspname = $1::text and grantee <> nspowner`;
 
-/** Creates an empty schema with the tables of the live one: their columns, keys, indexes, storage parameters and windows. */
+/** Creates a schema with empty copies of the live tables, including indexes, storage parameters, privileges and windows. */
 export async function createStateSchema(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(`create schema ${checked(schema)}`);
   const windowed = await readWindowedTables(client, STATE_SCHEMA);
@@ -150,7 +144,7 @@ export async function createStateSchema(client: pg.ClientBase, schema: string): 
   );
 }
 
-/** The tables of a state that have windows, each with its partitions' names and bounds. */
+/** The partitioned tables of a state schema, each with the names and bounds of its partitions. */
 async function readWindowedTables(
   client: pg.ClientBase,
   schema: string,
@@ -167,7 +161,7 @@ async function readWindowedTables(
   return Map.groupBy(rows, ({ table }) => table);
 }
 
-/** Gives a rebuilt schema the windows of the live one that it does not have yet, by their bounds. */
+/** Creates the live windows that a rebuilt schema lacks. */
 export async function copyWindows(client: pg.ClientBase, schema: string): Promise<void> {
   const made = await readWindowedTables(client, checked(schema));
   for (const [table, windows] of await readWindowedTables(client, STATE_SCHEMA)) {
@@ -182,20 +176,20 @@ export async function dropStateSchema(client: pg.ClientBase, schema: string): Pr
   await client.query(`drop schema if exists ${checked(schema)} cascade`);
 }
 
-/** What a state is, as counts and hashes that do not depend on the order of rows. */
+/** Counts and hashes of a state that do not depend on the order of rows. */
 export interface StateDigest {
   readonly currentRecords: number;
   readonly currentHash: string;
   readonly versions: number;
   readonly versionsHash: string;
-  /** Dates at which something of the stay-night ledger begins or ends. */
+  /** Number of edges (see `edges`) of the stay-night ledger. */
   readonly nights: number;
   readonly nightsHash: string;
   readonly blocks: number;
   readonly blocksHash: string;
 }
 
-/** The properties of which retention has removed versions of a resource, and from when on those are complete. */
+/** The properties whose versions of a resource retention has deleted, and from which source time they are complete. */
 const READ_KNOWN_FROM = `
   select array_agg(property.property_id) as ids, array_agg(horizon.known_from::text) as times
   from bellhop.retention_horizon as horizon join bellhop.property as property using (client_code)
@@ -206,10 +200,7 @@ interface Condition {
   readonly values: readonly unknown[];
 }
 
-/**
- * A condition for versions within the retention horizon: those below it are there or not, as windows
- * happened to expire.
- */
+/** A condition for versions within the retention horizon. Older ones exist or not, depending on which windows have expired. */
 async function knownVersions(client: pg.ClientBase, schema: string, resource: string): Promise<Condition> {
   const { rows } = await client.query<{ ids: number[] | null; times: string[] }>(READ_KNOWN_FROM, [resource]);
   const [{ ids = null, times = [] } = {}] = rows;
@@ -225,8 +216,8 @@ async function knownVersions(client: pg.ClientBase, schema: string, resource: st
 }
 
 /**
- * Digests current records, versions with receipt and facts, and the ledger, without what depends on the
- * order of applying: outcome, change number, and the version that holds the facts of a content.
+ * Digests current records, versions with receipt and facts, and the ledger. Leaves out values that depend on the order of applying:
+ * outcome, change number, and which version stores the facts of a content.
  */
 export async function digestState(client: pg.ClientBase, schema: string): Promise<StateDigest> {
   checked(schema);
@@ -267,10 +258,7 @@ export async function digestState(client: pg.ClientBase, schema: string): Promis
 
 const VERSION_KEY = ["bucket", "property_id", "key", "source_time", "content_hash"];
 
-/**
- * Gives rebuilt versions the live outcomes and change numbers, so that cursors of the change feed stay
- * valid. May run twice.
- */
+/** Copies live outcomes and change numbers to rebuilt versions, so that change feed cursors stay valid. Idempotent. */
 export async function carryOutcomes(client: pg.ClientBase, schema: string): Promise<void> {
   checked(schema);
   const sameVersion = VERSION_KEY.map((column) => `live.${column} = rebuilt.${column}`).join(" and ");
@@ -286,10 +274,7 @@ export async function carryOutcomes(client: pg.ClientBase, schema: string): Prom
   }
 }
 
-/**
- * Numbers the records whose current content the rebuild changed as new changes, under the leases of all
- * buckets. Returns their count.
- */
+/** Numbers records whose current content the rebuild changed, under the leases of all buckets. Returns how many. */
 export async function numberCorrections(
   client: pg.ClientBase,
   schema: string,
@@ -297,7 +282,7 @@ export async function numberCorrections(
 ): Promise<number> {
   checked(schema);
   let corrected = 0;
-  // One bucket at a time, so that on Citus each takes place on the worker that has it.
+  // One bucket at a time, so that Citus runs each statement on one worker.
   for (let bucket = 0; bucket < bucketCount; bucket += 1) {
     for (const [resource, table] of Object.entries(VERSION_TABLES)) {
       const { rowCount } = await client.query(
@@ -328,10 +313,7 @@ export async function numberCorrections(
   return corrected;
 }
 
-/**
- * Swaps the rebuilt tables in and keeps the former ones in `keptAs`; with `keepsLedger` those of the ledger
- * stay.
- */
+/** Swaps the rebuilt tables in and moves the former ones to schema `keptAs`; with `keepsLedger`, ledger tables are not swapped. */
 export async function swapStateSchema(
   client: pg.ClientBase,
   rebuilt: string,
@@ -361,7 +343,7 @@ async function move(
     await client.query(`alter table ${from}.${name} set schema ${to}`);
 }
 
-/** A view that reads a table which a replay has put aside. */
+/** A view that reads a table of a former state. */
 interface BoundView {
   readonly name: string;
   readonly kept_schema: string;
@@ -369,7 +351,7 @@ interface BoundView {
   readonly options: string | null;
 }
 
-/** Views that read a table named like one of the state's in another schema of ours. */
+/** Views that read a table of the same name as a state table, in another `bellhop_` schema. */
 const FIND_BOUND_VIEWS = `
   select distinct format('%I.%I', view_schema.nspname, view.relname) as name, table_schema.nspname as kept_schema,
     pg_has_role(view.relowner, 'usage') as mine, array_to_string(view.reloptions, ', ') as options
@@ -387,9 +369,8 @@ const FIND_BOUND_VIEWS = `
   order by name`;
 
 /**
- * Rebinds the views that read a state table after a swap: views bind to tables, not names. `create or
- * replace` keeps grants and dependent views. Returns the views of other roles, which this one may not
- * replace.
+ * Rebinds views to the state tables after a swap, because views bind to tables, not names. `create or replace` keeps grants and
+ * dependent views. Returns the views of other roles, which this one may not replace.
  */
 export async function rebindViews(client: pg.ClientBase): Promise<readonly string[]> {
   const { rows } = await client.query<BoundView>(FIND_BOUND_VIEWS, [STATE_SCHEMA]);
@@ -397,8 +378,8 @@ export async function rebindViews(client: pg.ClientBase): Promise<readonly strin
     "select current_setting('search_path') as search_path",
   );
   for (const view of rows.filter(({ mine }) => mine)) {
-    // PostgreSQL leaves the schema out of what is on the search path, so with the former schema on it the tables'
-    // names come out bare, and with the state schema on it they are looked up there.
+    // pg_get_viewdef omits schemas on the search path: with the former schema on it the table names are unqualified, and
+    // then resolve to the state schema.
     await setSearchPath(client, view.kept_schema);
     const definition = await client.query<{ text: string }>("select pg_get_viewdef($1::regclass) as text", [
       view.name,

@@ -21,14 +21,14 @@ import {
 } from "./record.ts";
 import { STATE_SCHEMA } from "./state-schema.ts";
 
-/** As a session of ours writes a timestamptz: `2026-01-31 12:00:00+00`. */
+/** Parses a partition bound: `2026-01-31 12:00:00+00`. */
 function timeOf(bound: string): number {
   const ms = Date.parse(bound.replace(" ", "T").replace(/\+00$/, "Z"));
   if (Number.isNaN(ms)) throw new Error(`Not a time: ${bound}`);
   return ms;
 }
 
-/** The tables of versions in a state schema, in windows of their source times where they have any. */
+/** The version tables of a state schema, partitioned by source time. */
 function versionWindowsOf(schema: string): readonly WindowedTable[] {
   const boundOf = (ms: number) => new Date(ms).toISOString();
   return Object.values(VERSION_TABLES).map((table) => {
@@ -38,7 +38,7 @@ function versionWindowsOf(schema: string): readonly WindowedTable[] {
 
 export const VERSION_WINDOWS = versionWindowsOf(STATE_SCHEMA);
 
-/** Until when every source time has a window in a table; -Infinity where there is none. */
+/** The end of the contiguous windows of a table in ms; -Infinity without windows, Infinity if it is not partitioned. */
 async function endOf(client: pg.ClientBase, of: WindowedTable): Promise<number> {
   if (!(await isWindowed(client, of))) return Number.POSITIVE_INFINITY;
   let endMs = Number.NEGATIVE_INFINITY;
@@ -49,12 +49,12 @@ async function endOf(client: pg.ClientBase, of: WindowedTable): Promise<number> 
   return endMs;
 }
 
-/** Source times are at most ten minutes ahead of their receipt, but for those that an operator released. */
+/** Source times are at most ten minutes ahead of receipt, except for released records. */
 const AHEAD_MS = 11 * 60_000;
-/** After a long time without windows being made ahead a few long ones do. */
+/** Limit on windows created at once; a longer gap is filled with longer windows. */
 const WINDOWS_AT_ONCE = 50;
 
-/** Sees to it that there is a window for what is about to be written. */
+/** Ensures that the windows exist before versions are written. */
 export class VersionCover {
   readonly #pool: pg.Pool;
   readonly #tables: readonly WindowedTable[];
@@ -65,7 +65,7 @@ export class VersionCover {
     this.#tables = versionWindowsOf(schema);
   }
 
-  /** For all source times up to the latest (ISO 8601). On a connection of its own: what it makes is there at once. */
+  /** Creates windows up to `latest` (ISO 8601), on a separate connection so that they are committed at once. */
   async reach(latest: string): Promise<void> {
     if (latest === "" || Date.parse(latest) < this.#endMs) return;
     const client = await this.#pool.connect();
@@ -77,13 +77,12 @@ export class VersionCover {
     }
   }
 
-  /** The windows may be others now. */
   forget(): void {
     this.#endMs = Number.NEGATIVE_INFINITY;
   }
 }
 
-/** Makes what windows are missing up to a time, and answers until when there is one for every source time. */
+/** Creates missing windows up to `latestMs` and returns the end of the contiguous ones. */
 async function coverUntil(
   client: pg.ClientBase,
   tables: readonly WindowedTable[],
@@ -99,7 +98,7 @@ async function coverUntil(
       await ensureWindows(client, [of], { atMs: endMs, windowMs: lengthMs, ahead: 0 });
       endMs = await endOf(client, of);
     }
-    // So far ahead that nothing comes between.
+    // A released record far in the future gets a single window.
     if (endMs <= latestMs) await ensureWindows(client, [of], { atMs: latestMs, windowMs, ahead: 0 });
     coveredMs = Math.min(coveredMs, endMs);
   }
@@ -135,7 +134,7 @@ const VERSION: Columns<NewVersion> = {
   ],
 };
 
-/** Writes new versions with their typed facts. Throws UnstorableFact for facts that could not be read again. */
+/** Writes new versions with their facts. Throws UnstorableFact for facts that could not be read back. */
 export async function insertVersions(client: pg.ClientBase, versions: readonly NewVersion[]): Promise<void> {
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = versions.filter(({ of }) => of.resource === resource);
@@ -143,10 +142,7 @@ export async function insertVersions(client: pg.ClientBase, versions: readonly N
   }
 }
 
-/**
- * Lowers the receipt of versions of which a copy received earlier was applied later, and numbers one that
- * became current by that (null: keeps its number).
- */
+/** Lowers the receipts of versions whose earlier copy was applied later. `changeNumber` is set if that made the version current. */
 export async function writeReceipts(
   client: pg.ClientBase,
   received: readonly {
@@ -175,17 +171,17 @@ export async function writeReceipts(
   }
 }
 
-/** A version that has become the newest of its key, and what was stored before. */
+/** The new current version of a key, and the stored one that it replaces. */
 export interface NewCurrent {
   readonly of: RecordKey;
   readonly current: Version;
   readonly before: StoredCurrent | null;
   readonly warningFree: WarningFree;
-  /** What its nights are in short (`src/apply/ledger/content-nights.ts`); null where that is to be read from its facts. */
+  /** See `encodeCompact`; null: readers use the facts. */
   readonly compactNights: string | null;
 }
 
-/** The order and receipt of the newest version: all that an unchanged record moves. */
+/** The columns that an unchanged record updates. */
 const RECEIPT: Columns<NewCurrent> = {
   source_time: ["timestamptz", (to, { current }) => to.timestamp(current.sourceTime)],
   request_id: ["uuid", (to, { current }) => to.uuid(current.requestId)],
@@ -221,7 +217,7 @@ const CURRENT: Columns<NewCurrent> = {
   ...CONTENT,
 };
 
-/** Updates rows at the places that the lookup in this transaction gave: finding them by key again costs half as much more. */
+/** Updates rows by the ctid from the lookup in this transaction: finding them by key again would cost half as much more. */
 function updateStatement(name: string, columns: Columns<NewCurrent>): Asked {
   const names = Object.keys(columns);
   const arrays = Object.values(columns).map(([type], at) => `$${at + 2}::${type}[]`);
@@ -253,7 +249,7 @@ async function update(
   if (rowCount !== records.length) throw new CurrentRecordMoved(records.length - rowCount);
 }
 
-/** Writes the newest version of each key (each once); the caller has decided that it is the newest. */
+/** Writes new current versions, at most one per key. */
 export async function writeCurrent(client: pg.ClientBase, records: readonly NewCurrent[]): Promise<void> {
   const added: NewCurrent[] = [];
   const advanced: Replaced[] = [];

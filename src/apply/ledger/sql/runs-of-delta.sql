@@ -1,8 +1,7 @@
--- The runs of rows of ledger_delta, which are called `delta` where this stands, as rows of night_entry have them: four numbers each,
--- as src/apply/ledger/write-ledger.ts writes them. A row has 62 at most: what would have more is not plain (src/apply/ledger/content-nights.ts), and
--- what changes between two stays is in one row where it is of up to 31 nights.
--- At which places they begin is laid out in the list of columns, once for all four, so that conditions on times are below it and each
--- number is looked up once; a lateral join takes a quarter longer. Of a list the planner expects ten, of a series a thousand.
+-- Expands rows of ledger_delta, here named `delta`, into rows as in night_entry. A run is four bigints, packed by
+-- src/apply/ledger/write-ledger.ts; a row has at most 62 runs.
+-- The start positions are unnested in the select list, so that conditions on times are pushed below it: a lateral join takes a
+-- quarter longer. They are a literal because the planner expects 10 rows of an array, but 1,000 of generate_series.
 select
   source_time, received_at, dimension, property_id,
   date '1970-01-01' + (nights_and_counts >> 38)::integer as first_night,
