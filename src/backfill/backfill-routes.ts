@@ -87,10 +87,10 @@ function inTurn<Answer>(
     uncharged %= RECORDS_PER_REQUEST;
     if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
   };
-  return questionTurns.run(clientId, () =>
-    // Among all clients, of each of which no more than one waits here.
-    backfillTurns.run("", () => readFor(readingFor(reply.raw), () => read(questions, countRead))),
-  );
+  const reading = readingFor(reply.raw);
+  const reads = () => readFor(reading, () => read(questions, countRead));
+  // Among all clients, of each of which no more than one waits there.
+  return questionTurns.run(clientId, () => backfillTurns.run("", reads, reading), reading);
 }
 
 async function describe(asked: Asked, backfill: Backfill) {

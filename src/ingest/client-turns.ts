@@ -22,17 +22,21 @@ export class ClientTurns {
     this.#atOnce = atOnce;
   }
 
-  /** Runs the work once it is its turn among those of its client. Throws ServiceError (429) when too many wait. */
-  async run<Result>(clientId: string, work: () => Promise<Result>): Promise<Result> {
+  /** As `Semaphore.run`, among the work of one client. Throws ServiceError (429) when too many wait. */
+  async run<Result>(clientId: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const door = this.#doors.get(clientId) ?? { gate: new Semaphore(this.#atOnce, WAITING_MAX), users: 0 };
     this.#doors.set(clientId, door);
     door.users += 1;
     const [waits, askedAt] = [currentWaits(), performance.now()];
     try {
-      return await door.gate.run(() => {
-        if (waits !== undefined) waits.database += performance.now() - askedAt;
-        return work();
-      });
+      return await door.gate.run(
+        () => {
+          if (waits !== undefined) waits.database += performance.now() - askedAt;
+          return work();
+        },
+        "",
+        signal,
+      );
     } catch (error) {
       throw error instanceof SemaphoreFull ? tooMany() : error;
     } finally {

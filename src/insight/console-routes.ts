@@ -56,7 +56,7 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
       request.principal = principalOf(parts, request);
     },
     config: { permission: "read-data" },
-    run: (_request, answer) => parts.questions.run(answer),
+    run: (_request, answer, signal) => parts.questions.run(answer, "", signal),
   });
 }
 

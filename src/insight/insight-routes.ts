@@ -110,8 +110,12 @@ interface InsightDoor {
   readonly config?: FastifyContextConfig;
   /** Sets `request.principal`. */
   readonly onRequest: onRequestHookHandler | onRequestAsyncHookHandler;
-  /** Runs an answer, immediately or when a slot is free. */
-  run(request: FastifyRequest, answer: () => Promise<FastifyReply>): Promise<FastifyReply>;
+  /** Runs an answer, immediately or when a slot is free; rejects if the signal aborts before. */
+  run(
+    request: FastifyRequest,
+    answer: () => Promise<FastifyReply>,
+    signal: AbortSignal,
+  ): Promise<FastifyReply>;
 }
 
 /** A query usually takes under 0.1 s, at worst 2 s on an idle database; waiting for a slot counts too. */
@@ -125,30 +129,14 @@ function doorOfPartners(context: HttpContext): InsightDoor {
   return {
     path: INSIGHT_PATH,
     onRequest,
-    run: ({ principal }, answering) => context.questionTurns.run(principal?.clientId ?? "", answering),
+    run: ({ principal }, answering, signal) =>
+      context.questionTurns.run(principal?.clientId ?? "", answering, signal),
   };
 }
 
 function refuseLarge(error: unknown): never {
   if (!(error instanceof QuestionTooLarge)) throw error;
   throw new ServiceError("bellhop.insight.TooLarge", { message: error.message });
-}
-
-/** Answers when a slot is free, unless the reading time is over. */
-function answerInTurn(
-  run: (answer: () => Promise<FastifyReply>) => Promise<FastifyReply>,
-  reading: AbortSignal,
-  answering: () => Promise<FastifyReply>,
-): Promise<FastifyReply> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(reading.reason);
-    reading.addEventListener("abort", giveUp, { once: true });
-    run(async () => {
-      reading.removeEventListener("abort", giveUp);
-      reading.throwIfAborted();
-      return readFor(reading, answering);
-    }).then(resolve, reject);
-  });
 }
 
 /** Adds a `GET` route for every insight; by default for partners with the scope `insight:read`. */
@@ -158,11 +146,9 @@ export function registerInsightRoutes(
   { path, config = {}, onRequest, run }: InsightDoor = doorOfPartners(context),
 ): void {
   for (const insight of INSIGHTS)
-    app.get(`${path}/${insight.name}`, { config, onRequest }, (request, reply) =>
-      answerInTurn(
-        (answering) => run(request, answering),
-        readingFor(reply.raw, QUESTION_TIME),
-        () => answer(context, insight, request, reply),
-      ).catch(refuseLarge),
-    );
+    app.get(`${path}/${insight.name}`, { config, onRequest }, (request, reply) => {
+      const reading = readingFor(reply.raw, QUESTION_TIME);
+      const answering = () => readFor(reading, () => answer(context, insight, request, reply));
+      return run(request, answering, reading).catch(refuseLarge);
+    });
 }

@@ -61,3 +61,31 @@ test("one group cannot take all places at a gate, and groups take turns", async 
   assert.deepEqual(order, ["a1", "b1", "a2", "a3"]);
   assert.equal(await gate.run(async () => "free again", "a"), "free again");
 });
+
+test("work that is given up while it waits leaves its place to others, and its turn to the next", async () => {
+  const gate = new Semaphore(1, 2);
+  const door = Promise.withResolvers<void>();
+  const first = gate.run(() => door.promise);
+  const leaving = new AbortController();
+  const never = gate.run(async () => assert.fail("It was given up."), "a", leaving.signal);
+  const next = gate.run(async () => "next", "b");
+  leaving.abort(new Error("left"));
+  await assert.rejects(never, /left/);
+  const last = gate.run(async () => "last", "a", new AbortController().signal);
+  door.resolve();
+  assert.deepEqual(await Promise.all([first, next, last]), [undefined, "next", "last"]);
+  await assert.rejects(
+    gate.run(async () => assert.fail("It came too late."), "a", leaving.signal),
+    /left/,
+  );
+  assert.equal(await gate.run(async () => "free again"), "free again");
+});
+
+test("work whose turn has come is not given up, nor is the work behind it", async () => {
+  const gate = new Semaphore(1, 2);
+  const leaving = new AbortController();
+  const first = gate.run(async () => undefined).then(() => leaving.abort(new Error("left")));
+  const second = gate.run(async () => leaving.signal.aborted, "", leaving.signal);
+  const third = gate.run(async () => "third");
+  assert.deepEqual(await Promise.all([first, second, third]), [undefined, true, "third"]);
+});

@@ -24,9 +24,9 @@ export class Semaphore {
     this.#groupWaitingMax = groupWaitingMax;
   }
 
-  /** Runs the work once it is its turn. Throws SemaphoreFull where there is no room to wait. */
-  async run<Result>(work: () => Promise<Result>, group = ""): Promise<Result> {
-    await this.#enter(group);
+  /** Runs the work once it is its turn. Throws SemaphoreFull where there is no room to wait, or the signal's reason if it aborts first. */
+  async run<Result>(work: () => Promise<Result>, group = "", signal?: AbortSignal): Promise<Result> {
+    await this.#enter(group, signal);
     try {
       return await work();
     } finally {
@@ -34,7 +34,8 @@ export class Semaphore {
     }
   }
 
-  async #enter(group: string): Promise<void> {
+  async #enter(group: string, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
     if (this.#running < this.#atOnce) {
       this.#running += 1;
       return;
@@ -44,8 +45,21 @@ export class Semaphore {
       throw new SemaphoreFull();
     this.#groups.set(group, waiting);
     this.#waiting += 1;
-    // Who leaves hands its place on, so that nobody who comes meanwhile takes it.
-    await new Promise<void>((resume) => waiting.push(resume));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // The work that ends passes its place on, so that none that arrives meanwhile takes it.
+    const resume = () => {
+      signal?.removeEventListener("abort", giveUp);
+      resolve();
+    };
+    const giveUp = () => {
+      waiting.splice(waiting.indexOf(resume), 1);
+      if (waiting.length === 0) this.#groups.delete(group);
+      this.#waiting -= 1;
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", giveUp, { once: true });
+    waiting.push(resume);
+    await promise;
   }
 
   #leave(): void {
