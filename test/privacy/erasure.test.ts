@@ -276,6 +276,21 @@ describe("an erasure", () => {
     assert.deepEqual(await placesOf(["Habicht"]), []);
   });
 
+  test("is found by a part of a name in any spelling of case, accents and spaces, also of a group block", async () => {
+    const profiles = [{ id: "P-ZOE", name: "Zo\u00eb  de la Pe\u00f1a" }];
+    await push([reservationRecord({ reservationId: "R-1151", profiles })]);
+    await push([groupRecord({ groupCode: "PENA", name: "Hochzeit Zoe\u0308 de la Pen\u0303a" })], "groups");
+    const found = await run(service.database, "find", "--name", "ZOE de la pena", "--json");
+    const { items } = JSON.parse(found.out) as { items: { key: string; names: string[] }[] };
+    assert.deepEqual(
+      items.map(({ key, names }) => [key, names]),
+      [
+        ["R-1151", ["Zo\u00eb  de la Pe\u00f1a"]],
+        ["PENA", ["Hochzeit Zoe\u0308 de la Pen\u0303a"]],
+      ],
+    );
+  });
+
   test("of a profile leaves the versions of the same reservation that name somebody else", async () => {
     const version = (hour: number, id: string, name: string) =>
       reservationRecord({

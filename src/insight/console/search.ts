@@ -8,6 +8,7 @@ import { isAllowed } from "../../identity/roles.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
+import { folded } from "../../platform/runtime/fold-text.ts";
 import { ANY_REQUEST, idPrefixIn, listRequestsOfAll } from "../../query/console/requests.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { settingsOfClients } from "../../settings/property-settings.ts";
@@ -48,16 +49,11 @@ async function propertiesWithin(pool: pg.Pool, { keys }: Scope): Promise<ListedP
   return rows;
 }
 
-/** Text for comparison, without case and accents. */
-function folded(text: string): string {
-  return text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
-}
-
 /** Whether the property's codes, name or city contain every word. */
 export function matchesWords(words: string, of: FoundProperty): boolean {
   const text = folded(`${of.clientCode} ${of.propertyCode} ${of.name ?? ""} ${of.city ?? ""}`);
   return folded(words)
-    .split(/\s+/)
+    .split(" ")
     .every((word) => text.includes(word));
 }
 

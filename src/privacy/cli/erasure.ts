@@ -44,7 +44,10 @@ const find = verb({
   summary: "search the log for records that name a guest",
   details:
     "Give exactly one of --reservation, --group, --profile-id and --name. The output is personal data.",
-  options: { ...SUBJECTS, name: text("NAME", "a name, in any spelling of accents and case") },
+  options: {
+    ...SUBJECTS,
+    name: text("NAME", "a part of a profile's or group's name, in any spelling of accents and case"),
+  },
   examples: ['erasure find --name "Jane Doe" --client ACME', "erasure find --reservation ACME/PAR01/R-1001"],
   json: '{"items": [{"resource", "clientCode", "propertyCode", "key", "copies", "names", "profileIds"}]}',
   exitCodes: "0 found, 1 nothing found.",

@@ -4,6 +4,7 @@ import { identifyingTextsOf, profileIdsOf, profileNamesOf, redactRecord } from "
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
 import type { RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
+import { folded } from "../../platform/runtime/fold-text.ts";
 import { type LogSearch, type PartKey, type ScannedPart, searchLog } from "../../retention/rewrite-log.ts";
 import type { RecordSubject } from "./erasure-list.ts";
 
@@ -117,7 +118,7 @@ export function hashOverridesOf(hits: readonly Hit[], salt: Buffer): HashOverrid
   return hashOverrides;
 }
 
-/** How to find a guest. A name matches any part of a name, ignoring case. */
+/** How to find a guest. A name matches any part of a profile's or group's name, as `folded`. */
 export type GuestSearch =
   | { readonly kind: "record"; readonly subject: RecordSubject }
   | { readonly kind: "profile"; readonly profileId: string; readonly clientCode: string | null }
@@ -142,8 +143,8 @@ function isWanted(search: GuestSearch, { subject, names, ids }: FoundCopy): bool
   if (search.kind === "record") return true;
   if (search.clientCode !== null && search.clientCode !== subject.clientCode) return false;
   if (search.kind === "profile") return ids.includes(search.profileId);
-  const wanted = search.name.toLowerCase();
-  return names.some((name) => name.toLowerCase().includes(wanted));
+  const wanted = folded(search.name);
+  return names.some((name) => folded(name).includes(wanted));
 }
 
 function copiesOf({ resource, records }: ScannedPart, search: GuestSearch): FoundCopy[] {
@@ -153,7 +154,8 @@ function copiesOf({ resource, records }: ScannedPart, search: GuestSearch): Foun
     const { clientCode, propertyCode, key } = readRecord(resource, bytes);
     const subject = { resource: resource as RecordSubject["resource"], clientCode, propertyCode, key };
     if (only !== undefined && identityText(subject) !== only) return [];
-    const copy = { subject, names: profileNamesOf(bytes), ids: profileIdsOf(bytes) };
+    const names = resource === "groups" ? identifyingTextsOf(resource, bytes) : profileNamesOf(bytes);
+    const copy = { subject, names, ids: profileIdsOf(bytes) };
     return isWanted(search, copy) ? [copy] : [];
   });
 }
@@ -165,7 +167,8 @@ function copiesOf({ resource, records }: ScannedPart, search: GuestSearch): Foun
 export async function findGuests(client: Queryable, search: GuestSearch): Promise<FoundRecord[]> {
   const found = new Map<string, FoundRecord>();
   const one = search.kind === "record" ? search.subject : undefined;
-  const resources = [one?.resource === "groups" ? "g" : "r"] as const;
+  const resources =
+    one === undefined ? PERSONAL_RESOURCES : ([one.resource === "groups" ? "g" : "r"] as const);
   const buckets = one === undefined ? ALL_BUCKETS : [bucketOf(one.clientCode, one.propertyCode)];
   const find = (part: ScannedPart) => copiesOf(part, search);
   for (const bucket of buckets)
