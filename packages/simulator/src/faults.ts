@@ -8,15 +8,15 @@ import { dateText, type SimulatedResource, timeText } from "./simulated-record.t
 /** Faults of hotels' feeds. The hotel's life stays the same: only what is sent differs. */
 export const FAULTS = {
   duplicate: "a version of a reservation is sent again on the next day",
-  "out-of-order": "a version of a reservation comes a day after a newer one",
-  late: "a version of a reservation comes one to four days late",
+  "out-of-order": "a version of a reservation arrives a day after a newer one",
+  late: "a version of a reservation arrives one to four days late",
   skew: "a cancellation has a source time a year too early, or thirty years too late",
-  totals: "a night's rooms sold are not the sum of their parts, or a reservation's revenue of a night is not",
-  missing: "a reservation is never sent, and counted all the same",
-  unmapped: "a reservation has a status that nobody knows",
+  totals: "a night's rooms sold, or a reservation's revenue of a night, does not equal the sum of its parts",
+  missing: "a reservation is never sent but counted as sold",
+  unmapped: "a reservation has an unmapped status",
   "cancelled-sold": "a cancelled reservation is counted as sold",
-  "share-twice": "a shared room is counted for each of those who share it",
-  invalid: "a version of a reservation is not valid; the valid one follows on the next day",
+  "share-twice": "a shared room is counted once per sharer",
+  invalid: "a version of a reservation is invalid; the valid one follows on the next day",
 } as const;
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
