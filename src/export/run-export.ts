@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { ALL_BUCKETS, BUCKET_COUNT, ID_LOWEST, lowestIdAt } from "../ingest/log/part-name.ts";
 import { settledReceipts, watermarkOf } from "../insight/watermark.ts";
 import { endWithClient, reportProcess, withSession } from "../platform/db/connection.ts";
@@ -177,7 +178,7 @@ class Export {
     const open: OpenPass = { to: await this.#readPosition(settled), done: {}, files: [] };
     const pass = await this.#writePass(open, (work) => work());
     if (pass.files.length > 0) draft.passes.push(pass);
-    const retention = await this.#client.query<object>(readHorizons);
+    const retention = await this.#client.query<{ resource: ResourceLetter }>(readHorizons);
     const now = await this.#client.query<{ at: Date }>("select transaction_timestamp() as at");
     const takenAt = now.rows[0]?.at.toISOString() ?? "";
     const before = draft.full === null ? this.#folder.manifest : undefined;
@@ -188,7 +189,7 @@ class Export {
       full: draft.full ?? before?.full ?? { at: takenAt, reason: "" },
       takenAt,
       position: open.to,
-      retention: retention.rows,
+      retention: retention.rows.map((row) => ({ ...row, resource: resourceOf(row.resource) })),
       tables: Object.fromEntries(
         draft.basis.tables.map((name) => [name, { key: TABLES[name].key, columns: TABLES[name].columns }]),
       ),

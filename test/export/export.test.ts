@@ -242,6 +242,22 @@ describe("an export", () => {
     assert.ok(texts.has("123456789012345678.91") && texts.has("99.999999"), [...texts].join(" "));
   });
 
+  test("names in its manifest what retention no longer keeps, with the resource as in its tables", async () => {
+    await service.pool.query(
+      `insert into bellhop.retention_horizon (client_code, resource, kind, known_from)
+      values ('GONE', 'r', 'versions', '2020-01-01T00:00:00Z')`,
+    );
+    const folder = newFolder();
+    await exportTo(folder, { tables: ["records"] });
+    const gone = {
+      clientCode: "GONE",
+      resource: "reservations",
+      kind: "versions",
+      knownFrom: "2020-01-01T00:00:00.000Z",
+    };
+    assert.deepEqual((await readManifest(folder)).retention, [gone]);
+  });
+
   test("a run with nothing to write writes no file", async () => {
     const folder = newFolder();
     await exportTo(folder, { tables: ["nights"] });
