@@ -169,11 +169,6 @@ function figuresOf({ from, now, day, week }: YearBooks, count: number): YearFigu
   return { books, pickup: { day: since(day), week: since(week) } };
 }
 
-/** Last year counts as known if it has the same basis as this year: capacity, otherwise rooms. */
-function isKnown({ books: then }: YearFigures, { books: now }: YearFigures): boolean {
-  return now.base === null ? then.rooms !== 0 : then.base !== null;
-}
-
 function nightsOf({ from, now }: YearBooks): number[] {
   const rooms = new Map<string, number>();
   for (const item of now) rooms.set(item.stayDate, (rooms.get(item.stayDate) ?? 0) + item.rooms);
@@ -210,7 +205,7 @@ async function computeFigures(
       );
       return {
         ...one,
-        lastYear: isKnown(other, one) ? other : null,
+        lastYear: other.books.rooms === 0 && other.books.base === null ? null : other,
         variance: { nights: differing.length, rooms: differing.reduce((sum, rooms) => sum + rooms, 0) },
       };
     };

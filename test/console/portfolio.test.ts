@@ -80,8 +80,13 @@ for (const nights of [1, 7, 30, 90])
         variance?.rooms,
         differences.reduce((sum, rooms) => sum + rooms, 0),
       );
-      // Nobody knew the hotel's capacity then: nothing is shown, not 0.
-      if (books.some(({ capacity }) => capacity !== null)) assert.equal(lastYear, null);
+      const yearBefore = (instant: string) => new Date(Date.parse(instant) - 364 * 86_400_000).toISOString();
+      const [first, last] = [addDays(from, -364), addDays(from, nights - 365)];
+      const then = await read("on-the-books", { from: first, to: last, asOf: yearBefore(asOf ?? "") });
+      assert.equal(lastYear?.rooms ?? 0, roomsOf(then));
+      assert.equal(shown(lastYear?.amounts), revenueOf(then));
+      // Nobody knew the hotel's capacity then.
+      assert.equal(lastYear?.occupancy ?? null, null);
     }
   });
 
@@ -128,7 +133,7 @@ function runOf(nights: number, more: Partial<ModelRun> = {}): ModelRun {
 /** A property of reservations of one run each. */
 async function addBooked(propertyCode: string, runs: readonly ModelRun[]) {
   const place = await addProperty(service, propertyCode);
-  const [sourceTime, receivedAt] = ["2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:00.000000Z"];
+  const [sourceTime, receivedAt] = ["2024-01-01T00:00:00.000000Z", "2024-01-01T00:00:00.000000Z"];
   await writeNights(
     service.pool,
     place,
@@ -228,6 +233,31 @@ test("a total has the money of every property in its currency, and counts the ro
       ["CHF", "150.00"],
     ],
   );
+});
+
+test("a total compares occupancy with last year only if the capacity of each property was known then", async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const lastYear = addDays(today, -364);
+  for (const propertyCode of ["YEAR-PARIS", "YEAR-LYON"])
+    await addBooked(propertyCode, [runOf(10), runOf(5, { first: dayOf(lastYear) })]);
+  const stock = (propertyCode: string, night: string) =>
+    inventory(night, `${addDays(lastYear, -1)}T00:00:00Z`, {
+      propertyCode,
+      roomTypeInventories: [{ roomTypeCode: "STD", roomTypeCapacity: 10, roomsSold: 0 }],
+    });
+  const occupancyOf = async () => {
+    await refreshFigures(service.pool);
+    const { totals } = await session.read<PortfolioAnswer>("portfolio?nights=1&search=year-");
+    return totals.map(({ now, lastYear: then }) => [now.occupancy, then?.rooms, then?.occupancy]);
+  };
+  await apply(service, "inventories", [
+    stock("YEAR-PARIS", today),
+    stock("YEAR-LYON", today),
+    stock("YEAR-PARIS", lastYear),
+  ]);
+  assert.deepEqual(await occupancyOf(), [["0.1000", 2, null]]);
+  await apply(service, "inventories", [stock("YEAR-LYON", lastYear)]);
+  assert.deepEqual(await occupancyOf(), [["0.1000", 2, "0.1000"]]);
 });
 
 test("very many quarantined records of one property do not hide those of others", async () => {

@@ -115,6 +115,7 @@ interface Found {
 function sumOf(
   years: readonly { readonly year: YearFigures; readonly isMain: boolean }[],
   currency: string | null,
+  hasBase = true,
 ): PortfolioFigures {
   const books = { rooms: 0, basedRooms: 0, base: 0 };
   const amount = { currency, rooms: 0, revenue: null as string | null, basedRevenue: null as string | null };
@@ -144,7 +145,12 @@ function sumOf(
     amounts: [{ currency, revenue }],
   });
   return figuresOf({
-    books: { ...books, base: books.base === 0 ? null : books.base, unmappedRooms: 0, amounts: [amount] },
+    books: {
+      ...books,
+      base: hasBase && books.base !== 0 ? books.base : null,
+      unmappedRooms: 0,
+      amounts: [amount],
+    },
     pickup: { day: since(pickup.day), week: since(pickup.week) },
   });
 }
@@ -163,11 +169,15 @@ function totalsOf(found: readonly Found[]): PortfolioTotal[] {
       const known = those.flatMap(({ year: { lastYear }, isMain }) =>
         lastYear === null ? [] : [{ year: lastYear, isMain }],
       );
+      // A part of the capacity is no measure of all.
+      const hasBase = those.every(
+        ({ year }) => year.books.base === null || year.lastYear?.books.base !== null,
+      );
       return {
         currency,
         properties: those.length,
         now: sumOf(those, currency),
-        lastYear: known.length === 0 ? null : sumOf(known, currency),
+        lastYear: known.length === 0 ? null : sumOf(known, currency, hasBase),
         lastYearProperties: known.length,
       };
     })
