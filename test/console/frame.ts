@@ -298,7 +298,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await seaside();
         await visit(page, "/quarantine?clientCode=ACME&propertyCode=SEASIDE01");
         await page.getByLabel("All", { exact: true }).check();
-        await page.getByRole("button", { name: "Discard …" }).click();
+        await page.getByRole("button", { name: "Discard…" }).click();
         await page.getByLabel("Reason").last().fill("sent twice");
         const letGo = await holdBack(page, /api\/quarantine\/discard/);
         await page.getByRole("button", { name: "Discard 2 records" }).click();

@@ -316,7 +316,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       await visit(page, "/property/pace?clientCode=ACME&propertyCode=PARIS01");
       await page.getByText("not known: no reservation of last year's nights").first().waitFor();
       assert.equal(
-        await page.locator(".figures > div", { hasText: "vs. last year" }).locator("dd").first().innerText(),
+        await page.locator(".figures > div", { hasText: "vs last year" }).locator("dd").first().innerText(),
         "–",
       );
     });

@@ -50,7 +50,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
 
     inWindow("who is about to abandon a backfill is not asked to sign it once it closes", async (page) => {
       await visit(page, `/backfills/${hotel().backfillId}`);
-      await page.getByRole("button", { name: "Abandon …" }).click();
+      await page.getByRole("button", { name: "Abandon…" }).click();
       await page.getByText("Abandon this backfill?").waitFor();
       await page.route(/console\/api\/backfills\/[^/]+$/, async (route) => {
         const response = await route.fetch();
@@ -100,8 +100,12 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
 
     inWindow("releases a quarantined record, with a reason that the audit keeps", async (page) => {
       await visit(page, "/quarantine");
-      await page.getByRole("link", { name: hotel().quarantinedKey }).click();
-      await page.getByRole("button", { name: "Release …" }).click();
+      const row = page.getByRole("row", { name: hotel().quarantinedKey });
+      const why = await row.locator("td[data-head=Why]").innerText();
+      assert.match(why, /^The source time \S+Z is \S+ days in the future$/);
+      await row.getByRole("link", { name: hotel().quarantinedKey }).click();
+      await page.getByText(why).waitFor();
+      await page.getByRole("button", { name: "Release…" }).click();
       await page.getByLabel("Reason (optional)").fill("the clock of the sender was wrong");
       await page.getByRole("button", { name: "Release", exact: true }).click();
       await page.getByText("Released: applied verbatim").waitFor();
@@ -150,7 +154,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
           return state === "released";
         }, 20_000);
         const discard = async () => {
-          await page.getByRole("button", { name: "Discard …" }).click();
+          await page.getByRole("button", { name: "Discard…" }).click();
           await page.getByRole("heading", { name: "Discard 60 records?" }).waitFor();
           assert.deepEqual(await violationsOf(page), []);
           await page.getByLabel("Reason").last().fill("sent twice");
@@ -193,7 +197,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         assert.match(before.at(-1) ?? "", /^(correlationId a-1 → a-2|lastModifiedDateTime )/);
         assert.ok(!before.join().includes("{"), "no JSON");
         assert.deepEqual(await violationsInEachLook(page), []);
-        await page.getByRole("button", { name: "Release …" }).click();
+        await page.getByRole("button", { name: "Release…" }).click();
         await page.getByRole("button", { name: "Release", exact: true }).click();
         await page.getByText("Released: applied verbatim").waitFor();
         assert.equal(await page.getByText("What a release does").count(), 0);
@@ -219,7 +223,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.getByRole("cell", { name: "15 s", exact: true }).waitFor();
       await page.getByText("Night audit", { exact: true }).waitFor();
       await visit(page, "/webhooks");
-      await page.getByRole("button", { name: "New endpoint …" }).click();
+      await page.getByRole("button", { name: "New endpoint…" }).click();
       await page.getByRole("dialog").getByLabel("Client", { exact: true }).selectOption({ index: 1 });
       assert.deepEqual(await violationsOf(page), []);
     });
@@ -227,7 +231,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
     inWindow("rotates a secret: it works, and is shown this once", async (page) => {
       const { clientId } = await service().newClient({ name: "Rotated" });
       await visit(page, `/clients/${clientId}`);
-      await page.getByRole("button", { name: "Rotate the secret …" }).click();
+      await page.getByRole("button", { name: "Rotate the secret…" }).click();
       await page.getByRole("button", { name: "Create a new secret" }).click();
       const secret = await page.getByTestId("secret").innerText();
       const answer = await fetch(new URL("/api/oauth2/token", service().address), {
@@ -252,7 +256,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const clientId = await page.getByTestId("client id").innerText();
       await page.getByRole("button", { name: "I have kept it" }).click();
       await page.getByRole("heading", { name: "Seaside CRS" }).waitFor();
-      await page.getByRole("button", { name: "Revoke …" }).click();
+      await page.getByRole("button", { name: "Revoke…" }).click();
       await page.getByLabel("Type the client id to confirm").fill(clientId);
       await page.getByRole("button", { name: "Revoke for good" }).click();
       await page.getByText("Revoked for good").waitFor();
@@ -281,7 +285,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await carl.getByText("ACME/LIS01").waitFor();
         const { clientId } = await service().newClient({ name: "Narrowed" });
         await visit(page, `/clients/${clientId}`);
-        await page.getByRole("button", { name: "Edit …" }).click();
+        await page.getByRole("button", { name: "Edit…" }).click();
         await other.change(`clients/${clientId}/update`, { scopes: ["reservations:write"] });
         await page.getByLabel("Name").fill("Narrow");
         await page.getByLabel("Burst of tokens").fill("1001");
@@ -322,14 +326,14 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const asked = page.waitForRequest(/since=2101/);
       await since.fill("2101-01-01T00:00");
       await asked;
-      assert.ok(await page.getByRole("button", { name: "Finish …" }).isVisible());
+      assert.ok(await page.getByRole("button", { name: "Finish…" }).isVisible());
       answered.resolve();
-      await page.getByRole("button", { name: "Finish …" }).click();
+      await page.getByRole("button", { name: "Finish…" }).click();
       await page.getByRole("button", { name: "Finish", exact: true }).click();
       await page.getByText("The certification has ended.").waitFor();
       await visit(page, "/certifications?state=open");
       await page.getByText("No certification matches").waitFor();
-      await page.getByRole("button", { name: "Start …" }).click();
+      await page.getByRole("button", { name: "Start…" }).click();
       assert.deepEqual(await violationsOf(page), []);
       const client = page.getByRole("dialog").getByLabel("Client", { exact: true });
       const named = client.locator("option", { hasText: "Riverside PMS" });

@@ -41,12 +41,12 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
 /** The buttons, links and boxes by which something is changed, on each page where there is one, and who has them. */
 const ACTIONS: readonly (readonly [page: string, action: RegExp, ...roles: Role[]])[] = [
   ["quarantine", /^(All|Select .*)$/, "operator", "admin"],
-  ["quarantined-record", /^(Release|Discard) …$/, "operator", "admin"],
-  ["backfill", /^Abandon …$/, "operator", "admin"],
-  ["certifications", /^Start …$/, "operator", "admin"],
-  ["certification", /^Finish …$/, "operator", "admin"],
+  ["quarantined-record", /^(Release|Discard)…$/, "operator", "admin"],
+  ["backfill", /^Abandon…$/, "operator", "admin"],
+  ["certifications", /^Start…$/, "operator", "admin"],
+  ["certification", /^Finish…$/, "operator", "admin"],
   ["settings", /^(Change .*|Reset)$/, "revenue", "operator", "admin"],
-  ["client", /^(Edit|Rotate the secret|Revoke|Revoke now|Add grants) …$|^Remove .*$/, "admin"],
+  ["client", /^(Edit|Rotate the secret|Revoke|Revoke now|Add grants)…$|^Remove .*$/, "admin"],
   ["clients", /^New client$/, "admin"],
 ];
 
@@ -100,7 +100,7 @@ export const describeRoles = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await page.getByRole("button", { name: "I have kept it" }).click();
         await page.getByRole("row", { name: /berta/ }).getByText("ACME/*").waitFor();
         await page.getByRole("button", { name: "berta" }).click();
-        await page.getByRole("button", { name: "New password …" }).click();
+        await page.getByRole("button", { name: "New password…" }).click();
         await page.getByRole("dialog", { name: "New password for berta?" }).waitFor();
         assert.deepEqual(await violationsOf(page), []);
         await page.getByRole("button", { name: "Create a password" }).click();

@@ -31,7 +31,7 @@ export function AccountPage() {
             <InputField
               label="New password"
               name="password"
-              hint="It ends your other sessions."
+              hint="A new password ends your other sessions."
               type="password"
               autoComplete="new-password"
               required

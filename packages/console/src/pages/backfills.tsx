@@ -139,7 +139,7 @@ function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
       // The keys keep an open form from becoming the other one.
       <FormDialogButton
         key="abandon"
-        opener="Abandon …"
+        opener="Abandon…"
         title="Abandon this backfill?"
         text="It accepts no more batches and gets no statement. Its records stay. This cannot be undone."
         button="Abandon"
@@ -155,7 +155,7 @@ function BackfillAction({ backfill }: { backfill: BackfillAnswer }) {
   return (
     <FormDialogButton
       key="sign"
-      opener="Sign …"
+      opener="Sign…"
       openerKind="main"
       title="Sign this statement?"
       text="You confirm its counts and its list of missing records. This cannot be undone."

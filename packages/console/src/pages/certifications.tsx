@@ -98,7 +98,7 @@ function StartButton({ clientId }: { clientId: string }) {
   };
   return (
     <FormDialogButton
-      opener="Start …"
+      opener="Start…"
       openerKind="main"
       title="Start a certification"
       text="While it is open the client has a low request rate and short tokens, so that it meets both. An open one of the client ends."
@@ -172,7 +172,7 @@ function Actions({ certification: { certificationId, clientName, isOpen }, since
       </a>
       {mayFinish && (
         <FormDialogButton
-          opener="Finish …"
+          opener="Finish…"
           title="Finish this certification?"
           text={`Requests from now on do not count, and ${clientName} has its own limits again. The report is kept.`}
           button="Finish"

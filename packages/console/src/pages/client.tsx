@@ -45,11 +45,11 @@ function Actions({ client }: { client: ClientAnswer }) {
   return (
     <>
       {requests}
-      <DialogButton text="Edit …">
+      <DialogButton text="Edit…">
         {(close) => <EditClientDialog client={client} onClose={close} />}
       </DialogButton>
       <RotateButton clientId={clientId} onDone={setRotated} />
-      <DialogButton text="Revoke …" kind="danger">
+      <DialogButton text="Revoke…" kind="danger">
         {(close) => <RevokeDialog client={client} onClose={close} />}
       </DialogButton>
       {rotated !== undefined && <RotatedDialog rotated={rotated} onClose={() => setRotated(undefined)} />}
@@ -146,7 +146,7 @@ function Grants({ client }: { client: ClientAnswer }) {
       title="Grants"
       aside={
         mayChange && (
-          <DialogButton text="Add grants …">
+          <DialogButton text="Add grants…">
             {(close) => <AddGrantsDialog update={update} onClose={close} />}
           </DialogButton>
         )
@@ -247,7 +247,7 @@ function RotateButton({ clientId, onDone }: RotateProps) {
   };
   return (
     <FormDialogButton
-      opener="Rotate the secret …"
+      opener="Rotate the secret…"
       title="Rotate the secret"
       text="The client gets a new secret. Tokens already issued stay valid."
       button="Create a new secret"
@@ -263,7 +263,7 @@ function Secrets({ client }: { client: ClientAnswer }) {
   const [ending, setEnding] = useState<SecretItem>();
   const endButton = (secret: SecretItem) => (
     <Button kind="quiet" onClick={() => setEnding(secret)}>
-      Revoke now …
+      Revoke now…
     </Button>
   );
   const mayChange = useMay()("manage-clients") && client.revokedAt === null;

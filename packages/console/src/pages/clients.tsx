@@ -14,7 +14,7 @@ import { Form, SecretDialog, typed } from "../parts/dialog.tsx";
 import { AddressFilter, AddressSelect, AreaField, InputField, SelectField } from "../parts/field.tsx";
 import { type Column, figure, ListPage, useList } from "../parts/list.tsx";
 import { Answered, Empty, Page } from "../parts/page.tsx";
-import { Badge, Instant } from "../parts/values.tsx";
+import { Badge, Instant, Word } from "../parts/values.tsx";
 import { useFilters } from "../routing/filters.ts";
 
 const COLUMNS: readonly Column<ClientItem>[] = [
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<ClientItem>[] = [
     lead: true,
     cell: ({ clientId, name }) => <Link to={`/clients/${clientId}`}>{name}</Link>,
   },
-  { head: "Id", cell: ({ clientId }) => <span className="mono small break">{clientId}</span> },
+  { head: "Id", cell: ({ clientId }) => <Word mono>{clientId}</Word> },
   {
     head: "State",
     cell: ({ revokedAt }) => (revokedAt === null ? "live" : <Badge icon="off">revoked</Badge>),

@@ -79,7 +79,7 @@ function Intake({ answer, range }: { answer: IntakeAnswer; range: IntakeRange })
             value: writeDuration(lag.seconds),
             note:
               lag.waiting === 0
-                ? "all is applied"
+                ? "everything is applied"
                 : `${writeCount(lag.waiting)}${lag.waiting >= lag.waitingMax ? "+" : ""} batch parts to be applied`,
           },
           {
@@ -90,7 +90,7 @@ function Intake({ answer, range }: { answer: IntakeAnswer; range: IntakeRange })
                 "none"
               ) : (
                 <Link to="/quarantine">
-                  {may("resolve-quarantine") ? "decide on" : "see"} {quarantined === 1 ? "it" : "them"}
+                  {may("resolve-quarantine") ? "review" : "see"} {quarantined === 1 ? "it" : "them"}
                 </Link>
               ),
           },
@@ -133,9 +133,9 @@ function total({ resources }: IntakeMinute, what: "records" | "batches"): number
   return RESOURCES.reduce((sum, [resource]) => sum + (resources?.[resource][what] ?? 0), 0);
 }
 
-/** A share of the applied records. */
+/** A share of the records. */
 function rateOf(name: string, outcome: string, count: number, { records }: IntakeOutcomes) {
-  const words = `${writeCount(count)} of ${writeCount(records)} applied`;
+  const words = `${writeCount(count)} of ${writeMany(records, "record")}`;
   return {
     name,
     value: orDash(records === 0 ? null : count / records, writeShare),

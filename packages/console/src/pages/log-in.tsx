@@ -70,7 +70,7 @@ export function LogInPage() {
             />
           ) : null}
           <Button type="submit" kind="main" busy={deed.busy}>
-            {deed.busy ? "Logging in …" : "Log in"}
+            {deed.busy ? "Logging in…" : "Log in"}
           </Button>
         </form>
         {data?.singleSignOn == null ? null : (

@@ -177,7 +177,7 @@ function NewOperatorButton({ onMade }: Pick<FinalDialogProps, "onMade">) {
   const hasProvider = useSession().data?.singleSignOn != null;
   return (
     <FormDialogButton
-      opener="New operator …"
+      opener="New operator…"
       openerKind="main"
       title="New operator"
       button="Create the operator"
@@ -234,9 +234,9 @@ function EditOperator({ of, onClose, onFinal }: EditOperatorProps) {
       actions={(deed) => (
         <>
           <Button onClick={() => onFinal("password")}>
-            {of.hasPassword ? "New password …" : "Add a password …"}
+            {of.hasPassword ? "New password…" : "Add a password…"}
           </Button>
-          {of.hasTotp ? <Button onClick={() => onFinal("reset-totp")}>Reset codes …</Button> : null}
+          {of.hasTotp ? <Button onClick={() => onFinal("reset-totp")}>Reset codes…</Button> : null}
           <Button
             onClick={() =>
               deed.run(() =>
@@ -247,7 +247,7 @@ function EditOperator({ of, onClose, onFinal }: EditOperatorProps) {
             {of.disabledAt === null ? "Disable" : "Enable"}
           </Button>
           <Button kind="danger" onClick={() => onFinal("remove")}>
-            Remove …
+            Remove…
           </Button>
         </>
       )}

@@ -40,7 +40,7 @@ const NIGHTS = [
 ] as const;
 const NIGHTS_STANDARD = "30";
 const ATTENTION = {
-  "": "all",
+  "": "Any",
   any: "any reason",
   silent: "silent feed",
   quarantine: "quarantined records",
@@ -325,7 +325,7 @@ export function PortfolioPage() {
       <Filters>
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />
         <AddressFilter name="search" label="Code, name or city" first wide />
-        {cities.length > 0 && <AddressSelect name="city" label="City" options={[["", "all"], ...cities]} />}
+        {cities.length > 0 && <AddressSelect name="city" label="City" options={[["", "Any"], ...cities]} />}
         <AddressSelect name="attention" label="Attention" options={ATTENTION} />
       </Filters>
       <SavedViews />

@@ -28,15 +28,13 @@ const REASONS: Readonly<Record<string, string>> = {
   "record.unreadable": "Record that cannot be read again",
   "state.incomplete": "Earlier versions incomplete",
 };
-const RESOURCES = [["", "all"], "inventories", "reservations", "groups"] as const;
+const RESOURCES = [["", "Any"], "inventories", "reservations", "groups"] as const;
 
 const nameOf = ({ requestId, index }: Pick<QuarantineItem, "requestId" | "index">) => `${requestId}/${index}`;
 
 /** Without what every message of the reason says. */
 const writeWhy = (message: string) =>
-  message
-    .replace(/( \(limit: 10 minutes\))?: the record is quarantined until .*$/, "")
-    .replace(/\.\d+Z/, "Z");
+  message.replace(/( \(limit: 10 minutes\))?: the record was quarantined .*$/, "").replace(/\.\d+Z/, "Z");
 
 /** A decision takes effect within moments, unless the applier has a backlog. */
 const WAIT_SECONDS = 5;
@@ -67,7 +65,7 @@ export function QuarantinePage() {
       }
     >
       <Filters>
-        <AddressSelect name="code" label="Reason" options={{ "": "all", ...REASONS }} />
+        <AddressSelect name="code" label="Reason" options={{ "": "Any", ...REASONS }} />
         <AddressSelect name="resource" label="Resource" options={RESOURCES} />
         <AddressFilter name="clientCode" label="Client code" first />
         <AddressFilter name="propertyCode" label="Property code" />
@@ -345,7 +343,7 @@ function QuarantinedRecord({ answer }: { answer: QuarantineAnswer }) {
   return (
     <>
       {answer.state === "quarantined" ? (
-        <Notice tone="warn" title={answer.message}>
+        <Notice tone="warn" title={writeWhy(answer.message)}>
           <code className="small">{answer.code}</code>
         </Notice>
       ) : (
@@ -356,7 +354,7 @@ function QuarantinedRecord({ answer }: { answer: QuarantineAnswer }) {
               : "Discarded: kept in the log, never applied"
           }
         >
-          It was quarantined: {answer.message}
+          It was quarantined: {writeWhy(answer.message)}
         </Notice>
       )}
       <Facts
@@ -406,10 +404,10 @@ function DecisionButtons({ onDecide }: { onDecide: (decision: Decision) => void 
   return (
     <>
       <Button kind="main" onClick={() => onDecide("release")}>
-        Release …
+        Release…
       </Button>
       <Button kind="danger" onClick={() => onDecide("discard")}>
-        Discard …
+        Discard…
       </Button>
     </>
   );

@@ -76,6 +76,7 @@ function SettingsOf({ codes }: { codes: ClientCodesAnswer["items"] }) {
 
 function Value({ setting: { name, value } }: { setting: SettingItem }) {
   if (value === null) return <span className="muted">not set</span>;
+  if (name === "weekend") return value.replaceAll(",", ", ");
   return name.startsWith("cadence.") && value !== "none" ? `${value} h` : value;
 }
 
@@ -116,7 +117,7 @@ function SettingsTable({ clientCode, propertyCode }: { clientCode: string; prope
                       aria-label={`Change ${describeSetting(setting.name).title}`}
                       onClick={() => setChanging(setting)}
                     >
-                      Change …
+                      Change…
                     </Button>
                   ),
               },

@@ -125,7 +125,7 @@ const LETTERS: readonly Column<DeadLetterItem>[] = [
     cell: ({ lastFailure }) => (lastFailure === null ? null : failureInWords(lastFailure)),
   },
   {
-    head: "Of",
+    head: "Request",
     cell: ({ event, cause }) => (event === "request.applied" ? <RequestLink requestId={cause} /> : null),
   },
 ];
@@ -265,7 +265,7 @@ function NewWebhookButton({ clientId, onDone }: NewWebhookProps) {
   };
   return (
     <FormDialogButton
-      opener="New endpoint …"
+      opener="New endpoint…"
       openerKind="main"
       title="New endpoint"
       button="Register"
@@ -309,14 +309,14 @@ function WebhookActions({ webhook }: { webhook: WebhookAnswer }) {
         </Button>
       )}
       <FormDialogButton
-        opener="New secret …"
+        opener="New secret…"
         title="Rotate the secret?"
         text="For a day, messages are signed with both secrets, so that the partner can change over."
         button="Create a new secret"
         onSubmit={rotate}
       />
       <FormDialogButton
-        opener="Remove …"
+        opener="Remove…"
         title="Remove the endpoint?"
         text="Its waiting messages, dead letters and delivery log are removed with it."
         button="Remove"

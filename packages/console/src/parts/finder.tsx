@@ -139,7 +139,7 @@ export function Finder(props: FinderProps) {
             </div>
           ))}
         </div>
-        {items.length === 0 && <div className="finder-empty">{busy ? "Searching …" : empty}</div>}
+        {items.length === 0 && <div className="finder-empty">{busy ? "Searching…" : empty}</div>}
       </div>
       <div className="finder-foot">
         <span aria-hidden="true">

@@ -205,7 +205,7 @@ const GROUP_COLUMNS: readonly Column<Group>[] = [
 
 const Day = ({ of }: { of: string }) => (
   <span className="nowrap" title={writeDate(of)}>
-    {writeWeekday(of).slice(0, 2)} {writeDay(of)}
+    {writeWeekday(of)} {writeDay(of)}
   </span>
 );
 

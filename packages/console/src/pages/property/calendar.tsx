@@ -65,8 +65,8 @@ function SentNights({ answer, codes }: { answer: CalendarAnswer; codes: Property
       )}
       {missing.length > 0 && (
         <Notice tone="warn" title={`${writeMany(missing.length, "night is", "nights are")} missing`}>
-          Between the first and the last night that inventory was sent for. The sender has to push{" "}
-          {missing.length === 1 ? "it" : "them"} again; a full push of the range does it.
+          Inventory was sent for nights before and after. Ask the sender to push{" "}
+          {missing.length === 1 ? "it" : "them"} again, or the full range.
         </Notice>
       )}
       <Months
@@ -209,7 +209,7 @@ function FeedState({ feed }: { feed: FeedHealthItem }) {
   if (feed.lastReceivedAt === null) return <span className="muted">never sent</span>;
   return (
     <span className="badges">
-      {feed.silent ? <Badge tone="bad">silent</Badge> : <span>as expected</span>}
+      {feed.silent ? <Badge tone="bad">silent</Badge> : <span>on time</span>}
       {feed.missingNightCount > 0 && (
         <Badge tone="warn">{writeMany(feed.missingNightCount, "night")} missing</Badge>
       )}

@@ -122,8 +122,7 @@ function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
   if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
   return (
     <Empty title="Nothing is on the books for these nights">
-      No reservation counts on these nights, and no inventory was sent for them. Try another range, or another
-      “as of”.
+      No reservation counts on these nights. Try another range, or another “as of”.
     </Empty>
   );
 }

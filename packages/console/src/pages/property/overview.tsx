@@ -54,7 +54,10 @@ export const OverviewPage = ofProperty(function Overview({ codes }) {
         <KeyFigures codes={codes} range={summed} />
       </Section>
       <NeedsAttention codes={codes} range={summed} />
-      <Section title="Pickup" aside={<Link to={propertyPath("/property/pickup", codes)}>By day</Link>}>
+      <Section
+        title="Pickup of the next 90 nights"
+        aside={<Link to={propertyPath("/property/pickup", codes)}>By day</Link>}
+      >
         <div className="side-by-side">
           <Pickup codes={codes} range={range} days={1} name="Since this time yesterday" />
           <Pickup codes={codes} range={range} days={7} name="Since this time 7 days ago" />
@@ -138,7 +141,7 @@ function NeedsAttention({ codes, range }: { codes: PropertyCodes; range: Range }
               keyOf={({ why }) => why}
               empty={
                 <Empty title="Nothing needs attention">
-                  Feeds arrive as expected, and inventory and reservations agree.
+                  Feeds arrive on time, and inventory and reservations agree.
                 </Empty>
               }
             />

@@ -181,7 +181,7 @@ function Standing({ points, nights, measure, write, hasLastYear }: StandingProps
         },
         { name: "Same time last year", value: hasLastYear ? write(now?.lastYear) : "–", note: noteOf(now) },
         {
-          name: "vs. last year",
+          name: "vs last year",
           value: lead === undefined ? "–" : writeSignedAmount(lead, measure),
           note: unit,
         },

@@ -103,7 +103,7 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
             value: writeCount(differing.length),
             note: differing.length === 0 ? "all agree" : "open one to see why",
           },
-          { name: "Total room variance", value: writeCount(sum), note: "over all of them" },
+          { name: "Total room variance", value: writeCount(sum), note: "rooms, over all nights compared" },
           { name: "Not reported", value: writeCount(unreported.length), note: "no inventory for the night" },
         ]}
       />
@@ -279,7 +279,7 @@ function Causes({ answers, codes }: { answers: readonly NightReconciliationAnswe
 }
 
 function wordsOf(kind: string): string {
-  const words = kind.replaceAll("-", " ");
+  const words = kind.replaceAll("-", " ").replace("label", "status");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
