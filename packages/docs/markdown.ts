@@ -169,9 +169,11 @@ function outputOf(file: string): string | undefined {
 const { rules } = markdown.renderer;
 /** `<br>` in the cells of tables is the only markup that documents use. */
 rules["text"] = (tokens, at) => escapeHtml(tokens[at]?.content ?? "").replaceAll("&lt;br&gt;", "<br>");
-/** Long names break at their dots. */
-rules["code_inline"] = (tokens, at) =>
-  `<code>${escapeHtml(tokens[at]?.content ?? "").replace(/\.(?=\w{3})/g, ".<wbr>")}</code>`;
+/** Long names break at their dots, options nowhere. */
+rules["code_inline"] = (tokens, at) => {
+  const text = escapeHtml(tokens[at]?.content ?? "").replace(/\.(?=\w{3})/g, ".<wbr>");
+  return /^-[\w-]+$/.test(text) ? `<code class="option">${text}</code>` : `<code>${text}</code>`;
+};
 rules["fence"] = (tokens, at) => {
   const { info, content } = tokens[at] as Token;
   const language = info.trim();

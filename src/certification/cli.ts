@@ -10,7 +10,7 @@ import {
   verb,
   withDefault,
 } from "../cli/command.ts";
-import { type Columns, fields, itemTable, table } from "../cli/output.ts";
+import { type Columns, fields, itemTable, moment, table } from "../cli/output.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { parseGrant } from "../identity/permissions.ts";
 import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
@@ -161,8 +161,8 @@ const list = verb({
       CERTIFICATION: "certificationId",
       CLIENT: "clientId",
       STATE: ({ isOpen }) => (isOpen ? "open" : "ended"),
-      OPENED: "openedAt",
-      ENDS: "endsAt",
+      OPENED: ({ openedAt }) => moment(openedAt),
+      ENDS: ({ endsAt }) => moment(endsAt),
     };
     const empty = "No certifications. Open one: bellhop certify start --help";
     output.result({ certifications }, itemTable(columns, certifications, empty));

@@ -51,7 +51,7 @@ const saysOf = (findings: readonly Finding[], id: string): string =>
 test("one finding is not several", async () => {
   const { code, out } = await bellhop(["doctor"], { KEY_ENCRYPTION_KEY: "short" });
   assert.equal(code, 2);
-  assert.match(out, /^1 finding: 0 ok, 0 warning, 1 error\.$/m);
+  assert.match(out, /^1 finding: 0 ok, 0 warnings, 1 error\.$/m);
 });
 
 describe("beside a running service", () => {

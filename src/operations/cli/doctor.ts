@@ -16,13 +16,10 @@ function findingLines({ id, severity, says, means, advice }: Finding): string[] 
 function reportLines(findings: readonly Finding[], isVerbose: boolean): string[] {
   const of = (severity: Severity) => findings.filter((finding) => finding.severity === severity);
   const lines = [...of("error"), ...of("warning"), ...(isVerbose ? of("ok") : [])].flatMap(findingLines);
-  const counts = (["ok", "warning", "error"] as const).map(
-    (severity) => `${of(severity).length} ${severity}`,
-  );
   return [
     ...lines,
     ...(lines.length > 0 ? [""] : []),
-    `${countText(findings.length, "finding")}: ${counts.join(", ")}.`,
+    `${countText(findings.length, "finding")}: ${of("ok").length} ok, ${countText(of("warning").length, "warning")}, ${countText(of("error").length, "error")}.`,
   ];
 }
 

@@ -465,7 +465,7 @@ function* webhookTroubles({ endpoints, paused, failing, dead, lateSeconds }: Web
   if (paused + failing > 0)
     yield warning(
       "webhooks.receivers",
-      `${countText(paused, "endpoint is", "endpoints are")} paused and ${countText(failing, "fails", "fail")} for more than an hour, of ${endpoints}.`,
+      `Of ${countText(endpoints, "endpoint")}, ${countText(paused, "is", "are")} paused and ${countText(failing, "has", "have")} failed for more than an hour.`,
       "Their partners are not notified; what they miss waits, or is dropped as docs/webhooks.md says.",
       "bellhop webhook list says which and why; ask the partner, then bellhop webhook resume.",
     );
@@ -473,8 +473,8 @@ function* webhookTroubles({ endpoints, paused, failing, dead, lateSeconds }: Web
     yield warning(
       "webhooks.dead-letters",
       `${countText(dead, "message was", "messages were")} given up.`,
-      "Their receivers have never accepted them.",
-      "bellhop webhook dead-letters, and redrive them when the receiver is well.",
+      "Nothing sends them again unless you do.",
+      "bellhop webhook dead-letters lists them; bellhop webhook redrive queues them again once the receiver works.",
     );
   if ((lateSeconds ?? 0) > LATE_SECONDS_MAX)
     yield warning(

@@ -1,5 +1,5 @@
 import { type Noun, parsed, required, text, verb } from "../../cli/command.ts";
-import { type Columns, type Field, itemTable } from "../../cli/output.ts";
+import { type Columns, type Field, itemTable, moment } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
   changeSetting,
@@ -52,7 +52,7 @@ const list = verb({
         PROPERTY: ({ propertyCode }) => propertyCode ?? "(all)",
         SETTING: "name",
         VALUE: "value",
-        SINCE: ({ changedAt }) => changedAt.toISOString(),
+        SINCE: ({ changedAt }) => moment(changedAt),
       };
       const empty = "Nothing is set: defaults apply (bellhop setting set --help).";
       output.result({ items }, itemTable(columns, items, empty));
