@@ -79,31 +79,32 @@ function Pickup({ codes, range, days, name }: PickupProps) {
   const now = thisHour();
   const since = `${addDays(now.slice(0, 10), -days)}${now.slice(10)}`;
   const address = addressOf("insight/pickup", { ...codes, ...range, since, limit: ROWS_MAX });
-  const { data } = useAnswer<PickupAnswer>(address);
-  if (data === undefined) return null;
-  const { items } = data;
+  return (
+    <Answered asked={useAnswer<PickupAnswer>(address)} lines={3}>
+      {({ items }) => <Figures figures={pickedUp(items, name)} />}
+    </Answered>
+  );
+}
+
+function pickedUp(items: PickupAnswer["items"], name: string) {
   const revenues = Map.groupBy(
     items.filter(({ roomRevenue }) => roomRevenue !== null),
     ({ currency }) => currency,
   );
   const booked = items.reduce((sum, item) => sum + item.booked, 0);
   const cancelled = items.reduce((sum, item) => sum + item.cancelled, 0);
-  return (
-    <Figures
-      figures={[
-        {
-          name,
-          value: writeSigned(roomsOf(items)),
-          note: `${writeMany(booked, "room")} booked, ${writeCount(cancelled)} cancelled`,
-        },
-        ...[...revenues].map(([currency, some]) => ({
-          name: `Room revenue, ${currency ?? "no currency"}`,
-          value: writeSignedMoney(addMoney(some.map(({ roomRevenue }) => roomRevenue ?? "0"))),
-          note: "net",
-        })),
-      ]}
-    />
-  );
+  return [
+    {
+      name,
+      value: writeSigned(roomsOf(items)),
+      note: `${writeMany(booked, "room")} booked, ${writeCount(cancelled)} cancelled`,
+    },
+    ...[...revenues].map(([currency, some]) => ({
+      name: `Room revenue, ${currency ?? "no currency"}`,
+      value: writeSignedMoney(addMoney(some.map(({ roomRevenue }) => roomRevenue ?? "0"))),
+      note: "net",
+    })),
+  ];
 }
 
 interface Concern {

@@ -15,13 +15,14 @@ import {
   today,
   writeCount,
   writeDay,
+  writeDayOfYear,
   writeMany,
   writeSigned,
 } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
-import { Badge, Disclosure, HistoryLink, orDash, RequestLink } from "../../parts/values.tsx";
+import { Badge, Disclosure, HistoryLink, orDash, RequestLink, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   CutNotice,
@@ -423,7 +424,10 @@ export function ReservationsTable({ caption, rows, codes }: ReservationsProps) {
     { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
     { head: "Group", cell: ({ group }) => orDash(group) },
     { head: "Share", cell: ({ shareId }) => orDash(shareId) },
-    { head: "Stay", cell: ({ arrival, departure }) => `${arrival} to ${departure}` },
+    {
+      head: "Stay",
+      cell: ({ arrival, departure }) => <Word>{`${writeDay(arrival)} to ${writeDayOfYear(departure)}`}</Word>,
+    },
     { head: "From", cell: (one) => <RequestLink {...one} /> },
   ];
   return (
