@@ -156,6 +156,18 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
       },
     );
 
+    inWindow("prints a page without what leads elsewhere", async (page) => {
+      await visit(page, "/audit");
+      const links = page.getByRole("link", {
+        name: /^(Ingestion|Help about this page|Skip to the content)$/,
+      });
+      assert.equal(await links.count(), 3);
+      await page.emulateMedia({ media: "print" });
+      assert.equal(await links.count(), 0);
+      assert.ok(await page.getByRole("heading", { name: "Audit" }).isVisible());
+      await page.emulateMedia({ media: null });
+    });
+
     inWindow(
       "the navigation counts quarantined records and silent feeds, and leads to them",
       async (page) => {
