@@ -99,7 +99,7 @@ const show = verb({
   args: ID,
   examples: [`backfill show ${EXAMPLE_ID}`],
   json: '{"backfillId", "state", "manifest", "signatures", "resources", "statement", "reproduced", ...}',
-  exitCodes: "0, or 1 if the log gives another statement than the signed one.",
+  exitCodes: "0, or 1 if the log does not reproduce the signed statement.",
   async database({ id }, opened, { output }) {
     const backfill = await findOne(opened, id);
     const progress = await progressOf(opened.pool, backfill);

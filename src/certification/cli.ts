@@ -120,7 +120,7 @@ async function reportOf({ internals: { pool } }: AuthAdmin, id: string, span: Ev
 
 const show = verb({
   ...REPORTED,
-  summary: "show which steps are passed",
+  summary: "show the result of each step",
   examples: ["certify show bhc_4Zt1"],
   json: REPORT_JSON,
   async admin({ id, since, until }, admin, { output }) {

@@ -39,14 +39,14 @@ function sumsOf({ manifest, written }: ExportReport) {
 const own = verb({
   summary: "export records, versions, nights and outcomes as Parquet, CSV or NDJSON",
   details:
-    "The first run writes everything, later runs write what has changed since. Read the files that manifest.json names (docs/export.md). " +
-    "A run that was killed is continued by the next one. After an erasure, a deletion, a restore or an upgrade everything is written anew " +
-    "and the earlier files are deleted.",
+    "The first run writes everything, later runs only changes. Read the files that manifest.json names (docs/export.md). " +
+    "The next run resumes a killed one. After an erasure, a deletion, a restore or an upgrade, a run writes all files again and " +
+    "deletes the earlier ones.",
   args: { directory: required(text("DIR", "an empty folder, or one with an export")) },
   options: {
-    format: choice("FORMAT", FORMATS, "of the files (default: that of the folder, else parquet)"),
+    format: choice("FORMAT", FORMATS, "file format (default: that of the folder, else parquet)"),
     table: texts("TABLE", `${listText(TABLE_NAMES)} (default: those of the folder, else all)`),
-    full: flag("write everything anew"),
+    full: flag("write all files again"),
   },
   examples: [
     "export /data/bellhop",

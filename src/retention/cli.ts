@@ -64,7 +64,7 @@ A term for CLIENTCODE * applies to every client code without a term of its own. 
 
 const NAMED = {
   clientCode: required(
-    parsed("CLIENTCODE|*", "the client code, or * for every one", (given) => {
+    parsed("CLIENTCODE|*", "the client code, or * for all", (given) => {
       checkCode("client code", given);
       return given;
     }),
@@ -80,8 +80,8 @@ const whose = ({ clientCode, resource }: TermOf) =>
   `${clientCode === EVERY_CLIENT ? "every client code" : clientCode}${resource === undefined ? "" : ` (${resource})`}`;
 
 const set = verb({
-  summary: "set how long something is kept",
-  details: `${DETAILS}\nData past its term is deleted for good. bellhop retention run --dry-run lists what would be deleted now.`,
+  summary: "set a retention term",
+  details: `${DETAILS}\nData past its term is deleted permanently. bellhop retention run --dry-run lists what would be deleted now.`,
   args: {
     ...NAMED,
     term: required(
@@ -141,7 +141,7 @@ const unset = verb({
 });
 
 const list = verb({
-  summary: "list terms, and from when on data is available",
+  summary: "list terms and the start of complete data",
   details: DETAILS,
   examples: ["retention list"],
   json: '{"terms": [{"clientCode", "kind", "resource", "term"}], "horizons": [{"clientCode", "kind", "resource", "knownFrom"}]}',
@@ -182,9 +182,9 @@ function runLines({ due, expired }: RetentionRun, isDryRun: boolean): string[] {
 }
 
 const run = verb({
-  summary: "delete what is past its term now",
+  summary: "delete data past its term now",
   details: "A running service with the role apply does this every hour.",
-  options: { dryRun: flag("list what would be processed and change nothing") },
+  options: { dryRun: flag("list what would be processed, and change nothing") },
   examples: ["retention run --dry-run", "retention run"],
   json: '{"state", "due", "expired"}',
   async database({ dryRun }, { config, database, pool, who }, { output, json }) {

@@ -75,15 +75,14 @@ const HOURS = `hours between batches, above 0 and at most ${HOURS_MAX} (24, 0.5)
 export const SETTINGS: readonly SettingDefinition[] = [
   {
     name: "occupancyBase",
-    takes: "capacity, or available: capacity less what is out of order",
+    takes: "capacity, or available: capacity minus rooms out of order",
     fallback: "capacity",
     read: matching(/^(capacity|available)$/),
   },
   { name: "timeZone", takes: "an IANA time zone such as Europe/Paris", fallback: "UTC", read: readTimeZone },
   {
     name: "businessDayEnd",
-    takes:
-      "the local time at which a business day ends, HH:MM: 03:00 of the next day, or from 12:00 on of the day itself",
+    takes: "the local end of the business day, HH:MM; before 12:00 it is on the next calendar day",
     fallback: "00:00",
     read: matching(/^([01]\d|2[0-3]):[0-5]\d$/),
   },
@@ -95,7 +94,7 @@ export const SETTINGS: readonly SettingDefinition[] = [
   },
   {
     name: "weekend",
-    takes: "the days of the week that the console tints as its weekend, each once (Fri,Sat), or none",
+    takes: "the days that the console tints as the weekend, each once (Fri,Sat), or none",
     fallback: "Fri,Sat",
     read: readWeekdays,
   },
@@ -116,13 +115,13 @@ export const SETTINGS: readonly SettingDefinition[] = [
   { name: "cadence.groups", takes: HOURS, fallback: "none", read: readHours },
   {
     name: "name",
-    takes: `what the property is called, one line of up to ${LINE_CHARACTERS_MAX} characters`,
+    takes: `the property's name, one line of up to ${LINE_CHARACTERS_MAX} characters`,
     fallback: null,
     read: readLine,
   },
   {
     name: "city",
-    takes: `where it is, one line of up to ${LINE_CHARACTERS_MAX} characters`,
+    takes: `the property's city, one line of up to ${LINE_CHARACTERS_MAX} characters`,
     fallback: null,
     read: readLine,
   },

@@ -63,7 +63,7 @@ const create = verb({
     resource: text("RESOURCE", "only inventories, reservations or groups"),
     client: text("CLIENTCODE", "only of this client code"),
     property: text("PROPERTYCODE", "only of this property; needs --client"),
-    description: text("TEXT", "a note for people"),
+    description: text("TEXT", "a note"),
   },
   examples: [
     "webhook create --client-id bhc_4Zt1 --url https://pms.example/hooks --event changes.available",
@@ -133,7 +133,7 @@ async function firstAttempt(on: Queryable, endpointId: string, messageId: string
 }
 
 const test = verb({
-  summary: "let the running service send webhook.test, and print the result",
+  summary: "have the running service send webhook.test and print the result",
   args: ENDPOINT,
   examples: [`webhook test ${EXAMPLE_ID}`],
   json: '{"attemptedAt", "event", "messageId", "attempt", "durationMs", "status", "failure"}',
@@ -157,7 +157,7 @@ const test = verb({
 const pause = verb({
   summary: "pause an endpoint: its messages wait",
   args: ENDPOINT,
-  options: { reason: withDefault(text("TEXT", "why, for people"), "", "none") },
+  options: { reason: withDefault(text("TEXT", "the reason, as a note"), "", "none") },
   examples: [`webhook pause ${EXAMPLE_ID} --reason "maintenance until 18:00"`],
   json: ENDPOINT_JSON,
   async database({ endpointId, reason }, opened, { output }) {

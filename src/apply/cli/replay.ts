@@ -44,12 +44,12 @@ function reportLines(report: ReplayReport): string[] {
 const own = verb({
   summary: "rebuild the state from the log and compare",
   details:
-    "Rebuilds current records, versions and the stay-night ledger into a schema of their own, up to the present, and compares " +
+    "Rebuilds current records, versions and the stay-night ledger into a separate schema, up to the present, and compares " +
     "them with the live ones by digest. The service may run meanwhile.",
-  options: { swap: flag("put the rebuilt state in the place of the live one; cursors stay valid") },
+  options: { swap: flag("replace the live state with the rebuilt one; cursors stay valid") },
   examples: ["replay", "replay --swap"],
   json: '{"parts", "live", "rebuilt", "equal", "swapped", "corrected", "formerSchema", ...}',
-  exitCodes: "0 equal, 1 different (also after a swap, which corrects it).",
+  exitCodes: "0 equal, 1 different (even if a swap corrected it).",
   async database({ swap }, { database: { clientConfig }, pool, log, cipher, who }, { output, progress }) {
     decryptEachPayloadKey(await readStoredPayloadKeys(pool), cipher, (keyId) =>
       log.warn(

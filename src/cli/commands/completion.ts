@@ -154,8 +154,7 @@ const SHELLS = { bash, zsh, fish } as const;
 
 const own = verb({
   summary: "print a completion script for bash, zsh or fish",
-  details:
-    "Completes a command that your shell knows as bellhop, such as an alias or a script of that name on the PATH.",
+  details: "Completes the command bellhop, which may be an alias or a script on the PATH.",
   args: { shell: required(choice("SHELL", ["bash", "zsh", "fish"], "the shell")) },
   examples: [
     "completion bash > /etc/bash_completion.d/bellhop",

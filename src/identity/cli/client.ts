@@ -103,7 +103,7 @@ const create = verb({
   summary: "create a client and print its credentials once",
   details: "Without --scope the client gets every scope that a token can carry; introspect must be named.",
   options: {
-    name: required(text("NAME", "name of the client, for people")),
+    name: required(text("NAME", "display name of the client")),
     grant: { ...grants("property, or with * all properties of a client code"), isRequired: true },
     scope: scopes,
     ...LIMITS,

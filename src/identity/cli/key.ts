@@ -71,7 +71,7 @@ const reseal = verb({
   summary: "encrypt all stored secrets under the current KEY_ENCRYPTION_KEY",
   details:
     "Re-encrypts secrets stored under a previous KEY_ENCRYPTION_KEY, and encrypts those stored in plain text.",
-  options: { force: flag("also while a node runs without this KEY_ENCRYPTION_KEY") },
+  options: { force: flag("even if a node runs without this KEY_ENCRYPTION_KEY") },
   examples: ["key reseal"],
   json: '{"resealed", "unopened", "announced_kid"}',
   exitCodes: "0 all encrypted, 1 some could not be decrypted.",

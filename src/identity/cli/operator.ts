@@ -102,9 +102,9 @@ const set = verb({
     email: EMAIL,
     subject: text(
       "SUB",
-      "the account's subject (`sub`) at the OpenID Connect provider, where no email is verified",
+      "the account's subject (`sub`) at the OpenID Connect provider, if it verifies no email addresses",
     ),
-    resetTotp: flag("ask for no code of an authenticator app any more"),
+    resetTotp: flag("remove the authenticator app: login needs no code"),
   },
   examples: [
     "operator set anna --role viewer",

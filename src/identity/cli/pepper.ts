@@ -38,7 +38,7 @@ const rotate = verb({
 
 const retire = verb({
   summary: "delete the previous pepper",
-  options: { force: flag("end the secrets that still depend on it") },
+  options: { force: flag("revoke the secrets that still use it") },
   examples: ["pepper retire", "pepper retire --force"],
   json: '{"number", "ended_secrets"}',
   async admin({ force }, admin, { output }) {

@@ -27,8 +27,8 @@ function reportLines({ name, bytes, header, manifest }: BackupReport): string[] 
 const own = verb({
   summary: "write a consistent backup while the service runs",
   details:
-    "Contains the log and its outcomes, clients, keys, operators and settings. Current records, versions and the ledger are left out " +
-    "unless retention has deleted the payloads they come from: a restore rebuilds them from the log. Not in a backup: the erasure " +
+    "Contains the log and its outcomes, clients, keys, operators and settings. Current records, versions and the ledger are omitted, " +
+    "unless retention has deleted their payloads: a restore rebuilds them from the log. Not in a backup: the erasure " +
     "list (bellhop erasure export) and KEY_ENCRYPTION_KEY (docs/backup.md).",
   args: {
     file: required(
@@ -37,7 +37,7 @@ const own = verb({
   },
   options: {
     withState: flag("include the state: larger, and change numbers are preserved"),
-    verify: flag("read the finished file and check all of it"),
+    verify: flag("verify the finished file"),
   },
   examples: [
     "backup /backups",

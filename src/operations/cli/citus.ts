@@ -23,14 +23,14 @@ function reportLines({ workers, shards, steps, distributed }: DistributionReport
 const distribute = verb({
   summary: "distribute the tables by bucket over the workers of Citus",
   details:
-    "DATABASE_URL is the coordinator, with the extension and the workers added (docs/scale.md). Existing rows are distributed too, in one " +
-    "transaction; run again, it does the rest. Stop the service first.",
+    "DATABASE_URL is the coordinator, with the extension and the workers added (docs/scale.md). Existing rows are moved to the workers in one " +
+    "transaction. Run it again after an upgrade that adds tables. Stop the service first.",
   options: {
     shards: withDefault(
       count(`shards that the ${BUCKET_COUNT} buckets are divided into`, { least: 1, most: BUCKET_COUNT }),
       32,
     ),
-    dryRun: flag("print what would be done and change nothing"),
+    dryRun: flag("print what would be done, and change nothing"),
   },
   examples: ["citus distribute --dry-run", "citus distribute --shards 64"],
   json: '{"workers", "shards", "steps": [{"table", "done", "bytes"}], "distributed"}',
@@ -52,8 +52,8 @@ const restorePoint = verb({
   summary: "mark an instant in the write-ahead log of coordinator and workers",
   details:
     "To recover all servers to one instant from base backups and archived write-ahead log: recovery_target_name is NAME on each " +
-    "(docs/backup.md). Holds writers off for some milliseconds. Needs a superuser.",
-  args: { name: required(text("NAME", "the name of the restore point, new each time")) },
+    "(docs/backup.md). Blocks writers for some milliseconds. Needs a superuser.",
+  args: { name: required(text("NAME", "a new name for the restore point")) },
   examples: ["citus restore-point nightly-2026-06-01"],
   json: '{"name"}',
   async database({ name }, { database, who, pool }, { output }) {

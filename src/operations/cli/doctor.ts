@@ -27,7 +27,7 @@ const own = verb({
   summary: "check the installation and say what to fix",
   details:
     "Checks settings, database, disk, clock, partitions, keys, nodes, backlog and quarantine. It changes nothing and may run beside the service.",
-  options: { verbose: flag("also list what is ok; without it that is only counted") },
+  options: { verbose: flag("also list passed checks, which are otherwise only counted") },
   examples: ["doctor", "doctor --verbose", "doctor --json"],
   json: '{"severity", "findings": [{"id", "severity", "says", "means", "advice"}]}',
   exitCodes: "0 ok, 1 something should be changed, 2 something fails or is at risk.",

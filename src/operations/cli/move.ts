@@ -55,7 +55,7 @@ const own = verb({
     ),
     rehearsal: flag("copy and compare only: the previous database stays in use"),
     acceptEarly: flag("let nodes accept in the new database before everything is copied"),
-    shards: count("the new database is a Citus coordinator: distribute the tables over so many shards", {
+    shards: count("the new database is a Citus coordinator: distribute the tables over N shards", {
       least: 1,
       most: BUCKET_COUNT,
     }),

@@ -50,14 +50,14 @@ const own = verb({
     "If interrupted, run it again: it starts over. No service starts on the database before it has finished.",
   args: { file: required(text("FILE", "the backup")) },
   options: {
-    check: flag("only read the file and check all of it"),
-    erasures: text("LIST", "newest erasure list (bellhop erasure export): erases everybody on it again"),
+    check: flag("only verify the file"),
+    erasures: text("LIST", "newest erasure list (bellhop erasure export): its erasures are repeated"),
     withoutErasures: flag("restore without an erasure list: erased guests may reappear"),
-    into: text("DATABASE_URL", "database to fill (default: that of the settings)"),
+    into: text("DATABASE_URL", "database to fill (default: the configured one)"),
     nothingLost: flag(
       "the service was stopped before the backup and has not run since: cursors and webhooks continue (needs a backup --with-state)",
     ),
-    acceptDifference: flag("finish although the state differs from the one that was backed up"),
+    acceptDifference: flag("finish although the state differs from the backup's"),
   },
   examples: [
     "restore /backups/bellhop.tar --check",

@@ -201,18 +201,18 @@ const own = verb({
   summary: "send files of records and report their outcomes",
   details:
     "A file is a JSON array or NDJSON (one record per line), plain or gzip, of any size. Several are sent one after another. Interrupted and " +
-    `run again, it resumes: nothing is applied twice, nothing is left out. ${CREDENTIALS_DETAILS}`,
+    `run again, it resumes: no record is applied twice or omitted. ${CREDENTIALS_DETAILS}`,
   args: {
     files: required(texts("FILE", "a file, or a pattern in quotes; - is standard input")),
   },
   options: {
-    resource: choice("RESOURCE", RESOURCES, "what the records are", "detected from the first one"),
+    resource: choice("RESOURCE", RESOURCES, "resource of the records", "detected from the first one"),
     ...PARTNER_OPTIONS,
-    lenient: flag("send invalid records too; the service keeps them as rejected"),
-    backfill: text("ID", "the batches belong to this backfill"),
-    noCheck: flag("do not check records offline first"),
+    lenient: flag("also send invalid records; the service stores them as rejected"),
+    backfill: text("ID", "assign the batches to this backfill"),
+    noCheck: flag("do not validate before sending"),
     noWait: flag("do not wait for outcomes"),
-    rejected: text("FILE", "write every refused record with its reasons there, as NDJSON"),
+    rejected: text("FILE", "write rejected records and reasons to this file, as NDJSON"),
     batch: withDefault(count("records per batch, 1 to 10,000"), undefined, "500"),
     concurrency: withDefault(count("batches sent at the same time, 1 to 64"), undefined, "4"),
   },

@@ -13,7 +13,7 @@ const own = verb({
     "array or NDJSON (one record per line), plain or gzip.",
   args: { file: required(text("FILE", "the file; - is standard input")) },
   options: {
-    resource: choice("RESOURCE", RESOURCES, "what the records are", "detected from the first one"),
+    resource: choice("RESOURCE", RESOURCES, "resource of the records", "detected from the first one"),
     limit: withDefault(count("violations listed; all are counted"), 100),
   },
   examples: ["validate reservations.ndjson.gz", "validate - --resource groups --json < groups.json"],

@@ -70,10 +70,10 @@ async function writeLine(line: string): Promise<void> {
 
 const FEED_OPTIONS = {
   changes: flag("follow the change feed instead of a request"),
-  state: text("FILE", "where the feed's cursor is stored; the next start continues there"),
+  state: text("FILE", "file for the feed's cursor; the next run continues there"),
   cursor: text("CURSOR", "continue at the cursor of an earlier change"),
   from: choice("now", ["now"], "only changes from now on"),
-  untilCaughtUp: flag("end once all changes so far are printed"),
+  untilCaughtUp: flag("stop when all current changes are printed"),
   resource: choice("RESOURCE", RESOURCES, "only changes of this resource"),
   client: text("CLIENTCODE", "only changes of this client code"),
   property: text("PROPERTYCODE", "only changes of this property; needs --client"),

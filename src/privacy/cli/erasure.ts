@@ -97,7 +97,7 @@ const run = verb({
   summary: "erase a guest's personal data",
   details:
     "Redacts these records, and every reservation of the client code that names the profile, wherever they are stored and in later " +
-    "batches. This cannot be undone. The reason is kept: name nobody in it.",
+    "batches. This cannot be undone. The reason is stored: do not name anybody in it.",
   options: { ...SUBJECTS, reason: required(text("REASON", "why, without naming anybody")), yes: YES },
   examples: [
     'erasure run --reservation ACME/PAR01/R-1001 --reason "request of 2 June"',

@@ -73,7 +73,7 @@ const set = verb({
   args: { ...NAMED, value: required(text("VALUE", "its value")) },
   options: PROPERTY,
   examples: ["setting set ACME timeZone Europe/Paris", "setting set ACME currency GBP --property LON01"],
-  json: '{"clientCode", "propertyCode", "name", "value", "changed"}; "changed" is null where the value was set already',
+  json: '{"clientCode", "propertyCode", "name", "value", "changed"}; "changed" is null if the value was already set',
   check: ({ name, value }) => void readSettingValue(settingNamed(name), value),
   async database({ clientCode, name, value, property = null }, opened, { output }) {
     const of: SettingOf = { clientCode, propertyCode: property, name };

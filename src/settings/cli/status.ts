@@ -15,7 +15,7 @@ const named = (value: string, help: string) =>
 
 const STATUS = {
   clientCode: named("CLIENTCODE", "the client code"),
-  resource: required(choice("RESOURCE", ["reservations", "groups"], "what carries the status")),
+  resource: required(choice("RESOURCE", ["reservations", "groups"], "the kind of record")),
   status: named("STATUS", "the status as the hotel sends it, quoted if it has spaces"),
 };
 
