@@ -7,7 +7,7 @@ import { readBatchInTurns } from "#contract/read-batch.ts";
 import { readOptions } from "../scripts/read-options.ts";
 import type { Principal } from "../src/identity/permissions.ts";
 import { arrangeGrants } from "../src/identity/permissions.ts";
-import { BatchValidator, weightOf } from "../src/ingest/pipeline.ts";
+import { BatchValidator, costOf } from "../src/ingest/pipeline.ts";
 import { recordTemplates } from "./record-templates.ts";
 
 const USAGE = `npm run token-cost [-- --walk] [--rounds N]
@@ -135,11 +135,11 @@ async function read(body: Buffer): Promise<Cost> {
   };
   setImmediate(look);
   const batch = new BatchValidator("reservations", true, CLIENT, undefined, body);
-  await readBatchInTurns(body, LIMITS, "reservations", (record) => batch.see(record));
+  await readBatchInTurns(body, LIMITS, "reservations", (record) => batch.add(record));
   const ms = performance.now() - from;
   longestMs = Math.max(longestMs, performance.now() - last);
   reading = false;
-  return { ms, longestMs, weight: weightOf(body.length, batch.seen, batch.useless) };
+  return { ms, longestMs, weight: costOf(body.length, batch.all, batch.unusable) };
 }
 
 async function measure(body: Buffer, rounds: number): Promise<Cost> {

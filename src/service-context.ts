@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { BackfillAdmission } from "./backfill/admission.ts";
 import type { WireNotes } from "./certification/wire-notes.ts";
 import type { Authenticator, RateLimiter } from "./identity/authenticator.ts";
-import type { ClientTurns } from "./ingest/client-turns.ts";
+import type { ClientSemaphores } from "./ingest/client-semaphores.ts";
 import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
 import type { RedactionListWatch } from "./ingest/redact.ts";
 import type { BodyBudget, BodyLimits } from "./platform/http/receive-body.ts";
@@ -18,9 +18,9 @@ export interface HttpContext {
   /** Few connections of their own for insights and backfills, which nothing else waits for. */
   readonly questions: pg.Pool;
   /** Turns of backfills among all clients, within those of each: however long they take, a connection is left to insights. */
-  readonly backfillTurns: ClientTurns;
+  readonly backfillTurns: ClientSemaphores;
   /** One insight or backfill of a client at a time on a thread: it takes one of the connections, and no more work than pauses bound. */
-  readonly questionTurns: ClientTurns;
+  readonly questionTurns: ClientSemaphores;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Requests that take at least this many milliseconds are logged; 0: none. */

@@ -34,34 +34,31 @@ import { findAccepted } from "./log/accept-log.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
 import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 
-/**
- * A POST to a data endpoint, step by step to its durable 202, in the contract's order. A step leaves what it finds in the post and
- * throws where the request is refused.
- */
+/** The steps of a POST to a data endpoint, in the order of the contract. A step adds its results to the post or throws a refusal. */
 const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> | void)[] = [
   checkFraming, // 400, and the connection is closed
-  authenticate, // 401 no bearer token, 403 not a good one
+  authenticate, // 401 no bearer token, 403 invalid token
   limitRate, // 403 scope, 429
   readHeaders, // 415 media type, 422 optional headers
   checkReady, // 503 disk almost full, no log writer
-  admitBackfill, // 409, 422, 429: before the body is read, so that a batch put off costs little
-  receive, // 413, 415, 503; inflates, and charges the client's rate for the bytes as they come
-  readRecords, // 400 not a JSON array; checks each record and charges the rate for all of them
-  refuseForeign, // 403 a property not granted, 422 one that is not the backfill's
-  readmitBackfill, // 409: the body may have taken as long as a request may
-  judgeRecords, // 400 invalid records, 409 backfill; ends with the first answer again where the key had one
+  admitBackfill, // 409, 422, 429: before the body is read, so that refusing costs little
+  receive, // 413, 415, 503; inflates, and charges the client's rate for bytes as they arrive
+  readRecords, // 400 not a JSON array; checks each record and charges the client's rate for them
+  refuseForeign, // 403 property not granted, 422 not the backfill's property
+  readmitBackfill, // 409: the backfill may have ended while the body was received
+  validateRecords, // 400 invalid records, 409 backfill; repeats the answer of a known Idempotency-Key
   registerProperties, // 429 too many new properties
-  fingerprint, // of the path, the handling and the body, for the Idempotency-Key
-  redact, // what the erasure list and the settings of a client code remove
-  append, // 409 Idempotency-Key reused, 503; on disk once it resolves
+  fingerprint, // path, handling and body, for the Idempotency-Key
+  redact, // according to the erasure list and the client code's settings
+  append, // 409 Idempotency-Key reused, 503; durable once it resolves
 ];
 
-/** Resolves once the batch is on disk, with its id in `post.acceptedRequestId`; throws EmptyRefusal or what `asServiceError` renders. */
+/** Resolves once the batch is durable, with its id in `post.acceptedRequestId`. Throws EmptyRefusal or an error for `asServiceError`. */
 async function acceptPost(context: HttpContext, post: DataPost): Promise<void> {
   try {
     for (const step of STEPS) {
       const pending = step(context, post);
-      // With one record a request each wait shows: what is known at once is not waited for.
+      // Awaiting only promises is measurably faster for requests of one record.
       if (pending !== undefined) await pending;
       if (post.acceptedRequestId !== undefined) break;
     }
@@ -78,7 +75,7 @@ export const DATA_ROUTES: readonly string[] = RESOURCES.map(routeOf);
 
 const COMMON_FIELDS: readonly string[] = Object.entries(COMMON_HEADERS).flat();
 
-/** Looks the label of the metrics up once, not for each batch. */
+/** Resolves metric labels once instead of per batch. */
 function meterOf(metrics: Metrics, resource: Resource): BatchMeter {
   const batches = metrics.acceptedBatches.labels({ resource });
   const records = metrics.acceptedRecords.labels({ resource });
@@ -95,7 +92,7 @@ function meterOf(metrics: Metrics, resource: Resource): BatchMeter {
   };
 }
 
-/** The status, the header fields of this response alone (name, value, name, value …) and the body. */
+/** Status, body and the header fields (name, value, name, value …) specific to this response. */
 interface Answer {
   readonly status: number;
   readonly fields: readonly string[];
@@ -103,8 +100,8 @@ interface Answer {
 }
 
 /**
- * Serves POST requests to the data endpoints ahead of Fastify, whose routing, hooks and reply would double the cost of a request with
- * one record. Errors, log lines, traces and headers come from the functions that Fastify's routes use.
+ * Serves POST requests to the data endpoints without Fastify, which would double the cost of a request with one record. Shares the
+ * functions for errors, log lines, traces and headers with Fastify's routes.
  */
 export class DataEndpoints {
   readonly #context: HttpContext;
@@ -123,12 +120,12 @@ export class DataEndpoints {
     this.#requestLog = requestLog;
   }
 
-  /** False for a request that is none of these. `isClosing`: whether the answer is to close its connection. */
+  /** Returns false for any other request. `isClosing`: whether the response should close the connection. */
   handle(raw: IncomingMessage, response: ServerResponse, isClosing: () => boolean): boolean {
     const endpoint = raw.method === "POST" ? this.#endpointOf(raw.url ?? "") : undefined;
     if (endpoint === undefined) return false;
     this.#serve(new DataPost(endpoint, raw), response, isClosing).catch((error: unknown) => {
-      this.#context.log.error({ err: error }, "an answer could not be made");
+      this.#context.log.error({ err: error }, "could not produce a response");
       raw.socket.destroy();
     });
     return true;
@@ -149,11 +146,10 @@ export class DataEndpoints {
       answer = this.#refusal(post, thrown);
     }
     const { raw } = post;
-    // A body that nobody reads, or no further.
     if (!raw.complete && raw instanceof PacedRequest) raw.drain();
     const fields = COMMON_FIELDS.concat("x-request-id", post.id, commonFields(post), answer.fields);
     if (isClosing() || isLast(raw)) fields.push("connection", "close");
-    // It may have been refused meanwhile, for what came behind its headers (`refuseConnection`).
+    // `refuseConnection` may have responded meanwhile, to malformed data after the headers.
     const isOwed = !response.headersSent;
     if (isOwed) response.statusCode = answer.status;
     this.#requestLog.whenOver(response, () => describe(post));
@@ -176,18 +172,18 @@ export class DataEndpoints {
   }
 }
 
-/** The 202 of a batch: its id, as JSON or, for a client that prefers it, as text. */
+/** The 202 of a batch, as JSON or, if the client prefers it, text. */
 function acceptedAnswer({ raw, acceptedRequestId = "" }: DataPost): Answer {
   const isText = prefersText(raw.headers.accept, "text/plain");
   const body = isText ? acceptedRequestId : `{"requestId":"${acceptedRequestId}"}`;
   const location = `/api/public/v1/requests/${acceptedRequestId}`;
   const type = isText ? "text/plain; charset=utf-8" : JSON_TYPE;
-  // Characters are bytes here: both bodies are ASCII.
+  // Both bodies are ASCII.
   const fields = ["location", location, "content-type", type, "content-length", String(body.length)];
   return { status: 202, fields, body };
 }
 
-/** What every answer states of the client's rate and of the request's parameters, as far as they are known. */
+/** Header fields for the client's rate and the request's parameters, as far as known. */
 function commonFields({ rate, parameters }: DataPost): string[] {
   const fields: string[] = [];
   if (rate !== undefined) {
@@ -219,16 +215,16 @@ interface HeaderParameters {
   readonly idempotencyKey: string | null;
   readonly correlationId: string | null;
   readonly replyTo: string | null;
-  /** The backfill that the batch says it belongs to, in lower case. */
+  /** In lower case. */
   readonly backfillId: string | null;
   readonly lenient: boolean;
-  /** Value of the Preference-Applied header; null when no handling was asked for. */
+  /** Value of the Preference-Applied header; null if the request has no handling preference. */
   readonly preferenceApplied: string | null;
 }
 
 type Headers = Pick<IncomingMessage, "headers" | "rawHeaders">;
 
-/** Reads the header parameters; throws ServiceError `bellhop.http.InvalidHeader` (422) for one that cannot be used. */
+/** Reads the header parameters. Throws ServiceError `bellhop.http.InvalidHeader` (422). */
 function readHeaderParameters(request: Headers): HeaderParameters {
   const handling = handlingOf(request.headers);
   return {
@@ -271,14 +267,14 @@ function replyToOf(request: Headers): string | null {
   const value = visibleText(request, "ReplyTo", 2_048);
   if (value === null) return null;
   const address = URL.parse(value);
-  // Every reader of the request sees it, so it must not carry a password.
+  // The address is visible to everyone who may read the request.
   if (address === null || !/^https?:$/.test(address.protocol) || address.username || address.password) {
     throw invalid("ReplyTo must be an absolute http or https address without a user name or password.");
   }
   return value;
 }
 
-/** `handling` of the Prefer header (RFC 7240 section 4.4); one of another name is ignored, as the RFC says. */
+/** The `handling` preference (RFC 7240, section 4.4); unknown values are ignored, as the RFC requires. */
 function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
   const handling = preferenceOf(headers["prefer"], "handling");
   return handling === "lenient" || handling === "strict" ? handling : null;
@@ -287,7 +283,7 @@ function handlingOf(headers: IncomingHttpHeaders): "lenient" | "strict" | null {
 const HANDLINGS = ["handling=lenient", "handling=strict"];
 const PREFERENCES_COMPARED_MAX = 4;
 
-/** Ends the message of a refusal where Prefer names a handling that is misspelt: it was ignored, as the RFC says. */
+/** A hint for the message of a refusal if Prefer has a misspelt handling, which is ignored as the RFC requires. */
 function misspeltHandling({ prefer = [] }: IncomingHttpHeaders): string {
   const preferences = String(prefer)
     .split(",", PREFERENCES_COMPARED_MAX)
@@ -299,7 +295,7 @@ function misspeltHandling({ prefer = [] }: IncomingHttpHeaders): string {
   return "";
 }
 
-/** True when the client would rather have another type of text than JSON (RFC 9110 section 12.5.1; JSON when it says nothing). */
+/** Whether the Accept header prefers `type` to JSON (RFC 9110, section 12.5.1). */
 export function prefersText(accept: string | undefined, type: "text/plain" | "text/csv"): boolean {
   if (accept === undefined || accept === "*/*" || accept === "application/json") return false;
   const weights = new Map<string, number>();
@@ -309,41 +305,34 @@ export function prefersText(accept: string | undefined, type: "text/plain" | "te
     const q = weight === undefined ? 1 : Number(weight.slice(2));
     weights.set(range, Number.isFinite(q) ? q : 0);
   }
-  const weigh = (exact: string, family: string) =>
+  const weightOf = (exact: string, family: string) =>
     weights.get(exact) ?? weights.get(family) ?? weights.get("*/*") ?? 0;
-  return weigh(type, "text/*") > weigh("application/json", "application/*");
+  return weightOf(type, "text/*") > weightOf("application/json", "application/*");
 }
 
 /**
- * What one request of a client's rate may bring: with each more so many records, bytes or values, a batch counts as one request
- * more. Measured (npm run noisy, docs/decisions/0008): a rate of 50 requests a second let a client of batches of 10,000
- * records take all there is; now it is a rate of 5,000 records a second as well. A full batch counts as a hundred.
+ * A batch counts as one request of the client's rate per this many records, bytes or values, so that a rate of 50 requests per
+ * second is also one of 5,000 records per second (docs/decisions/0008).
  */
 const RECORDS_PER_REQUEST = 100;
-/** A hundred reservations of the usual size. */
+/** 100 reservations of typical size. */
 const BYTES_PER_REQUEST = 262_144;
-/**
- * Numbers, texts, arrays and so on. So many in 256 KiB would be 13 bytes each with their names; records of the contract have 15 to 22.
- * What a batch costs beyond its bytes, it costs by its values (npm run token-cost).
- */
+/** JSON values: the CPU cost of a batch is determined by its bytes and its values (`npm run token-cost`). */
 const VALUES_PER_REQUEST = 20_000;
 
-/**
- * Request cost of an invalid or future-dated record. Reporting every violation takes 40 µs where walking a valid record
- * takes 12, so at a cost of 1 lenient batches of invalid records delayed other clients (`npm run noisy`).
- */
-const USELESS_RECORD_COUNTS = 4;
+/** An invalid or future-dated record counts as this many: reporting its violations takes 40 µs, reading a valid record 12 µs. */
+const UNUSABLE_RECORD_COST = 4;
 
-interface SeenRecords {
+interface RecordTotals {
   readonly records: number;
   readonly values: number;
 }
 
-const NO_RECORDS: SeenRecords = { records: 0, values: 0 };
+const NO_RECORDS: RecordTotals = { records: 0, values: 0 };
 
-/** As how many requests a batch counts; `useless` are those of `all` that are. */
-export function weightOf(bytes: number, all: SeenRecords, useless: SeenRecords): number {
-  const counted = (of: keyof SeenRecords) => all[of] + useless[of] * (USELESS_RECORD_COUNTS - 1);
+/** The request cost of a batch. `unusable`: the invalid and future-dated records of `all`. */
+export function costOf(bytes: number, all: RecordTotals, unusable: RecordTotals): number {
+  const counted = (of: keyof RecordTotals) => all[of] + unusable[of] * (UNUSABLE_RECORD_COST - 1);
   return Math.max(
     1,
     Math.ceil(bytes / BYTES_PER_REQUEST),
@@ -352,33 +341,33 @@ export function weightOf(bytes: number, all: SeenRecords, useless: SeenRecords):
   );
 }
 
-/** How the client's rate stands, where a batch weighs more than was counted before. */
-type RequestCost = (bytes: number, all?: SeenRecords, useless?: SeenRecords) => RateResult | undefined;
+/** Charges the client's rate for the difference to the cost charged before, and returns the rate if there is any. */
+type RequestCost = (bytes: number, all?: RecordTotals, unusable?: RecordTotals) => RateResult | undefined;
 
 /**
- * Counts a batch as its weight, by the bytes that are promised and come and again once its records are known: what it weighs more
- * than was counted is owed, so that none is refused for being large, but what follows it waits.
+ * Charges the cost of a batch as its bytes are announced and arrive, and once its records are known. A batch is not refused for its
+ * own cost, but delays those that follow it.
  */
 function requestCost({ nodes, rateLimiter }: HttpContext, principal: Principal): RequestCost {
   const { clientId, requestRate, requestBurst } = principal;
-  // The request itself was counted when it was let in.
+  // The request itself was counted on admission.
   let counted = 1;
-  return (bytes, all = NO_RECORDS, useless = NO_RECORDS) => {
-    const more = weightOf(bytes, all, useless) - counted;
+  return (bytes, all = NO_RECORDS, unusable = NO_RECORDS) => {
+    const more = costOf(bytes, all, unusable) - counted;
     if (more <= 0) return undefined;
     counted += more;
     return rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("accept"));
   };
 }
 
-/** Most violations one answer lists. */
+/** Violations listed in an error response. */
 const VIOLATIONS_MAX = 100;
-/** Most violations kept of one rejected record, and of all in a batch: then one of each, as every page of the outcome reads all. */
+/** Violations stored per rejected record; only one after VIOLATIONS_KEPT_OF_BATCH, because every page of an outcome reads all. */
 const VIOLATIONS_KEPT_MAX = 10;
 const VIOLATIONS_KEPT_OF_BATCH = 10_000;
 type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
 
-/** Checks the records of one batch as they are read, and keeps no more of each than where it lies and what is wrong. */
+/** Validates the records of one batch as they are read, keeping only their ranges, properties and violations. */
 export class BatchValidator {
   readonly #resource: Resource;
   readonly #lenient: boolean;
@@ -391,15 +380,13 @@ export class BatchValidator {
   readonly #listed: Violation[] = [];
   readonly #latest = latestSourceTime(Date.now());
   readonly #suggestions = { given: 0 };
-  /** All records of the batch. */
-  readonly seen = { records: 0, values: 0 };
-  /** Those that are invalid, or of a time so far ahead that they will be quarantined. */
-  readonly useless = { records: 0, values: 0 };
-  /** The first record that names a property the client was not granted; no record after it is checked. */
+  readonly all = { records: 0, values: 0 };
+  /** Records that are invalid, or so far in the future that they will be quarantined. */
+  readonly unusable = { records: 0, values: 0 };
+  /** The first record of a property that the client has no grant for; later records are not checked. */
   foreign: ForeignRecord | undefined;
-  /** The index of the first record that is not of the backfill's property. */
+  /** The index of the first record of another property than the backfill's. */
   misplaced: number | undefined;
-  /** The last record whose property is granted. */
   #granted: ForeignRecord | undefined;
   #total = 0;
   #kept = 0;
@@ -420,9 +407,9 @@ export class BatchValidator {
     this.#settings = settings;
   }
 
-  see(record: BatchRecord): void {
-    this.seen.records += 1;
-    this.seen.values += record.values;
+  add(record: BatchRecord): void {
+    this.all.records += 1;
+    this.all.values += record.values;
     if (this.foreign !== undefined || !this.#isPermitted(record)) return;
     const room = Math.max(1, Math.min(VIOLATIONS_KEPT_MAX, VIOLATIONS_KEPT_OF_BATCH - this.#kept));
     const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? room : 0);
@@ -430,10 +417,10 @@ export class BatchValidator {
     const { index, start, end, clientCode, propertyCode } = record;
     if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
       this.#records.push({ index, start, end, clientCode, propertyCode });
-      if (isAhead(this.#resource, record, this.#latest)) this.#countUseless(record);
+      if (isAhead(this.#resource, record, this.#latest)) this.#countUnusable(record);
       return;
     }
-    this.#countUseless(record);
+    this.#countUnusable(record);
     this.#total += found.total;
     this.#listed.push(...found.violations.slice(0, VIOLATIONS_MAX - this.#listed.length));
     if (this.#lenient) {
@@ -458,7 +445,7 @@ export class BatchValidator {
     return { violations, total: negativeCounts.count };
   }
 
-  /** False for a property that was not granted, as far as the record's codes can be read. Most batches name one: it is looked up once. */
+  /** Whether the client has a grant for the record's property; true if its codes cannot be read. */
   #isPermitted({ index, clientCode, propertyCode }: BatchRecord): boolean {
     if (clientCode === undefined || propertyCode === undefined) return true;
     const last = this.#granted;
@@ -469,22 +456,21 @@ export class BatchValidator {
     }
     this.#granted = { index, clientCode, propertyCode };
     const of = this.#backfill;
-    // A backfill is of one property: what it brings of another would be counted by nobody.
     if (of !== undefined && (clientCode !== of.clientCode || propertyCode !== of.propertyCode))
       this.misplaced ??= index;
     return true;
   }
 
-  #countUseless({ values }: BatchRecord): void {
-    this.useless.records += 1;
-    this.useless.values += values;
+  #countUnusable({ values }: BatchRecord): void {
+    this.unusable.records += 1;
+    this.unusable.values += values;
   }
 
   /**
-   * The accepted and rejected records. Throws ServiceError `bellhop.contract.InvalidRecords` with up to 100 violations
-   * if any record is invalid and the batch is strict, or if none is valid; `hint` ends its message.
+   * The valid and rejected records. Throws ServiceError `bellhop.contract.InvalidRecords`, whose message ends with `hint`, if no
+   * record is valid, or any is invalid in a strict batch.
    */
-  judgement(hint = () => ""): Pick<Submission, "records" | "rejected"> {
+  result(hint = () => ""): Pick<Submission, "records" | "rejected"> {
     if (this.#records.length === 0 || (this.#total > 0 && !this.#lenient)) {
       throw new ServiceError("bellhop.contract.InvalidRecords", {
         message: `${ERRORS["bellhop.contract.InvalidRecords"].text}${hint()}`,
@@ -496,17 +482,16 @@ export class BatchValidator {
   }
 }
 
-/** Hashed in one go, through a copy; what is larger is hashed where it lies. */
+/** Larger bodies are hashed in place instead of through a copy. */
 const HASHED_AT_ONCE_BYTES = 65_536;
 const scratch = Buffer.allocUnsafeSlow(HASHED_AT_ONCE_BYTES);
 
-/** A millisecond or two of hashing: a body of 64 MiB at once would hold the event loop for 50 ms. */
+/** Bytes hashed per turn of the event loop, about 2 ms. */
 const HASHED_BYTES_A_TURN = 2 * 1_048_576;
 
 /**
- * What a repeated Idempotency-Key is compared by: SHA-256, in hexadecimal, over the `head` (path and handling of the
- * request), and the decompressed body. One call on a copy of both takes half the time of a hash object that is fed twice.
- * A promise for what is hashed in turns with other work.
+ * The fingerprint of a request under an Idempotency-Key: SHA-256, in hexadecimal, of `head` (path and handling) and the decompressed
+ * body. Small bodies are copied behind the head: one call takes half the time of a hash object. Large ones yield to other work.
  */
 export function fingerprintOf(head: string, body: Buffer): string | Promise<string> {
   const headBytes = Buffer.byteLength(head);
@@ -527,13 +512,12 @@ async function hashInTurns(head: string, body: Buffer): Promise<string> {
   return running.digest("hex");
 }
 
-/** The longest code a record may carry (contract: "codes and ids 128"). */
+/** The maximum length of codes in the contract. */
 const CODE_KEPT_CHARACTERS_MAX = 128;
 const BLOCKED_RETRY_AFTER_SECONDS = 5;
 
 interface BatchMeter {
   accepted(records: number, rejected: number, bodyBytes: number): void;
-  /** A repeated Idempotency-Key. */
   repeated(): void;
 }
 
@@ -546,7 +530,7 @@ interface Endpoint {
   readonly meter: BatchMeter;
 }
 
-/** A POST to a data endpoint, and what its steps have found out so far. */
+/** A POST to a data endpoint, and the results of its steps. */
 class DataPost {
   readonly endpoint: Endpoint;
   readonly raw: IncomingMessage;
@@ -555,18 +539,18 @@ class DataPost {
   readonly startedAtMs = performance.now();
   readonly waits = noWaits();
   bearer: BearerResult = { kind: "absent" };
-  /** The client, once its token, scope and rate allow the request. */
+  /** Set once the request is authorised and within the client's rate. */
   principal: Principal | undefined;
-  /** How the client's rate stands, once checked: every answer from then on reports it. */
+  /** Set once the rate was checked; later responses report it. */
   rate: { readonly of: Principal; readonly result: RateResult } | undefined;
   trace: MaybeTrace;
-  /** Set once the headers are read; every later answer reports how they were applied, errors included. */
+  /** Set once the headers are read; later responses, including errors, report how they were applied. */
   parameters: HeaderParameters | undefined;
   backfill: Admitted | undefined;
-  /** Its backfill has ended. With a key the batch may have been accepted before: only its body shows it. */
+  /** The backfill has ended. With an Idempotency-Key the batch may have been accepted before, which only its body shows. */
   notOpen: ServiceError | undefined;
   body: ReceivedBody | undefined;
-  /** Its memory may be gone once the batch was packed. */
+  /** Kept because the body may be released once the batch is packed. */
   bodyBytes = 0;
   cost: RequestCost | undefined;
   batch: BatchValidator | undefined;
@@ -580,7 +564,7 @@ class DataPost {
   }
 }
 
-/** Goes on at once with what is known already; answers a promise only for what is not: with one record a request each wait shows. */
+/** Calls `use` synchronously if the value is no promise: awaits are measurable in requests of one record. */
 function whenKnown<Known>(
   value: Known | Promise<Known>,
   use: (known: Known) => Promise<void> | undefined | void,
@@ -588,7 +572,7 @@ function whenKnown<Known>(
   return (value instanceof Promise ? value.then(use) : use(value)) ?? undefined;
 }
 
-/** What an earlier step has left. */
+/** A result of an earlier step. */
 function found<Found>(value: Found | undefined): Found {
   if (value === undefined) throw new Error("A step of the ingest pipeline ran before the one that it needs.");
   return value;
@@ -634,7 +618,7 @@ export function checkReady(context: HttpContext): void {
   const blocked = context.blockedReason();
   if (blocked === undefined) return;
   throw new ServiceError("bellhop.accept.Unavailable", {
-    // No stack: where that was found out says nothing, and the log may lie on the disk that is filling up.
+    // Not an Error: a stack would not help, and the log may be on the disk that is filling up.
     cause: blocked,
     retryAfterSeconds: BLOCKED_RETRY_AFTER_SECONDS,
   });
@@ -655,14 +639,14 @@ function admitBackfill(context: HttpContext, post: DataPost): Promise<void> | un
 
 function whileOpen(post: DataPost, asking: Promise<unknown>): Promise<void> {
   const { idempotencyKey } = found(post.parameters);
-  const asked = asking.then(
+  const handled = asking.then(
     () => undefined,
     (refusal) => {
       if (idempotencyKey === null || refusal.code !== "bellhop.backfill.NotOpen") throw refusal;
       post.notOpen = refusal;
     },
   );
-  return countDatabase(post.waits, asked);
+  return countDatabase(post.waits, handled);
 }
 
 function readmitBackfill(_context: HttpContext, post: DataPost): Promise<void> | undefined {
@@ -708,10 +692,10 @@ function readRecordsBy(
   post.batch = batch;
   const startedAt = performance.now();
   if (post.trace) post.trace.recordsAtMs = startedAt;
-  const reading = readBatchInTurns(body, context.limits, resource, (record) => batch.see(record));
+  const reading = readBatchInTurns(body, context.limits, resource, (record) => batch.add(record));
   const settle = (refusal: BatchRefusal | undefined) => {
     post.waits.records = performance.now() - startedAt;
-    charge(post, found(post.cost)(post.bodyBytes, batch.seen, batch.useless));
+    charge(post, found(post.cost)(post.bodyBytes, batch.all, batch.unusable));
     if (refusal !== undefined) throw refusalError(refusal);
   };
   return whenKnown(reading, settle);
@@ -729,21 +713,21 @@ function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | un
   return undefined;
 }
 
-function judgeRecords(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function validateRecords(context: HttpContext, post: DataPost): Promise<void> | undefined {
   const { preferenceApplied, idempotencyKey } = found(post.parameters);
   const hint = () => (preferenceApplied === null ? misspeltHandling(post.raw.headers) : "");
   try {
     if (post.notOpen !== undefined) throw post.notOpen;
-    post.kept = { ...found(post.batch).judgement(hint), body: found(post.body).bytes };
+    post.kept = { ...found(post.batch).result(hint), body: found(post.body).bytes };
     return undefined;
   } catch (refusal) {
     if (idempotencyKey === null) throw refusal;
-    return answerAgain(context, post, refusal);
+    return repeatAnswer(context, post, refusal);
   }
 }
 
-/** What was accepted under this key keeps its answer, though a setting refuses such records since, or its backfill has ended. */
-async function answerAgain(context: HttpContext, post: DataPost, refusal: unknown): Promise<void> {
+/** Repeats the answer of a batch accepted before under this key, although a setting would refuse it now or its backfill has ended. */
+async function repeatAnswer(context: HttpContext, post: DataPost, refusal: unknown): Promise<void> {
   await fingerprint(context, post);
   const { clientId, certificationId } = found(post.principal);
   const finding = findAccepted(context.pool, clientId, post.idempotency);
@@ -762,7 +746,7 @@ function registerProperties(context: HttpContext, post: DataPost): Promise<void>
 function fingerprint(_context: HttpContext, post: DataPost): Promise<void> | undefined {
   const { idempotencyKey: key, lenient, backfillId } = found(post.parameters);
   if (key === null) return undefined;
-  // With the backfill, as the first answer to a batch of one would say of the other that it has that batch, too.
+  // Includes the backfill: otherwise a repeated key would make one backfill claim the batch of another.
   const of = backfillId === null ? "" : `${backfillId}\0`;
   const head = `${post.endpoint.resource}\0${lenient}\0${of}`;
   return whenKnown(fingerprintOf(head, found(post.body).bytes), (made) => {
@@ -817,7 +801,7 @@ async function countDatabase<Result>(waits: RequestWaits, asked: Promise<Result>
   }
 }
 
-/** A refused code was not checked, and may be as long as the body. A character that the cut halves cannot be stored. */
+/** Truncates an unchecked code. A surrogate pair cut in half could not be stored. */
 function cutCode(code: string | undefined): string | undefined {
   return code?.slice(0, CODE_KEPT_CHARACTERS_MAX).toWellFormed();
 }
@@ -847,14 +831,11 @@ function refusalError({ code, message, violations }: BatchRefusal): ServiceError
   return new ServiceError(code, { message, violations, violationTotal: violations.length });
 }
 
-/**
- * The value of one preference in the Prefer header (RFC 7240), in lower case; null where it is not asked for. Where it
- * stands more than once the first counts, and what is malformed is ignored, as the RFC says.
- */
+/** The first value of a preference in the Prefer header (RFC 7240), in lower case; null if absent. Malformed preferences are ignored. */
 export function preferenceOf(prefer: string | string[] | undefined, name: string): string | null {
   if (prefer === undefined) return null;
   const list = typeof prefer === "string" ? prefer : prefer.join(",");
-  // The parts between commas that are not within quotes.
+  // Splits at commas outside quotes.
   const preferences = list.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? [];
   const named = preferences.map((preference) => PREFERENCE.exec(preference));
   const [, , quoted, token] = named.find((found) => found?.[1]?.toLowerCase() === name) ?? [];

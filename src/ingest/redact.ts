@@ -6,19 +6,18 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
 
-/** The key of `keyedHash`, of hexadecimal digits. */
 export function hashKey(digits: string): KeyObject {
   return createSecretKey(Buffer.from(digits, "hex"));
 }
 
-/** HMAC-SHA256. With a KeyObject, as one made of each text's own key bytes would cost ten times as much as the hash. */
+/** HMAC-SHA256. A KeyObject, because importing key bytes would cost ten times as much as the hash. */
 const keyedHash = (key: KeyObject, text: string) => createHmac("sha256", key).update(text);
 
 const readVersion = namedStatement(
   "read-privacy-version",
   `select version::text as version from bellhop.privacy_version`,
 );
-/** A row if all that is redacted is still as of $1; nobody raises the number before the transaction ends. */
+/** Returns a row if the version is still $1, and locks it until the transaction ends. */
 const holdVersion = namedStatement(
   "hold-privacy-version",
   `select from bellhop.privacy_version where version = $1::bigint for share`,
@@ -29,9 +28,8 @@ const raiseVersion = namedStatement(
 );
 
 /**
- * The number of all that is to be redacted, which an erasure raises when its subjects are listed, and before and after it rewrites
- * messages that were made of their records. Who reads records in one transaction and writes in
- * another what they say reads this first, and writes only while it holds.
+ * The version of the erasure list. An erasure raises it when it lists its subjects, and before and after rewriting messages made of
+ * their records. Code that reads records in one transaction and writes their content in another must hold it for the write.
  */
 export async function readPrivacyVersion(on: Queryable): Promise<string> {
   const [row] = (await on.query<{ version: string }>(readVersion)).rows;
@@ -39,19 +37,19 @@ export async function readPrivacyVersion(on: Queryable): Promise<string> {
   return row.version;
 }
 
-/** Whether it still is `version`; then it stays so until the caller's transaction ends. */
+/** Returns whether the version is still `version`; if so, it does not change until the transaction ends. */
 export async function holdPrivacyVersion(on: Queryable, version: string): Promise<boolean> {
   return (await on.query({ ...holdVersion, values: [version] })).rowCount === 1;
 }
 
-/** Waits for transactions that hold the version. Nothing read under the old version is written from here on. */
+/** Waits for transactions that hold the version. Nothing read under the old version is written afterwards. */
 export async function raisePrivacyVersion(on: Queryable): Promise<void> {
   await on.query(raiseVersion);
 }
 
 const readRedactionList = readStatement(new URL("./log/sql/read-redaction-list.sql", import.meta.url));
 
-/** What a hashed name begins with, and how many characters of the hash stand in the record: 128 bits. */
+/** Prefix of a hashed name, and the number of base64url characters that follow (128 bits). */
 const HASHED = "hash:";
 const HASH_CHARACTERS = 22;
 
@@ -70,7 +68,7 @@ interface Subject {
   readonly profile: string | null;
 }
 
-/** What is done with a record that has a count below zero. */
+/** The setting for records with a count below zero. */
 type NegativeCounts = "warn" | "quarantine" | "refuse";
 
 interface ArrivalSetting {
@@ -90,14 +88,14 @@ interface ListRow {
 
 interface PropertyRules {
   readonly keys: ReadonlySet<string>;
-  /** Digests of profiles of which every reservation is redacted. */
+  /** Digests of profiles whose reservations are redacted. */
   readonly profiles: ReadonlySet<string>;
   readonly hashesNames: boolean;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** By which a profile is known in the erasure list: its id, under the installation's key, as hexadecimal digits. */
+/** The keyed hash that identifies a profile in the erasure list, in hexadecimal. */
 export function profileDigest(listKey: KeyObject, clientCode: string, profileId: string): string {
   return keyedHash(listKey, JSON.stringify([clientCode, profileId])).digest("hex");
 }
@@ -108,14 +106,14 @@ const settingText = (name: string, clientCode: string, propertyCode: string) =>
 const keyText = (resource: Resource, key: string) => `${resource}\0${key}`;
 
 /**
- * What is removed from records before they are kept: of the subjects of the erasure list all that is personal, and of client codes
- * that are set so the names of profiles. Also what is done with counts below zero. As of one instant; nothing of it changes.
+ * An immutable snapshot of the erasure list and the settings for incoming records. Redacts personal data of listed subjects, and
+ * profile names of client codes whose personalData is `strip`.
  */
 export class RedactionList {
   readonly version: string;
-  /** Whether nothing at all is redacted, as nearly always. */
+  /** Whether nothing is redacted. */
   readonly isEmpty: boolean;
-  /** By setting, client code and property code, "" for all properties. */
+  /** By setting, client code and property code ("": all properties). */
   readonly #settings: ReadonlyMap<string, string>;
   readonly #isStrict: boolean;
   readonly #listKey: KeyObject;
@@ -152,12 +150,12 @@ export class RedactionList {
     return of(propertyCode) ?? of("");
   }
 
-  /** Whether anything of the records of this property may have to be redacted. */
+  /** Whether records of this property may need redaction. */
   concerns(clientCode: string, propertyCode: string): boolean {
     return this.#rulesOf(clientCode, propertyCode) !== undefined;
   }
 
-  /** Whether a record is one that the erasure list names. */
+  /** Whether the erasure list names a record. */
   isSubject(identity: RecordIdentity, bytes: Buffer): boolean {
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
     return rules !== undefined && this.#isSubject(rules, identity, bytes);
@@ -170,7 +168,7 @@ export class RedactionList {
     return redacted.equals(bytes) ? undefined : redacted;
   }
 
-  /** A newly arrived record as it is to be stored; undefined if it is stored verbatim. */
+  /** The redacted bytes of a new record; undefined if it is stored verbatim. */
   redacted(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
     if (this.isSubject(identity, bytes)) return this.erased(identity, bytes);
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
@@ -178,11 +176,11 @@ export class RedactionList {
     return this.#namesHashed(identity.clientCode, bytes);
   }
 
-  /** As `redacted`, for a refused record, of which only the identity is known. */
+  /** As `redacted`, for an invalid record, of which only the identity is kept. */
   redactedRejected(resource: Resource, bytes: Buffer): Buffer | undefined {
     const { identity, clientCode, propertyCode, key } = identityOnly(resource, bytes);
     const reduced = identity.equals(bytes) ? undefined : identity;
-    // Whose it is cannot be read, so it may be anybody's of whom something is redacted.
+    // The property is unknown, so the record may be one of a listed subject.
     if (clientCode === undefined || propertyCode === undefined) return this.isEmpty ? undefined : reduced;
     const rules = this.#rulesOf(clientCode, propertyCode);
     if (rules === undefined) return undefined;
@@ -205,7 +203,6 @@ export class RedactionList {
     return profileIdsOf(bytes).some((id) => rules.profiles.has(profileDigest(this.#listKey, clientCode, id)));
   }
 
-  /** Most batches name one property, which is looked up once. */
   #rulesOf(clientCode: string, propertyCode: string): PropertyRules | undefined {
     const last = this.#last;
     if (last?.clientCode === clientCode && last.propertyCode === propertyCode) return last.rules;
@@ -235,50 +232,47 @@ export async function loadRedactionList(on: Queryable): Promise<RedactionList> {
   return new RedactionList(row);
 }
 
-/**
- * The list is renewed in the background after this time. The applier redacts batches checked by an older list, as it
- * knows every subject whose records have been redacted.
- */
+/** The list is renewed in the background after this time. Appliers redact batches accepted under an older list. */
 const RENEW_AFTER_MS = 500;
 
-/** A thread's copy of what is redacted on arrival: about half a second old under steady traffic, asked for only while it is used. */
+/** A thread's copy of the redaction list, about 0.5 s old under steady traffic; renewed only while used. */
 export interface RedactionListWatch {
-  /** The list; a promise only where there is none yet, which rejects when the database cannot be asked. */
+  /** A promise only for the first read, which rejects if the database fails. */
   current(): RedactionList | Promise<RedactionList>;
 }
 
 export function watchRedactionList(pool: Queryable, failed: (error: unknown) => void): RedactionListWatch {
   let list: RedactionList | undefined;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
-  let looking: Promise<RedactionList> | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let renewing: Promise<RedactionList> | undefined;
   const read = async () => {
-    lookedAtMs = performance.now();
+    readAtMs = performance.now();
     if (list === undefined || (await readPrivacyVersion(pool)) !== list.version)
       list = await loadRedactionList(pool);
     return list;
   };
-  const look = () => {
-    looking ??= read().finally(() => {
-      looking = undefined;
+  const renew = () => {
+    renewing ??= read().finally(() => {
+      renewing = undefined;
     });
-    return looking;
+    return renewing;
   };
   return {
     current() {
-      if (list === undefined) return look();
-      if (performance.now() - lookedAtMs >= RENEW_AFTER_MS) look().catch(failed);
+      if (list === undefined) return renew();
+      if (performance.now() - readAtMs >= RENEW_AFTER_MS) renew().catch(failed);
       return list;
     },
   };
 }
 
-/** Bytes redacted between two turns of the event loop: about a millisecond's work. */
+/** Bytes redacted per turn of the event loop, about 1 ms. */
 const REDACTED_BYTES_A_TURN = 65_536;
 
-/** A batch whose records were checked: those to accept, those rejected (none unless lenient), and the bytes they lie in. */
+/** A validated batch. */
 export type CheckedBatch = Pick<Submission, "body" | "records" | "rejected">;
 
-/** Whether any of a batch's records may have to be redacted: one look-up for each property in a row. */
+/** Whether any record of a batch may need redaction. */
 function isConcerned({ records, rejected }: CheckedBatch, redactions: RedactionList): boolean {
   if (redactions.isEmpty) return false;
   if (rejected.length > 0) return true;
@@ -292,7 +286,7 @@ function isConcerned({ records, rejected }: CheckedBatch, redactions: RedactionL
   return false;
 }
 
-/** A record as it is to be kept, where it is not kept as it came. */
+/** The redacted bytes of a record; undefined if it is stored verbatim. */
 function redactedOf(
   resource: Resource,
   bytes: Buffer,
@@ -306,11 +300,7 @@ function redactedOf(
   return redactions.redacted({ resource, clientCode, propertyCode, key }, bytes);
 }
 
-/**
- * Takes out of a batch, before it is kept, what the erasure list names and what client codes are set not to keep
- * (docs/privacy.md). The batch itself, where that is nothing, as nearly always; else a promise of one in which each record that
- * is redacted has bytes of its own. The body, for which room was taken, is not copied.
- */
+/** Redacts a batch before it is stored (docs/privacy.md). Redacted records get bytes of their own; the body is not copied. */
 export function redactBatch(
   resource: Resource,
   batch: CheckedBatch,

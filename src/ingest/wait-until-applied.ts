@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { preferenceOf } from "./pipeline.ts";
 
-/** A drain takes up to 6 s of waiting; a request takes milliseconds to apply unless there is a backlog. */
+/** A request is applied within milliseconds unless there is a backlog. */
 const WAIT_SECONDS_MAX = 10;
-/** Each waiting question costs a query of some 0.3 ms every quarter of a second; more than these are answered at once. */
+/** Further requests are answered at once. Each one that waits costs a query of 0.3 ms every 250 ms. */
 const WAITING_MAX = 200;
-/** So that one client cannot take all the room there is. */
+/** Per client. */
 const WAITING_OF_ONE_MAX = 50;
 const FIRST_PAUSE_MS = 10;
 const PAUSE_MS_MAX = 250;
 
-/** Waits for `isDone`, no longer than a question asked for; answers the value of Preference-Applied, null without one. */
+/** Waits for `isDone`, for at most the preferred time. Returns the value of Preference-Applied, or null. */
 export type WaitAsked = (request: FastifyRequest, isDone: () => Promise<boolean>) => Promise<string | null>;
 
 /**
- * `Prefer: wait=<seconds>` (RFC 7240 section 4.3) on a question about a request, or on a decision of an operator: the answer may
- * come up to so many seconds (10 at most) later if it is then final. Waiting ends at once when the service drains or the client is gone.
+ * Implements `Prefer: wait=<seconds>` (RFC 7240, section 4.3), at most 10 s, for outcomes of requests and operator decisions.
+ * Waiting ends when the service drains or the client disconnects.
  */
 export function createWait(app: FastifyInstance): WaitAsked {
   const waiting = new Set<() => void>();
@@ -40,7 +40,7 @@ export function createWait(app: FastifyInstance): WaitAsked {
 
   async function waitUntil(untilMs: number, request: FastifyRequest, isDone: () => Promise<boolean>) {
     let pauseMs = FIRST_PAUSE_MS;
-    // A request whose body was read is destroyed itself.
+    // The request itself is destroyed as soon as its body was read.
     const { socket } = request.raw;
     while (!draining && !socket.destroyed && waiting.size < WAITING_MAX && !(await isDone())) {
       const left = untilMs - performance.now();

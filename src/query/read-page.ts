@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ClientTurns } from "../ingest/client-turns.ts";
+import { ClientSemaphores } from "../ingest/client-semaphores.ts";
 import { readFor } from "../platform/db/connection.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
@@ -11,7 +11,7 @@ const AT_ONCE = 4;
 
 /** Limits the pages sent concurrently by one thread to one client: unread pages on hundreds of connections would exhaust memory. */
 export class OpenPages {
-  readonly #turns = new ClientTurns(AT_ONCE);
+  readonly #turns = new ClientSemaphores(AT_ONCE);
 
   /** Resolves when the page may be sent; its slot is freed when the response closes. Throws ServiceError (429) if too many pages wait. */
   enter(clientId: string, response: Pick<ServerResponse, "closed" | "once">): Promise<void> {

@@ -21,7 +21,7 @@ import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
-import { ClientTurns } from "../ingest/client-turns.ts";
+import { ClientSemaphores } from "../ingest/client-semaphores.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
@@ -447,8 +447,8 @@ function createContext(
   return {
     pool,
     questions,
-    questionTurns: new ClientTurns(1),
-    backfillTurns: new ClientTurns(QUESTION_CONNECTIONS - 1),
+    questionTurns: new ClientSemaphores(1),
+    backfillTurns: new ClientSemaphores(QUESTION_CONNECTIONS - 1),
     log,
     metrics,
     tracer,

@@ -85,14 +85,14 @@ describe("the watermark of a property", () => {
       };
       return Object.assign(Object.create(session) as LogWriterSession, {
         append,
-        beginBirth: () => session.beginBirth(),
+        beginRegistration: () => session.beginRegistration(),
         register: () => session.register(),
         commit: () => session.commit(),
         close: () => session.close(),
         makePartitions: (atMs: number) => session.makePartitions(atMs),
         readHeldKeys: (wanted: Parameters<LogWriterSession["readHeldKeys"]>[0]) =>
           session.readHeldKeys(wanted),
-        readPromise: () => session.readPromise(),
+        readClosedTimestamp: () => session.readClosedTimestamp(),
       });
     };
     const ground = { openSession, time: machineTime };

@@ -1,5 +1,5 @@
 import type { HeldKey, StampedAppend } from "../../src/ingest/log/log-writer-session.ts";
-import type { FlushAnswer, LogWriterBirth } from "../../src/platform/db/dialect.ts";
+import type { FlushAnswer, LogWriterRegistration } from "../../src/platform/db/dialect.ts";
 import { type Backend, DatabaseError, type Work } from "./backend.ts";
 import { decodeAttempt, POISON } from "./batch.ts";
 import type { SimulatedDatabase } from "./database.ts";
@@ -27,7 +27,7 @@ export function registerLogWriter(database: SimulatedDatabase) {
     database.nextLogWriterId += 1;
     transactionOf(backend).logWriters.push(logWriter);
     const { newestId } = database.store;
-    const birth: LogWriterBirth = {
+    const birth: LogWriterRegistration = {
       log_writer_id: logWriter.logWriterId,
       floor: database.conditions.plants.has("forget-floor") ? null : newestId,
       database_now_ms: database.clockMs,

@@ -9,7 +9,7 @@ import type {
   OpenLogWriterSession,
   StampedAppend,
 } from "../../src/ingest/log/log-writer-session.ts";
-import type { FlushAnswer, LogWriterBirth } from "../../src/platform/db/dialect.ts";
+import type { FlushAnswer, LogWriterRegistration } from "../../src/platform/db/dialect.ts";
 import { append, makePartitions, readHeldKeys, registerLogWriter } from "./accept-statements.ts";
 import {
   advanceCursors,
@@ -78,7 +78,7 @@ class SimulatedLogWriterSession implements LogWriterSession {
     this.#connection = connection;
   }
 
-  async beginBirth(): Promise<unknown> {
+  async beginRegistration(): Promise<unknown> {
     await this.#connection.query("begin", "begin");
     return this.#connection.query("lock births", function* () {
       yield { lock: "births" };
@@ -86,10 +86,10 @@ class SimulatedLogWriterSession implements LogWriterSession {
     });
   }
 
-  register(): Promise<LogWriterBirth | undefined> {
+  register(): Promise<LogWriterRegistration | undefined> {
     const { database } = this.#connection.node;
     return this.#connection.query("register log writer", registerLogWriter(database)) as Promise<
-      LogWriterBirth | undefined
+      LogWriterRegistration | undefined
     >;
   }
 
@@ -120,7 +120,7 @@ class SimulatedLogWriterSession implements LogWriterSession {
   }
 
   /** Point-in-time answers are not simulated: nothing is promised. */
-  readPromise(): Promise<undefined> {
+  readClosedTimestamp(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 

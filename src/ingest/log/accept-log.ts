@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { isDataError, sqlState } from "../../platform/db/database-errors.ts";
-import { type BucketServer, BucketServers, BucketsAway } from "../../platform/db/dialect.ts";
+import { type BucketServer, BucketServers, BucketsMoving } from "../../platform/db/dialect.ts";
 import { readStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -8,12 +8,12 @@ import { machineTime, type Time } from "../../platform/runtime/time.ts";
 import {
   entriesOf,
   entryOfResolution,
+  ID_CLOSED,
   type LogWriterSession,
   type LogWriterSettings,
   logWriterSessions,
   type OpenLogWriterSession,
   type PendingAppend,
-  PROMISED,
   type Resolution,
   type StampedAppend,
   type Submission,
@@ -21,15 +21,15 @@ import {
 } from "./log-writer-session.ts";
 import { bucketOf, microsecondsOf, RequestIdStamp } from "./part-name.ts";
 
-/** The answer to a submission: a new request id, or the first answer again to a repeated Idempotency-Key. */
+/** The result of an append. `repeated`: the id is that of the first request with the same Idempotency-Key. */
 export interface Acceptance {
   readonly requestId: string;
   readonly repeated: boolean;
-  /** When the flush that wrote it began, by the clock of the log. */
+  /** Start of the flush, in ms of the log's clock. */
   readonly flushedAt: number;
 }
 
-/** The request that a key was first accepted as; undefined for another body, and after its 24 hours. */
+/** The request first accepted under an Idempotency-Key; undefined for another body, or after 24 hours. */
 export async function findAccepted(
   pool: pg.Pool,
   clientId: string,
@@ -47,7 +47,7 @@ export async function findAccepted(
 
 const registerProperties = readStatement(new URL("./sql/register-properties.sql", import.meta.url));
 
-/** Known pairs are kept in memory up to this many (about 100 bytes each); past it the memory is begun anew. */
+/** Limit of cached properties, about 100 bytes each; the cache is cleared when it is reached. */
 const KNOWN_MAX = 400_000;
 
 interface NewProperty {
@@ -56,12 +56,12 @@ interface NewProperty {
   readonly bucket: number;
 }
 
-/** Makes sure that every property a batch names has its row before the batch is written. */
+/** Registers the properties of a batch before it is written. */
 export class PropertyRegister {
   readonly #pool: pg.Pool;
   readonly #newPerDayMax: number;
   readonly #known = new Set<string>();
-  /** Settles, and never rejects, once the client's running addition is over and is here no more. */
+  /** By client: settles, without rejecting, when its running registration ends. */
   readonly #adding = new Map<string, Promise<void>>();
 
   constructor(pool: pg.Pool, newPerDayMax: number) {
@@ -69,10 +69,7 @@ export class PropertyRegister {
     this.#newPerDayMax = newPerDayMax;
   }
 
-  /**
-   * Undefined where all are known already. Otherwise rejects with ServiceError `bellhop.accept.TooManyNewProperties` when
-   * the client's day is used up; nothing is added then.
-   */
+  /** Undefined if all are known. Rejects with `bellhop.accept.TooManyNewProperties`, adding none, if the client exceeds its daily limit. */
   register(clientId: string, records: readonly SubmittedRecord[]): Promise<void> | undefined {
     const unknown = this.#unknownOf(records);
     return unknown.size === 0 ? undefined : this.#registerUnknown(clientId, records, unknown);
@@ -84,8 +81,7 @@ export class PropertyRegister {
     found: Map<string, NewProperty>,
   ): Promise<void> {
     let unknown = found;
-    // One at a time of a client: the first batches of a new property come together, and each would wait on the client's
-    // lock in the database with a connection of the pool that the other clients need.
+    // One registration per client at a time: others would wait for the client's lock while occupying a pool connection.
     for (let adding = this.#adding.get(clientId); unknown.size > 0 && adding !== undefined; ) {
       await adding;
       unknown = this.#unknownOf(records);
@@ -114,7 +110,7 @@ export class PropertyRegister {
     let last: SubmittedRecord | undefined;
     for (const record of records) {
       const { clientCode, propertyCode } = record;
-      // Most batches name one property: it is looked up once.
+      // Consecutive records usually have the same property.
       if (last?.clientCode === clientCode && last.propertyCode === propertyCode) continue;
       last = record;
       const pair = `${clientCode}\0${propertyCode}`;
@@ -139,7 +135,7 @@ export class PropertyRegister {
 }
 
 const NO_PARTITION = "23514";
-/** What is promised lies behind the clock, so new ids are above it unless each try waits for long. */
+/** The closed timestamp is behind the clock, so a new id fails again only if the attempt waits for long. */
 const TRIES_MAX = 3;
 
 /** The result of one append of a flush. `held`: another request holds its Idempotency-Key. */
@@ -147,10 +143,7 @@ export type FlushResult =
   | { readonly kind: "written"; readonly requestId: string }
   | { readonly kind: "held"; readonly requestId: string; readonly fingerprint: string };
 
-/**
- * One session that appends flushes one after another, so that the ids of the log writer become visible in order.
- * It lives and dies with its session; ids come from the stamp that the log's log writers share.
- */
+/** Appends flushes one at a time on one session, so that its ids become visible in order. Ends with its session. */
 export class LogWriter {
   readonly logWriterId: string;
   readonly #session: LogWriterSession;
@@ -162,7 +155,7 @@ export class LogWriter {
     this.#stamp = stamp;
   }
 
-  /** Opens a log writer whose ids come from `stamp`, which all log writers of an accept log share. */
+  /** Opens and registers a log writer. All log writers of a process share `stamp`. */
   static async open(
     openSession: OpenLogWriterSession,
     stamp: RequestIdStamp,
@@ -170,17 +163,17 @@ export class LogWriter {
   ): Promise<LogWriter> {
     const session = await openSession(lost);
     try {
-      await session.beginBirth();
+      await session.beginRegistration();
       const sentAt = stamp.now();
-      const birth = await session.register();
+      const registration = await session.register();
       const receivedAt = stamp.now();
       await session.commit();
-      if (birth === undefined)
+      if (registration === undefined)
         throw new Error("The database does not show this connection in pg_stat_activity.");
-      await session.makePartitions(birth.database_now_ms);
-      stamp.observe(birth.database_now_ms, sentAt, receivedAt);
-      if (birth.floor !== null) stamp.raise(birth.floor);
-      return new LogWriter(session, birth.log_writer_id, stamp);
+      await session.makePartitions(registration.database_now_ms);
+      stamp.observe(registration.database_now_ms, sentAt, receivedAt);
+      if (registration.floor !== null) stamp.raise(registration.floor);
+      return new LogWriter(session, registration.log_writer_id, stamp);
     } catch (error) {
       await session.close().catch(() => undefined);
       throw error;
@@ -188,8 +181,8 @@ export class LogWriter {
   }
 
   /**
-   * Writes every append in one transaction; the results are in the same order. When it throws a data error nothing was
-   * written; when it throws anything else the outcome is unknown and the log writer is not to be used again.
+   * Writes the appends in one transaction and returns results in the same order. After a data error nothing was written. After any
+   * other error the outcome is unknown, and the log writer must not be used again.
    */
   async flush(appends: readonly PendingAppend[]): Promise<FlushResult[]> {
     const { stamped, written } = await this.#stampAndAppend(appends);
@@ -203,7 +196,7 @@ export class LogWriter {
     await this.#session.close();
   }
 
-  /** Ids that were taken too long ago, or by a clock that was set back, are taken anew: nothing of theirs was written. */
+  /** Stamps new ids if the closed timestamp has passed the first ones; the failed append wrote nothing. */
   async #stampAndAppend(
     appends: readonly PendingAppend[],
   ): Promise<{ readonly stamped: readonly StampedAppend[]; readonly written: ReadonlySet<string> }> {
@@ -212,11 +205,11 @@ export class LogWriter {
       try {
         return { stamped, written: await this.#appendWherePartitionsAre(stamped) };
       } catch (error) {
-        if (sqlState(error) !== PROMISED) throw error;
+        if (sqlState(error) !== ID_CLOSED) throw error;
         if (tries === TRIES_MAX)
-          throw new Error("The ids of an append were too old each time.", { cause: error });
-        const promised = await this.#session.readPromise();
-        if (promised !== undefined) this.#stamp.raise(promised);
+          throw new Error("The closed timestamp passed the ids of an append repeatedly.", { cause: error });
+        const closed = await this.#session.readClosedTimestamp();
+        if (closed !== undefined) this.#stamp.raise(closed);
       }
     }
   }
@@ -254,27 +247,27 @@ export class LogWriter {
       );
       if (holder === undefined)
         throw new Error("An append was neither written nor is its Idempotency-Key held.");
-      // It may be another node's: what its client sends here after this answer is to have a greater id all the same.
+      // The holder may be another node's request: later requests of the client must get greater ids here too.
       this.#stamp.raise(holder.request_id);
       return { kind: "held", requestId: holder.request_id, fingerprint: holder.fingerprint };
     });
   }
 }
 
-/** One flush carries at most this: larger ones only lengthen the wait of those behind. */
+/** Limits of one flush; larger ones only delay the next. */
 const FLUSH_APPENDS_MAX = 128;
 const FLUSH_BYTES_MAX = 8 * 1_048_576;
-/** Bound of what may wait for a flush; beyond it the answer is 503 at once (back-pressure instead of a queue). */
+/** Limits of the queue for a flush; beyond them the answer is 503. */
 const WAITING_BYTES_MAX = 64 * 1_048_576;
 const WAITING_APPENDS_MAX = 4_096;
 const REOPEN_DELAY_MS = 200;
 const RETRY_AFTER_SECONDS = 2;
-/** A shard that is copied elsewhere takes no writes for about so long. */
-const AWAY_SECONDS = 1;
-/** How often `close` looks whether all is written: at every turn of the loop it would take the CPU from what it waits for. */
-const CLOSE_LOOK_MS = 5;
+/** About how long a shard that moves accepts no writes. */
+const MOVING_SECONDS = 1;
+/** Polling interval of `close`. */
+const CLOSE_POLL_MS = 5;
 
-/** The result of an append, and when its flush began. */
+/** The result of an append, and the start of its flush in ms of the log's clock. */
 interface Flushed {
   readonly result: FlushResult;
   readonly flushedAt: number;
@@ -287,29 +280,27 @@ interface Waiting {
 }
 
 export interface AcceptLogEvents {
-  /** After each flush: appends, bytes and milliseconds. */
   flushed?(appends: number, bytes: number, durationMs: number): void;
-  /** Buckets that have something new to apply. */
+  /** Called with the buckets of each flush. */
   appended?(buckets: ReadonlySet<number>): void;
   /** A log writer was lost or could not be opened. */
   failed?(error: unknown): void;
 }
 
-/** What the log stands on: PostgreSQL and the machine's time, or a simulation of both. */
-export interface AcceptLogGround {
+/** Database and clock of an accept log, which the simulation replaces. */
+export interface AcceptLogEnvironment {
   readonly openSession: OpenLogWriterSession;
   readonly time: Time;
-  /** Other servers that have buckets. */
-  readonly servers?: ServersOfGround | undefined;
+  readonly servers?: AcceptLogWorkers | undefined;
 }
 
-/** Servers other than the first: which have which buckets, and how sessions are opened there. */
-export interface ServersOfGround {
+/** The Citus workers that have buckets. */
+export interface AcceptLogWorkers {
   readonly known: BucketServers;
   readonly openAt: (server: BucketServer) => OpenLogWriterSession;
 }
 
-/** The batch may or may not have been stored; sent again under its key it is stored once. */
+/** The batch may or may not have been stored: sent again with its Idempotency-Key, it is stored once. */
 export function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
   return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds });
 }
@@ -318,7 +309,7 @@ function bucketsOf({ entries }: PendingAppend): number[] {
   return entries.map(({ bucket }) => bucket);
 }
 
-/** One writer: a log writer and what it is doing. While it flushes, what arrives waits and shares the next flush. */
+/** A slot for a log writer, which is reopened when lost. */
 class Writer {
   logWriter: LogWriter | undefined;
   busy = false;
@@ -330,11 +321,11 @@ interface WriterGroupParts {
   readonly events: AcceptLogEvents;
   readonly stamp: RequestIdStamp;
   readonly writers: number;
-  /** Whether there is still something to write there; by default always. */
+  /** Whether the server still has buckets. Default: always. */
   readonly isNeeded?: () => boolean;
 }
 
-/** The log writers of one server, and what waits for them. Group commit without a timer. */
+/** The log writers of one server and their queue. Appends that arrive during a flush share the next one (group commit). */
 class WriterGroup {
   readonly #parts: WriterGroupParts;
   readonly #writers: Writer[];
@@ -348,7 +339,7 @@ class WriterGroup {
     this.#writers = Array.from({ length: parts.writers }, () => new Writer());
   }
 
-  /** Throws when a log writer cannot be opened. */
+  /** Throws if a log writer cannot be opened. */
   async open(): Promise<void> {
     try {
       for (const writer of this.#writers) await this.#openLogWriter(writer);
@@ -357,7 +348,7 @@ class WriterGroup {
     }
   }
 
-  /** Opens what can be opened, and tries the rest again and again. */
+  /** Opens the log writers, retrying until each is open. */
   async openInTime(): Promise<void> {
     await this.open().catch((error) => {
       this.#parts.events.failed?.(error);
@@ -366,12 +357,10 @@ class WriterGroup {
     });
   }
 
-  /** True while at least one log writer is open. */
   get ready(): boolean {
     return !this.#closed && this.#writers.some((writer) => writer.logWriter !== undefined);
   }
 
-  /** Whether one more append may wait for a flush. */
   hasRoom(bytes: number): boolean {
     return (
       (this.ready || this.#isOpening) &&
@@ -380,10 +369,10 @@ class WriterGroup {
     );
   }
 
-  /** Lets what waits be written, then closes the log writers. */
+  /** Writes the queued appends, then closes the log writers. */
   async close(): Promise<void> {
     while (this.ready && (this.#waiting.length > 0 || this.#writers.some((writer) => writer.busy))) {
-      await new Promise<void>((resolve) => this.#parts.time.after(CLOSE_LOOK_MS, resolve));
+      await new Promise<void>((resolve) => this.#parts.time.after(CLOSE_POLL_MS, resolve));
     }
     this.#closed = true;
     this.#refuseWaiting(new Error("The service is stopping."));
@@ -405,13 +394,13 @@ class WriterGroup {
 
   async #drain(writer: Writer): Promise<void> {
     writer.busy = true;
-    // One turn of the loop, so that requests whose bodies arrived together share a flush.
+    // After one turn of the event loop, requests whose bodies arrived together share a flush.
     await new Promise<void>((resolve) => this.#parts.time.nextTurn(resolve));
     while (this.#waiting.length > 0 && writer.logWriter !== undefined) {
       await this.#flush(writer.logWriter, this.#takeFlush());
     }
     writer.busy = false;
-    // The log writer may have been lost and opened again meanwhile: what waits must not wait for the next arrival.
+    // The log writer may have been lost and reopened meanwhile.
     if (this.#waiting.length > 0) this.#startIdleWriter();
   }
 
@@ -440,9 +429,9 @@ class WriterGroup {
         waiting.resolve({ result: results[at] as FlushResult, flushedAt: startedAt });
       });
     } catch (error) {
-      if (error instanceof BucketsAway) return this.#flushOthers(logWriter, flush, error);
+      if (error instanceof BucketsMoving) return this.#flushOthers(logWriter, flush, error);
       if (isDataError(error) && flush.length > 1) {
-        // One append made the flush fail and nothing was written, so retry each alone.
+        // Nothing was written: retry each append alone to find the one that fails.
         for (const waiting of flush) await this.#flush(logWriter, [waiting]);
         return;
       }
@@ -452,17 +441,17 @@ class WriterGroup {
         return;
       }
       for (const waiting of flush) waiting.reject(unavailable(error));
-      // Whether it committed is unknown: the log writer ends here, and with it the order it stands for.
+      // The outcome is unknown, so the log writer must not write another flush.
       this.#logWriterLost(logWriter, error);
       void logWriter.close().catch(() => undefined);
     }
   }
 
-  /** Nothing was written: what belongs to buckets that are on their way elsewhere is refused for the moment, the rest written. */
-  async #flushOthers(logWriter: LogWriter, flush: readonly Waiting[], away: BucketsAway): Promise<void> {
-    const isAway = ({ append }: Waiting) => bucketsOf(append).some((bucket) => away.buckets.has(bucket));
-    for (const waiting of flush) if (isAway(waiting)) waiting.reject(unavailable(away, AWAY_SECONDS));
-    const others = flush.filter((waiting) => !isAway(waiting));
+  /** Refuses appends to buckets that are being moved and writes the others. */
+  async #flushOthers(logWriter: LogWriter, flush: readonly Waiting[], moving: BucketsMoving): Promise<void> {
+    const isMoving = ({ append }: Waiting) => bucketsOf(append).some((bucket) => moving.buckets.has(bucket));
+    for (const waiting of flush) if (isMoving(waiting)) waiting.reject(unavailable(moving, MOVING_SECONDS));
+    const others = flush.filter((waiting) => !isMoving(waiting));
     if (others.length > 0) await this.#flush(logWriter, others);
   }
 
@@ -504,23 +493,23 @@ class WriterGroup {
 }
 
 /**
- * The durable log. `append` resolves once the batch is in PostgreSQL's fsynced write-ahead log, and rejects with
- * `bellhop.accept.Unavailable` when it is not or when that cannot be known. A batch is written by the server that has its
- * buckets, so that one that is down or hangs delays no other.
+ * The durable log. `append` resolves once the batch is fsynced in PostgreSQL's write-ahead log, and rejects with
+ * `bellhop.accept.Unavailable` if it is not or the outcome is unknown. On Citus the worker that has its buckets writes a batch, so
+ * that a worker that hangs delays no other.
  */
 export class AcceptLog {
   readonly #first: WriterGroup;
   readonly #atServers = new Map<string, WriterGroup>();
-  readonly #servers: ServersOfGround | undefined;
+  readonly #servers: AcceptLogWorkers | undefined;
   readonly #parts: Omit<WriterGroupParts, "openSession">;
 
-  private constructor(ground: AcceptLogGround, parts: Omit<WriterGroupParts, "openSession">) {
+  private constructor(environment: AcceptLogEnvironment, parts: Omit<WriterGroupParts, "openSession">) {
     this.#parts = parts;
-    this.#servers = ground.servers;
-    this.#first = new WriterGroup({ ...parts, openSession: ground.openSession });
+    this.#servers = environment.servers;
+    this.#first = new WriterGroup({ ...parts, openSession: environment.openSession });
   }
 
-  /** Opens `writers` log writers, whose ids come from `stamp`; throws when the first cannot be opened. */
+  /** Opens `writers` log writers per server. Throws if those at the first server cannot be opened. */
   static async open(
     clientConfig: pg.ClientConfig,
     writers: number,
@@ -530,39 +519,38 @@ export class AcceptLog {
   ): Promise<AcceptLog> {
     const known = await BucketServers.find(clientConfig);
     const openAt = (server: BucketServer) => logWriterSessions(clientConfig, settings, server);
-    const ground = {
+    const environment = {
       openSession: logWriterSessions(clientConfig, settings),
       time: machineTime,
       servers: known && { known, openAt },
     };
-    return AcceptLog.openOn(ground, writers, events, stamp);
+    return AcceptLog.openOn(environment, writers, events, stamp);
   }
 
-  /** The same on any ground. */
   static async openOn(
-    ground: AcceptLogGround,
+    environment: AcceptLogEnvironment,
     writers: number,
     events: AcceptLogEvents,
     stamp: RequestIdStamp,
   ): Promise<AcceptLog> {
-    const log = new AcceptLog(ground, { time: ground.time, events, stamp, writers });
+    const log = new AcceptLog(environment, { time: environment.time, events, stamp, writers });
     await log.#first.open();
-    for (const server of ground.servers?.known.all ?? []) log.#groupAt(server);
+    for (const server of environment.servers?.known.all ?? []) log.#groupAt(server);
     return log;
   }
 
-  /** True while at least one log writer is open: where those of one server are not, batches for the others are written. */
+  /** Whether any log writer is open: batches for that server can be written. */
   get ready(): boolean {
     return [this.#first, ...this.#atServers.values()].some((group) => group.ready);
   }
 
-  /** Throws ServiceError: Unavailable (nothing is promised), or IdempotencyKeyReused. */
+  /** Throws ServiceError: Unavailable (the batch may or may not be stored), or IdempotencyKeyReused. */
   async append(submission: Submission): Promise<Acceptance> {
-    // Packed it takes about an eighth. Where it goes on Citus is known only then.
+    // Packing reduces a batch to about an eighth. On Citus its server is known only afterwards.
     if (this.#servers === undefined && !this.#first.hasRoom(submission.body.length / 8))
       throw unavailable(new Error("The accept queue is full or no log writer is open."));
     const append = entriesOf(submission);
-    // A record that is stored as it came may be a view of the body.
+    // An uncompressed chunk may be a view of the body.
     if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
       submission.packed?.(append.bytes);
     const { result, flushedAt } = await this.#enqueue(append);
@@ -573,12 +561,12 @@ export class AcceptLog {
     return { requestId: result.requestId, repeated: true, flushedAt };
   }
 
-  /** Writes an operator's release or discard; answers its own id. */
+  /** Writes an operator's release or discard, and returns its request id. */
   async appendResolution(resolution: Resolution): Promise<string> {
     return (await this.#enqueue(entryOfResolution(resolution))).result.requestId;
   }
 
-  /** Lets what waits be written, then closes the log writers. */
+  /** Writes the queued appends, then closes all log writers. */
   async close(): Promise<void> {
     await Promise.all([this.#first, ...this.#atServers.values()].map((group) => group.close()));
   }
@@ -594,7 +582,7 @@ export class AcceptLog {
     if (this.#servers === undefined) return this.#first;
     const { known } = this.#servers;
     const buckets = bucketsOf(append);
-    if (known.isAway(buckets)) throw unavailable(new Error("Its shard is being moved."), AWAY_SECONDS);
+    if (known.isMoving(buckets)) throw unavailable(new Error("Its shard is being moved."), MOVING_SECONDS);
     const server = known.having(buckets, append.idempotency !== null);
     return server === undefined ? this.#first : this.#groupAt(server);
   }
@@ -604,7 +592,7 @@ export class AcceptLog {
     if (known !== undefined) return known;
     const group = new WriterGroup({
       ...this.#parts,
-      openSession: (this.#servers as ServersOfGround).openAt(server),
+      openSession: (this.#servers as AcceptLogWorkers).openAt(server),
       isNeeded: () => this.#isNeeded(server.key),
     });
     this.#atServers.set(server.key, group);
@@ -612,10 +600,10 @@ export class AcceptLog {
     return group;
   }
 
-  /** Asked where a log writer could not be opened: perhaps the server has no buckets any more. */
+  /** Called after failing to open a log writer: the server may no longer have buckets. */
   #isNeeded(key: string): boolean {
     const known = this.#servers?.known;
-    known?.lookAgain();
+    known?.refresh();
     const isNeeded = known?.all.some((server) => server.key === key) === true;
     if (!isNeeded) this.#atServers.delete(key);
     return isNeeded;

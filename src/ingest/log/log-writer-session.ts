@@ -10,7 +10,7 @@ import {
   type BucketServer,
   type FlushAnswer,
   LOG_WRITER_SESSION,
-  type LogWriterBirth,
+  type LogWriterRegistration,
   type LogWriterStatements,
   logWriterStatements,
   MAY_FLUSH,
@@ -22,19 +22,19 @@ import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { encryptBody, type PayloadKey, packBody, type RecordSlice } from "./stored-body.ts";
 
-/** One record of a submission that is to be accepted or kept as rejected: where it lies in `body`, and whose it is. */
+/** A valid record of a submission: its range in `body` and its property. */
 export interface SubmittedRecord extends RecordSlice {
   readonly clientCode: string;
   readonly propertyCode: string;
 }
 
-/** A record refused in a lenient batch: kept as sent, with its first violations (at most 10) and how many there were. */
+/** An invalid record of a lenient batch, stored verbatim with its first violations (at most 10) and their number. */
 export interface RejectedRecord extends RecordSlice {
   readonly violations: readonly ErrorDetail[];
   readonly violationTotal: number;
 }
 
-/** A checked batch, ready to be written. `body` is the decompressed JSON as received. */
+/** A validated batch. `body` is the decompressed JSON. */
 export interface Submission {
   readonly clientId: string;
   readonly resource: "i" | "r" | "g";
@@ -45,19 +45,15 @@ export interface Submission {
   readonly lenient: boolean;
   readonly correlationId: string | null;
   readonly replyTo: string | null;
-  /** The backfill that the batch belongs to. */
   readonly backfillId?: string | null;
-  /** The span that it is accepted in, packed (src/platform/telemetry/telemetry.ts), where it is traced. */
+  /** Packed trace context (src/platform/telemetry/telemetry.ts), if traced. */
   readonly traceContext?: string | undefined;
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
-  /**
-   * Called when nothing refers to `body` any more, before the batch is written, with the bytes that were made of it and wait
-   * for that. What it throws refuses the batch.
-   */
+  /** Called with the packed size once `body` is no longer needed, before the batch is written. May throw to refuse the batch. */
   readonly packed?: (bytes: number) => void;
 }
 
-/** An operator's word on a quarantined record, itself an entry of the log so that a replay takes the same decisions. */
+/** An operator's decision on a quarantined record. A log entry, so that a replay repeats it. */
 export interface Resolution {
   readonly kind: "release" | "discard";
   readonly operator: string;
@@ -67,20 +63,17 @@ export interface Resolution {
   readonly index: number;
 }
 
-/**
- * One row of the log to be, without the id that its log writer stamps at the flush. Fields that are undefined stay out of the
- * JSON in which rows travel, and are null in the row.
- */
+/** A log row before its id is stamped. Undefined fields are omitted from the JSON parameter and become null. */
 export interface LogEntry {
   readonly bucket: number;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** What is wrong with the rejected records among its own, as JSON. */
+  /** Violations of its rejected records, as JSON. */
   readonly rejections: Buffer | null;
   readonly layout: Buffer | null;
   readonly body: Buffer | null;
 }
 
-/** What one flush may carry of one request: its rows, and the key it claims. */
+/** The rows of one request, and the idempotency key it claims. */
 export interface PendingAppend {
   readonly entries: readonly LogEntry[];
   readonly bytes: number;
@@ -93,7 +86,7 @@ function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   let last: SubmittedRecord | undefined;
   let part: RecordSlice[] = [];
   for (const record of submission.records) {
-    // Most batches name one property: its bucket is looked up once.
+    // Consecutive records usually have the same property.
     if (last?.clientCode !== record.clientCode || last.propertyCode !== record.propertyCode) {
       const bucket = bucketOf(record.clientCode, record.propertyCode);
       part = parts.get(bucket) ?? [];
@@ -105,7 +98,7 @@ function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   return parts;
 }
 
-/** As it is stored, so that a flush of which it is part neither writes nor parses it within its own JSON: it may be megabytes. */
+/** Serialised here, not within the JSON parameter of the flush, because it may be megabytes. */
 function rejectionsOf(rejected: Submission["rejected"]): Buffer | null {
   if (rejected.length === 0) return null;
   const reported = rejected.map(({ index, violations, violationTotal }) => ({
@@ -120,10 +113,7 @@ function bytesOf({ rejections, layout, body }: LogEntry): number {
   return (rejections?.length ?? 0) + (layout?.length ?? 0) + (body?.length ?? 0);
 }
 
-/**
- * Splits a submission into one entry a bucket, ascending by bucket (so that flushes take locks in one order).
- * Rejected records lie in the first entry beside the accepted ones; `rejections` says which they are.
- */
+/** Splits a submission into one entry per bucket, ascending, so that flushes lock in one order. The first has the rejected records. */
 export function entriesOf(submission: Submission): PendingAppend {
   const parts = [...splitByBucket(submission)].sort(([left], [right]) => left - right);
   const entries = parts.map(([bucket, slices], at): LogEntry => {
@@ -177,7 +167,7 @@ export function entryOfResolution(resolution: Resolution): PendingAppend {
   };
 }
 
-/** An entry's records as they are stored under the id stamped for it: encrypted where there is a key for that. */
+/** Encrypts an entry's records for the stamped id if there is a key. */
 function storedOf(
   { bucket, layout, body }: LogEntry,
   requestId: string,
@@ -187,10 +177,7 @@ function storedOf(
   return encryptBody({ layout, body }, { bucket, requestId }, key);
 }
 
-/**
- * The two parameters of sql/append-entries.sql for the appends of one flush, each with the id stamped for it. `key`: what
- * their records are encrypted with; `keyBucketOf`: where an Idempotency-Key lies.
- */
+/** The parameters of sql/append-entries.sql. `key` encrypts the records; `keyBucketOf` is the bucket that stores an Idempotency-Key. */
 function flushParameters(
   logWriterId: string,
   stamped: readonly { readonly append: PendingAppend; readonly requestId: string }[],
@@ -235,8 +222,8 @@ function flushParameters(
   return [JSON.stringify(rows), Buffer.concat(pieces)];
 }
 
-/** SQLSTATE of an append whose ids are at or below what was promised: division by zero. */
-export const PROMISED = "22012";
+/** SQLSTATE (division by zero) of an append with ids at or below the closed timestamp. */
+export const ID_CLOSED = "22012";
 
 export interface StampedAppend {
   readonly append: PendingAppend;
@@ -251,23 +238,22 @@ export interface HeldKey {
 }
 
 /**
- * What a log writer asks of the database: one connection, statement by statement. Every promise rejects with what the database
- * answered (with its SQLSTATE as `code`), or with another error when there was no answer. PostgreSQL's is below, that
- * of a simulation in test/simulation.
+ * The database operations of a log writer, on one connection. Promises reject with the database's error (SQLSTATE as `code`) or a
+ * connection error. test/simulation has its own implementation.
  */
 export interface LogWriterSession {
-  /** Begins the transaction in which the log writer is born, and waits until no other is being born. */
-  beginBirth(): Promise<unknown>;
-  /** Undefined when the database does not show this connection. */
-  register(): Promise<LogWriterBirth | undefined>;
+  /** Begins the transaction that registers the log writer, and waits for other registrations. */
+  beginRegistration(): Promise<unknown>;
+  /** Undefined if pg_stat_activity does not show this connection. */
+  register(): Promise<LogWriterRegistration | undefined>;
   commit(): Promise<unknown>;
-  /** Makes the log's partitions for this time and what follows. */
+  /** Creates the log's partitions for this time and the following windows. */
   makePartitions(atMs: number): Promise<void>;
-  /** Writes a flush as one transaction; rows whose Idempotency-Key another request holds are left out. */
+  /** Writes a flush in one transaction, without rows whose Idempotency-Key another request holds. */
   append(logWriterId: string, stamped: readonly StampedAppend[]): Promise<FlushAnswer>;
-  /** The closed timestamp: an append with an id at or below it fails with PROMISED. */
-  readPromise(): Promise<string | undefined>;
-  /** `bucket`: the first one of the batch that wants the key. */
+  /** Appends with an id at or below it fail with ID_CLOSED. */
+  readClosedTimestamp(): Promise<string | undefined>;
+  /** `bucket`: the first bucket of the batch that claims the key. */
   readHeldKeys(
     wanted: readonly {
       readonly client_id: string;
@@ -278,13 +264,13 @@ export interface LogWriterSession {
   close(): Promise<void>;
 }
 
-/** Opens a session; `lost` is called when it ends, perhaps more than once. */
+/** Opens a session. `lost` is called when it ends, possibly more than once. */
 export type OpenLogWriterSession = (lost: (error: unknown) => void) => Promise<LogWriterSession>;
 
-/** The newest id of the log is the floor of a new log writer: it never stamps at or below it. $1: whether it is for backfills. */
+/** A new log writer stamps only above `floor`, the newest id of the log. */
 const registerLogWriter = namedStatement(
   "register-log-writer",
-  `with born as (
+  `with registered as (
     insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
     select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
     returning log_writer_id
@@ -293,14 +279,14 @@ const registerLogWriter = namedStatement(
     log_writer_id::text,
     (select request_id from bellhop.accept_log order by request_id desc limit 1) as floor,
     (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms
-  from born`,
+  from registered`,
 );
 const APPEND = new URL("./sql/append-entries.sql", import.meta.url);
 const appendEntries = readStatement(APPEND, {
   promised: "select promised from bellhop.closed_timestamp",
   "may-write": "true",
 });
-/** At a server that has some of the buckets: $3 is the shard that the flush holds there. */
+/** On a Citus worker: $3 is the shard that the flush locks. */
 const appendEntriesAtServer = {
   ...appendEntries,
   text: composeText(APPEND, {
@@ -309,9 +295,8 @@ const appendEntriesAtServer = {
     "may-write": MAY_FLUSH,
   }),
 };
-/** At or below it no id is taken any more. */
-const readPromise = namedStatement(
-  "read-promise",
+const readClosedTimestamp = namedStatement(
+  "read-closed-timestamp",
   "select promised::text as promised from bellhop.closed_timestamp",
 );
 /** The holders of the keys that a flush could not claim. */
@@ -323,40 +308,33 @@ const readIdempotencyKeys = namedStatement(
     on held.client_id = wanted.client_id and held.key = wanted.key and held.bucket = wanted.bucket`,
 );
 
-/** Advisory lock held while a log writer is born, so that floors are taken one after another. */
-const LOG_WRITER_BIRTH_LOCK = 7_302_003;
-/** A flush that takes longer has an unknown outcome: its connection, and so its log writer, is given up. */
+/** Advisory lock that serialises registrations. */
+const REGISTRATION_LOCK = 7_302_003;
+/** A flush that takes longer has an unknown outcome, so its log writer is closed. */
 const FLUSH_TIMEOUT_MS = 20_000;
-/**
- * What is accepted got its id no longer ago. No sum of timeouts: it may have been flushed twice, with windows made in between, and on
- * Citus a flush is several statements.
- */
+/** Upper bound from stamping an id to its commit. More than FLUSH_TIMEOUT_MS: a flush may be retried after creating partitions. */
 export const ACCEPTING_MS_MAX = 300_000;
 
-/** The key that records are encrypted with from now on; undefined where they are stored readable. */
+/** The key that encrypts new records; undefined if they are stored in plaintext. */
 export type CurrentKey = () => PayloadKey | undefined;
 
-/** How log writers write; by default for appliers to read in the order of receipt, and readable. */
 export interface LogWriterSettings {
-  /** Appliers read them after the others. */
+  /** Appliers read the entries after those of other log writers. */
   readonly isBackfill?: boolean;
   readonly currentKey?: CurrentKey;
-  /** Hears of slow statements. */
+  /** Reports slow statements. */
   readonly watch?: StatementWatch;
 }
 
 /** The statements of a log writer on plain PostgreSQL. */
 const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => ({
   register: async (isBackfill) =>
-    (await client.query<LogWriterBirth>({ ...registerLogWriter, values: [isBackfill] })).rows[0],
+    (await client.query<LogWriterRegistration>({ ...registerLogWriter, values: [isBackfill] })).rows[0],
   append: (stamped, parametersOf) => client.query({ ...appendEntries, values: [...parametersOf(stamped)] }),
   readKeys: (statement, wanted) => client.query({ ...statement, values: [JSON.stringify(wanted)] }),
 });
 
-/**
- * Sessions of log writers on PostgreSQL: at the first server, or at another `server` of it that has the entries' buckets. Log
- * writers are registered at the first one all the same, where whatever belongs to no bucket is.
- */
+/** Opens log writer sessions on PostgreSQL or on a Citus worker (`server`). They are registered at the coordinator. */
 export function logWriterSessions(
   clientConfig: pg.ClientConfig,
   { isBackfill = false, currentKey = () => undefined, watch }: LogWriterSettings = {},
@@ -373,11 +351,11 @@ export function logWriterSessions(
     client.on("end", () => lost(new Error("The log writer's connection ended.")));
     if (watch !== undefined) watchStatements(client, watch);
     await client.connect();
-    const atFirst = <Result>(work: (first: pg.Client) => Promise<Result>) =>
+    const atCoordinator = <Result>(work: (first: pg.Client) => Promise<Result>) =>
       server === undefined ? work(client) : withSession(clientConfig, "log writer", work);
-    let birth = client;
-    const endBirth = async () => {
-      if (birth !== client) await birth.end();
+    let registering = client;
+    const endRegistration = async () => {
+      if (registering !== client) await registering.end();
     };
     try {
       await endWithClient(client);
@@ -389,34 +367,35 @@ export function logWriterSessions(
           appendEntries: appendEntriesAtServer,
         },
       );
-      // One place for all, so that a key is good for one batch; where batches lie on several servers, beside its batch.
+      // Keys are unique in one bucket for all batches or, on Citus workers, only beside their batch.
       const areKeysPlaced = await placesKeys(client, server);
       const keyBucketOf = ({ entries }: PendingAppend) => (areKeysPlaced ? (entries[0]?.bucket ?? 0) : 0);
       return {
-        beginBirth: async () => {
-          if (server !== undefined) birth = await openSession(clientConfig, "log writer");
-          await birth.query("begin");
-          await birth.query("select pg_advisory_xact_lock($1)", [LOG_WRITER_BIRTH_LOCK]);
+        beginRegistration: async () => {
+          if (server !== undefined) registering = await openSession(clientConfig, "log writer");
+          await registering.query("begin");
+          await registering.query("select pg_advisory_xact_lock($1)", [REGISTRATION_LOCK]);
         },
-        register: () => statements.register(isBackfill, birth),
+        register: () => statements.register(isBackfill, registering),
         commit: async () => {
-          await birth.query("commit");
-          await endBirth();
+          await registering.query("commit");
+          await endRegistration();
         },
-        makePartitions: (atMs) => atFirst((first) => ensurePartitions(first, atMs)),
+        makePartitions: (atMs) => atCoordinator((first) => ensurePartitions(first, atMs)),
         append: (logWriterId, stamped) =>
           statements.append(stamped, (items, keysOnly) =>
             flushParameters(logWriterId, items, keysOnly === true ? undefined : currentKey(), keyBucketOf),
           ),
-        readPromise: async () =>
-          (await atFirst((first) => first.query<{ promised: string }>(readPromise))).rows[0]?.promised,
+        readClosedTimestamp: async () =>
+          (await atCoordinator((first) => first.query<{ promised: string }>(readClosedTimestamp))).rows[0]
+            ?.promised,
         readHeldKeys: (wanted) =>
           statements.readKeys<HeldKey>(
             readIdempotencyKeys,
             areKeysPlaced ? wanted : wanted.map((key) => ({ ...key, bucket: 0 })),
           ),
         close: async () => {
-          await Promise.all([client.end(), endBirth()]);
+          await Promise.all([client.end(), endRegistration()]);
         },
       };
     } catch (error) {

@@ -1,31 +1,27 @@
 import { hash, randomFillSync } from "node:crypto";
 import { monotonicNow, SharedLock } from "../../platform/runtime/shared-memory.ts";
 
-/** Which part of which batch: a row of the log. */
+/** Identifies a row of the log: the part of a batch in one bucket. */
 export interface PartName {
   readonly bucket: number;
-  /** A UUID. */
   readonly requestId: string;
 }
 
-/** What is stored of a part's records: as `packBody` packed them, or as `encryptBody` then encrypted that. */
+/** The stored records of a part: from `packBody`, then perhaps `encryptBody`. */
 export interface StoredBody {
   readonly layout: Buffer;
   readonly body: Buffer;
 }
 
-/** Fixed for ever: the bucket of a property is part of every key. 64 owners are the most that can share the work. */
+/** Cannot change, because the bucket of a property is part of every key. Also the maximum number of appliers. */
 export const BUCKET_COUNT = 64;
 export const ALL_BUCKETS: readonly number[] = Array.from({ length: BUCKET_COUNT }, (_, bucket) => bucket);
 
-/** Answers remembered, of a few hundred bytes each: a hash takes 5 µs, and a client's properties come again and again. */
+/** Limit of the cache, whose entries take a few hundred bytes; a hash takes 5 µs. */
 const REMEMBERED_MAX = 16_384;
 const remembered = new Map<string, number>();
 
-/**
- * The bucket a property belongs to, computed from its codes alone so that no lookup is needed to route a record.
- * The NUL between the codes cannot occur in either (the contract refuses it), so no two properties are confused.
- */
+/** The bucket of a property, computed from its codes. They cannot contain the NUL that separates them. */
 export function bucketOf(clientCode: string, propertyCode: string): number {
   const codes = `${clientCode}\0${propertyCode}`;
   const known = remembered.get(codes);
@@ -43,7 +39,7 @@ const RANDOM_POOL_BYTES = 8192;
 const randomPool = Buffer.alloc(RANDOM_POOL_BYTES);
 let randomUsed = RANDOM_POOL_BYTES;
 
-/** Random bytes, good until the next are drawn. They are made for some hundred draws at once: one at a time, 16 would cost 7 µs. */
+/** Random bytes from a pool, valid until the next call. (Generating 16 bytes at a time would cost 7 µs.) */
 export function drawRandom(bytes: number): Buffer {
   if (randomUsed + bytes > RANDOM_POOL_BYTES) {
     randomFillSync(randomPool);
@@ -61,7 +57,7 @@ function encode(ms: number, fraction: number, tail: string): string {
   return format(ms.toString(16).padStart(12, "0") + (0x7000 | fraction).toString(16) + tail);
 }
 
-/** The time a UUIDv7 of ours was stamped, in microseconds since 1970. */
+/** The time of a request id in microseconds since 1970. */
 export function microsecondsOf(requestId: string): number {
   const hex = requestId.replaceAll("-", "");
   const ms = Number.parseInt(hex.slice(0, 12), 16);
@@ -69,28 +65,28 @@ export function microsecondsOf(requestId: string): number {
   return ms * 1000 + Math.floor((fraction * 1000) / TICKS_PER_MS);
 }
 
-/** `2026-01-31T12:00:00.123456Z` of microseconds since 1970. */
+/** Formats microseconds since 1970, for example `2026-01-31T12:00:00.123456Z`. */
 export function isoOfMicroseconds(microseconds: number): string {
   const ms = Math.floor(microseconds / 1000);
   return `${new Date(ms).toISOString().slice(0, -1)}${String(microseconds % 1000).padStart(3, "0")}Z`;
 }
 
-/** They sort before and after every id. */
+/** Sort before and after every request id. */
 export const ID_LOWEST = "00000000-0000-0000-0000-000000000000";
 export const ID_HIGHEST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** The smallest UUIDv7 of a millisecond: bounds of log partitions and of time filters. */
+/** The lowest UUIDv7 of a millisecond, a bound of partitions and time filters. */
 export function lowestIdAt(ms: number): string {
   return encode(ms, 0, "8000000000000000");
 }
 
 const STAMP_BYTES = 32;
-/** Numbers of the stamp, behind its lock. The offset is NaN until the database's clock has been read. */
+/** Indexes of the stamp's numbers. The offset is NaN until the first `observe`. */
 const LAST_MS = 0;
 const LAST_FRACTION = 1;
 const OFFSET_MS = 2;
 
-/** Where a stamp takes its local clock (monotonic, the same in all threads) and the random tail of its ids from. */
+/** The local clock of a stamp (monotonic, the same in all threads, ms) and its source of randomness. */
 export interface StampSource {
   now(): number;
   randomBytes8(): Buffer;
@@ -99,16 +95,15 @@ export interface StampSource {
 const ofThisMachine: StampSource = { now: monotonicNow, randomBytes8: () => drawRandom(8) };
 
 /**
- * Stamps request ids for all log writers of one process: UUIDv7 from the database's clock, strictly increasing, so that what
- * was answered before another was sent has the smaller id, whichever log writers and threads took them. The clock is the local
- * monotonic one plus an offset learnt from the database (`observe`), so a step of this machine's clock changes nothing.
+ * Stamps the request ids of a process: UUIDv7, strictly increasing across threads and log writers. The time is the local monotonic
+ * clock plus an offset to the database's clock (`observe`), so steps of the system clock have no effect.
  */
 export class RequestIdStamp {
   readonly #lock: SharedLock;
   readonly #numbers: Float64Array;
   readonly #source: StampSource;
 
-  /** Memory for one stamp, which all threads of a process share. */
+  /** Memory of a stamp, shared by all threads of a process. */
   static allocate(): SharedArrayBuffer {
     const memory = new SharedArrayBuffer(STAMP_BYTES);
     new Float64Array(memory, Float64Array.BYTES_PER_ELEMENT)[OFFSET_MS] = Number.NaN;
@@ -121,15 +116,13 @@ export class RequestIdStamp {
     this.#source = source;
   }
 
-  /** The local clock, in milliseconds, whose readings `observe` takes. */
   now(): number {
     return this.#source.now();
   }
 
   /**
-   * Reports what the database's clock read at some moment between two local readings (milliseconds of `now`).
-   * The offset is moved only as far as these two bounds demand: a statement that waited for long says little, and half its
-   * wait taken for the way back would put the clock into the future.
+   * Reports the database's time (ms) at an instant between two readings of `now`. Adjusts the offset only as far as these bounds
+   * require: assuming half the round trip would move the clock into the future after a statement that waited.
    */
   observe(databaseNowMs: number, sentAt: number, receivedAt: number): void {
     const least = databaseNowMs - receivedAt;
@@ -140,7 +133,7 @@ export class RequestIdStamp {
     });
   }
 
-  /** Never stamps at or below `floor` (the greatest id of the log when a log writer is born) from now on. */
+  /** Stamps above `floor` from now on. */
   raise(floor: string): void {
     const hex = floor.replaceAll("-", "");
     const ms = Number.parseInt(hex.slice(0, 12), 16);

@@ -6,11 +6,11 @@ import type { Queryable } from "../../platform/db/transaction.ts";
 import { Repeat } from "../../platform/runtime/repeat.ts";
 import { lowestIdAt, microsecondsOf } from "./part-name.ts";
 
-/** A window holds seven days unless RETENTION_WINDOW says otherwise: few enough for lookups by id, small enough to drop one at a time. */
+/** Length of a window unless RETENTION_WINDOW is set: few enough windows for lookups by id, small enough to drop one at a time. */
 const DEFAULT_WINDOW_MS = 7 * 86_400_000;
 const WINDOWS_AHEAD = 2;
 
-/** Under which name the length of windows, in milliseconds, stands in `bellhop.instance`: every node makes the same ones. */
+/** Name of the window length (ms) in `bellhop.instance`, which all nodes use. */
 const WINDOW_NAME = "retention.window";
 
 /** Request ids are UUIDv7, so their order is that of time. */
@@ -24,18 +24,14 @@ function byRequestId(table: string): WindowedTable {
   };
 }
 
-/**
- * The log, in windows of its request ids. A body of up to half a page lies in its row: from 2,032 bytes on, which one reservation has, it would
- * be two more rows with an index entry each (docs/decisions/0006).
- */
+/** The log. Bodies up to half a page stay in their row; by default one reservation would be toasted (docs/decisions/0006). */
 export const ACCEPT_LOG: WindowedTable = {
   ...byRequestId("accept_log"),
   storage: "toast_tuple_target = 4080",
 };
-/** The outcomes of the log's parts, partitioned alike. */
 export const REQUEST_OUTCOME = byRequestId("request_outcome");
 
-/** How long windows are that are made from now on, in milliseconds. */
+/** The length of new windows in milliseconds. */
 export async function readWindowMs(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ value: string }>(
     "select value from bellhop.instance where name = $1",
@@ -44,7 +40,7 @@ export async function readWindowMs(client: pg.ClientBase): Promise<number> {
   return Number(rows[0]?.value ?? DEFAULT_WINDOW_MS);
 }
 
-/** Says how long windows are that are made from now on, by whatever node; those that there are stay as they are. */
+/** Sets the length of new windows, for all nodes. Existing windows are unchanged. */
 export async function setWindowMs(client: Queryable, windowMs: number): Promise<void> {
   await client.query(
     `insert into bellhop.instance as kept (name, value) values ($1, $2)
@@ -53,10 +49,7 @@ export async function setWindowMs(client: Queryable, windowMs: number): Promise<
   );
 }
 
-/**
- * Makes the windows of `others`, the outcomes and the log for the given time and two ahead (`ensureWindows`).
- * The log comes last, so that every accepted part has a window for its outcomes.
- */
+/** Creates windows for the given time and two ahead. The log comes last, so that every accepted part has a window for its outcomes. */
 export async function ensurePartitions(
   client: pg.ClientBase,
   atMs: number,
@@ -67,7 +60,7 @@ export async function ensurePartitions(
   await ensureWindows(client, tables, { atMs, windowMs, ahead: WINDOWS_AHEAD });
 }
 
-/** A thousand at a time, so that no transaction holds many rows that a flush may want to claim. */
+/** Deletes 1,000 keys at a time, so that few rows are locked that a flush may claim. */
 const deleteExpiredKeys = namedStatement(
   "delete-expired-keys",
   `delete from bellhop.idempotency_key
@@ -80,10 +73,10 @@ const deleteExpiredKeys = namedStatement(
   )`,
 );
 
-/** Windows are made two ahead and keys are kept a day, so an hour's delay harms neither. */
+/** Windows are created two ahead, and an expired key may stay for an hour. */
 const UPKEEP_MS_MAX = 3_600_000;
 
-/** Makes the next windows of the log, its outcomes and other tables, and deletes Idempotency-Keys past their 24 hours. */
+/** Creates the next windows, and deletes idempotency keys that have expired. */
 export async function upkeepAcceptLog(pool: pg.Pool, others: readonly WindowedTable[] = []): Promise<void> {
   const client = await pool.connect();
   try {
@@ -99,10 +92,7 @@ export async function upkeepAcceptLog(pool: pg.Pool, others: readonly WindowedTa
   }
 }
 
-/**
- * Sets the length of new windows to `windowMs` and runs the upkeep every hour, or twice a window if that is shorter.
- * Reports failures to `failed` and tries again the next time.
- */
+/** Sets the length of new windows and runs the upkeep every hour, or twice per window if that is shorter. */
 export async function keepUpAcceptLog(
   pool: pg.Pool,
   windowMs: number,

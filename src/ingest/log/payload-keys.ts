@@ -14,7 +14,7 @@ const FIND = namedStatement(
   "find-payload-key",
   `select encrypted_key as encrypted from bellhop.payload_key where key_id = $1`,
 );
-/** One is current: the first to come decides. */
+/** A unique index allows one current key, so of several nodes the first wins. */
 const ADD = namedStatement(
   "add-payload-key",
   `insert into bellhop.payload_key (key_id, encrypted_key) values ($1, $2) on conflict do nothing`,
@@ -36,21 +36,20 @@ const LIST = namedStatement(
   order by created_at desc, key_id`,
 );
 
-/** A data key as its operator sees it. Times are of the database's clock. */
+/** A data key as shown to operators. Times are of the database's clock. */
 export interface PayloadKeySummary {
   readonly keyId: string;
   readonly createdAt: Date;
-  /** Since then nothing new is encrypted with it. */
+  /** A retired key encrypts nothing new. */
   readonly retiredAt: Date | null;
-  /** It lies in the database without KEY_ENCRYPTION_KEY. */
+  /** Stored without encryption, as KEY_ENCRYPTION_KEY was not set. */
   readonly isReadable: boolean;
 }
 
-/** A data key as it lies in the database. */
+/** A row of `bellhop.payload_key`. */
 export interface StoredPayloadKey {
   readonly keyId: string;
   readonly encrypted: string;
-  /** New parts are encrypted with it. */
   readonly isCurrent: boolean;
 }
 
@@ -58,14 +57,14 @@ const KEY_BYTES = 32;
 
 const nameOf = (keyId: string): string => `payload key ${keyId}`;
 
-/** The key that new parts are encrypted with; undefined where there is none yet. Throws if it cannot be decrypted. */
+/** Reads the current key; undefined if there is none. Throws if it cannot be decrypted. */
 export async function readPayloadKey(on: Queryable, cipher: SecretCipher): Promise<PayloadKey | undefined> {
   const { rows } = await on.query<{ keyId: string; encrypted: string }>(READ_CURRENT);
   const [row] = rows;
   return row && { keyId: row.keyId, key: createSecretKey(cipher.decrypt(nameOf(row.keyId), row.encrypted)) };
 }
 
-/** Looks keys up by their id, retired ones too. */
+/** Finds keys by id, including retired ones. */
 export function payloadKeyFinder(on: Queryable, cipher: SecretCipher): FindPayloadKey {
   return async (keyId) => {
     const { rows } = await on.query<{ encrypted: string }>({ ...FIND, values: [keyId] });
@@ -73,7 +72,7 @@ export function payloadKeyFinder(on: Queryable, cipher: SecretCipher): FindPaylo
   };
 }
 
-/** Makes the first key where none is current; answers its id, and undefined where there is one. */
+/** Creates a key if none is current, and returns its id; undefined if there is one. */
 export async function makePayloadKey(on: Queryable, cipher: SecretCipher): Promise<string | undefined> {
   const keyId = randomUUID();
   const encrypted = cipher.encrypt(nameOf(keyId), randomBytes(KEY_BYTES));
@@ -81,8 +80,8 @@ export async function makePayloadKey(on: Queryable, cipher: SecretCipher): Promi
 }
 
 /**
- * Puts a new key in the place of the current one if that is older than `days` (0: whatever its age); answers the new one's
- * id. Undefined where it is younger, there is none, or another node was first. What lies in the log keeps its key.
+ * Replaces the current key if it is at least `days` old, and returns the id of the new one. Undefined if it is younger, there is
+ * none, or another node was first. Existing parts keep their key.
  */
 export function rotatePayloadKey(
   pool: pg.Pool,
@@ -95,10 +94,7 @@ export function rotatePayloadKey(
   });
 }
 
-/**
- * Decrypts each payload key before anything reads parts that it encrypts. Throws if the current key cannot be decrypted;
- * calls `failed` with each retired key that cannot, as no part may depend on it any more.
- */
+/** Throws if the current payload key cannot be decrypted. Calls `failed` for retired ones, which the log may no longer need. */
 export function decryptEachPayloadKey(
   keys: readonly StoredPayloadKey[],
   cipher: SecretCipher,
@@ -114,22 +110,21 @@ export function decryptEachPayloadKey(
   }
 }
 
-/** Every data key as it lies in the database, retired ones too. */
 export async function readStoredPayloadKeys(on: Queryable): Promise<StoredPayloadKey[]> {
   return (await on.query<StoredPayloadKey>(READ_ALL)).rows;
 }
 
-/** Every data key there is, the newest first. */
+/** All data keys, newest first. */
 export async function listPayloadKeys(on: Queryable): Promise<PayloadKeySummary[]> {
   return (await on.query<PayloadKeySummary>(LIST)).rows;
 }
 
-/** How often another node's new key is read; until then parts are encrypted with the previous key. */
+/** Interval at which a new key of another node is read; until then the previous key is used. */
 const RENEW_MS = 5_000;
 
 /**
- * The data key that this thread encrypts parts with, followed as it changes until it is stopped. Undefined while there is none:
- * ENCRYPT_PAYLOADS is off, or a node is present that could not decrypt it (keep-keys.ts makes the first one). Throws if it cannot be decrypted.
+ * Follows the current data key until stopped. It is undefined while ENCRYPT_PAYLOADS is off or a node is present that could not
+ * decrypt it (see keep-keys.ts). Throws if the key cannot be decrypted.
  */
 export async function followPayloadKey(
   pool: pg.Pool,

@@ -3,34 +3,30 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { drawRandom, type PartName, type StoredBody } from "./part-name.ts";
 
-/**
- * How a part is encrypted: each chunk of its body by AES-256-GCM, under a key of this one writing of this one part. That key is
- * derived from a data key (bellhop.payload_key), the part's name, a salt, and the whole layout; so a chunk can be decrypted only where it
- * was written, beside the layout it was written with, and the nonces may be the numbers of the chunks: no two messages ever
- * share a key and a nonce, also where a part is written anew in its place (docs/decisions/0018-secrets-and-encrypted-payloads.md).
+/*
+ * Each chunk of a body is encrypted with AES-256-GCM, under a key derived from a data key (bellhop.payload_key), the part's name, a
+ * random salt and the layout. A chunk can be decrypted only in its place, and because each write has its own key, the nonce can be
+ * the chunk's number (docs/decisions/0018-secrets-and-encrypted-payloads.md).
  */
 
-/**
- * A data key. `keyId` is a random UUID, so that keys of two installations are never taken for each other. A KeyObject, as one made
- * for each use of plain bytes costs more than the use: 41 instead of 14 µs a chunk of 2 kB, 39 instead of 6 µs an HMAC.
- */
+/** A data key; `keyId` is a random UUID. A KeyObject, because importing plain bytes on each use costs more than the use itself. */
 export interface PayloadKey {
   readonly keyId: string;
   /** 32 bytes. */
   readonly key: KeyObject;
 }
 
-/** A part cannot be decrypted: another key, or bytes that were changed or lie in another's place. */
+/** A part cannot be decrypted: the key is missing or wrong, or its bytes were changed or moved. */
 export class DecryptionError extends Error {}
 
 const WORD_BYTES = 4;
 const HEAD_WORDS = 2;
-/** Of a chunk in the layout, the first of them its stored bytes. */
+/** Per chunk: stored bytes, inflated bytes, number of records. */
 const CHUNK_WORDS = 3;
-/** Of a record: its length and its index. */
+/** Per record: its length and its index. */
 const RECORD_WORDS = 2;
 
-/** The section of a layout that says under which data key its part is encrypted, and with which salt: 16 bytes each. */
+/** Section type: id of the data key and salt, 16 bytes each. */
 const ENCRYPTION_SECTION = 2;
 const KEY_ID_BYTES = 16;
 const SALT_BYTES = 16;
@@ -47,7 +43,7 @@ function bytesOfUuid(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll("-", ""), "hex");
 }
 
-/** Where in a layout the encryption section begins, in words; undefined of a part that is stored readable. */
+/** Offset of the encryption section in words; undefined for a plaintext part. */
 function encryptionSectionAt(layout: Buffer): number | undefined {
   const words = layout.length / WORD_BYTES;
   let at = HEAD_WORDS + wordAt(layout, 0) * CHUNK_WORDS + wordAt(layout, 1) * RECORD_WORDS;
@@ -55,7 +51,7 @@ function encryptionSectionAt(layout: Buffer): number | undefined {
   return at < words ? at : undefined;
 }
 
-/** The id of the data key that a part is encrypted under; undefined for one that is stored readable. */
+/** The id of the data key of a part; undefined for a plaintext part. */
 export function payloadKeyIdOf(layout: Buffer): string | undefined {
   const section = encryptionSectionAt(layout);
   if (section === undefined) return undefined;
@@ -64,7 +60,7 @@ export function payloadKeyIdOf(layout: Buffer): string | undefined {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 }
 
-/** The key of an encrypted part, of its data key, its name and its layout as stored. */
+/** Derives the key of an encrypted part from its data key, name and stored layout. */
 export function partKeyOf(key: KeyObject, { bucket, requestId }: PartName, layout: Buffer): KeyObject {
   const place = Buffer.alloc(2);
   place.writeUInt16LE(bucket);
@@ -85,9 +81,9 @@ function encryptionSection(keyId: string): Buffer {
   return Buffer.concat([head, bytesOfUuid(keyId), drawRandom(SALT_BYTES)]);
 }
 
-/** Encrypts what `packBody` packed, for its place in the log: 16 bytes more a chunk and 40 a part. */
+/** Encrypts a packed body for its place in the log. Adds 16 bytes per chunk and 40 per part. */
 export function encryptBody(packed: StoredBody, part: PartName, { keyId, key }: PayloadKey): StoredBody {
-  if (payloadKeyIdOf(packed.layout) !== undefined) throw new Error("A part is encrypted once.");
+  if (payloadKeyIdOf(packed.layout) !== undefined) throw new Error("The part is already encrypted.");
   const layout = Buffer.concat([packed.layout, encryptionSection(keyId)]);
   const lengths = Array.from({ length: wordAt(layout, 0) }, (_, chunk) => {
     const at = HEAD_WORDS + chunk * CHUNK_WORDS;
@@ -112,7 +108,8 @@ export function encryptBody(packed: StoredBody, part: PartName, { keyId, key }: 
 
 /** Decrypts one chunk of an encrypted part. Throws DecryptionError. */
 export function decryptChunk(partKey: KeyObject | undefined, chunk: number, stored: Buffer): Buffer {
-  if (partKey === undefined) throw new DecryptionError("openLayout finds the key of an encrypted part.");
+  if (partKey === undefined)
+    throw new DecryptionError("The layout of an encrypted part was not opened with openLayout.");
   try {
     const decipher = createDecipheriv("aes-256-gcm", partKey, nonceOf(chunk), { authTagLength: TAG_BYTES });
     decipher.setAuthTag(stored.subarray(stored.length - TAG_BYTES));
@@ -120,23 +117,23 @@ export function decryptChunk(partKey: KeyObject | undefined, chunk: number, stor
     decipher.final();
     return opened;
   } catch (cause) {
-    throw new DecryptionError("A chunk cannot be decrypted: it was changed, or is another part's.", {
+    throw new DecryptionError("A chunk cannot be decrypted: it was changed or belongs to another part.", {
       cause,
     });
   }
 }
 
-/**
- * A part is stored as chunks of up to 64 records, each compressed separately, and a layout that says where each record
- * lies: reading one record inflates one chunk. Larger chunks save little (1 record a frame: 650 bytes each; 64: 55;
- * 100: 50). What is too small to be worth a frame (about 45 µs) is stored uncompressed.
+/*
+ * A part is stored as separately compressed chunks of up to 64 records, and a layout that locates each record: reading one record
+ * inflates one chunk. Larger chunks save little (bytes per record at 1, 64 and 100 records: 650, 55, 50). Small chunks are not
+ * worth a frame (about 45 µs) and are stored uncompressed.
  */
 const CHUNK_RECORDS_MAX = 64;
 const CHUNK_BYTES_TARGET = 131_072;
 const COMPRESS_BYTES_MIN = 6_144;
 const ZSTD_LEVEL_1 = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-/** A record's place in the body as received, or in `bytes` of its own: `[start, end)`, and its index in the batch as sent. */
+/** A record's index in the batch and its range `[start, end)` in the received body, or in its own `bytes` if it was rewritten. */
 export interface RecordSlice {
   readonly index: number;
   readonly start: number;
@@ -144,15 +141,12 @@ export interface RecordSlice {
   readonly bytes?: Buffer;
 }
 
-/**
- * The content hashes, by index in the batch, of records whose bytes are no longer those that were sent: each stands for what
- * was hashed then, so that a replay still distinguishes equal contents from different ones.
- */
+/** Original content hashes of rewritten records, by index in the batch: a replay compares contents by them. */
 export type HashOverrides = ReadonlyMap<number, string>;
 
 /**
- * What follows the indexes, where anything does: sections, each a word that says what it is, one with its length in words, and
- * that many words. A section of hash overrides has five words a record: its position, and the 16 bytes of its content hash.
+ * Optional sections follow the indexes: a type, a length in words, and that many words. Hash overrides have five words per record:
+ * its position and the 16 bytes of its content hash.
  */
 const HASH_OVERRIDES = 1;
 const HASH_OVERRIDE_WORDS = 5;
@@ -165,7 +159,7 @@ interface Chunk {
   readonly recordCount: number;
 }
 
-/** Inflates into one buffer. One byte more than is needed, or the end is found only by a second turn with a second buffer. */
+/** Inflates into one buffer. The extra byte avoids a second call and buffer to find the end. */
 function inflateFrame(frame: Buffer, inflatedBytes: number): Buffer {
   return zstdDecompressSync(frame, { maxOutputLength: inflatedBytes, chunkSize: inflatedBytes + 1 });
 }
@@ -187,11 +181,11 @@ function chunkBounds(slices: readonly RecordSlice[]): number[] {
   return bounds;
 }
 
-/** Where the records of a chunk are put end to end before they are compressed; larger chunks get room of their own. */
+/** Holds the concatenated records of a chunk for compression. Larger chunks get a buffer of their own. */
 const scratch = Buffer.allocUnsafeSlow(2 * CHUNK_BYTES_TARGET);
 
-/** The records from one place to another, end to end; what lies in the scratch is good until the next call. */
-function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number, to: number): Buffer {
+/** Concatenates records `from` to `to`. The result is valid until the next call. */
+function concatenate(received: Buffer, slices: readonly RecordSlice[], from: number, to: number): Buffer {
   let bytes = 0;
   for (let at = from; at < to; at += 1)
     bytes += (slices[at] as RecordSlice).end - (slices[at] as RecordSlice).start;
@@ -208,7 +202,7 @@ function endToEnd(received: Buffer, slices: readonly RecordSlice[], from: number
 const NO_HASH_OVERRIDES: HashOverrides = new Map();
 const NO_INDEXES: ReadonlySet<number> = new Set();
 
-/** The section of the layout that holds the hash overrides; none where there are none. */
+/** The hash override section of a layout; empty without overrides. */
 function hashOverrideSection(slices: readonly RecordSlice[], hashOverrides: HashOverrides): Uint32Array {
   if (hashOverrides.size === 0) return new Uint32Array(0);
   const words: number[] = [];
@@ -221,10 +215,7 @@ function hashOverrideSection(slices: readonly RecordSlice[], hashOverrides: Hash
   return Uint32Array.from([HASH_OVERRIDES, words.length, ...words]);
 }
 
-/**
- * Packs records (ascending by index). The layout is 32-bit little endian: counts, chunks, lengths, indexes, then sections. A
- * record without bytes is one that was dropped.
- */
+/** Packs records, ascending by index. The layout is 32-bit little endian: counts, chunks, lengths, indexes, sections. */
 export function packBody(
   received: Buffer,
   slices: readonly RecordSlice[],
@@ -244,9 +235,9 @@ export function packBody(
     const plain =
       first !== undefined && bound === at + 1
         ? (first.bytes ?? received).subarray(first.start, first.end)
-        : endToEnd(received, slices, at, bound);
+        : concatenate(received, slices, at, bound);
     const frame = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, ZSTD_LEVEL_1);
-    // Equal lengths say "stored as it is", so a frame that came out no smaller is not used.
+    // Equal lengths mean "uncompressed", so a frame that is not smaller is not used.
     const kept = frame.length < plain.length ? frame : plain;
     stored.push(kept.buffer === scratch.buffer ? Buffer.from(kept) : kept);
     layout.set([kept.length, plain.length, bound - at], 2 + chunk * 3);
@@ -267,10 +258,7 @@ export function recordCountOf(layout: Buffer): number {
   return wordAt(layout, 1);
 }
 
-/**
- * Reads a layout: which byte range of the stored body to fetch for a record, and how to cut the record out of it.
- * `openLayout` also supplies the keys of encrypted records; without them it only locates records.
- */
+/** Locates and extracts the records of a stored body. Extracting encrypted records needs a layout from `openLayout`. */
 export class BodyLayout {
   readonly recordCount: number;
   readonly #words: Uint32Array;
@@ -280,7 +268,6 @@ export class BodyLayout {
   /** By position. */
   readonly #hashOverrides: HashOverrides;
 
-  /** `partKey`: of a part that is encrypted. */
   constructor(layout: Buffer, partKey?: KeyObject) {
     this.#words = new Uint32Array(layout.buffer.slice(layout.byteOffset, layout.byteOffset + layout.length));
     this.#isEncrypted = payloadKeyIdOf(layout) !== undefined;
@@ -303,48 +290,45 @@ export class BodyLayout {
       this.#words.length === sectionsAt ? NO_HASH_OVERRIDES : this.#readHashOverrides(sectionsAt);
   }
 
-  /** Whether any record was redacted and has a content hash of its own (see HashOverrides). */
+  /** Whether any record was rewritten (see HashOverrides). */
   get hasHashOverrides(): boolean {
     return this.#hashOverrides.size > 0;
   }
 
-  /** The content hash of the record at a position where it is not that of its bytes. */
+  /** The original content hash of the record at a position, if it was rewritten. */
   hashOverrideAt(position: number): string | undefined {
     return this.#hashOverrides.get(position);
   }
 
-  /** Bytes of all its records together, as they were sent. */
+  /** Total bytes of the uncompressed records. */
   get inflatedBytes(): number {
     return this.#chunks.reduce((sum, chunk) => sum + chunk.inflatedBytes, 0);
   }
 
-  /** Index in the batch as sent of the record at a position of this part. */
+  /** The index in the batch of the record at a position in this part. */
   indexAt(position: number): number {
     return this.#word(2 + this.#chunks.length * 3 + this.recordCount + position);
   }
 
-  /** Position in this part of the record with that index in the batch; -1 if it is in another part. */
+  /** The position in this part of the record with an index in the batch; -1 if it is in another part. */
   positionOf(index: number): number {
     const from = 2 + this.#chunks.length * 3 + this.recordCount;
     return this.#words.subarray(from, from + this.recordCount).indexOf(index);
   }
 
-  /** The stored bytes that hold the record at a position. */
+  /** The chunk that contains the record at a position, and its range in the stored body. */
   rangeOf(position: number): { readonly from: number; readonly bytes: number; readonly chunk: number } {
     const chunk = this.#chunks.findLastIndex((candidate) => candidate.firstRecord <= position);
     const { from, storedBytes } = this.#chunkAt(chunk);
     return { from, bytes: storedBytes, chunk };
   }
 
-  /** Bytes of the record at a position of this part; 0 if it was dropped. */
+  /** The length of the record at a position; 0 if it was dropped. */
   bytesAt(position: number): number {
     return this.#word(2 + this.#chunks.length * 3 + position);
   }
 
-  /**
-   * Inflates the chunks of a whole stored body one by one: the records of each lie end to end in its bytes. Not those that
-   * have only records with these indexes.
-   */
+  /** Inflates the chunks of a stored body one by one, except those with no other records than the indexes in `without`. */
   *chunksOf(
     body: Buffer,
     without: ReadonlySet<number> = NO_INDEXES,
@@ -356,7 +340,7 @@ export class BodyLayout {
     }
   }
 
-  /** Inflates one chunk's stored bytes and gives each of its records, by position. */
+  /** Inflates one chunk and yields its records. */
   *recordsOf(chunk: number, storedBytes: Buffer): Generator<{ position: number; bytes: Buffer }> {
     const { firstRecord, recordCount } = this.#chunkAt(chunk);
     const plain = this.#inflate(chunk, storedBytes);
@@ -368,7 +352,7 @@ export class BodyLayout {
     }
   }
 
-  /** Every record of a whole stored body. */
+  /** Yields every record of a stored body. */
   *allRecords(body: Buffer): Generator<{ index: number; bytes: Buffer }> {
     for (const [number, chunk] of this.#chunks.entries()) {
       const stored = body.subarray(chunk.from, chunk.from + chunk.storedBytes);
@@ -377,7 +361,7 @@ export class BodyLayout {
     }
   }
 
-  /** The records of a chunk end to end, as they were sent. Throws DecryptionError where they cannot be decrypted. */
+  /** The concatenated records of a chunk. Throws DecryptionError. */
   #inflate(chunk: number, stored: Buffer): Buffer {
     const { inflatedBytes } = this.#chunkAt(chunk);
     const packed = this.#isEncrypted ? decryptChunk(this.#partKey, chunk, stored) : stored;
@@ -411,19 +395,16 @@ export class BodyLayout {
 
   #word(at: number): number {
     const word = this.#words[at];
-    if (word === undefined) throw new RangeError("The layout is shorter than it says.");
+    if (word === undefined) throw new RangeError("The layout is truncated.");
     return word;
   }
 }
 
-/** Looks for a data key that this thread has not met; undefined where there is none of this id. */
+/** Finds a data key by id; undefined if there is none. */
 export type FindPayloadKey = (keyId: string) => Promise<KeyObject | undefined>;
 
-/**
- * The payload keys that this thread has used: few, and needed far below the code that knows the settings. Ids are
- * random, so several databases in one process (tests) do not collide.
- */
-const met = new Map<string, KeyObject>();
+/** The payload keys that this thread has used. A global, because readers are far from the settings; random ids cannot collide. */
+const knownKeys = new Map<string, KeyObject>();
 const finders = new Set<FindPayloadKey>();
 
 /** Registers a way to find payload keys; call the returned function to remove it. */
@@ -440,30 +421,24 @@ async function findKey(keyId: string): Promise<KeyObject> {
       return undefined;
     });
     if (key === undefined) continue;
-    met.set(keyId, key);
+    knownKeys.set(keyId, key);
     return key;
   }
-  // The database did not answer, or its key could not be decrypted.
+  // The database did not answer, or the stored key could not be decrypted.
   if (cause !== undefined) throw cause;
-  throw new DecryptionError(`The payload key ${keyId} of a part of the log is not known here.`);
+  throw new DecryptionError(`The payload key ${keyId} of a log part was not found.`);
 }
 
-/**
- * The layout of a part whose records are to be read: the one way to what is in the log. A promise only where the part is encrypted
- * under a key that this thread has not met. Throws DecryptionError where there is no such key.
- */
+/** Opens a layout to read the records of a part. A promise only if the key must be loaded. Throws DecryptionError if there is none. */
 export function openLayout(part: PartName, layout: Buffer): BodyLayout | Promise<BodyLayout> {
   const keyId = payloadKeyIdOf(layout);
   if (keyId === undefined) return new BodyLayout(layout);
   const open = (key: KeyObject) => new BodyLayout(layout, partKeyOf(key, part, layout));
-  const key = met.get(keyId);
+  const key = knownKeys.get(keyId);
   return key === undefined ? findKey(keyId).then(open) : open(key);
 }
 
-/**
- * Encrypts what is to stand in the place of a stored part (`packed`, by `packBody`) as that one is encrypted: under the same data key,
- * whatever the settings are today; a readable one stays readable.
- */
+/** Encrypts the replacement of a stored part under the same data key, whatever the current settings; plaintext stays plaintext. */
 export async function encryptAsBefore(
   packed: StoredBody,
   part: PartName,
@@ -471,10 +446,9 @@ export async function encryptAsBefore(
 ): Promise<StoredBody> {
   const keyId = payloadKeyIdOf(former.layout);
   if (keyId === undefined) return packed;
-  return encryptBody(packed, part, { keyId, key: met.get(keyId) ?? (await findKey(keyId)) });
+  return encryptBody(packed, part, { keyId, key: knownKeys.get(keyId) ?? (await findKey(keyId)) });
 }
 
-/** Writes the records of one part of the log anew, at the same places. */
 export const replaceBody = namedStatement(
   "replace-body",
   `update bellhop.accept_log set layout = $4, body = $5
@@ -482,25 +456,22 @@ export const replaceBody = namedStatement(
 );
 
 /**
- * What becomes of one record of a stored body: it stays, it goes (its place stays, without bytes), or other bytes take its
- * place, and `contentHash` (32 hexadecimal digits) stands for what it was known by. A rejected record is known by none.
+ * Keeps, drops (leaving an empty place) or replaces a stored record. `contentHash`: its original hash, 32 hexadecimal digits;
+ * undefined for a rejected record.
  */
 export type RecordRewrite =
   | "keep"
   | "drop"
   | { readonly bytes: Buffer; readonly contentHash: string | undefined };
 
-/** A record of a stored body. `hashOverride`: its content hash, where that is not the one of its bytes; no bytes: it was dropped. */
+/** A record of a stored body; without bytes if it was dropped. `hashOverride`: see HashOverrides. */
 export interface StoredRecord {
   readonly index: number;
   readonly bytes: Buffer;
   readonly hashOverride: string | undefined;
 }
 
-/**
- * The body of one part of the log with other records at the same places: indexes and order stay, so that whatever points into it
- * goes on pointing at the same record. It is encrypted as it was. Undefined where all of them are kept.
- */
+/** Rewrites records of a stored body, keeping indexes, order and encryption. Undefined if all records are kept. */
 export async function rewriteBody(
   part: PartName,
   stored: StoredBody,

@@ -53,11 +53,11 @@ export interface Answer<Row> {
 export {
   type FlushAnswer,
   LOG_WRITER_SESSION,
-  type LogWriterBirth,
+  type LogWriterRegistration,
   type LogWriterStatements,
 } from "./citus/log-writers.ts";
 export { MAY_FLUSH } from "./citus/snapshot.ts";
-export { BucketsAway } from "./citus/worker-log-writer.ts";
+export { BucketsMoving } from "./citus/worker-log-writer.ts";
 export type { WorkerDescription } from "./citus/workers.ts";
 
 /** Runs a statement that may be about any buckets. */
@@ -358,13 +358,13 @@ export class BucketServers {
   }
 
   /** Whether one of these buckets has just been found to be on its way to another server. */
-  isAway(buckets: readonly number[]): boolean {
-    return buckets.some((bucket) => this.#map.isAway(bucket));
+  isMoving(buckets: readonly number[]): boolean {
+    return buckets.some((bucket) => this.#map.isMoving(bucket));
   }
 
   /** A server is not to be reached: perhaps it has nothing any more. */
-  lookAgain(): void {
-    this.#map.lookAgain();
+  refresh(): void {
+    this.#map.refresh();
   }
 
   /** Asks the first server, on a session of the caller's there, which servers have which buckets now. */

@@ -1,10 +1,8 @@
--- One flush of one log writer: the entries of every request in it, and the idempotency keys they claim, in one statement and
--- so in one transaction and one round trip. $1 describes the entries, $2 holds their rejections, layouts and bodies end to end
--- (one binary parameter: an array of bytea would travel as hexadecimal text, twice the bytes).
--- Keys are claimed in order, so two flushes cannot deadlock; an entry whose key another request holds is not written
--- and its id not returned. Ids at or below what was promised (src/insight/watermark.ts) would change answers that were given:
--- then all of it fails with a division by zero, which nothing else here does, and the log writer takes new ones.
--- What is promised, and whether the entries may be written here, is asked where they lie (log-writer-session.ts).
+-- One flush of a log writer: log entries and the idempotency keys they claim, in one transaction and one round trip.
+-- $1 describes the entries; $2 concatenates their rejections, layouts and bodies (an array of bytea would be sent as hexadecimal text).
+-- Keys are claimed in order, so two flushes cannot deadlock. Entries whose key another request holds are not written or returned.
+-- Ids at or below the closed timestamp (src/insight/watermark.ts) would change earlier answers: the statement then fails with a
+-- division by zero, and the log writer stamps new ids. The expressions in braces are defined in log-writer-session.ts.
 with entry as materialized (
   select *
   from json_to_recordset($1::json) as e (

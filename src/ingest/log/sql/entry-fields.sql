@@ -1,4 +1,4 @@
--- What $1 says of an entry beside its bucket.
+-- Columns of an entry in $1, except its bucket.
 log_writer_id bigint, request_id uuid, kind "char", resource "char", client_id text,
 received_at timestamptz, record_count integer, batch_record_count integer, batch_part_count smallint,
 lenient boolean, correlation_id text, reply_to text, target_request_id uuid, target_index integer,

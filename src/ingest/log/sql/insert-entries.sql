@@ -1,4 +1,4 @@
--- The entries of a flush from what $1 says of them and the bytes in $2, for the bucket {of}.
+-- Inserts the entries of a flush into bucket {of}, from their descriptions in $1 and the bytes in $2.
 insert into bellhop.accept_log (
   bucket, log_writer_id, request_id, kind, resource, client_id, received_at, record_count, batch_record_count,
   batch_part_count, lenient, correlation_id, reply_to, target_request_id, target_index, rejections, backfill_id, trace_context, layout, body

@@ -1,5 +1,4 @@
--- All that is done with what arrives, as of one instant: whom the erasure list names, where names are hashed, where counts below
--- zero are quarantined or refused, and the keys.
+-- One snapshot of the erasure list, the settings for incoming records, and the keys of both hashes.
 select
   (select version::text from bellhop.privacy_version) as version,
   array(

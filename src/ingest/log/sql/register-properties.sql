@@ -1,5 +1,5 @@
--- New properties of one client, unless they would exceed what it may bring in a day. Run under the client's advisory lock.
--- Inserted in one order by all, so that two clients who bring the same ones cannot deadlock.
+-- Adds new properties of one client unless they exceed its daily limit. Run under the client's advisory lock.
+-- Inserts in a fixed order, so that two clients adding the same properties cannot deadlock.
 with wanted as (
   select w.client_code, w.property_code, w.bucket
   from json_to_recordset($2::json) as w (client_code text, property_code text, bucket smallint)

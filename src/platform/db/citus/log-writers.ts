@@ -9,7 +9,7 @@ import { CONNECT_MS_MAX, findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./w
 export const LOG_WRITER_SESSION = "bellhop accept";
 
 /** What the database says of a log writer that it has registered. `floor`: the newest id of the log, if it has any. */
-export interface LogWriterBirth {
+export interface LogWriterRegistration {
   readonly log_writer_id: string;
   readonly floor: string | null;
   readonly database_now_ms: number;
@@ -35,7 +35,7 @@ export type FlushParameters<Item> = (items: readonly Item[], keysOnly?: boolean)
 
 /** How a log writer registers and appends. `first`: the session at the first server whose transaction holds the lock of births. */
 export interface LogWriterStatements<Item> {
-  register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterBirth | undefined>;
+  register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined>;
   append(items: readonly Item[], parametersOf: FlushParameters<Item>): Promise<FlushAnswer>;
   /** Runs a statement about keys, each with the bucket that it lies in. */
   readKeys<Row extends object>(
@@ -86,10 +86,10 @@ export class CitusLogWriter<Item extends FlushItem> implements LogWriterStatemen
     });
   }
 
-  async register(isBackfill: boolean): Promise<LogWriterBirth | undefined> {
+  async register(isBackfill: boolean): Promise<LogWriterRegistration | undefined> {
     const floor = await newestId(this.#client);
     // Last: the clock that it answers is taken for that of the moment.
-    const { rows } = await this.#client.query<Omit<LogWriterBirth, "floor">>({
+    const { rows } = await this.#client.query<Omit<LogWriterRegistration, "floor">>({
       ...registerOnCitus,
       values: [isBackfill],
     });

@@ -164,7 +164,7 @@ export class ShardMap {
   }
 
   /** Whether a bucket has just been found to be on its way. */
-  isAway(bucket: number): boolean {
+  isMoving(bucket: number): boolean {
     const group = this.#places.get(bucket)?.group;
     return group !== undefined && monotonicNow() < (this.#awayUntil.get(group.id) ?? 0);
   }
@@ -172,11 +172,11 @@ export class ShardMap {
   /** A transaction found the group away: the coordinator is asked where it is. */
   foundAway({ id }: ShardGroup): void {
     this.#awayUntil.set(id, monotonicNow() + LOOK_MS_MIN);
-    this.lookAgain();
+    this.refresh();
   }
 
   /** A failure leaves the map as it is; the next that finds it wrong asks again. */
-  lookAgain(): void {
+  refresh(): void {
     if (this.#looking !== undefined || monotonicNow() < this.#lookAt) return;
     this.#lookAt = monotonicNow() + LOOK_MS_MIN / 2;
     this.#looking = this.look()

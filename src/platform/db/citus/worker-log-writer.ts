@@ -6,7 +6,7 @@ import type {
   FlushAnswer,
   FlushItem,
   FlushParameters,
-  LogWriterBirth,
+  LogWriterRegistration,
   LogWriterStatements,
 } from "./log-writers.ts";
 import {
@@ -27,7 +27,7 @@ const registerAtNode = namedStatement(
 );
 
 /** Buckets whose shards a flush found to be on their way elsewhere: nothing of it was written. */
-export class BucketsAway extends Error {
+export class BucketsMoving extends Error {
   readonly buckets: ReadonlySet<number>;
 
   constructor(buckets: Iterable<number>, cause: unknown) {
@@ -58,14 +58,14 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
   }
 
   /** On the coordinator's session `first`, whose transaction holds the lock of births. */
-  async register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterBirth | undefined> {
+  async register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined> {
     const floor = await this.#newestId();
     const { rows: backends } = await this.#client.query<{ pid: number; start: string }>(
       "select pid, backend_start::text as start from pg_stat_activity where pid = pg_backend_pid()",
     );
     const [backend] = backends;
     if (backend === undefined) return undefined;
-    const { rows } = await first.query<Omit<LogWriterBirth, "floor">>({
+    const { rows } = await first.query<Omit<LogWriterRegistration, "floor">>({
       ...registerAtNode,
       values: [this.#worker.node, backend.pid, backend.start, isBackfill],
     });
@@ -99,7 +99,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     } catch (error) {
       if (!isShardAway(sqlState(error))) throw error;
       this.#map.foundAway(group);
-      throw new BucketsAway(group.buckets, error);
+      throw new BucketsMoving(group.buckets, error);
     }
   }
 
@@ -138,7 +138,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
   #groupOf(bucket: number): ShardGroup {
     const place = this.#map.placeOf(bucket);
     if (place === undefined || place.worker.node !== this.#worker.node)
-      throw new BucketsAway([bucket], new Error(`Bucket ${bucket} lies elsewhere.`));
+      throw new BucketsMoving([bucket], new Error(`Bucket ${bucket} lies elsewhere.`));
     return place.group;
   }
 

@@ -2,34 +2,34 @@ import { ServiceError } from "../platform/errors/registry.ts";
 import { Semaphore, SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import { currentWaits } from "../platform/telemetry/log.ts";
 
-/** More than a client's burst of requests. */
+/** Above a client's burst of requests. */
 const WAITING_MAX = 200;
 
-interface Door {
-  readonly gate: Semaphore;
+interface Slot {
+  readonly semaphore: Semaphore;
   users: number;
 }
 
-/**
- * Lets so many things of each client be done at once, and has the others of that client wait: what costs the memory or the
- * connections of a thread, which one client is not to take from all others.
- */
-export class ClientTurns {
-  readonly #atOnce: number;
-  readonly #doors = new Map<string, Door>();
+/** Limits concurrent work per client, so that one client cannot occupy all memory or database connections of a thread. */
+export class ClientSemaphores {
+  readonly #concurrency: number;
+  readonly #slots = new Map<string, Slot>();
 
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce;
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
   }
 
-  /** As `Semaphore.run`, among the work of one client. Throws ServiceError (429) when too many wait. */
+  /** As `Semaphore.run`, per client. Throws ServiceError (429) if too much work of the client is waiting. */
   async run<Result>(clientId: string, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const door = this.#doors.get(clientId) ?? { gate: new Semaphore(this.#atOnce, WAITING_MAX), users: 0 };
-    this.#doors.set(clientId, door);
-    door.users += 1;
+    const slot = this.#slots.get(clientId) ?? {
+      semaphore: new Semaphore(this.#concurrency, WAITING_MAX),
+      users: 0,
+    };
+    this.#slots.set(clientId, slot);
+    slot.users += 1;
     const [waits, askedAt] = [currentWaits(), performance.now()];
     try {
-      return await door.gate.run(
+      return await slot.semaphore.run(
         () => {
           if (waits !== undefined) waits.database += performance.now() - askedAt;
           return work();
@@ -40,8 +40,8 @@ export class ClientTurns {
     } catch (error) {
       throw error instanceof SemaphoreFull ? tooMany() : error;
     } finally {
-      door.users -= 1;
-      if (door.users === 0) this.#doors.delete(clientId);
+      slot.users -= 1;
+      if (slot.users === 0) this.#slots.delete(clientId);
     }
   }
 }
