@@ -279,7 +279,7 @@ export function groupNights(spans: RecordSpans, status: string | null, groupCode
     blocks += 1;
     if (blocks > GROUP_BLOCKS_MAX) return [];
     const roomTypeCode = facts.text(block, COLUMN.roomTypeCode);
-    const currencyCode = facts.text(block, COLUMN.currencyCode);
+    const currencyCode = facts.text(block, COLUMN.currencyCode) || null;
     const kind = JSON.stringify([roomTypeCode, currencyCode]);
     let known = kinds.get(kind);
     if (known === undefined) {

@@ -179,3 +179,21 @@ test("nights that are alike make one run, however long", () => {
     [[1_100, "80"]],
   );
 });
+
+test("an empty currency code is none, so the property's currency holds", () => {
+  const dates = { arrivalDate: dateOf(FIRST), departureDate: dateOf(FIRST + 1), roomTypeCode: "DLX" };
+  const reserved = { roomStays: [{ ...dates, currencyCode: "" }] };
+  const [run] = reservationNights(storedSpans("reservations", reserved), null).runs;
+  assert.equal(run?.codes.currencyCode, null);
+  const blocked = (currencyCode?: string) => ({
+    occupancyDate: dateOf(FIRST),
+    roomTypeCode: "DLX",
+    currencyCode,
+  });
+  const groupBlocks = [blocked(""), blocked()];
+  const blocks = groupNights(storedSpans("groups", { groupBlocks }), "DEFINITE", "G1");
+  assert.deepEqual(
+    blocks.map(({ codes }) => codes.currencyCode),
+    [null],
+  );
+});

@@ -221,7 +221,7 @@ function codesOf(facts: SpanFacts, stay: number, status: string | null): Dimensi
     groupBlockCode: facts.text(stay, COLUMN.groupBlockCode),
     rateCode: facts.text(stay, COLUMN.rateCode),
     channel: facts.text(0, COLUMN.channel),
-    currencyCode: facts.text(stay, COLUMN.currencyCode),
+    currencyCode: facts.text(stay, COLUMN.currencyCode) || null,
   };
 }
 
