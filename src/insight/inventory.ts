@@ -96,8 +96,8 @@ const DAY_MS = 86_400_000;
 const AHEAD_MS_MAX = 3_600_000;
 /** The first step back in time; covers feeds that push all nights daily. */
 const FIRST_STEP_DAYS = 2;
-/** Nights whose facts one statement reads, up to 1 MB of text each. */
-const NIGHTS_AT_ONCE = 16;
+/** Nights that one statement looks up; it stops after the one with which its facts reach 1 MB of text. */
+const NIGHTS_AT_ONCE = 400;
 /** About a hundred room types. */
 const LONG_FACTS = 5_000;
 
@@ -173,18 +173,21 @@ export async function* readInventory<Column extends keyof typeof COLUMN>(
   const others = current.filter(({ counts }) => !counts).map(({ night }) => night);
   if (others.length > 0) versions.push(...(await versionsBefore(client, question, others)));
   versions.sort((one, other) => compareCodes(one.night, other.night));
-  for (let at = 0; at < versions.length; at += NIGHTS_AT_ONCE) {
-    const some = versions.slice(at, at + NIGHTS_AT_ONCE);
+  for (let at = 0; at < versions.length; ) {
+    const wanted = versions.slice(at, at + NIGHTS_AT_ONCE);
     const { rows } = await client.query<{ night: string; facts: string }>({
       ...readStock,
       values: [
         bucket,
         propertyId,
-        some.map(({ night }) => night),
-        some.map(({ facts_source_time }) => facts_source_time),
-        some.map(({ content_hash }) => content_hash),
+        wanted.map(({ night }) => night),
+        wanted.map(({ facts_source_time }) => facts_source_time),
+        wanted.map(({ content_hash }) => content_hash),
       ],
     });
+    const lastRead = rows.at(-1)?.night;
+    const some = wanted.slice(0, wanted.findIndex(({ night }) => night === lastRead) + 1 || wanted.length);
+    at += some.length;
     const factsOf = new Map(rows.map(({ night, facts }) => [night, facts]));
     for (const version of some) {
       const facts = factsOf.get(version.night);

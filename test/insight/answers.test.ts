@@ -422,6 +422,25 @@ test("what inventory says counts from its release where it was quarantined, by t
   ]);
 });
 
+test("nights whose inventory is more text than one statement reads are all answered", async () => {
+  const propertyCode = "VERBOSE";
+  const roomTypeInventories = Array.from({ length: 900 }, (_, at) => ({
+    roomTypeCode: String(at).padEnd(120, "x"),
+    roomTypeCapacity: 1,
+    roomsSold: 0,
+  }));
+  const nights = Array.from({ length: 12 }, (_, at) => `2026-07-${at + 10}`);
+  const pushed = nights.map((night) =>
+    inventory(night, "2026-02-01T00:00:00Z", { propertyCode, roomTypeInventories }),
+  );
+  await apply(service, "inventories", pushed);
+  const items = await insightItems(service, "on-the-books", { ...JULY, propertyCode });
+  assert.deepEqual(
+    items.map(({ stayDate, capacity }) => [stayDate, capacity]),
+    nights.map((night) => [night, 900]),
+  );
+});
+
 describe("CSV", () => {
   const csv = { headers: { accept: "text/csv" } };
 

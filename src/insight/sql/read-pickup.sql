@@ -2,27 +2,31 @@
 -- $14). Compares the two states of each reservation (of each share for a shared room): more rooms on a night in a group are booked, fewer
 -- are cancelled. A reservation that shares its room at either instant counts with its share at both, so starting to share a room is not a
 -- booking.
-with kind as materialized (
+with entry as materialized (
+  select
+    dimension, key, share_id, greatest(first_night, $3::date) as first_night, least(first_night + nights, $4::date + 1) as end_night,
+    rooms, adults, children, room_revenue, gross_room_revenue
+  from ({parts/entries-of-nights}) as stored
+  where {time} > $5 and {time} <= $6
+),
+shared_entry as materialized (
+  select *, {time} <= $5 as is_before
+  from ({parts/shared-entries}) as stored
+  where {time} <= $6
+),
+kind as materialized (
   select
     dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $8)) as cell,
     {unit} as unit, coalesce(currency_code, $8) as currency
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status = any ($7::text[])
+    and dimension in (select dimension from entry union all select dimension from shared_entry)
 ),
 run as materialized (
   select
-    kind.cell, entry.key, greatest(entry.first_night, $3::date) as first_night,
-    least(entry.first_night + entry.nights, $4::date + 1) as end_night,
-    case when entry.share_id is null then entry.rooms else 0 end as rooms,
+    kind.cell, entry.key, entry.first_night, entry.end_night, case when entry.share_id is null then entry.rooms else 0 end as rooms,
     entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue
-  from ({parts/entries-of-nights}) as entry
-  join kind on kind.dimension = entry.dimension
-  where entry.{time} > $5 and entry.{time} <= $6
-),
-shared_entry as materialized (
-  select *, {time} <= $5 as is_before
-  from ({parts/shared-entries}) as entry
-  where {time} <= $6
+  from entry join kind using (dimension)
 ),
 place_of_kind as ({parts/places-of-kinds}),
 sharer_night as (
