@@ -17,7 +17,7 @@ import { untilDrained } from "./until-drained.ts";
 
 const USAGE = `node bench/ledger-growth.ts [--millions 0.1,1,10] [--hotel-entries 100000] [--asks 100]
 
-On the books of a year by room type, the pace of a date and a week's pickup of a month over HTTP, beside a ledger of so many million entries: before it is
+On the books of a year by room type, the pace of a date, a week's pickup of a month and half a year's pickup over HTTP, beside a ledger of so many million entries: before it is
 packed and after.
 
   --millions N,…       sizes, each filled up from the one before
@@ -94,14 +94,23 @@ async function measure(service: ServiceProcess, codes: readonly string[], asks: 
   const pickup = await askLedger(
     service,
     questionsFor(codes, asks, (at) => {
-      const month = { from: dateOf(365 + (at % 300)), to: dateOf(365 + (at % 300) + 30) };
+      const first = 365 + 181 + (at % 150);
+      const month = { from: dateOf(first), to: dateOf(first + 30) };
       return { insight: "pickup", parameters: { ...month, since: "2026-06-24T00:00:00Z", by: "roomType" } };
     }),
+  );
+  const halfYear = await askLedger(
+    service,
+    questionsFor(codes, asks, () => ({
+      insight: "pickup",
+      parameters: { from: "2026-07-01", to: "2026-12-31", since: "2026-01-01T00:00:00Z", by: "roomType" },
+    })),
   );
   return [
     lineOf("on the books of a year by room type", year),
     lineOf("pace of a date", pace),
     lineOf("a week's pickup of a month by room type", pickup),
+    lineOf("half a year's pickup of half a year by room type", halfYear),
   ];
 }
 
