@@ -6,16 +6,16 @@ import { type Backfill, findBackfill } from "./backfill.ts";
 
 const READ_WAITING = readStatement(new URL("./sql/read-waiting.sql", import.meta.url));
 
-/** How long an open backfill is cached: a batch for one that was closed is refused that much later. */
+/** Cache lifetime of an open backfill: a batch may be accepted this long after it was closed. */
 const KNOWN_MS = 1_000;
 const KNOWN_MAX = 1_000;
 /**
- * Records and batches of a backfill that may wait to be applied. With a `Retry-After` of a second that is 500 to 1,500 records a
- * second, about a tenth of one applier's rate; 2,000 slowed other clients down (docs/decisions/0007).
+ * Unapplied records and batches per backfill. With a `Retry-After` of one second this allows 500 to 1,500 records a second, about a tenth
+ * of an applier's rate; 2,000 slowed other clients down (docs/decisions/0007).
  */
 const WAITING_RECORDS_MAX = 500;
 const WAITING_BATCHES_MAX = 16;
-/** Batches of one backfill that one thread takes at a time: their size is not known before they are read. */
+/** Batches of one backfill that a thread reads concurrently, as their size is unknown before. */
 const IN_FLIGHT_MAX = 2;
 const RETRY_AFTER_SECONDS = 1;
 
@@ -23,13 +23,13 @@ const RETRY_AFTER_SECONDS = 1;
 export interface Admitted {
   readonly clientCode: string;
   readonly propertyCode: string;
-  /** Rejects as `admit` where the backfill has ended: its body may have taken minutes to come. */
+  /** Rejects as `admit` if the backfill has ended: the body may have taken minutes to arrive. */
   stillOpen(): Promise<unknown>;
-  /** To be called once, when it is answered. */
+  /** Must be called once, when the batch is answered. */
   done(): void;
 }
 
-/** Admits batches of backfills before their body is read: of an open one of that client, and few enough at a time. One for each thread. */
+/** Admits backfill batches before their body is read: only of the client's open backfills, and limited in number. One per thread. */
 export class BackfillAdmission {
   readonly #pool: pg.Pool;
   readonly #known = new Map<string, { readonly backfill: Backfill; readonly until: number }>();
@@ -40,8 +40,8 @@ export class BackfillAdmission {
   }
 
   /**
-   * Throws ServiceError: `bellhop.backfill.UnknownBackfill` (422) for one that is not this client's, `NotOpen` (409),
-   * `NotInManifest` (422) for a resource that it does not name, `Ahead` (429) where enough of it waits to be applied.
+   * Throws ServiceError: `bellhop.backfill.UnknownBackfill` (422) if it is not this client's, `NotOpen` (409), `NotInManifest` (422) if the
+   * manifest lacks the resource, `Ahead` (429) if too much of it is unapplied.
    */
   async admit(clientId: string, backfillId: string, resource: Resource): Promise<Admitted> {
     const { manifest, bucket } = await this.#openOne(clientId, backfillId);
@@ -81,7 +81,7 @@ export class BackfillAdmission {
     const found = await findBackfill(this.#pool, backfillId, clientId);
     if (found === undefined) throw new ServiceError("bellhop.backfill.UnknownBackfill");
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
-    // Its statement, which may be long, is not needed here.
+    // Do not cache the statement, which may be long.
     const backfill = { ...found, statement: null, signatures: [] };
     this.#known.set(backfillId, { backfill, until: performance.now() + KNOWN_MS });
     return backfill;

@@ -39,10 +39,10 @@ import {
 import type { CountRead } from "./tally.ts";
 
 const BASE = "/api/public/v1/backfills";
-/** Any one of these scopes allows a change; opening a backfill needs those of all its resources. */
+/** Any of these scopes allows a change; opening a backfill requires those of all its resources. */
 const WRITE_SCOPES = RESOURCES.map(writeScopeOf);
 const READ_SCOPES = ["read", ...WRITE_SCOPES] as const;
-/** A query that has to read records again costs one request for each 100, as a batch does. */
+/** Every 100 records that a query reads from the log cost one request, as for a batch. */
 const RECORDS_PER_REQUEST = 100;
 
 interface Asked {
@@ -52,27 +52,27 @@ interface Asked {
   readonly principal: Principal;
   readonly clientId: string;
   readonly backfillId: string;
-  /** Throws ServiceError for a query that the route does not take. */
+  /** Throws ServiceError for invalid parameters. */
   parameters(): DefinedParameters;
 }
 
 const findOwn = ({ context, backfillId, clientId }: Asked) =>
   requireBackfill(context.pool, backfillId, clientId);
 
-/** Throws EmptyRefusal where the client may not read the property. */
+/** Throws EmptyRefusal if the client may not read the property. */
 async function requireGrant({ context, principal }: Asked, { manifest }: Pick<Backfill, "manifest">) {
   if (!(await mayRead(context, principal, manifest)))
     throw lacksGrant(manifest.clientCode, manifest.propertyCode);
 }
 
-/** The client's backfill, if it may still read the property. */
+/** The client's backfill, if the client may still read the property. */
 async function find(asked: Asked): Promise<Backfill> {
   const backfill = await findOwn(asked);
   await requireGrant(asked, backfill);
   return backfill;
 }
 
-/** Reads when it is the client's turn, and for as long as it waits: copies of a large backfill are many records. */
+/** Reads when a slot is free, until the client disconnects: a large backfill may have many copies to read. */
 function inTurn<Answer>(
   { context, reply, principal, clientId }: Asked,
   read: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
@@ -80,7 +80,7 @@ function inTurn<Answer>(
   const { questions, questionTurns, backfillTurns, rateLimiter, nodes } = context;
   const { requestRate, requestBurst } = principal;
   let uncharged = 0;
-  // Beyond the request that it is.
+  // In addition to the request itself.
   const countRead = (records: number) => {
     uncharged += records;
     const more = Math.floor(uncharged / RECORDS_PER_REQUEST);
@@ -89,7 +89,7 @@ function inTurn<Answer>(
   };
   const reading = readingFor(reply.raw);
   const reads = () => readFor(reading, () => read(questions, countRead));
-  // Among all clients, of each of which no more than one waits there.
+  // One slot shared by all clients; each may have only one query waiting here.
   return questionTurns.run(clientId, () => backfillTurns.run("", reads, reading), reading);
 }
 
@@ -126,7 +126,7 @@ async function close(asked: Asked) {
   );
 }
 
-/** The reason in `{"why":"…"}`; null where there is no body. */
+/** The reason in `{"why":"…"}`; null without a body. */
 async function readWhy({ context, request }: Asked): Promise<string | null> {
   const { why = null } = await receiveForm(context, request, ["why"]);
   if (why === null) return null;
@@ -179,7 +179,6 @@ async function gaps(asked: Asked) {
   return { items, nextCursor: cursorOf(next) };
 }
 
-/** The statement's text, byte for byte. */
 async function statement(asked: Asked): Promise<string> {
   const { statement: text } = await find(asked);
   if (text !== null) return text;
@@ -187,11 +186,11 @@ async function statement(asked: Asked): Promise<string> {
   throw new ServiceError("bellhop.backfill.NotFound", { message });
 }
 
-/** A route and its operation in the OpenAPI document. `work` answers JSON as text, or an object; throws ServiceError and EmptyRefusal. */
+/** A route with its OpenAPI operation. `work` returns JSON as text, or an object; throws ServiceError and EmptyRefusal. */
 interface Route extends Pick<Operation, "operationId" | "summary" | "description" | "requestBody"> {
   readonly method: "get" | "post";
   readonly path: string;
-  /** Parameters of the query; a GET without them takes none. */
+  /** Query parameters; a GET without them accepts none. */
   readonly parameters?: readonly Parameter[];
   readonly answers: Parameters<typeof tokenOperation>[2];
   work(asked: Asked): Promise<object | string>;
@@ -314,7 +313,7 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** The operations of backfills, for the OpenAPI document. */
+/** The backfill operations of the OpenAPI document. */
 export function backfillOperations(): Record<string, PathItem> {
   const paths: Record<string, PathItem> = {};
   for (const { method, path, parameters = [], answers, work: _, requestBody, ...words } of ROUTES) {
@@ -329,7 +328,7 @@ export function backfillOperations(): Record<string, PathItem> {
   return paths;
 }
 
-/** `get`: reading a client's backfills. `post`: opening, closing and abandoning one. */
+/** `get`: reads a client's backfills. `post`: opens, closes or abandons one. */
 export function registerBackfillRoutes(
   app: FastifyInstance,
   context: HttpContext,

@@ -30,7 +30,7 @@ import {
   type PositionShape,
 } from "../platform/http/position.ts";
 
-/** Opens a backfill unless the client has $8 open. Two at once may exceed that by one: the limit is against floods. */
+/** Opens a backfill unless the client has $8 open. Concurrent calls may exceed the limit, which only prevents floods. */
 const INSERT = namedStatement(
   "insert-backfill",
   `insert into bellhop.backfill (backfill_id, client_id, client_code, property_code, bucket, manifest, note)
@@ -39,22 +39,22 @@ const INSERT = namedStatement(
 );
 const LIST = readStatement(new URL("./sql/list-backfills.sql", import.meta.url));
 
-/** Backfills that a client may have open at a time: one for each hotel that it connects in a week. */
+/** Open backfills per client: one for each hotel that it connects in a week. */
 const OPEN_MAX = 100;
-/** Of the reason for which one is abandoned. */
+/** Limit of the reason for abandoning one. */
 export const WHY_CHARACTERS_MAX = 500;
 
-/** The initial load of one property as a session. Times are ISO 8601 UTC. */
+/** The initial load of one property. Times are ISO 8601 UTC. */
 export interface Backfill {
   readonly backfillId: string;
   readonly clientId: string;
   readonly bucket: number;
   readonly manifest: Manifest;
-  /** Open: takes batches. Closed: it has its statement. Abandoned: its client or an operator ended it without one. */
+  /** Open: accepts batches. Closed: has a statement. Abandoned: ended by its client or an operator without one. */
   readonly state: BackfillListItem["state"];
   readonly openedAt: string;
   readonly endedAt: string | null;
-  /** Of a closed one: requests up to this id are in the statement. */
+  /** If closed: requests up to this id are in the statement. */
   readonly countedTo: string | null;
   /** The text that was hashed (JSON). */
   readonly statement: string | null;
@@ -65,7 +65,7 @@ export interface Backfill {
   readonly abandonedWhy: string | null;
 }
 
-/** Opens a backfill for a client. Throws ServiceError `bellhop.backfill.TooManyOpen` (429) where it has a hundred open. */
+/** Opens a backfill for a client. Throws ServiceError `bellhop.backfill.TooManyOpen` (429) at the limit. */
 export async function openBackfill(pool: pg.Pool, clientId: string, manifest: Manifest): Promise<Backfill> {
   const { clientCode, propertyCode, resources, note } = manifest;
   const backfillId = randomUUID();
@@ -81,7 +81,7 @@ export async function openBackfill(pool: pg.Pool, clientId: string, manifest: Ma
   return requireBackfill(pool, backfillId, clientId);
 }
 
-/** A backfill by its id, of one client or (null) of any; undefined where there is none. */
+/** A backfill by id, of one client or (null) of any; undefined if there is none. */
 export async function findBackfill(
   on: Queryable,
   backfillId: string,
@@ -92,7 +92,7 @@ export async function findBackfill(
     .rows[0];
 }
 
-/** As findBackfill. Another client's is answered as one that does not exist: ids are not to be probed. */
+/** As findBackfill, but throws. Another client's id gets the same error as an unknown one, so that ids cannot be probed. */
 export async function requireBackfill(
   on: Queryable,
   backfillId: string,
@@ -103,7 +103,7 @@ export async function requireBackfill(
   return found;
 }
 
-/** When the last backfill of a page was opened, and its id. */
+/** Position: when the last backfill of a page was opened, and its id. */
 export const BACKFILL_POSITION: PositionShape = [
   (part) => typeof part === "string" && !Number.isNaN(Date.parse(part)),
   isUuid,
@@ -112,11 +112,11 @@ export const BACKFILL_POSITION: PositionShape = [
 interface BackfillFilter {
   readonly clientId: string | null;
   readonly state: Backfill["state"] | null;
-  /** Of these properties only (`Scope.keys`). */
+  /** Only of these properties (`Scope.keys`). */
   readonly within?: readonly string[] | null;
 }
 
-/** One page of backfills, newest first; null as a filter selects all. */
+/** One page of backfills, newest first; a null filter selects all. */
 export async function listBackfills(
   on: Queryable,
   filter: BackfillFilter,
@@ -130,24 +130,24 @@ export async function listBackfills(
   return firstOf(rows, limit, ({ openedAt, backfillId }) => [openedAt, backfillId]);
 }
 
-/** Ten years and some days: a longer span has most likely a wrong year. */
+/** About ten years: a longer span probably has a wrong year. */
 export const DAYS_MAX = 3_700;
 const VIOLATIONS_MAX = 100;
 
-/** A range of dates, both ends included. */
+/** A range of dates, inclusive. */
 export interface DateRange {
   readonly from: string;
   readonly to: string;
 }
 
-/** The announced dates of one resource, and its number of different records. */
+/** The announced dates of one resource, and its number of distinct records. */
 export interface ManifestResource extends DateRange {
   readonly resource: Resource;
-  /** Null: not announced, so nothing can be missing. */
+  /** Null: not announced, so no number can be missing. */
   readonly expectedRecords: number | null;
 }
 
-/** What a partner announces: of one property, each resource once. */
+/** A partner's announcement for one property, each resource once. */
 interface Manifest {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -164,7 +164,7 @@ const manifestResource = period("The data of one resource", ["from", "to"], {
   ),
 });
 
-/** The body of `POST /api/public/v1/backfills`: validates it, and describes it in the OpenAPI document. */
+/** The body of `POST /api/public/v1/backfills`: validates it and describes it in the OpenAPI document. */
 export const manifestSchema = object("The data that a backfill will load", {
   clientCode: identity("The client code of the property", "ACME"),
   propertyCode: identity("The property code", "PARIS01"),
@@ -187,7 +187,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** Violations that the schema cannot express: repeated resources, spans that are too long, negative counts, texts that cannot be stored. */
+/** Violations beyond the schema: repeated resources, long spans, negative counts, unstorable text. */
 function furtherViolations({ resources, clientCode, propertyCode, note = "" }: SentManifest): Violation[] {
   const found: Violation[] = [];
   const add = (pointer: string, code: Violation["code"], message: string) =>

@@ -15,7 +15,7 @@ const GAPS_AT_ONCE = 500;
 const ID = { id: required(text("ID", "the backfill's id (bellhop backfill list)")) };
 const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
-/** Throws OperatorError where there is none of this id. */
+/** Throws OperatorError for an unknown id. */
 async function findOne({ pool }: Opened, id: string): Promise<Backfill> {
   const found = await findBackfill(pool, id.toLowerCase(), null);
   if (found === undefined) throw new OperatorError(`No backfill has the id ${JSON.stringify(id)}.`);

@@ -25,9 +25,9 @@ import {
 } from "./progress.ts";
 import type { CountRead } from "./tally.ts";
 
-/** The form of the text; another form gets another name, and both stay readable. */
+/** Name of the statement's format. Another format needs another name; both must stay readable. */
 const FORM = "bellhop.backfill/1";
-/** Failed records of a resource that are checked for a later version; any beyond count as open. */
+/** Failed records per resource that are checked for a later version; any beyond count as open. */
 const FAILED_LOOKED_AT_MAX = 10_000;
 
 interface ResourceStatement extends Omit<ResourceProgress, "waitingBatches" | "oldestWaitingAt"> {
@@ -36,7 +36,7 @@ interface ResourceStatement extends Omit<ResourceProgress, "waitingBatches" | "o
   readonly openRecords: number;
 }
 
-/** Consecutive dates as ranges. */
+/** Combines consecutive dates into ranges. */
 export function rangesOf(dates: readonly string[]): DateRange[] {
   const ranges: { from: string; to: string }[] = [];
   for (const date of dates) {
@@ -55,24 +55,24 @@ async function countOpenRecords({ client, asked }: BackfillQueryContext, of: Res
   const { rejected, quarantined, discarded } = of.counts;
   const failed = rejected + quarantined + discarded;
   if (failed === 0) return 0;
-  // At once, as reading some of a request's rejections parses all of them.
+  // One read, because reading some of a request's rejections parses all of them.
   const resource = of.resource;
   const some = await readFailedRecords(client, { ...asked, resource }, null, FAILED_LOOKED_AT_MAX);
   return failed - some.filter((record) => record.mended).length;
 }
 
-/** A statement's text, which is signed, its SHA-256 in hexadecimal, and what it says of the resources. */
+/** The text to sign, its SHA-256 in hexadecimal, and its contents. */
 interface WrittenStatement {
   readonly text: string;
   readonly hash: string;
-  /** Nothing that was announced is missing. */
+  /** Nothing announced is missing. */
   readonly complete: boolean;
   readonly resources: readonly ResourceStatement[];
 }
 
 /**
- * Writes the statement of a backfill as of a settled request, from the log, the outcomes and the versions of that snapshot: the
- * same text at any later time. `closedAt` is when it was first written.
+ * Writes the statement of a backfill as of a settled request, from one snapshot of the log, outcomes and versions. Yields the same text at
+ * any later time. `closedAt` is when it was first written.
  */
 async function writeStatement(
   backfill: Backfill,
@@ -114,7 +114,7 @@ function stateResources(
   return { text, hash: createHash("sha256").update(text).digest("hex"), complete, resources };
 }
 
-/** What is missing, in a sentence for each resource that lacks something. */
+/** The gaps, in a sentence per incomplete resource. */
 function gapsInWords(resources: readonly ResourceStatement[]): string {
   return resources
     .filter((of) => !isComplete(of))
@@ -134,7 +134,7 @@ function gapsInWords(resources: readonly ResourceStatement[]): string {
     .join("; ");
 }
 
-/** Closes the backfill $1, unless that has been done, with its statement, and the partner's ($6) signature below it. */
+/** Closes backfill $1, unless it is closed, with its statement and the partner's ($6) signature. */
 const closeStatement = namedStatement(
   "close-backfill",
   `with closed as (
@@ -148,9 +148,9 @@ const closeStatement = namedStatement(
 );
 const NOW = `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`;
 
-/** A watermark lies two to three seconds behind the clock. */
+/** A watermark is two to three seconds behind the clock. */
 const RETRY_AFTER_SECONDS = 3;
-/** Where no watermark is settled yet: no flush takes so long, so nothing older than this can still appear. */
+/** Used if no watermark is settled yet: no flush takes this long, so nothing older can still appear. */
 const SETTLED_BEHIND_MS = 30_000;
 
 function audit(
@@ -163,7 +163,7 @@ function audit(
   return recordAudit(on, { who, what, clientId, detail: { backfillId, ...detail } });
 }
 
-/** Up to this id everything of the property is applied, and nothing more can appear. */
+/** The id up to which everything of the property is applied and nothing more can appear. */
 async function settledRequest(
   client: Queryable,
   { bucket }: Backfill,
@@ -177,7 +177,7 @@ async function settledRequest(
 }
 
 async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, countRead?: CountRead) {
-  // Before the snapshot, as a watermark has to be.
+  // A watermark must be read before the snapshot.
   const settled = await settledReceipts(pool, backfill);
   return inSnapshot(pool, async (client) => {
     const { rows } = await client.query<{ now: string }>(NOW);
@@ -195,8 +195,8 @@ async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, c
 }
 
 /**
- * Closes a client's backfill: writes its statement, signed by the client. Closing a closed one answers it as it is. Throws
- * ServiceError (409): `NotOpen` (it was abandoned), `NotReady` (something is not applied yet), `HasGaps` (without `acceptGaps`).
+ * Closes a client's backfill: writes its statement, signed by the client. A closed one is returned as it is. Throws ServiceError (409):
+ * `NotOpen` (abandoned), `NotReady` (not everything is applied), `HasGaps` (without `acceptGaps`).
  */
 export async function closeBackfill(
   pool: pg.Pool,
@@ -207,7 +207,7 @@ export async function closeBackfill(
   const { backfillId, clientId, state } = backfill;
   const who = `client:${clientId}`;
   if (state !== "open") return closed(backfill);
-  // Its log is not all here yet.
+  // A database that is being filled lacks a part of the log.
   if ((await readUnfinished(pool)) !== undefined)
     throw new ServiceError("bellhop.backfill.NotReady", {
       message:
@@ -229,22 +229,22 @@ export async function closeBackfill(
       const values = [backfillId, closedAt, countedTo, text, hash, who];
       const { rowCount } = await client.query({ ...closeStatement, values });
       const detail = { statementHash: hash, complete };
-      // Where another request has ended it in the meantime, that stands.
+      // If another request has ended it meanwhile, that one stands.
       if (rowCount === 1) await audit(client, who, backfill, "close-backfill", detail);
     });
     return closed(await requireBackfill(pool, backfillId, clientId));
   });
 }
 
-/** A backfill that has ended, if it was closed. */
+/** Returns an ended backfill if it was closed; throws otherwise. */
 function closed(backfill: Backfill): Backfill {
   if (backfill.state === "closed") return backfill;
   throw new ServiceError("bellhop.backfill.NotOpen", { message: "This backfill was abandoned." });
 }
 
 /**
- * What retention may have removed of the client code $1 and the resources $2 that a backfill opened at $3 counts. The log goes by
- * receipt; versions go by the time that their source states, which may be any.
+ * The kinds of data that retention may have deleted of client code $1 and the resources $2, and that a backfill opened at $3 counts. The
+ * log is retained by receipt, versions by source time, which may be any.
  */
 const findRemoved = namedStatement(
   "find-removed-of-backfill",
@@ -254,8 +254,8 @@ const findRemoved = namedStatement(
 );
 
 /**
- * The figures of a resource with those as they were signed that differ as they do when retention has removed such data: with records
- * or versions, fewer keys and dates are found, and fewer failed records with a later version; with outcomes, requests go.
+ * Replaces figures by the signed ones where they differ in the way that such retention explains: with payloads or versions deleted, fewer
+ * keys and dates are found, and fewer failed records with a later version; with outcomes, requests are missing.
  */
 function asSigned(of: ResourceStatement, signed: ResourceStatement, removed: readonly string[]) {
   const { resource, from, to, expectedRecords } = of;
@@ -269,10 +269,7 @@ function asSigned(of: ResourceStatement, signed: ResourceStatement, removed: rea
   return { ...of, distinctRecords, missingRecords, datesCovered, missingDates: dates, openRecords };
 }
 
-/**
- * Whether the log gives the statement that was signed; null without a statement, and where it does not but what retention may have
- * removed accounts for that.
- */
+/** Whether the log reproduces the signed statement. Null without a statement, or if retention may account for the difference. */
 export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<boolean | null> {
   const { endedAt, statement, countedTo, openedAt, manifest } = backfill;
   if (endedAt === null || statement === null || countedTo === null) return null;
@@ -293,7 +290,7 @@ export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<b
   return stateResources(backfill, before, closing).text === statement ? null : false;
 }
 
-/** The operator's ($2) signature below the statement of the backfill $1, if that has the hash $3 and none yet. */
+/** Adds the operator's ($2) signature to the statement of backfill $1, if its hash is $3 and it is not countersigned. */
 const countersign = namedStatement(
   "countersign-backfill",
   `insert into bellhop.backfill_signature (backfill_id, side, signed_by, statement_hash)
@@ -309,14 +306,14 @@ const abandon = namedStatement(
   where backfill_id = $1 and state = 'o'`,
 );
 
-/** Why a statement is neither confirmed nor denied. */
+/** Message if a statement can be neither confirmed nor refuted. */
 export const NOT_RECOMPUTED =
   "cannot be recomputed any more: data that it counts may be past its retention term";
 
 /** The backfill cannot be signed or abandoned; the message says why. */
 export class BackfillRefusal extends ConflictError {}
 
-/** Signs the statement with this hash for the operator, if the log still gives it. Signing it again changes nothing. Throws BackfillRefusal. */
+/** Countersigns the statement with this hash if the log still reproduces it. Repeating it changes nothing. Throws BackfillRefusal. */
 export async function countersignBackfill(
   pool: pg.Pool,
   backfill: Backfill,
@@ -341,7 +338,10 @@ export async function countersignBackfill(
   return requireBackfill(pool, backfillId, null);
 }
 
-/** Ends an open backfill without a statement; its records stay. Answers an abandoned one as it is; throws BackfillRefusal for a closed one. */
+/**
+ * Ends an open backfill without a statement; its records remain. Returns an abandoned one as it is; throws BackfillRefusal for a closed
+ * one.
+ */
 export async function abandonBackfill(
   pool: pg.Pool,
   backfill: Backfill,

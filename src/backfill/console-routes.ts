@@ -54,7 +54,7 @@ async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<Backf
   };
 }
 
-/** Initial loads as sessions: their progress, what is missing, and the operator's signature. */
+/** Adds the routes for backfills: progress, gaps, and the operator's signature. */
 export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["state", "clientId", "limit", "cursor"];

@@ -20,8 +20,8 @@ import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfi
 import { type ResourceTally, UP_TO_NOW } from "./tally.ts";
 
 /**
- * Dates from $3 to $4 that the property $2 in the bucket $1 has no inventory of, in order: after the date $5, at most $6.
- * An inventory's key is its date, so each is a look into current_record's primary key.
+ * At most $6 dates from $3 to $4, after $5, without inventory of property $2 in bucket $1, in order. An inventory's key is its date, so
+ * each is a lookup in current_record's primary key.
  */
 const readMissingDates = namedStatement(
   "read-missing-dates",
@@ -40,7 +40,7 @@ const readMissingDatesAsOf = readStatement(new URL("./sql/read-missing-dates-as-
 /** A record of a backfill that was not applied. `mended`: a later record of the same key was applied. */
 type FailedRecord = Omit<Extract<BackfillGap, { kind: "record-failed" }>, "kind" | "resource">;
 
-/** The last gap of a page: the resource's place, the kind's place, and the place in that. */
+/** The last gap of a page: positions of the resource, of the kind, and within the kind. */
 export const GAP_POSITION: PositionShape = [
   isIndex,
   (part) => typeof part === "number" && part >= 0 && part < STAGES,
@@ -48,20 +48,20 @@ export const GAP_POSITION: PositionShape = [
   (part) => typeof part === "number" && Number.isInteger(part) && part >= -1 && part < 2 ** 31,
 ];
 
-/** The kinds of gaps of a resource, in their order. */
+/** The kinds of gaps of a resource, in order. */
 const SHORT = 0;
 const DATES = 1;
 const FAILED = 2;
 const STAGES = 3;
 
-/** The backfill, and as of which request: a settled one, or UP_TO_NOW. */
+/** The backfill and the request as of which it is read: a settled one, or UP_TO_NOW. */
 export interface GapsAsked {
   readonly backfill: Backfill;
   readonly propertyId: number | null;
   readonly upTo: string;
 }
 
-/** Dates of a manifest for which the property has no inventory record, sent by any client. */
+/** Dates of a manifest without inventory of the property, from any client. */
 export async function missingDates(
   client: Queryable,
   { backfill, propertyId, upTo }: GapsAsked,
@@ -84,7 +84,7 @@ export async function missingDates(
   return rows.map(({ date }) => date);
 }
 
-/** How many dates are named and how many of them have a record; nulls where a record has no one date. */
+/** Number of announced dates, and of those with a record; nulls for resources whose records have no single date. */
 export async function coverageOf(
   client: Queryable,
   asked: GapsAsked,
@@ -138,7 +138,7 @@ async function readStage(
   }));
 }
 
-/** The gaps of one page: by resource, and of each first what is short, then dates, then failed records. */
+/** The gaps of one page by resource: first missing records, then dates, then failed records. */
 export async function readGaps(
   client: Queryable,
   asked: GapsAsked,
@@ -163,8 +163,8 @@ export async function readGaps(
 }
 
 /**
- * The next $6 requests of the backfill $2 in the bucket $1, of the resource $3 and up to $4, from the id $5 on, with a rejected or
- * quarantined record, and how many were rejected.
+ * The next $6 requests of backfill $2 in bucket $1, of resource $3 and up to $4, from id $5 on, with a rejected or quarantined record, and
+ * their number of rejected records.
  */
 const findFailing = namedStatement(
   "find-failing-requests",
@@ -180,10 +180,10 @@ const findFailing = namedStatement(
 const readFailed = readStatement(new URL("./sql/read-failed-records.sql", import.meta.url));
 const findFixed = readForEachResource(new URL("./sql/find-fixed.sql", import.meta.url));
 
-/** Of each a full batch may be rejected: some 80,000 small objects. */
+/** A full batch may be rejected in each: about 80,000 small objects. */
 const REQUESTS_AT_ONCE = 8;
 
-/** Which of a backfill's failed records: of one resource, as of a request. */
+/** Selects failed records of a backfill: one resource, as of a request. */
 interface FailedAsked {
   readonly backfill: Pick<Backfill, "backfillId" | "bucket">;
   readonly propertyId: number | null;
@@ -193,7 +193,7 @@ interface FailedAsked {
 
 type FailedRow = Omit<FailedRecord, "mended">;
 
-/** The next failed records in the order of their requests, at most `limit`; fewer only at the end. */
+/** The next failed records in order of their requests, at most `limit`; fewer only at the end. */
 export async function readFailedRecords(
   client: Queryable,
   asked: FailedAsked,
@@ -210,11 +210,11 @@ export async function readFailedRecords(
       values: [bucket, backfillId, letterOf(resource), upTo, requestId, REQUESTS_AT_ONCE],
     });
     const requestIds: string[] = [];
-    // No more of them than have what is wanted, as reading some of a request's rejections parses all of them.
+    // Stop once these requests have enough records, because reading some of a request's rejections parses all of them.
     for (let room = limit - rows.length, at = 0; room > 0 && at < failing.length; at += 1) {
       const { request_id, rejected } = failing[at] as (typeof failing)[0];
       requestIds.push(request_id);
-      // Of the one that is read on, some are known already.
+      // Some records of the request being continued have been returned already.
       if (request_id !== requestId) room -= rejected;
     }
     const values = [bucket, requestIds, upTo, requestId, index, limit - rows.length];
@@ -223,14 +223,14 @@ export async function readFailedRecords(
     const last = requestIds.at(-1);
     const isEnd = failing.length < REQUESTS_AT_ONCE && requestIds.length === failing.length;
     if (last === undefined || isEnd) break;
-    // All records of the last one were read, or there is no room for more.
+    // All records of the last request were read, or the limit is reached.
     requestId = last;
     index = 2 ** 31 - 1;
   }
   return withFixed(client, asked, await withKeys(client, asked, rows));
 }
 
-/** Reads the keys of rejected records as they were sent: they may hold anything. */
+/** Reads the keys of rejected records from the log; they may be any JSON. */
 async function withKeys(client: Queryable, { backfill, resource }: FailedAsked, rows: readonly FailedRow[]) {
   const { bucket } = backfill;
   const rejected = rows.filter(({ outcome }) => outcome === "rejected");
@@ -246,7 +246,7 @@ async function withFixed(
   { backfill, propertyId, resource, upTo }: FailedAsked,
   rows: readonly FailedRow[],
 ): Promise<FailedRecord[]> {
-  // A key with a character that cannot be stored is no key of a version.
+  // Versions cannot have keys with characters that PostgreSQL cannot store.
   const known = rows.filter(({ key }) => key?.isWellFormed() === true && !key.includes("\0"));
   const fixed = new Set<FailedRow | undefined>();
   if (known.length > 0 && propertyId !== null) {

@@ -121,7 +121,7 @@ const GAP: Readonly<Record<string, Schema>> = {
   ...FAILED,
 };
 
-/** A body whose fields are all optional. */
+/** A request body with only optional fields. */
 function formOf(description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: "object", description, properties, additionalProperties: false };
 }
@@ -137,7 +137,7 @@ function manifest(): Schema {
   return { ...schema, properties: { ...others, resources: list } };
 }
 
-/** A number of records is not below 0; the fields of records that count may be, with a warning. */
+/** Announced counts must not be negative; counts in records may be, with a warning. */
 function manifestResource(): Schema {
   const { items = {} } = (toOpenApi(manifestSchema) as Schema).properties?.["resources"] ?? {};
   const { expectedRecords = {}, ...others } = items.properties ?? {};
@@ -152,7 +152,7 @@ const RANGE = objectOf("A range of dates, both ends included.", {
   to: day("The last date.", "2025-12-31"),
 });
 
-/** The schemas of backfills; that of the manifest also validates it. */
+/** The schemas of backfills. The manifest's also validates it. */
 export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
   BackfillId: uuid("The UUID of a backfill.", EXAMPLE_BACKFILL_ID),
   BackfillManifest: manifest(),
@@ -281,7 +281,6 @@ const EXAMPLE_STATEMENT = {
   ],
 };
 
-/** Examples of the answers. */
 export const BACKFILL_EXAMPLES = {
   manifest: EXAMPLE_MANIFEST,
   open: EXAMPLE_BACKFILL,

@@ -7,7 +7,7 @@ import type { Backfill } from "./backfill.ts";
 import { coverageOf, type GapsAsked } from "./gaps.ts";
 import { type CountRead, type ResourceTally, statedTally, tallyOf, UP_TO_NOW } from "./tally.ts";
 
-/** Batches of the backfill $2 in the bucket $1 after the request $3, and those up to it that are not applied. */
+/** Batches of backfill $2 in bucket $1 after request $3, and those up to it that are unapplied. */
 const READ_LATE = namedStatement(
   "read-late",
   `select
@@ -18,12 +18,12 @@ const READ_LATE = namedStatement(
   where batch.bucket = $1::smallint and batch.backfill_id = $2::uuid`,
 );
 
-/** What has arrived of one resource, and of inventories how many of the announced dates have a record. */
+/** Received data of one resource; for inventories also the number of announced dates with a record. */
 export interface ResourceProgress extends ResourceTally, BackfillResource {
   readonly counts: ResourceTally["counts"];
 }
 
-/** One snapshot that queries about a backfill are answered from. */
+/** A snapshot that answers queries about a backfill. */
 export interface BackfillQueryContext {
   readonly client: Queryable;
   readonly asked: GapsAsked;
@@ -38,7 +38,7 @@ export function inSnapshot<Answer>(
   return withTransaction(pool, ask, { isolation: "repeatable read", readOnly: true });
 }
 
-/** Answers a query about a backfill: of one that is closed, by what its statement counts. */
+/** Answers a query about a backfill; for a closed one as of its statement. */
 export function onBackfill<Answer>(
   pool: pg.Pool,
   backfill: Backfill,
@@ -67,7 +67,7 @@ export async function queryContextOf(
   return { client, asked, tally };
 }
 
-/** What has arrived by resource, with the dates that are covered. */
+/** Received data by resource, with date coverage. */
 export async function resourcesOf(queryContext: BackfillQueryContext): Promise<ResourceProgress[]> {
   const { client, asked, tally } = queryContext;
   const resources: ResourceProgress[] = [];
@@ -75,7 +75,7 @@ export async function resourcesOf(queryContext: BackfillQueryContext): Promise<R
   return resources;
 }
 
-/** How many batches of a backfill came after a request, and how many of those before it are not applied. */
+/** Number of a backfill's batches after a request, and of unapplied ones up to it. */
 export async function lateOf(client: Queryable, { backfillId, bucket }: Backfill, upTo: string) {
   const values = [bucket, backfillId, upTo];
   const { rows } = await client.query<{ late: number; waiting: number }>({ ...READ_LATE, values });
@@ -84,7 +84,7 @@ export async function lateOf(client: Queryable, { backfillId, bucket }: Backfill
 
 export type Progress = Awaited<ReturnType<typeof progressOf>>;
 
-/** The progress of a backfill: of one that is closed, what its statement counts, and the batches that came after it. */
+/** The progress of a backfill; for a closed one its statement's counts, and the batches received later. */
 export function progressOf(pool: pg.Pool, backfill: Backfill, countRead?: CountRead) {
   const progress = async (queryContext: BackfillQueryContext) => {
     const resources = await resourcesOf(queryContext);
@@ -105,7 +105,7 @@ export function backfillItem({ backfillId, manifest, state, openedAt, endedAt, s
   return { backfillId, state, clientCode, propertyCode, note, openedAt, endedAt, statementHash };
 }
 
-/** A backfill with its progress, as partners and operators see it. */
+/** A backfill with its progress, as shown to partners and operators. */
 export function backfillAnswer({ backfill, resources, ...sums }: Progress) {
   const reported = resources.map(({ requestsHash: _hash, missingDates: _dates, ...own }) => own);
   return { ...backfillItem(backfill), resources: reported, ...sums, signatures: backfill.signatures };

@@ -15,9 +15,9 @@ const READ_SUMS = readStatement(new URL("./sql/read-sums.sql", import.meta.url))
 const COUNT_KEYS = readForEachResource(new URL("./sql/count-keys.sql", import.meta.url));
 const FIND_COPIES = readForEachResource(new URL("./sql/find-copies.sql", import.meta.url));
 
-/** Requests whose layouts are in memory at once: of full batches 5 MB. */
+/** Requests whose layouts are in memory at once: 5 MB for full batches. */
 const REQUESTS_AT_ONCE = 64;
-/** Bytes read between two turns of the event loop: about a millisecond's work. */
+/** Bytes read before yielding to the event loop: about a millisecond. */
 const TURN_BYTES = 131_072;
 
 interface KeysAsked {
@@ -28,10 +28,10 @@ interface KeysAsked {
   readonly resource: Resource;
 }
 
-/** Hears of records that had to be read from the log, as they are read: the cost of a query. */
+/** Called with the number of records read from the log, as they are read: the cost of a query. */
 export type CountRead = (records: number) => void;
 
-/** The keys of applied records without a version of their own, because an equal record had come before: read from the log. */
+/** The keys of applied records without a version, because an equal record came first; read from the log. */
 async function keysOfCopies(
   client: Queryable,
   { bucket, propertyId, upTo, resource }: KeysAsked,
@@ -54,7 +54,7 @@ async function keysOfCopies(
     });
     countRead(copies.length);
     for await (const bytes of loadRecords(client, copies)) {
-      // One past its retention term is not counted: an open backfill lacks it.
+      // A record deleted by retention is not counted: an open backfill lacks it.
       if (!isNoLongerKept(bytes)) keys.add(readRecord(resource, bytes).key);
       sinceTurn += bytes.length;
       if (sinceTurn < TURN_BYTES) continue;
@@ -65,7 +65,7 @@ async function keysOfCopies(
   return keys;
 }
 
-/** Usually every record has a version: only the keys of copies are read from the log. */
+/** Usually every record has a version; only the keys of copies are read from the log. */
 async function countDistinct(client: Queryable, asked: KeysAsked, countRead: CountRead): Promise<number> {
   const { backfillId, bucket, propertyId, upTo, resource } = asked;
   const letter = letterOf(resource);
@@ -80,16 +80,16 @@ async function countDistinct(client: Queryable, asked: KeysAsked, countRead: Cou
   return (await count([...(await keysOfCopies(client, asked, incomplete, countRead))])).keys;
 }
 
-/** Everything that has arrived so far. */
+/** Includes everything received so far. */
 export const UP_TO_NOW = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** What has arrived of one resource of a manifest. */
+/** Received data of one resource of a manifest. */
 export interface ResourceTally extends Omit<BackfillResource, "datesNamed" | "datesCovered"> {
-  /** Outcomes as of requests: batches retried without an Idempotency-Key count here, as duplicates. */
+  /** Outcome counts over requests: batches retried without an Idempotency-Key count again, as duplicates. */
   readonly counts: RequestCounts;
-  /** SHA-256 of the ids of all its requests, ascending, with commas between: which batches were counted. */
+  /** SHA-256 of its request ids, ascending, joined by commas: identifies the batches counted. */
   readonly requestsHash: string | null;
-  /** Of a closed backfill, as its statement says. */
+  /** From the statement of a closed backfill. */
   readonly missingDates?: readonly DateRange[];
 }
 
@@ -109,8 +109,8 @@ function receivedAt(requestId: string | null | undefined): string | null {
 }
 
 /**
- * What has arrived of a backfill with requests up to `upTo`, computed from the log, the outcomes and the versions of one snapshot. For
- * a settled `upTo` the answer is the same at any later time, also after a replay.
+ * Counts what has arrived of a backfill with requests up to `upTo`, from one snapshot of the log, outcomes and versions. For a settled
+ * `upTo` the result never changes, even by a replay.
  */
 export async function tallyOf(
   client: Queryable,
@@ -143,7 +143,7 @@ export async function tallyOf(
   return resources;
 }
 
-/** What the statement of a closed backfill says: it stays readable when what it counted is past its retention term. */
+/** The tally in the statement of a closed backfill, which remains readable after retention has deleted what it counted. */
 export function statedTally(statement: string): ResourceTally[] {
   const stated = JSON.parse(statement) as { resources: (ResourceTally & { openRecords: number })[] };
   return stated.resources.map(({ openRecords: _, ...of }) => {
@@ -151,7 +151,7 @@ export function statedTally(statement: string): ResourceTally[] {
   });
 }
 
-/** The log for batches of backfills, with log writers of its own: opened with the first batch, so that other nodes hold no connection. */
+/** The log for backfill batches with separate log writers, opened with the first batch, so that other nodes hold no connection. */
 export class BackfillLog {
   readonly #openLog: () => Promise<AcceptLog>;
   #log: Promise<AcceptLog> | undefined;
@@ -161,7 +161,7 @@ export class BackfillLog {
     this.#openLog = openLog;
   }
 
-  /** Rejects with ServiceError `bellhop.accept.Unavailable` where it cannot be opened now; the next batch tries again. */
+  /** Rejects with ServiceError `bellhop.accept.Unavailable` if it cannot be opened; the next batch tries again. */
   open(): Promise<AcceptLog> {
     if (this.#closed) return Promise.reject(unavailable(new Error("The service is stopping.")));
     this.#log ??= this.#openLog().catch((error: unknown) => {
@@ -171,7 +171,7 @@ export class BackfillLog {
     return this.#log;
   }
 
-  /** Writes what waits, then closes the log writers. */
+  /** Flushes what is waiting, then closes the log writers. */
   async close(): Promise<void> {
     this.#closed = true;
     const log = await this.#log?.catch(() => undefined);

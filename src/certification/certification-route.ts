@@ -130,7 +130,6 @@ const PARAMETERS = [
   query("until", "Only requests up to this time.", instant("2026-06-01T16:30:00Z")),
 ];
 
-/** The operation, for the OpenAPI document. */
 export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
   [PATH]: {
     get: tokenOperation(
@@ -162,7 +161,7 @@ function refuseFull(error: unknown): never {
   });
 }
 
-/** `GET` of the client's own certification, with the scope `read`. */
+/** Adds the route for the client's own certification, with the scope `read`. */
 export function registerCertificationRoute(app: FastifyInstance, context: HttpContext): void {
   const { pool, wireNotes, reports } = context;
   app.get(PATH, { onRequest: authorize(context, "read") }, async (request, reply) => {
@@ -170,7 +169,7 @@ export function registerCertificationRoute(app: FastifyInstance, context: HttpCo
     const parameters = new DefinedParameters(request, PARAMETERS);
     const span = { since: parameters.textOf("since"), until: parameters.textOf("until") };
     checkOrder(span.since, span.until);
-    // Events of other threads count from the next answer on.
+    // Events of other threads are visible from the next request on.
     await wireNotes.settled();
     const certification = await readFor(readingFor(reply.raw), async () => {
       const found = await findCertification(pool, clientId);

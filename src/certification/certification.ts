@@ -27,7 +27,7 @@ const END = namedStatement(
   "end-certifications",
   `update bellhop.certification set ends_at = clock_timestamp() where client_id = $1 and ends_at > clock_timestamp()`,
 );
-/** Of a client's certifications the newest $2 are kept. */
+/** Keeps the newest $2 certifications of a client. */
 const DELETE_OLD = namedStatement(
   "delete-old-certifications",
   `delete from bellhop.certification
@@ -35,12 +35,15 @@ const DELETE_OLD = namedStatement(
     select certification_id from bellhop.certification where client_id = $1 order by opened_at desc limit $2::integer
   )`,
 );
-/** Lets nodes read the client again. */
+/** Makes nodes reload the client. */
 const TOUCH_CLIENT = namedStatement(
   "touch-client",
   `update bellhop.client set changed_epoch = $2 where client_id = $1`,
 );
-/** The next $6 certifications before ($4, $5), newest first: of the client or certification $1, open ones or not ($2), of the clients $3 (null: all). */
+/**
+ * The next $6 certifications before ($4, $5), newest first: of the client or certification $1, open or ended ($2), of the clients $3 (null:
+ * all).
+ */
 const LIST = namedStatement(
   "list-certifications",
   `select of.certification_id as "certificationId", of.client_id as "clientId", of.client_code as "clientCode",
@@ -57,25 +60,25 @@ const LIST = namedStatement(
   limit $6`,
 );
 
-/** Certifications kept of a client, with their events. */
+/** Certifications kept per client, with their events. */
 const KEPT_MAX = 10;
-/** Short tokens are renewed more often than the ordinary limit allows. */
+/** Higher than the ordinary limit, because short tokens are renewed more often. */
 const TOKEN_BURST = 100;
 
-/** A certification of a client's integration. Times are UTC to the microsecond, by the database's clock. */
+/** A certification of a client's integration. Times are UTC in microseconds, by the database's clock. */
 export interface Certification extends Omit<CertificationItem, "resources"> {
   readonly scopes: readonly string[];
 }
 
-/** The limits of the client while its certification is open, and its duration. */
+/** The client's limits while the certification is open, and its duration. */
 export interface CertificationTerms {
-  /** Low limits, so that every integration meets a 429. */
+  /** Low limits, so that every integration encounters a 429. */
   readonly requestRate: number;
   readonly requestBurst: number;
-  /** Shorter than the hour of the specification where a renewal is to be seen within minutes. */
+  /** Token lifetime; shorter than the specification's hour to observe a renewal within minutes. */
   readonly tokenSeconds: number;
   readonly days: number;
-  /** Of the examples; by default the first that the client was granted. */
+  /** The property in the examples; by default the client's first grant. */
   readonly property?: Grant | undefined;
 }
 
@@ -93,7 +96,7 @@ const TERMS_BOUNDS = {
   days: [1, 90],
 } as const;
 
-/** The property code of the examples where the client may push every property of a client code. */
+/** The example property code if the client may push every property of a client code. */
 const EXAMPLE_PROPERTY = "CERT01";
 
 function checkTerms(terms: CertificationTerms): void {
@@ -103,7 +106,7 @@ function checkTerms(terms: CertificationTerms): void {
   }
 }
 
-/** The property of the examples: one that the client may push. */
+/** The property in the examples, which the client may push. */
 function exampleOf(clientId: string, grants: readonly Grant[], wanted: Grant | undefined): Grant {
   const grant = wanted ?? grants[0];
   demand(grant !== undefined, `The client ${clientId} has no grant: it could push nothing.`);
@@ -113,7 +116,7 @@ function exampleOf(clientId: string, grants: readonly Grant[], wanted: Grant | u
   return propertyCode === "*" ? { clientCode, propertyCode: EXAMPLE_PROPERTY } : grant;
 }
 
-/** Opens a certification and ends an open one. Other nodes apply its limits within a second. Throws AuthInputError. */
+/** Opens a certification and ends any open one. Other nodes apply its limits within a second. Throws AuthInputError. */
 export async function openCertification(
   { internals, who, scope }: AuthAdmin,
   clientId: string,
@@ -137,7 +140,7 @@ export async function openCertification(
   return (await findCertification(internals.pool, certificationId)) as Certification;
 }
 
-/** Ends a client's open certification: it has its own limits again. Answers whether there was one. */
+/** Ends a client's open certification and restores its ordinary limits. Returns whether there was one. */
 export async function endCertification({ internals, who }: AuthAdmin, clientId: string): Promise<boolean> {
   return changeAuth(internals, async ({ connection, epoch, audit }) => {
     const { rowCount } = await connection.query({ ...END, values: [clientId] });
@@ -148,21 +151,21 @@ export async function endCertification({ internals, who }: AuthAdmin, clientId: 
   });
 }
 
-/** When the last certification of a page was opened, and its id. */
+/** Position: when the last certification of a page was opened, and its id. */
 export const CERTIFICATION_POSITION: PositionShape = [
   (part) => typeof part === "string" && isUtcTimestamp(part),
   isUuid,
 ];
 const NEWEST: Position = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
 
-/** One page of certifications, the newest first. */
+/** One page of certifications, newest first. */
 export async function listCertifications(
   pool: pg.Pool,
   filter: {
-    /** Of a client or a certification. */
+    /** A client's or a certification's id. */
     readonly id?: string | undefined;
     readonly isOpen?: boolean | undefined;
-    /** Null: of all clients. */
+    /** Null: all clients. */
     readonly clients?: readonly string[] | null;
   },
   start: Position | null,
@@ -174,7 +177,7 @@ export async function listCertifications(
   return firstOf(rows, limit, ({ openedAt, certificationId }) => [openedAt, certificationId]);
 }
 
-/** The certification of this id, or the newest of the client of this id. */
+/** The certification with this id, or the newest of the client with this id. */
 export async function findCertification(pool: pg.Pool, id: string): Promise<Certification | undefined> {
   return (await listCertifications(pool, { id }, null, 1)).items[0];
 }

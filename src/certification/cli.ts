@@ -26,7 +26,7 @@ import { type EvidenceSpan, readReport } from "./read-report.ts";
 import { htmlOf, markdownOf } from "./render.ts";
 import { instructionsOf, type Report } from "./report.ts";
 
-/** More than an installation has: ten of each client are kept. */
+/** More than exist: ten are kept per client. */
 const LISTED_MAX = 100_000;
 const REPORT_JSON =
   '{"certificationId", "clientId", "property", "verdict", "steps": [{"step", "title", "instruction", "result", "reason"}], "evidence", ...}';
@@ -111,7 +111,7 @@ const REPORTED = {
   exitCodes: "0 certified, 1 not certified (yet), or no such certification.",
 };
 
-/** Throws OperatorError where there is no such certification. */
+/** Throws OperatorError if there is no such certification. */
 async function reportOf({ internals: { pool } }: AuthAdmin, id: string, span: EvidenceSpan): Promise<Report> {
   const certification = await findCertification(pool, id);
   if (certification !== undefined) return readReport(pool, certification, span);

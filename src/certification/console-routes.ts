@@ -37,7 +37,7 @@ async function requireOne(
   throw new ConsoleError("bellhop.console.NotFound", { message: "There is no certification with this id." });
 }
 
-/** As the client is answered: events of other threads count from the next answer on. */
+/** As for the client: events of other threads are visible from the next request on. */
 async function reportOf(
   { context: { pool, wireNotes } }: ConsoleParts,
   certification: Certification,
@@ -79,10 +79,10 @@ async function finish(parts: ConsoleParts, form: Form): Promise<CertificationAns
   return describe(parts, form);
 }
 
-/** Certifications: what `bellhop certify` lists and reports, start and finish. */
+/** Adds the console's equivalents of `bellhop certify`. */
 export function addCertificationRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool, reports } = parts.context;
-  // What reads a report waits for its turn among reports, where it keeps no other question waiting.
+  // Reports share a separate concurrency limit, so that they do not delay other queries.
   const reporting: ConsoleParts = { ...parts, questions: reports };
   const listed = ["clientId", "state", "limit", "cursor"];
   type List = Promise<Page<CertificationItem>>;

@@ -2,7 +2,7 @@ import { daysBetween } from "#contract/dates.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import type { SeenRecord } from "./step.ts";
 
-/** Readers of an accepted record's optional fields: one that is missing or of another type is undefined. */
+/** Optional fields of an accepted record; missing ones and those of another type are undefined. */
 type Fields = Readonly<Record<string, unknown>>;
 
 export function textOf(fields: Fields, name: string): string | undefined {
@@ -10,7 +10,7 @@ export function textOf(fields: Fields, name: string): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** A quantity, sent as a number or as a numeric text. */
+/** A quantity, sent as a number or a numeric string. */
 export function numberOf(fields: Fields, name: string): number | undefined {
   const value = fields[name];
   if (typeof value !== "number" && (typeof value !== "string" || value === "")) return undefined;
@@ -21,17 +21,17 @@ export function numberOf(fields: Fields, name: string): number | undefined {
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The objects of an array; none where there is no array. */
+/** The objects of an array; empty if there is no array. */
 export function listOf(fields: Fields, name: string): readonly Fields[] {
   const value = fields[name];
   return Array.isArray(value) ? value.filter(isFields) : [];
 }
 
-/** The fields of a stay that steps read. */
+/** The fields of a stay that the steps read. */
 export interface Stay {
   readonly arrival: string;
   readonly departure: string;
-  /** How many nights it has; none for a day use. */
+  /** Number of nights; 0 for a day use. */
   readonly nights: number;
   readonly roomType: string;
   readonly roomNumber: string | undefined;
@@ -39,7 +39,7 @@ export interface Stay {
   readonly adults: number | undefined;
 }
 
-/** Stays of one reservation that are read. */
+/** Stays read per reservation. */
 const STAYS_MAX = 20;
 
 function stayOf(stay: Fields): Stay {
@@ -70,8 +70,8 @@ function meaningOf({ fields }: SeenRecord) {
 }
 
 /**
- * Whether its status is a cancellation: in any usual spelling, or mapped by the operator as holding nothing on a record with a
- * cancellation time (a mapping does not tell a cancellation from a no-show).
+ * Whether the status is a cancellation: in any usual spelling, or mapped as not deducting on a record with a cancellation time (a mapping
+ * does not distinguish a cancellation from a no-show).
  */
 export function isCancelled(record: SeenRecord): boolean {
   const meaning = meaningOf(record);
@@ -79,12 +79,12 @@ export function isCancelled(record: SeenRecord): boolean {
   return record.mapped === false && textOf(record.fields, "cancellationDateTime") !== undefined;
 }
 
-/** Whether its status holds inventory: by the operator's mapping, else by default. */
+/** Whether the status deducts, by the operator's mapping or by default. */
 export function isLive(record: SeenRecord): boolean {
   return (record.mapped ?? meaningOf(record)?.deducts) === true;
 }
 
-/** The dates that its daily revenue names, each once. */
+/** The distinct dates of the daily revenue. */
 export function revenueDates({ fields }: SeenRecord): Set<string> {
   const revenue = fields["stayRevenue"];
   const days = isFields(revenue) ? listOf(revenue, "daily") : [];

@@ -9,18 +9,17 @@ import type { WireNotes } from "./wire-notes.ts";
 
 const VIOLATIONS_NOTED_MAX = 5;
 
-/** The least wait of a client under certification, so that haste can be distinguished from a slow answer. */
+/** Minimum Retry-After of a client under certification, to distinguish an early retry from a slow response. */
 const CERTIFIED_WAIT_SECONDS = 3;
 
 interface NotedRequest {
   readonly endpoint: { readonly resource: Resource };
   readonly raw: IncomingMessage;
-  /** Undefined before the request was authorised: nothing is recorded then. */
+  /** Undefined before the request is authorised; then nothing is recorded. */
   readonly principal: Principal | undefined;
   readonly parameters: { readonly idempotencyKey: string | null; readonly lenient: boolean } | undefined;
 }
 
-/** Records how an accepted batch of a client under certification was sent. */
 export function noteAccepted(
   { wireNotes }: HttpContext,
   { raw, principal, parameters }: NotedRequest,
@@ -58,7 +57,7 @@ interface Refused {
   readonly violations?: readonly ErrorDetail[] | undefined;
 }
 
-/** The wait after a 429 in seconds; of a client under certification it is recorded. */
+/** The wait after a 429 in seconds; recorded for a client under certification. */
 export function waitAfterTooMany(
   { wireNotes }: HttpContext,
   certificationId: string | null,

@@ -15,7 +15,7 @@ import { judgeEvidence, type Report } from "./report.ts";
 import type { Evidence, SeenBackfill, SeenRecord } from "./step.ts";
 import type { NotedEvent } from "./wire-notes.ts";
 
-/** The events of the certification $1 from $2 to $3, in order. */
+/** The events of certification $1 from $2 to $3, in order. */
 const LIST_EVENTS = namedStatement(
   "list-events",
   `select kind, detail, to_char(noted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
@@ -23,7 +23,7 @@ const LIST_EVENTS = namedStatement(
   where certification_id = $1 and noted_at >= $2::timestamptz and noted_at <= coalesce($3::timestamptz, 'infinity')
   order by noted_at, event_no`,
 );
-/** The statements of the backfills that the client $1 has closed from $2 to $3, oldest first. */
+/** The statements of backfills that client $1 closed from $2 to $3, oldest first. */
 const LIST_CLOSED_BACKFILLS = namedStatement(
   "list-closed-backfills",
   `select backfill_id as "backfillId", statement, statement_hash as hash
@@ -32,24 +32,24 @@ const LIST_CLOSED_BACKFILLS = namedStatement(
   order by opened_at, backfill_id
   limit 20`,
 );
-/** The operator's mapping of reservations' statuses, of the client codes $1. */
+/** Status mappings of reservations for the client codes $1. */
 const LIST_RESERVATION_MAPPINGS = namedStatement(
   "list-reservation-mappings",
   `select client_code as "clientCode", status, deducts from bellhop.status_mapping where resource = 'r' and client_code = any ($1)`,
 );
 
-/** The bounds of one report: the newest requests, and of those the newest records and bytes. */
+/** Limits of one report: the newest requests, and among those the newest records and bytes. */
 const REQUESTS_MAX = 1_000;
 const RECORDS_MAX = 10_000;
 const BYTES_MAX = 8 * 1_048_576;
-/** A larger record is judged by its outcome alone: to parse it would block the event loop. */
+/** Larger records are evaluated by outcome only, because parsing would block the event loop. */
 const PARSED_BYTES_MAX = 262_144;
 
-/** The span of the evidence; both ends are included. */
+/** The time span of the evidence, inclusive. */
 export interface EvidenceSpan {
-  /** By default since the certification was opened; never earlier. */
+  /** Default and earliest: when the certification was opened. */
   readonly since?: string | undefined;
-  /** By default until now, or until the certification ended; never later. */
+  /** Default and latest: now, or when the certification ended. */
   readonly until?: string | undefined;
 }
 
@@ -67,7 +67,7 @@ async function readEvidence(
   const records: SeenRecord[] = [];
   let bytes = 0;
   let isAll = isWhole;
-  // From the newest back, so that the oldest is left out; then in the order of receipt.
+  // Newest first, so that the oldest are omitted; then in order of receipt.
   for (const request of requests.toReversed()) {
     if (records.length + request.counts.records > RECORDS_MAX || bytes > BYTES_MAX) {
       isAll = false;
@@ -90,7 +90,7 @@ async function readEvidence(
   };
 }
 
-/** Adds the operator's current mapping to reservations: a status is mapped after it has been seen. */
+/** Adds the operator's current mapping to reservations, because a status is mapped after it was received. */
 async function withMappings(pool: pg.Pool, records: readonly SeenRecord[]): Promise<SeenRecord[]> {
   const isMapped = ({ resource }: SeenRecord) => resource === "reservations";
   const codes = [...new Set(records.filter(isMapped).map(({ clientCode }) => clientCode))];
@@ -119,7 +119,7 @@ async function closedBackfills(pool: pg.Pool, values: readonly unknown[]): Promi
   });
 }
 
-/** The client's newest requests, the oldest of them first. */
+/** The client's newest requests, oldest first. */
 async function newestRequests(
   pool: pg.Pool,
   clientId: string,
@@ -134,7 +134,7 @@ async function newestRequests(
 
 type ReportedRecord = Pick<SeenRecord, "index" | "outcome" | "warnings">;
 
-/** The details of a request's records that have any, by their index. */
+/** Details of a request's records by index, for records that have any. */
 async function reportedOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
   const { warned, quarantined, discarded, rejected } = request.counts;
   const reported = new Map<number, ReportedRecord>();
@@ -192,7 +192,9 @@ function seenRecord(
   };
 }
 
-/** The report of a certification, now or in a span. It may need tens of megabytes: services read them by `HttpContext.reports`. */
+/**
+ * The report of a certification, now or in a span. May need tens of megabytes, so the service limits concurrency by `HttpContext.reports`.
+ */
 export async function readReport(
   pool: pg.Pool,
   certification: Certification,

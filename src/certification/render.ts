@@ -1,7 +1,7 @@
 import type { CertificationStep } from "../console/api-types.ts";
 import type { Report } from "./report.ts";
 
-/** Markup that needs no more escaping. Only `html` and `joined` make it, so a text cannot become markup by mistake. */
+/** Escaped markup. Only `html` and `joined` create it, so text cannot become markup by mistake. */
 class Html {
   readonly markup: string;
 
@@ -20,7 +20,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** A text as it may stand between tags and in quoted attributes. */
+/** Text escaped for HTML content and quoted attributes. */
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }
@@ -31,7 +31,7 @@ function markupOf(content: Content): string {
   return typeof content === "string" ? escaped(content) : joined(content, "").markup;
 }
 
-/** Markup with values in it: texts are escaped, markup is not, false leaves nothing. */
+/** Markup with interpolated values: text is escaped, markup is not, false is omitted. */
 function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Html(String.raw({ raw: parts }, ...values.map(markupOf)));
 }
@@ -58,7 +58,7 @@ function stepHtml({ step, title, result, reason, requestIds }: CertificationStep
   return html`<section class="${result}" id="${step}"><h2>${title}: <span class="result">${HTML_RESULTS[result]}</span></h2><p>${reason}</p>${requests}</section>`;
 }
 
-/** A report as a page of its own, without anything to load: it may be sent on as a file. */
+/** A report as a self-contained HTML page, which can be sent as a file. */
 export function htmlOf(report: Report): string {
   const { observed, evidence, property } = report;
   const facts: readonly (readonly [string, string])[] = [
@@ -85,7 +85,7 @@ ${steps}
 
 const MARKDOWN_RESULTS = { pass: "passed", fail: "FAILED", "not-yet": "not yet" } as const;
 
-/** What comes from partners may hold anything: nothing of it is to be read as Markdown or HTML. */
+/** A partner's text with Markdown and HTML escaped. */
 function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, " ").replace(/[\\`*_{}[\]<>()#|~&]/g, "\\$&");
 }
@@ -102,7 +102,6 @@ function stepLines({ title, step, result, reason, requestIds }: CertificationSte
   ];
 }
 
-/** A report in Markdown. */
 export function markdownOf(report: Report): string {
   const { observed, evidence, property } = report;
   const compressed = Object.entries(observed.compressed).map(([encoding, count]) => `${count} ${encoding}`);

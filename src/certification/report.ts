@@ -7,10 +7,10 @@ import { rateLimit, retry, tokenUse } from "./steps/protocol.ts";
 import { cancellation, dayUse, modification, outOfOrder, reservation, share } from "./steps/reservations.ts";
 import { eventsOf } from "./wire-notes.ts";
 
-/** A report is made of its evidence alone: the same evidence gives the same report. */
+/** A report depends only on its evidence: the same evidence gives the same report. */
 export type Report = ReturnType<typeof judgeEvidence>;
 
-/** What else was seen; it is not judged. `compressed` has batches by Content-Encoding. */
+/** Further observations, which do not affect the result. `compressed` counts batches by Content-Encoding. */
 function observedIn({ requests, records, events }: Evidence) {
   const sent = eventsOf(events, "sent");
   const compressed: Record<string, number> = {};
@@ -34,7 +34,7 @@ function verdictOf(steps: readonly Finding[]): "certified" | "failed" | "incompl
   return steps.every(({ result }) => result === "pass") ? "certified" : "incomplete";
 }
 
-/** Judges every step by the evidence. */
+/** Evaluates every step with the evidence. */
 export function judgeEvidence(evidence: Evidence) {
   const { certification, from, isWhole } = evidence;
   const { certificationId, clientId, clientCode, propertyCode, openedAt } = certification;
@@ -54,7 +54,7 @@ export function judgeEvidence(evidence: Evidence) {
   };
 }
 
-/** The instructions of a certification, step by step. */
+/** The instructions of a certification, by step. */
 export function instructionsOf(certification: Certification): { title: string; instruction: string }[] {
   return CHECKLIST.map(({ title, instruction }) => ({ title, instruction: instruction(certification) }));
 }

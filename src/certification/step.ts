@@ -6,7 +6,7 @@ import type { Outcome } from "../query/outcome.ts";
 import type { Certification } from "./certification.ts";
 import type { NotedEvent } from "./wire-notes.ts";
 
-/** What was found of a step: the result, a reason that a developer can act on, and the requests behind it. */
+/** A step's result, a reason that a developer can act on, and the requests involved. */
 export interface Finding {
   readonly result: "pass" | "fail" | "not-yet";
   readonly reason: string;
@@ -14,16 +14,16 @@ export interface Finding {
 }
 
 export interface Step {
-  /** Stable, for programs, such as `token-use`. */
+  /** A stable name for programs, such as `token-use`. */
   readonly name: string;
   readonly title: string;
-  /** Where the documentation says how to do it right, below `/docs/`. */
+  /** The documentation page below `/docs/`. */
   readonly docs: string;
-  /** What to do, for a person, with the codes of this certification. */
+  /** The instruction for a developer, with the codes of this certification. */
   instruction(on: Certification): string;
-  /** Every instance in the evidence, right or wrong. */
+  /** The finding for every attempt in the evidence. */
   find(evidence: Evidence): readonly Finding[];
-  /** The reason where nothing is found. */
+  /** The reason if nothing is found. */
   readonly notYet: string;
 }
 
@@ -41,7 +41,7 @@ export function pending(reason: string): Finding {
   return { result: "not-yet", reason, requestIds: [] };
 }
 
-/** The first failure fails the step, whatever else is right; else the last pass passes it; else it is not yet seen. */
+/** The first failure decides; otherwise the last pass; otherwise the result is `not-yet`. */
 export function judge(step: Step, evidence: Evidence): Finding {
   const found = [pending(step.notYet), ...step.find(evidence)];
   const faults = found.filter(({ result }) => result === "fail");
@@ -53,7 +53,7 @@ export function judge(step: Step, evidence: Evidence): Finding {
 
 export interface SeenRequest {
   readonly requestId: string;
-  /** UTC to the microsecond, as all instants here. */
+  /** UTC in microseconds, as all times here. */
   readonly receivedAt: string;
   readonly resource: Resource;
   /** Records in the batch as sent. */
@@ -73,11 +73,11 @@ export interface SeenRecord {
   readonly sourceTime: string;
   readonly outcome: Outcome | "pending";
   readonly warnings: readonly ErrorDetail[];
-  /** Of a reservation: whether its status holds inventory by the operator's mapping; undefined where that does not name it. */
+  /** For a reservation: whether the operator's mapping says that its status deducts; undefined if unmapped. */
   readonly mapped?: boolean | undefined;
   /** SHA-256 of the record's bytes as received, in hexadecimal. */
   readonly digest: string;
-  /** The record. `fields.ts` reads it: only its required fields are certain. */
+  /** The record. Only its required fields are certain; `fields.ts` reads the others. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -90,27 +90,27 @@ export interface SeenBackfill {
   readonly hash: string;
 }
 
-/** What a certification is judged by: what the service received, in order. */
+/** The evidence of a certification: what the service received, in order. */
 export interface Evidence {
   readonly certification: Certification;
-  /** Only what came from here on counts: when the certification was opened, or later. */
+  /** Earlier evidence does not count: when the certification was opened, or later. */
   readonly from: string;
   readonly requests: readonly SeenRequest[];
   readonly records: readonly SeenRecord[];
   readonly events: readonly NotedEvent[];
   /** Closed backfills, oldest first. */
   readonly backfills: readonly SeenBackfill[];
-  /** False when there was more than one report reads: then the newest requests count. */
+  /** False if there was more evidence than a report reads; then only the newest requests count. */
   readonly isWhole: boolean;
 }
 
-/** When the last evidence was seen; null where there is none. */
+/** Time of the last evidence; null if there is none. */
 export function lastSeenAt({ requests, events }: Evidence): string | null {
   const last = [requests.at(-1)?.receivedAt, events.at(-1)?.at].filter((at) => at !== undefined);
   return last.sort().at(-1) ?? null;
 }
 
-/** A hash of all evidence: two reports with the same one say the same. */
+/** A hash of all evidence: reports with the same hash are equal. */
 export function hashOf(evidence: Evidence): string {
   const { certification, from, requests, records, events, backfills, isWhole } = evidence;
   const { certificationId, clientId, openedAt, requestRate, requestBurst, tokenSeconds } = certification;
@@ -128,21 +128,21 @@ export function hashOf(evidence: Evidence): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-/** What was seen of one key: a reservation, a group, a hotel's date. */
+/** The versions of one key: a reservation, a group, or a hotel's date. */
 export interface KeyHistory {
-  /** In the order of receipt, once decided: quarantined, rejected and pending ones are no versions. */
+  /** In order of receipt. Quarantined, rejected and pending records are not versions. */
   readonly versions: readonly SeenRecord[];
-  /** The one with the newest source time; of several the one received last. */
+  /** The version with the newest source time, received last among equals. */
   readonly latest: SeenRecord;
 }
 
 const VERSION_OUTCOMES: ReadonlySet<string> = new Set(["applied", "unchanged", "stale", "duplicate"]);
 
-/** The hotel of a record, as a key of maps. */
+/** The hotel of a record as a map key. */
 export const hotelOf = ({ clientCode, propertyCode }: SeenRecord): string =>
   JSON.stringify([clientCode, propertyCode]);
 
-/** The histories of a resource's keys, in the order in which each was first seen. */
+/** The histories of a resource's keys, in order of first receipt. */
 export function historiesOf({ records }: Evidence, resource: Resource): KeyHistory[] {
   const decided = records.filter((one) => one.resource === resource && VERSION_OUTCOMES.has(one.outcome));
   const histories = Map.groupBy(decided, (record) => JSON.stringify([hotelOf(record), record.key]));
@@ -157,7 +157,7 @@ export function latestOf(evidence: Evidence, resource: Resource): SeenRecord[] {
   return historiesOf(evidence, resource).map(({ latest }) => latest);
 }
 
-/** The failures for records whose warnings have one of these codes. */
+/** A failure for each record with a warning of one of these codes. */
 export function slipsOf(records: readonly SeenRecord[], codes: ReadonlySet<string>): Finding[] {
   return records.flatMap(({ key, index, requestId, warnings }) => {
     const slip = warnings.find(({ code }) => codes.has(code));

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { ErrorDetail } from "../platform/errors/registry.ts";
 
-/** The protocol events of a client under certification, by kind. */
+/** Details of the protocol events that are recorded for a client under certification, by kind. */
 export interface WireDetails {
   /** A token was issued, with this lifetime. */
   readonly token: { readonly seconds: number };
@@ -12,17 +12,17 @@ export interface WireDetails {
   readonly "token-expired": Readonly<Record<never, never>>;
   /** A request was answered 429. */
   readonly "rate-limited": { readonly retryAfterSeconds: number };
-  /** A batch was refused: 400 to 422, or 403 for a property or scope. */
+  /** A batch was refused: 400 to 422, or 403 for a missing grant or scope. */
   readonly refused: {
     readonly resource: string;
     readonly status: number;
     readonly code: string;
-    /** The first ones, as the partner received them: safe to keep and to show. */
+    /** The first violations, as the partner received them; safe to store and show. */
     readonly violations: readonly ErrorDetail[];
   };
-  /** A batch came again under its Idempotency-Key. */
+  /** A batch was repeated with its Idempotency-Key. */
   readonly repeated: { readonly requestId: string };
-  /** An accepted batch had a key, was lenient or compressed. */
+  /** How an accepted batch was sent. */
   readonly sent: {
     readonly requestId: string;
     readonly keyed: boolean;
@@ -37,10 +37,10 @@ export type WireEvent = {
   [Kind in WireKind]: { readonly kind: Kind; readonly detail: WireDetails[Kind] };
 }[WireKind];
 
-/** An event with its time, in UTC to the microsecond. */
+/** An event with its time, UTC in microseconds. */
 export type NotedEvent = WireEvent & { readonly at: string };
 
-/** The events of one kind, in their order. */
+/** The events of one kind, in order. */
 export function eventsOf<Kind extends WireKind>(
   events: readonly NotedEvent[],
   kind: Kind,
@@ -50,7 +50,7 @@ export function eventsOf<Kind extends WireKind>(
   );
 }
 
-/** Inserts events while fewer than $2 of their kind are stored; one statement may exceed that. */
+/** Inserts events while fewer than $2 of their kind are stored; concurrent statements may exceed the limit. */
 const INSERT_EVENTS = namedStatement(
   "insert-events",
   `insert into bellhop.certification_event (certification_id, kind, noted_at, detail)
@@ -63,9 +63,9 @@ const INSERT_EVENTS = namedStatement(
   ) < $2::integer`,
 );
 
-/** Events of one kind that are stored of a certification: an endless loop must not displace the other kinds. */
+/** Stored events per kind and certification, so that a loop does not displace the other kinds. */
 const EVENTS_OF_A_KIND_MAX = 1_000;
-/** Events that may wait in memory, of all clients; more are dropped. */
+/** Events waiting in memory, of all clients; further ones are dropped. */
 const WAITING_MAX = 1_000;
 const WRITTEN_AT_ONCE = 100;
 
@@ -84,7 +84,7 @@ export class WireNotes {
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
 
-  /** `now` is the database's clock, in ms since 1970, as that of receipts. */
+  /** `now` is the database's clock in ms since 1970, like that of receipts. */
   constructor(pool: pg.Pool, now: () => number, failed: (error: unknown) => void) {
     this.#pool = pool;
     this.#now = now;
@@ -103,7 +103,7 @@ export class WireNotes {
   }
 
   async #write(): Promise<void> {
-    // One statement for the events of one turn of the loop.
+    // Combine the events of one turn of the event loop in one statement.
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const events = this.#waiting.slice(0, WRITTEN_AT_ONCE);

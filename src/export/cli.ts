@@ -10,8 +10,8 @@ import { type ExportReport, runExport } from "./run-export.ts";
 import { TABLE_NAMES, type TableName } from "./tables.ts";
 
 /**
- * How much the heap may grow beyond what was alive, in percent. By V8's choice it grew to several times the 100,000 rows that are held
- * at once: an export of ten million nights took 598 MB, now 260 MB in the same time.
+ * Maximum heap growth over live data, in percent. V8's default allowed several times the 100,000 rows in memory: an export of ten million
+ * nights took 598 MB, now 260 MB in the same time.
  */
 const HEAP_GROWTH_PERCENT = 50;
 
@@ -26,7 +26,7 @@ function tableNames(given: readonly string[]): readonly TableName[] | undefined 
   return given.length === 0 ? undefined : given.filter(isTable);
 }
 
-/** What a run wrote, by table. */
+/** Rows and bytes written, by table. */
 function sumsOf({ manifest, written }: ExportReport) {
   const files = written.flatMap((pass) => pass.files);
   return manifest.basis.tables.map((table) => {

@@ -1,8 +1,8 @@
 import { textOfMoney } from "#contract/money.ts";
 
 /**
- * The type of a column and, by it, how a batch holds its values: `date` as days since 1970-01-01, `timestamp` as ISO 8601 with
- * microseconds, `amount` as whole ten-thousandths.
+ * The type of a column, which determines a batch's values: `date` as days since 1970-01-01, `timestamp` as ISO 8601 with microseconds,
+ * `amount` as whole ten-thousandths.
  */
 export type ColumnType = "text" | "integer" | "date" | "timestamp" | "amount";
 
@@ -17,7 +17,7 @@ export type Value = string | number | null;
 const DAY_MS = 86_400_000;
 const dates = new Map<number, string>();
 
-/** `2026-01-31` of days since 1970-01-01. */
+/** The ISO date of days since 1970-01-01. */
 function dateOf(day: number): string {
   let text = dates.get(day);
   if (text === undefined) {
@@ -27,19 +27,19 @@ function dateOf(day: number): string {
   return text;
 }
 
-/** A value as CSV and JSON state it. */
+/** A value as written in CSV and JSON. */
 export function plainValue(type: ColumnType, value: Value): Value {
   if (typeof value !== "number") return value;
   if (type === "date") return dateOf(value);
   return type === "amount" ? textOfMoney(value) : value;
 }
 
-/** Rows of a row group: readers skip row groups by their statistics, and a batch of so many nights takes some 50 MB. */
+/** Rows per row group, which readers skip by statistics; a batch of this many nights takes about 50 MB. */
 const ROWS_MAX = 100_000;
-/** Characters of long texts in a batch at most, so that memory does not depend on the size of records. */
+/** Maximum characters of long texts per batch, so that memory does not depend on the size of records. */
 const CHARACTERS_MAX = 16_777_216;
 
-/** Rows by column; `flush` takes and empties them when there are enough. */
+/** Rows by column; `flush` consumes and clears them at the limit. */
 export class Batch {
   readonly values: readonly Value[][];
   readonly #flush: (batch: Batch) => void;
@@ -54,7 +54,7 @@ export class Batch {
     return this.values[0]?.length ?? 0;
   }
 
-  /** Ends rows whose values have been added to `values`. `characters`: of their long texts. */
+  /** Completes rows whose values have been added to `values`. `characters`: the length of their long texts. */
   endRows(characters = 0): void {
     this.#characters += characters;
     if (this.rows >= ROWS_MAX || this.#characters >= CHARACTERS_MAX) this.flush();

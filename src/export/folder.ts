@@ -7,30 +7,30 @@ import type { Column } from "./columns.ts";
 import type { ExportedFile, Format } from "./row-file.ts";
 import { TABLE_NAMES, type TableName } from "./tables.ts";
 
-/** The folder cannot be exported to; the message says why. */
+/** The folder cannot be used for an export; the message says why. */
 export class ExportError extends OperatorError {}
 
-/** What files of one export have in common. An export whose basis is another one begins anew. */
+/** Properties shared by the files of one export. An export with another basis starts over. */
 export interface Basis {
   readonly format: Format;
   readonly tables: readonly TableName[];
-  /** Of Bellhop. */
+  /** The Bellhop version. */
   readonly version: string;
-  /** Another one after a restore, which reuses change numbers. */
+  /** Changes with a restore, which reuses change numbers. */
   readonly epoch: number;
-  /** Another one after an erasure or a deletion. */
+  /** Changes with an erasure or deletion. */
   readonly privacy: string;
 }
 
-/** How far an export has come. */
+/** How far an export has progressed. */
 export interface Position {
-  /** The number of the last change of each bucket. */
+  /** The last change number of each bucket. */
   readonly changes: readonly number[];
-  /** Everything received before that has been exported: ISO 8601. */
+  /** Everything received before this has been exported: ISO 8601. */
   readonly receivedBefore: string;
 }
 
-/** Files that were written together. Where several passes have a row of one key, the newest pass counts. */
+/** Files that were written together. For rows with the same key, the newest pass applies. */
 export interface Pass {
   readonly pass: number;
   readonly files: readonly ExportedFile[];
@@ -39,12 +39,12 @@ export interface Pass {
 export interface Manifest {
   readonly manifestVersion: 1;
   readonly basis: Basis;
-  /** When, and why, all rows were exported; passes since then have what changed. */
+  /** When and why all rows were exported; later passes contain changes. */
   readonly full: { readonly at: string; readonly reason: string };
-  /** The state that the files add up to is that of this instant. */
+  /** The files add up to the state at this time. */
   readonly takenAt: string;
   readonly position: Position;
-  /** What retention had deleted by then: payloads, outcomes or versions of a client code's records. */
+  /** Data that retention had deleted by then: payloads, outcomes or versions of client codes' records. */
   readonly retention: readonly object[];
   readonly tables: Readonly<
     Partial<Record<TableName, { readonly key: readonly string[]; readonly columns: readonly Column[] }>>
@@ -53,7 +53,7 @@ export interface Manifest {
   readonly passes: readonly Pass[];
 }
 
-/** A pass that a killed run may leave. */
+/** A pass in progress, which a killed run may leave. */
 export interface OpenPass {
   readonly to: Position;
   /** By table, the first bucket that is not in a finished file. */
@@ -64,7 +64,7 @@ export interface OpenPass {
 /** A run that has not written its manifest. */
 export interface Draft {
   readonly basis: Basis;
-  /** The last pass of the manifest that it began with; 0: none. */
+  /** The last pass of the manifest that it started from; 0: none. */
   readonly after: number;
   readonly full: Manifest["full"] | null;
   position: Position | null;
@@ -84,7 +84,7 @@ async function readJson<Content>(path: string): Promise<Content | undefined> {
   }
 }
 
-/** Opens a folder for exports. Throws ExportError where it has files of something else. */
+/** Opens a folder for exports. Throws ExportError if it contains other files. */
 export async function openFolder(directory: string): Promise<ExportFolder> {
   await makeDirectory(directory, 0o700);
   const manifest = await readJson<Manifest>(join(directory, MANIFEST));
@@ -101,7 +101,7 @@ export async function openFolder(directory: string): Promise<ExportFolder> {
 
 export class ExportFolder {
   readonly directory: string;
-  /** As it was when the folder was opened. */
+  /** As of when the folder was opened. */
   readonly manifest: Manifest | undefined;
   readonly draft: Draft | undefined;
 
@@ -115,14 +115,14 @@ export class ExportFolder {
     await this.#replace(DRAFT, draft);
   }
 
-  /** From here on the run counts; files that the manifest does not name are deleted. */
+  /** Completes the run. Deletes files that the manifest does not list. */
   async finish(manifest: Manifest): Promise<void> {
     await this.#replace(MANIFEST, manifest);
     await rm(join(this.directory, DRAFT), { force: true });
     await this.keepOnly(manifest.passes.flatMap(({ files }) => files));
   }
 
-  /** Deletes all files of tables but these. */
+  /** Deletes all table files except these. */
   async keepOnly(files: readonly ExportedFile[]): Promise<void> {
     const kept = new Set(files.map(({ path }) => path));
     for (const table of TABLE_NAMES) {
@@ -135,11 +135,11 @@ export class ExportFolder {
     }
   }
 
-  /** Replaces a file so that it is the former or the new one, whole and on disk, whenever the process is killed. */
+  /** Replaces a file atomically and durably. */
   async #replace(name: string, content: object): Promise<void> {
     const path = join(this.directory, name);
     const file = openSync(`${path}.partial`, "w", 0o600);
-    // A disk that fills up takes a part of it without an error: this writes until all is there, or throws.
+    // On a full disk a write may be partial without an error; writeFileSync writes everything or throws.
     writeFileSync(file, `${JSON.stringify(content, null, 1)}\n`);
     fsyncSync(file);
     closeSync(file);

@@ -12,7 +12,7 @@ const readProperties = namedStatement(
   `select property_id as "propertyId", client_code as "clientCode", property_code as "propertyCode"
   from bellhop.property where bucket = $1`,
 );
-/** Numbers of dimensions as text: a bigint of them does not fit a double. */
+/** Dimension ids as text, because a bigint does not fit a double. */
 const readDimensions = namedStatement(
   "read-exported-dimensions",
   `select property_id as "propertyId", dimension::text as dimension, status, room_type_code as "roomTypeCode",
@@ -21,10 +21,10 @@ const readDimensions = namedStatement(
   from bellhop_state.night_dimension where bucket = $1`,
 );
 
-/** What nights of one bucket are named by. */
+/** Codes that nights of one bucket refer to. */
 export interface NightSource {
   readonly properties: ReadonlyMap<number, PropertyCodes>;
-  /** By property, then by the number of the dimension. */
+  /** By property and dimension id. */
   readonly dimensions: ReadonlyMap<string, DimensionCodes>;
 }
 
@@ -52,7 +52,7 @@ export async function readNightSource(client: pg.ClientBase, bucket: number): Pr
   };
 }
 
-/** A reservation: `compact` or `facts`, whichever is stored of its content. */
+/** A reservation with `compact` or `facts`, whichever is stored. */
 type ReservationRow = readonly [
   propertyId: number,
   key: string,
@@ -98,13 +98,13 @@ function runsOf(source: NightSource, [propertyId, key, status, compact, facts]: 
   return { shareId: null, runs };
 }
 
-/** An amount beyond four decimals or a double's whole numbers stands in a text column of its own. */
+/** An amount with more than four decimals or beyond the safe integers goes into a separate text column. */
 const short = (money: Money | null): Value => (typeof money === "number" ? money : null);
 const long = (money: Money | null): Value => (typeof money === "string" ? textOfMoney(money) : null);
 
 const DATE_COLUMN = 3;
 
-/** Adds a row for each night of a reservation: what its current version says of it, as the ledger counts it. */
+/** Adds a row for each night of a reservation's current version, as counted by the ledger. */
 export function addNights(source: NightSource, row: ReservationRow, batch: Batch): void {
   const [propertyId, key] = row;
   const { clientCode, propertyCode } = source.properties.get(propertyId) as PropertyCodes;
@@ -136,7 +136,7 @@ export function addNights(source: NightSource, row: ReservationRow, batch: Batch
     for (let at = 0; at < values.length; at += 1) {
       const column = batch.values[at] as Value[];
       const value = values[at] as Value;
-      // The nights of a run are alike but for their date.
+      // The nights of a run differ only in their date.
       for (let night = 0; night < run.nights; night += 1)
         column.push(at === DATE_COLUMN ? run.firstNight + night : value);
     }

@@ -11,17 +11,17 @@ export type Format = (typeof FORMATS)[number];
 /** A finished file as the manifest lists it. */
 export interface ExportedFile {
   readonly table: string;
-  /** Seen from the manifest. */
+  /** Relative to the manifest. */
   readonly path: string;
   readonly rows: number;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** How rows become bytes. */
+/** Encodes rows as bytes. */
 interface Encoder {
   encode(batch: Batch): Uint8Array;
-  /** What follows the last row. */
+  /** The bytes after the last row. */
   end(): Uint8Array;
 }
 
@@ -57,7 +57,7 @@ function parquetValues(type: ColumnType, values: readonly Value[]): (Value | big
   return values as Value[];
 }
 
-/** Readers skip row groups by these. Statistics of every column would take as long as all the rest of a file. */
+/** Readers skip row groups by these columns. Statistics of every column would double the time to write a file. */
 const hasStatistics = ({ name, type }: Column): boolean =>
   type === "date" || type === "timestamp" || name === "client_code" || name === "property_code";
 
@@ -101,7 +101,7 @@ class ParquetEncoder implements Encoder {
     return this.#taken();
   }
 
-  /** What was written since the last call. Positions within the file go on. */
+  /** The bytes written since the last call. Offsets within the file continue. */
   #taken(): Uint8Array {
     const bytes = Buffer.from(this.#bytes.getBytes());
     this.#bytes.index = 0;
@@ -134,7 +134,7 @@ class LineEncoder implements Encoder {
   }
 }
 
-/** An empty text is quoted: nothing between two commas is a null. */
+/** Quotes an empty string, because an empty field is null. */
 function csvField(value: Value): string {
   const text = value === null ? "" : String(value);
   return value === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -142,7 +142,7 @@ function csvField(value: Value): string {
 
 const csvLine = (values: readonly Value[]): string => `${values.map(csvField).join()}\n`;
 
-/** A record's content stays JSON. Its line breaks stand between tokens, where a space is as good. */
+/** Formats rows as JSON. A record's content is inserted verbatim, except that line breaks between its tokens become spaces. */
 function jsonLine(columns: readonly Column[]): (values: readonly Value[]) => string {
   const names = columns.map(({ name }) => JSON.stringify(name));
   const at = columns.findIndex(({ name }) => name === "content");
@@ -161,12 +161,10 @@ function encoderOf(format: Format, columns: readonly Column[]): Encoder {
   return new LineEncoder(columns, "", jsonLine(columns));
 }
 
-/** Ends the names of files that are being written. */
+/** Suffix of incomplete files. */
 const PARTIAL = ".partial";
 
-/**
- * A file of one table. Written synchronously, so that the server is not read from meanwhile; it gets its name when it is complete and on disk.
- */
+/** A file of one table. Written synchronously, so that no rows are read meanwhile; it gets its name once it is complete and on disk. */
 export class RowFile {
   readonly #directory: string;
   readonly #named: Pick<ExportedFile, "table" | "path">;

@@ -26,40 +26,39 @@ import { type Stretch, TABLE_NAMES, TABLES, type Table, type TableName } from ".
 
 export interface ExportOptions {
   readonly clientConfig: pg.ClientConfig;
-  /** For what is not read from the snapshot: the log's contents. */
+  /** For reads outside the snapshot: the log's contents. */
   readonly pool: pg.Pool;
   readonly directory: string;
-  /** Undefined: as the folder has it, else Parquet. */
+  /** Undefined: as in the folder, otherwise Parquet. */
   readonly format?: Format | undefined;
-  /** Undefined: as the folder has them, else all. */
+  /** Undefined: as in the folder, otherwise all. */
   readonly tables?: readonly TableName[] | undefined;
-  /** All rows anew, whatever the folder has. */
+  /** Export all rows again. */
   readonly full: boolean;
-  /** Called with the process number of the session that reads, before it does. */
+  /** Called with the backend process id of the reading session before it reads. */
   opened?(backendPid: number): void;
-  /** Called after each bucket of a table; `share`: how much of all tables is read, 0 to 1. */
+  /** Called after each bucket of a table; `share`: the fraction of all tables read, 0 to 1. */
   progress?(table: TableName, bucket: number, share: number): void;
 }
 
-/** What a run wrote. */
 export interface ExportReport {
   readonly manifest: Manifest;
-  /** The reason why all rows were written; null: what had changed was. */
+  /** Why all rows were written; null if only changes were. */
   readonly full: string | null;
   readonly written: readonly Pass[];
 }
 
-/** One export at a time: two would write the same files. */
+/** Advisory lock: concurrent exports would write the same files. */
 const EXPORT_LOCK = 7_302_041;
-/** Changes that a snapshot of all buckets may last for. More are written first, bucket by bucket. */
+/** Maximum backlog of changes for one snapshot of all buckets. A larger backlog is first written bucket by bucket. */
 const CHANGES_IN_SNAPSHOT_MAX = 200_000;
-/** A file ends with the bucket in which it gets so many rows. */
+/** A file ends with the bucket in which it reaches this many rows. */
 const FILE_ROWS = 1_000_000;
 const PAGE_ROWS = 5_000;
 const SNAPSHOT = { isolation: "repeatable read", readOnly: true } as const;
 const NOTHING_YET = new Date(0).toISOString();
 
-/** Another text after each erasure (of which the version rises when it begins) and each deletion of a property. */
+/** A text that changes with each erasure (whose version rises when it starts) and each deletion of a property. */
 const readPrivacy = namedStatement(
   "read-privacy-state",
   `select concat_ws('/', version,
@@ -81,7 +80,7 @@ const REASONS: Readonly<Record<keyof Basis, string>> = {
   privacy: "personal data was erased, or a property deleted",
 };
 
-/** Why an export that was made on one basis cannot go on by another; undefined: it can. */
+/** Why an export with one basis cannot continue with another; undefined if it can. */
 function reasonOf(before: Basis, now: Basis): string | undefined {
   const names = Object.keys(REASONS) as (keyof Basis)[];
   const other = names.find((name) => String(before[name]) !== String(now[name]));
@@ -130,7 +129,7 @@ class Export {
     return { manifest, full: draft.full?.reason ?? null, written: draft.passes };
   }
 
-  /** By bucket, as `settledReceipts` answers; where the first is settled for all, the others find it so. */
+  /** `settledReceipts` of each bucket. The first call usually settles it for the others. */
   async #settled(): Promise<Settled> {
     const { pool } = this.#options;
     const [first = 0, ...others] = ALL_BUCKETS;
@@ -144,15 +143,15 @@ class Export {
   }
 
   /**
-   * How far a state that is read from here on reaches: as of the client's snapshot, if it has one. `settled` as
-   * `settledReceipts` answered before; null: what was received stays where it is.
+   * The position of data read from now on, as of the client's snapshot if it has one. `settled`: the results of `settledReceipts`
+   * beforehand; null: leaves the receipt position unchanged.
    */
   async #readPosition(settled: Settled | null): Promise<Position> {
     const ends = await readChangeEnds(this.#client, ALL_BUCKETS);
     const watermarks: (string | null)[] = [];
     for (const bucket of settled === null ? [] : ALL_BUCKETS)
       watermarks.push(await watermarkOf(this.#client, { bucket }, settled?.[bucket] ?? null));
-    // In a bucket without one, anything may be left to apply.
+    // In a bucket without a watermark, anything may be unapplied.
     const [earliest] = watermarks.includes(null) ? [] : watermarks.sort();
     return {
       changes: ALL_BUCKETS.map((bucket) => ends.get(bucket) ?? 0),
@@ -160,7 +159,7 @@ class Export {
     };
   }
 
-  /** Writes a pass that may take long, each bucket from a snapshot of its own; the next pass has what changed meanwhile. */
+  /** Writes a long pass, each bucket from a separate snapshot; the next pass contains what changed meanwhile. */
   async #writeBulk(): Promise<void> {
     const draft = this.#draft;
     const settled = await this.#settled();
@@ -172,7 +171,7 @@ class Export {
     await this.#folder.saveDraft(draft);
   }
 
-  /** Writes the remaining changes from the snapshot that the client has. */
+  /** Writes the remaining changes from the client's snapshot. */
   async #writeRest(settled: Settled): Promise<Manifest> {
     const draft = this.#draft;
     const open: OpenPass = { to: await this.#readPosition(settled), done: {}, files: [] };
@@ -244,7 +243,7 @@ class Export {
     return { bucket, changes, firstRequest: lowestIdAt(Date.parse(position.receivedBefore)) };
   }
 
-  /** Adds the rows of a bucket to a batch, page by page; the server reads the next page meanwhile. */
+  /** Adds the rows of a bucket to a batch by page, while the server reads the next page. */
   async #readBucket(table: Table, stretch: Stretch, batch: Batch): Promise<void> {
     const client = this.#client;
     if (stretch.changes !== undefined && stretch.changes[0] === stretch.changes[1] && table.isOfChanges)
@@ -257,7 +256,7 @@ class Export {
         text: `fetch forward ${PAGE_ROWS} from exported`,
         rowMode: "array",
       });
-      // It is awaited when the page before it has been added.
+      // Awaited once the previous page has been added.
       fetched.catch(() => undefined);
       return fetched;
     };
@@ -280,7 +279,7 @@ async function readBasis(
   const asked = options.tables ?? before?.tables ?? TABLE_NAMES;
   return {
     format: options.format ?? before?.format ?? "parquet",
-    // Whether nights still count is known by their records.
+    // Nights are valid or not by their records, so they require the table of records.
     tables: TABLE_NAMES.filter(
       (name) => asked.includes(name) || (name === "records" && asked.includes("nights")),
     ),
@@ -290,7 +289,7 @@ async function readBasis(
   };
 }
 
-/** The run to go on with: what a killed one has left, if that still holds, else a new one. */
+/** The run to continue: a killed run's draft if it is still valid, otherwise a new one. */
 async function draftOf(client: pg.ClientBase, folder: ExportFolder, options: ExportOptions): Promise<Draft> {
   const { manifest, draft } = folder;
   const basis = await readBasis(client, options, (manifest ?? draft)?.basis);
@@ -312,21 +311,21 @@ async function draftOf(client: pg.ClientBase, folder: ExportFolder, options: Exp
 }
 
 /**
- * Exports to a folder: everything at first, then what has changed since the run before. The files add up to one state of all buckets when
- * this returns; a run that is killed leaves the folder as it was to its readers, and the next one goes on with its finished files.
- * Throws ExportError, and WorkUnderWay while the log is rewritten or replayed.
+ * Exports to a folder: first everything, then changes since the previous run. When it returns, the files add up to one state of all
+ * buckets. A killed run leaves the folder unchanged for readers, and the next one reuses its finished files. Throws ExportError, and
+ * WorkUnderWay while the log is rewritten or replayed.
  */
 export async function runExport(options: ExportOptions): Promise<ExportReport> {
   return withSession(options.clientConfig, "export", async (client) => {
     await endWithClient(client);
-    // Until the session ends nothing is erased that has been read, and no state is swapped.
+    // Prevents erasures and state swaps until the session ends.
     await holdOffExclusiveWork(client);
     const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
       EXPORT_LOCK,
     ]);
     if (rows[0]?.taken !== true)
       throw new ExportError("Another export is under way: try again when it is done.");
-    // While a file is written, it is this session that waits. A cursor is read to its end.
+    // The session idles while files are written. Cursors are read to the end.
     await client.query("set idle_in_transaction_session_timeout = 0; set cursor_tuple_fraction = 1");
     reportProcess(client, (processId) => options.opened?.(processId));
     const folder = await openFolder(options.directory);

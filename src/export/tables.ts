@@ -9,33 +9,33 @@ import { outcomeName } from "../query/outcome.ts";
 import type { Batch, Column, ColumnType, Value } from "./columns.ts";
 import { addNights, type NightSource, readNightSource } from "./nights.ts";
 
-/** What is read of one bucket. */
+/** The range of one bucket to read. */
 export interface Stretch {
   readonly bucket: number;
   /** Change numbers above the first and up to the second; undefined: everything. */
   readonly changes: readonly [behind: number, until: number] | undefined;
-  /** The first request that counts. */
+  /** The first request to include. */
   readonly firstRequest: string;
 }
 
 /** A row of a table's statement. */
 type Row = readonly (string | number | null)[];
 
-/** Adds rows to a batch; answers when it may be flushed. */
+/** Adds rows to a batch; resolves when it may be flushed. */
 type AddRows = (rows: readonly Row[], batch: Batch) => Promise<void> | void;
 
 export interface Table {
-  /** The newest row of each of these counts. */
+  /** Among rows with the same key, the newest one applies. */
   readonly key: readonly string[];
   readonly columns: readonly Column[];
-  /** Whether its rows are found by change numbers, not by receipt. */
+  /** Whether its rows are selected by change number rather than by receipt. */
   readonly isOfChanges: boolean;
   readonly statement: (stretch: Stretch) => { readonly text: string; readonly values: readonly unknown[] };
-  /** `client` reads the stretch's snapshot; `pool` reads the log, which does not change. */
+  /** `client` reads the range's snapshot; `pool` reads the log, which does not change. */
   readonly open: (client: pg.ClientBase, pool: pg.Pool, stretch: Stretch) => Promise<AddRows>;
 }
 
-/** `name type`; a question mark behind the type: may be null. */
+/** `name type`; a question mark after the type means nullable. */
 function columnsOf(...declared: readonly string[]): readonly Column[] {
   return declared.map((text) => {
     const [name = "", type = ""] = text.split(" ");
@@ -65,7 +65,7 @@ function statementsOf(name: string) {
   return { every: of("every-current"), changed: of("changed-current") };
 }
 
-/** A statement about current records. */
+/** A statement for current records. */
 function ofCurrent(name: string): Table["statement"] {
   const { every, changed } = statementsOf(name);
   return ({ bucket, changes }) =>
@@ -74,7 +74,7 @@ function ofCurrent(name: string): Table["statement"] {
       : { text: changed, values: [bucket, ...changes] };
 }
 
-/** A statement about what was received. */
+/** A statement for received data. */
 function ofReceived(name: string): Table["statement"] {
   const { text } = readStatement(new URL(`./sql/read-exported-${name}.sql`, import.meta.url));
   return ({ bucket, firstRequest }) => ({ text, values: [bucket, firstRequest] });
@@ -102,7 +102,7 @@ function addRow(batch: Batch, values: readonly Value[], characters = 0): void {
   batch.endRows(characters);
 }
 
-/** Rows with the values that `of` makes of each. */
+/** Adds each row's values as computed by `of`. */
 const plainRows = (of: (row: Row) => readonly Value[]): Table["open"] => {
   const add: AddRows = (rows, batch) => {
     for (const row of rows) addRow(batch, of(row));
@@ -110,7 +110,7 @@ const plainRows = (of: (row: Row) => readonly Value[]): Table["open"] => {
   return () => Promise.resolve(add);
 };
 
-/** Versions, each with its record verbatim. */
+/** Adds versions, each with its record verbatim. */
 const openVersions: Table["open"] = (_client, pool, { bucket }) => {
   const add: AddRows = async (rows, batch) => {
     const pointers = rows.map((row) => ({ bucket, requestId: row[10] as string, index: row[11] as number }));

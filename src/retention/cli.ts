@@ -20,10 +20,7 @@ import {
   writeTerm,
 } from "./terms.ts";
 
-/**
- * Terms of a client code (or of every one, *), under their names. No figure depends on them, so the version of the client
- * code's settings stays as it is.
- */
+/** Stores periods of a client code (or of the default, *) by name. No figure depends on them, so the settings version does not change. */
 const setTermStatement = namedStatement(
   "set-term",
   `insert into bellhop.property_setting as kept (client_code, property_code, name, value)
@@ -36,7 +33,7 @@ const unsetTermStatement = namedStatement(
   `delete from bellhop.property_setting where client_code = $1 and property_code is null and name = any ($2::text[])`,
 );
 
-/** What a term is set of: all resources where none is named. */
+/** Selects a period; all resources if none is given. */
 interface TermOf {
   readonly clientCode: string;
   readonly kind: Retained;
@@ -48,12 +45,12 @@ function namesOf({ kind, resource }: TermOf): string[] {
   return resources.map((one) => settingOfTerm(kind, letterOf(one)));
 }
 
-/** Sets a term (milliseconds, Infinity for ever); the caller writes the audit entry in the same transaction. */
+/** Sets a period (milliseconds; Infinity: for ever). The caller writes the audit entry in the same transaction. */
 export async function setTerm(on: Queryable, of: TermOf, ms: number): Promise<void> {
   await on.query({ ...setTermStatement, values: [of.clientCode, namesOf(of), writeTerm(ms)] });
 }
 
-/** Takes a term back, so that the one of every client code holds, or none. Answers how many there were. */
+/** Removes a period, so that the default applies. Returns how many there were. */
 async function unsetTerm(on: Queryable, of: TermOf): Promise<number> {
   const { rowCount } = await on.query({ ...unsetTermStatement, values: [of.clientCode, namesOf(of)] });
   return rowCount ?? 0;
@@ -73,7 +70,7 @@ const NAMED = {
 };
 const RESOURCE = { resource: choice("RESOURCE", RESOURCES, "only this resource") };
 
-/** A shorter term is likelier a slip than a wish (12m are minutes), and what it removes is gone. */
+/** A shorter period is probably a mistake (12m are minutes), and deleted data is lost. */
 const SHORT_MS = 86_400_000;
 
 const whose = ({ clientCode, resource }: TermOf) =>

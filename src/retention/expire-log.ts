@@ -17,14 +17,14 @@ import {
 } from "./replace-window.ts";
 import { EVERY_CLIENT } from "./terms.ts";
 
-/** Where the records lie that were received from $1 to before $2 and are current or quarantined: they outlive the terms. */
+/** Locations of records received from $1 to before $2 that are current or quarantined; they are kept regardless of the period. */
 const CURRENT = `
   select bucket, request_id, record_index from bellhop_state.current_record
   where request_id >= $1::uuid and request_id < $2::uuid
   union
   select bucket, request_id, record_index from bellhop.quarantine
   where request_id >= $1::uuid and request_id < $2::uuid and state = 'q'`;
-/** The next $3 parts of a window after ($1, $2), in the order of receipt, with the indexes of their records that are pointed to. */
+/** The next $3 parts of a window after ($1, $2), in order of receipt, with the indexes of their kept records. */
 const partsOf = (window: string, pointed: string) => `
   select log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource,
     array(
@@ -36,14 +36,14 @@ const partsOf = (window: string, pointed: string) => `
   order by log.request_id, log.bucket
   limit $3`;
 
-/** Of the disk, for where one record lies, with its index. */
+/** Disk space per kept record's location and its index. */
 const POINTED_BYTES = 100;
 const PARTS_AT_ONCE = 512;
 
-/** Columns that say something of a request, and nothing of where its records lie. */
+/** Columns that describe a request, not the location of its records. */
 const OF_REQUESTS = ["correlation_id", "reply_to", "rejections", "backfill_id", "trace_context"];
 
-/** A part of a window, and the indexes of its records that are current or quarantined. */
+/** A part of a window, and the indexes of its current or quarantined records. */
 interface WindowPart {
   readonly bucket: number;
   readonly log_writer_id: string;
@@ -54,8 +54,8 @@ interface WindowPart {
 }
 
 /**
- * What is done with a part: it goes, is copied as it is, or with some of its records. Where its outcomes are past their term it is
- * carried (kind `c`): no request any more, only a place in which records lie.
+ * What happens to a part: it is dropped, copied, or copied with some of its records. If its outcomes have expired it becomes kind `c`: no
+ * longer a request, only the location of records.
  */
 type Fate =
   | { readonly keep: "nothing" }
@@ -72,7 +72,7 @@ function fateOf({ kind, bucket, resource, pointed }: WindowPart, past: PastTerm)
   return { keep: "some", kind: becomes, byClient: share === "some" };
 }
 
-/** Whether all that is in a window has been applied; what has not is applied from there. */
+/** Whether everything in a window has been applied; appliers still need unapplied parts. */
 async function isApplied(client: pg.ClientBase, window: string): Promise<boolean> {
   const { rowCount } = await client.query(
     `select from bellhop.${window} as log
@@ -85,8 +85,8 @@ async function isApplied(client: pg.ClientBase, window: string): Promise<boolean
 }
 
 /**
- * Takes out of a window of the log what is past its term: records as they were sent that are neither current nor quarantined, and
- * parts whose outcomes may go. Undefined where not all of it has been applied yet.
+ * Removes expired data from a window of the log: payloads that are neither current nor quarantined, and parts whose outcomes have expired.
+ * Undefined if not all of it has been applied yet.
  */
 export async function expireLogWindow(
   sessions: RetentionSessions,
@@ -97,7 +97,7 @@ export async function expireLogWindow(
   if (!(await isApplied(client, window.name))) return undefined;
   const columns = await writtenColumns(client, ACCEPT_LOG);
   return expireWindow(sessions, ACCEPT_LOG, expiring, async (successor) => {
-    // Beside the successor: what a killed run leaves of it goes with the other strays.
+    // Named after the successor, so that a killed run's leftovers are removed together.
     const pointed = `bellhop.${successor}_kept`;
     await client.query(
       `create unlogged table ${pointed} (bucket smallint not null, request_id uuid not null, record_index integer not null)`,
@@ -116,18 +116,18 @@ export async function expireLogWindow(
         rows: parts,
         keptRows: kept,
         mayVanish: true,
-        // Nobody takes ids so far back; if somebody did, what was copied is not all.
+        // No new id is this old; if there is one, the copy is incomplete.
         isComplete: (replacing) => lockUnchanged(replacing, ACCEPT_LOG, window, parts),
         complete: (replacing) => writeHorizons(replacing, expiring, ["payloads", "outcomes"]),
       };
     } finally {
-      // What made the run fail is to be heard, not that its session is gone; a table that stays is dropped with the other strays.
+      // Report the cause of a failed run rather than a closed session; a remaining table is removed with other leftovers.
       await client.query(`drop table ${pointed}`).catch(() => undefined);
     }
   });
 }
 
-/** Copies what stays of one window into its successor; answers how many parts there were, and how many stay. */
+/** Copies the kept parts of one window to its successor; returns how many there were and how many are kept. */
 async function carry(
   sessions: RetentionSessions,
   { window, past }: ExpiringWindow,
@@ -140,7 +140,7 @@ async function carry(
   const client = sessions.copying;
   const from = `bellhop.${window.name}`;
   const into = `insert into bellhop.${successor} (${columns.join(", ")})`;
-  // Of what is no request any more nothing that only concerns the request.
+  // Parts that are no longer requests keep no request columns.
   const selected = (kind: string, replaced: Readonly<Record<string, string>> = {}) =>
     columns
       .map((name) => {
@@ -203,7 +203,7 @@ async function carry(
 
 const REWRITTEN = { layout: "$4::bytea", body: "$5::bytea" };
 
-/** What is kept of a part: what is pointed to, and (`past`) the records of those whose payloads are still to be kept. */
+/** The kept records of a part: those that are current or quarantined, and (`past`) those whose payload period has not expired. */
 async function keepOf(
   { bucket, request_id: requestId, resource, pointed }: WindowPart,
   stored: StoredBody,
@@ -220,7 +220,7 @@ async function keepOf(
   return { kept, body: rewritten ?? stored };
 }
 
-/** Whose record it is; of one that cannot be read, which is quarantined, the rule for everybody holds. */
+/** The client code of a record; an unreadable (quarantined) record follows the default. */
 function clientCodeOf(resource: ResourceLetter, bytes: Buffer): string {
   try {
     return readRecord(resourceOf(resource), bytes).clientCode;

@@ -15,7 +15,7 @@ import {
   type RetentionSessions,
 } from "./replace-window.ts";
 
-/** Versions that came into a window while it was copied, beyond which it is left for the next run. */
+/** If more versions are added to a window while it is copied, it is left for the next run. */
 const LATE_MAX = 5_000;
 const TRIGGER = "note_late_version";
 const estimateRows = namedStatement(
@@ -23,7 +23,7 @@ const estimateRows = namedStatement(
   "select pg_stat_get_live_tuples($1::regclass)::float8 as count",
 );
 
-/** Of which resource the versions are that a table holds. */
+/** The resource of a table of versions. */
 export function resourceOfVersions({ table }: WindowedTable): ResourceLetter {
   const found = RESOURCE_LETTERS.find((letter) => VERSION_TABLES[letter] === table);
   if (found === undefined) throw new Error(`${table} holds no versions.`);
@@ -31,9 +31,9 @@ export function resourceOfVersions({ table }: WindowedTable): ResourceLetter {
 }
 
 /**
- * Takes out of a window of versions what is past its term: all but the versions that are current, those that hold the facts of
- * a version that is kept, and those of client codes whose term is longer. What is written to the window meanwhile (rarely
- * anything: a record that is new to us, and old) is noted by a trigger and copied after it.
+ * Removes expired versions from a window. Keeps current versions, those with the facts of a kept version, and those of client codes with a
+ * longer period. A trigger records versions written to the window meanwhile (rare: old records that are new to Bellhop), which are copied
+ * at the end.
  */
 export async function expireVersionWindow(
   sessions: RetentionSessions,
@@ -59,7 +59,7 @@ export async function expireVersionWindow(
         rows: rows[0]?.count ?? 0,
         keptRows,
         mayVanish: false,
-        // Asked before the gate: appliers are not to wait for nothing.
+        // Checked before the gate, so that appliers do not wait in vain.
         isComplete: async (replacing) => (await countLate(replacing, of, late)) <= LATE_MAX,
         complete: async (replacing) => {
           if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
@@ -96,7 +96,7 @@ async function copyKept(
     "select coalesce(array_agg(property_id), '{}') as ids from bellhop.property where client_code = any ($1::text[])",
     [codes],
   );
-  // Led by what is kept, which is little: most of a window is not even read. The same version may be among several of them.
+  // Driven by the few versions that are kept, so most of the window is not read. One version may match several selections.
   const selections: [string, unknown[]][] = [
     [`${version} where version.property_id <> all ($1::integer[])`, [expiring.rows[0]?.ids ?? []]],
     ...[
@@ -135,7 +135,7 @@ async function copyKept(
   return copied;
 }
 
-/** Has what is written to a window from now on be noted in a table beside it. */
+/** Records rows written to a window from now on in a separate table, by a trigger. */
 async function noteLate(
   { copying, replacing }: RetentionSessions,
   of: WindowedTable,
@@ -164,7 +164,7 @@ async function forgetLate(
   await copying.query(`drop table if exists ${schema}.${late}`);
 }
 
-/** The windows of a table that a trigger of the name $3 notes. */
+/** The windows of a table with a trigger named $3. */
 const findNoting = namedStatement(
   "find-noting",
   `select format('%I.%I', $1::text, partition.relname) as name
@@ -173,18 +173,18 @@ const findNoting = namedStatement(
   where noting.tgname = $3 and child.inhparent = format('%I.%I', $1::text, $2::text)::regclass`,
 );
 
-/** The windows of a table of which what comes late is noted, with their schema. */
+/** The windows of a table that have the trigger, with their schema. */
 export async function findNoted(on: Queryable, { schema, table }: WindowedTable): Promise<string[]> {
   const { rows } = await query<{ name: string }>(on, findNoting, [schema, table, TRIGGER]);
   return rows.map(({ name }) => name);
 }
 
-/** Ends the noting of runs that were killed, of all windows of a table. */
+/** Removes the triggers and tables of killed runs from all windows of a table. */
 export async function forgetAllLate(client: pg.ClientBase, of: WindowedTable): Promise<void> {
   for (const name of await findNoted(client, of)) await dropTrigger(client, name);
 }
 
-/** How much came late, as far as it matters. */
+/** Number of late versions, counted up to the limit. */
 async function countLate(client: pg.ClientBase, { schema }: WindowedTable, late: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::integer as count from (select 1 from ${schema}.${late} limit ${LATE_MAX + 1}) as late`,
@@ -192,7 +192,7 @@ async function countLate(client: pg.ClientBase, { schema }: WindowedTable, late:
   return rows[0]?.count ?? 0;
 }
 
-/** Puts what came late into the successor, in its newest form; answers how much that is. */
+/** Copies the newest form of late versions to the successor; returns how many. */
 async function copyLate(
   client: pg.ClientBase,
   of: WindowedTable,

@@ -13,7 +13,7 @@ interface KnownClient {
   readonly buckets: readonly number[];
 }
 
-/** Every client code of which there is a property. */
+/** Every client code with a property. */
 export async function readClients(client: Queryable): Promise<KnownClient[]> {
   const { rows } = await client.query<{ client_code: string; buckets: number[] }>(
     "select client_code, array_agg(distinct bucket) as buckets from bellhop.property group by client_code order by client_code",
@@ -21,13 +21,13 @@ export async function readClients(client: Queryable): Promise<KnownClient[]> {
   return rows.map(({ client_code: clientCode, buckets }) => ({ clientCode, buckets }));
 }
 
-/** What is past its term of everything that is older than an instant. */
+/** Determines which data older than an instant has expired. */
 export class PastTerm {
   readonly #clients: readonly KnownClient[];
   readonly isPast: (clientCode: string, resource: ResourceLetter, kind: Retained) => boolean;
   readonly #outcomesKept = new Set<string>();
 
-  /** `ageMs`: how old the youngest of it is. */
+  /** `ageMs`: the age of the youngest data. */
   constructor(clients: readonly KnownClient[], terms: Terms, ageMs: number) {
     this.#clients = clients;
     this.isPast = (clientCode, resource, kind) => terms.of(clientCode, resource, kind) <= ageMs;
@@ -38,20 +38,20 @@ export class PastTerm {
   }
 
   /**
-   * Whether the outcomes of a part have expired for all client codes with a property in its bucket: a part does not say
-   * whose records it holds.
+   * Whether a part's outcomes have expired for all client codes with a property in its bucket, as a part does not record whose records it
+   * contains.
    */
   areOutcomesPast(bucket: number, resource: ResourceLetter): boolean {
     return !this.#outcomesKept.has(`${bucket} ${resource}`);
   }
 
-  /** Whose is past its term: of a resource and kind all, none or some of the client codes. */
+  /** Whether a resource and kind have expired for all, none or some client codes. */
   shareOf(resource: ResourceLetter, kind: Retained): "all" | "none" | "some" {
     const past = this.#clients.filter(({ clientCode }) => this.isPast(clientCode, resource, kind)).length;
     return past === 0 ? "none" : past === this.#clients.length ? "all" : "some";
   }
 
-  /** Everything that is past its term of some kinds. */
+  /** Everything expired of some kinds. */
   listOf(
     kinds: readonly Retained[],
   ): readonly { clientCode: string; resource: ResourceLetter; kind: Retained }[] {
@@ -65,7 +65,7 @@ export class PastTerm {
   }
 }
 
-/** What was known from an earlier instant on is known from $4 on; a horizon never goes back. */
+/** Raises the start of the known history to $4; a horizon never goes back. */
 const writeHorizon = namedStatement(
   "write-horizon",
   `insert into bellhop.retention_horizon as kept (client_code, resource, kind, known_from)
@@ -75,7 +75,7 @@ const writeHorizon = namedStatement(
     do update set known_from = greatest(kept.known_from, excluded.known_from)`,
 );
 
-/** What a run of retention goes by. */
+/** Rules of a retention run. */
 export interface RetentionRules {
   readonly terms: Terms;
   readonly clients: readonly KnownClient[];
@@ -83,20 +83,20 @@ export interface RetentionRules {
   readonly nowMs: number;
 }
 
-/** A window of which something is past its term that has not been taken out of it. */
+/** A window with expired data that has not been deleted. */
 export interface ExpiringWindow {
   readonly window: TimeWindow;
   readonly past: PastTerm;
-  /** Says what has been taken out of a window: the comment of its table. */
+  /** The comment on the window's table that records what has been deleted. */
   readonly mark: string;
-  /** That mark is there already: only versions of a client code that is new since make the window due. */
+  /** The mark is present: the window is only due because of versions of a new client code. */
   readonly isMarked: boolean;
 }
 
 /**
- * The windows of a table to be gone through: where another term is over, or one was changed, since they were gone through last;
- * for what has been replaced since, again when they are twice, four times … as old as the term was; and windows of
- * versions where a client code has some that are new to us. `resource`: of which alone the table holds anything.
+ * The windows of a table to process: those for which another period has expired or changed since the last time; again at twice, four times
+ * … the period's age for versions replaced since; and windows of versions with a client code that is new. `resource`: the only one in the
+ * table.
  */
 export async function findExpiring(
   client: Queryable,
@@ -118,7 +118,7 @@ export async function findExpiring(
       kinds.includes(one.kind) && (resource === undefined || one.resource === resource);
     const list = past.listOf(kinds).filter(isHere);
     if (list.length === 0) continue;
-    // Not by who there is: the log has nothing of a client code from before its first batch.
+    // Independent of the client codes: the log contains nothing of one from before its first batch.
     const over = terms.over(ageMs).filter(isHere);
     const passes = Math.floor(Math.log2(ageMs / shortestMs));
     const hash = createHash("sha256")
@@ -165,7 +165,7 @@ async function readMarks(client: Queryable, of: WindowedTable): Promise<Map<stri
   return new Map(rows.map(({ name, mark }) => [name, mark]));
 }
 
-/** Writes the mark of a table of ours (both are made here). */
+/** Writes the mark of one of Bellhop's tables (table name and mark are generated here). */
 export async function writeMark(
   client: pg.ClientBase,
   of: WindowedTable,
@@ -175,7 +175,9 @@ export async function writeMark(
   await client.query(`comment on table ${of.schema}.${name} is '${mark}'`);
 }
 
-/** Says from when on is known what was taken out of a window, of all resources or of one. In the transaction that takes it out. */
+/**
+ * Records the new start of the known history for a window's deleted data, of all resources or one. Must run in the deleting transaction.
+ */
 export async function writeHorizons(
   client: pg.ClientBase,
   { window, past }: ExpiringWindow,
@@ -194,7 +196,7 @@ export async function writeHorizons(
   });
 }
 
-/** The columns of a table that are written, in their order. */
+/** The columns of a table without generated ones, in order. */
 export async function writtenColumns(client: pg.ClientBase, of: WindowedTable): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select attname as name from pg_attribute

@@ -10,7 +10,7 @@ import {
 } from "../platform/db/time-windows.ts";
 import { atGate } from "./replace-window.ts";
 
-/** While a table is read through, what comes must still lie before the first cut. */
+/** Rows added while the table is validated must still fall before the first boundary. */
 const SLACK_MS = 11 * 60_000;
 const SLACK_OF_LARGE_MS = 86_400_000;
 const LARGE_BYTES = 1_073_741_824;
@@ -27,9 +27,9 @@ const FIND_VIEWS = `
     and dependency.refobjid = $1::regclass and pg_has_role(view.relowner, 'usage')`;
 
 /**
- * Gives a table windows of time: what it has becomes the first one, without being copied, and the next are made beside it. Views
- * over it are bound anew. It is read through once, while everybody goes on; they wait for the milliseconds of the change of
- * names. Answers false where it has windows already.
+ * Partitions a table by time windows: the existing table becomes the first window without being copied, the next are created beside it, and
+ * views are rebound. Validates the table once while traffic continues; blocks only for the milliseconds of the rename. Returns false if the
+ * table has windows already.
  */
 export async function openWindows(
   client: pg.ClientBase,
@@ -61,7 +61,7 @@ export async function openWindows(
   return true;
 }
 
-/** Where the first window ends: at the next bound after all that there is, or at the last one where there is nothing. */
+/** The end of the first window: the next boundary after all existing rows, or the last one if there are none. */
 async function cutOf(
   client: pg.ClientBase,
   of: WindowedTable,
@@ -116,7 +116,7 @@ async function becomeFirstWindow(
     );
 }
 
-/** Keys and indexes of a table: how their names are put aside, and how they are made again. */
+/** Keys and indexes of a table, with statements that rename and recreate them. */
 const DEFINITIONS = `
   select format('alter index %I.%I rename to %I', $1::text, named.relname, named.relname || '_before') as aside,
     case when held.oid is not null

@@ -16,34 +16,34 @@ import { type ExpiringWindow, writeMark } from "./expiring-window.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
 /**
- * While a lock request waits, all later ones queue behind it: appliers at the gate, writers and readers at a table. So it times
- * out soon and is retried, to delay others by less than 100 ms.
+ * Lock timeout. All later lock requests queue behind a waiting one (appliers at the gate, readers and writers of a table), so it times out
+ * soon and is retried, to delay others by less than 100 ms.
  */
 const WAIT_MS_MAX = 30;
-/** After each this many tries the timeout grows by WAIT_MS_MAX, so that a slow machine succeeds in the end. */
+/** After this many tries the timeout grows by WAIT_MS_MAX, so that a slow machine succeeds eventually. */
 const PATIENT_AFTER = 50;
 const TRIES_MAX = 1_000;
-/** Between tries: about as long as a shortened apply transaction takes on a busy machine. */
+/** Pause between tries: about the duration of a shortened apply transaction on a busy machine. */
 const PAUSE_MS = 50;
 /** Tries during which appliers keep transactions short; then they run unrestricted for RESPITE_MS. */
 const TRIES_ANNOUNCED = 20;
 const RESPITE_MS = 500;
-/** The timeout of locks that delay nobody: until large apply transactions end, or PostgreSQL cancels a vacuum (after a second). */
+/** Timeout of locks that block nobody: long enough for large apply transactions, or for PostgreSQL to cancel a vacuum (a second). */
 const UNFELT_MS_MAX = 3_000;
 
-/** For how long others were held up, in milliseconds, and how often it was tried. */
+/** How long others were blocked, in milliseconds, and the number of tries. */
 interface HeldUp {
   readonly tries: number;
-  /** From when appliers were held up until they were let go on. */
+  /** How long appliers were blocked. */
   readonly gateMs: number;
-  /** The part of it that went by until the running ones had ended. */
+  /** The part of it spent waiting for running transactions. */
   readonly waitMs: number;
 }
 
 /**
- * Runs `work`, which locks `table`, in a transaction while no applier runs: it keeps vacuum off the table, runs `before`, asks
- * appliers to keep transactions short, and holds them at the gate. If a lock then times out, it rolls back, releases them and
- * retries later, 1,000 times at most. Returns undefined, without `work`, if `before` answers false.
+ * Runs `work`, which locks `table`, in a transaction while no applier runs. Keeps vacuum off the table, runs `before`, asks appliers to
+ * keep transactions short, and blocks them at the gate. If a lock times out, rolls back and retries later, at most 1,000 times. Returns
+ * undefined, without `work`, if `before` returns false.
  */
 export async function atGate(
   client: pg.ClientBase,
@@ -54,8 +54,8 @@ export async function atGate(
   let tries = 0;
   for (;;) {
     try {
-      // Nobody is to wait for the disk at the gate. What a crash may undo is whole before and after; and what is done next, the dropping
-      // of the former table, is on disk only after this.
+      // The commit at the gate does not wait for the disk. A crash may undo it, and leaves a consistent state either way; the former table
+      // is dropped only once it is durable.
       await client.query("begin; set local synchronous_commit = off");
       await reachAllBuckets(client);
       await client.query(`set local lock_timeout = ${UNFELT_MS_MAX}`);
@@ -81,7 +81,7 @@ export async function atGate(
   }
 }
 
-/** Undefined where somebody was in the way for too long, who by then is waited for no more. */
+/** Undefined if a lock timed out. */
 async function tryOnce(
   client: pg.ClientBase,
   tries: number,
@@ -104,20 +104,19 @@ async function tryOnce(
   }
 }
 
-/** The two sessions of a run: only the second one delays others. */
+/** The two sessions of a run; only the second one blocks others. */
 export interface RetentionSessions {
-  /** Reads and copies. */
   readonly copying: pg.ClientBase;
-  /** Puts tables in the place of others. */
+  /** Replaces tables. */
   readonly replacing: pg.ClientBase;
-  /** What copies may take of the disk. */
+  /** Disk space available for copies. */
   roomBytes?(): Promise<number>;
 }
 
-/** There is too little free space on the disk for the copy of a window; the message says of which. */
+/** Too little free disk space to copy a window; the message names it. */
 export class NoRoom extends OperatorError {}
 
-/** Throws NoRoom where the disk would be, or is, too full for others to write there. */
+/** Throws NoRoom if the disk would become, or is, too full for other writers. */
 export async function checkRoom(
   { roomBytes }: RetentionSessions,
   { name }: TimeWindow,
@@ -130,7 +129,7 @@ export async function checkRoom(
   );
 }
 
-/** Throws NoRoom where one statement would write too much; that is counted only where even the whole window would be too much. */
+/** Throws NoRoom if one statement would write too much; counts that only if the whole window would be too much. */
 export async function checkRoomFor(
   sessions: RetentionSessions,
   { schema }: WindowedTable,
@@ -145,12 +144,12 @@ export async function checkRoomFor(
   const windowBytes = rows[0]?.bytes ?? 0;
   if ((await sessions.roomBytes()) >= windowBytes) return;
   const bytes = await count(windowBytes);
-  // What keeps nothing frees the disk, however full that is.
+  // A window without kept rows frees space, so it needs no check.
   if (bytes > 0) await checkRoom(sessions, window, bytes);
 }
 
 interface Replaced extends HeldUp {
-  /** How long writers were blocked, in milliseconds, without the commit. */
+  /** How long writers were blocked before the commit, in milliseconds. */
   readonly lockMs: number;
 }
 
@@ -158,28 +157,28 @@ interface Replaced extends HeldUp {
 export interface Expired {
   readonly table: string;
   readonly window: string;
-  /** Rows before (of versions as PostgreSQL estimates them) and after: parts of the log, outcomes, or versions. */
+  /** Rows before and after: parts of the log, outcomes, or versions (before: estimated by PostgreSQL). */
   readonly rows: number;
   readonly keptRows: number;
-  /** Null: it was left as it is, as nothing was to be taken out or something came into it meanwhile. */
+  /** Null if the window was left unchanged: nothing had expired, or rows were added meanwhile. */
   readonly replaced: Replaced | null;
 }
 
-/** A successor that has been filled: how many rows there were, how many it keeps, and what is to be done as it is put in place. */
+/** A filled successor: rows before, rows kept, and how to complete it. */
 interface Filled {
   readonly rows: number;
   readonly keptRows: number;
-  /** Without rows the window goes and nothing takes its place. */
+  /** If no rows are kept, the window is dropped without a successor. */
   readonly mayVanish: boolean;
-  /** Asked before anybody is held up. False ends it: what was copied is no longer all that there is. */
+  /** Checked before anyone is blocked. False cancels: rows were added since the copy. */
   readonly isComplete?: (replacing: pg.ClientBase) => Promise<boolean>;
-  /** Done while appliers are held up, and nobody writes to the window: short. */
+  /** Runs while appliers and writers of the window are blocked; must be short. */
   readonly complete?: (replacing: pg.ClientBase) => Promise<void>;
 }
 
 /**
- * Replaces a window by a successor that `fill` has filled, or by nothing, in one transaction, and drops the former one after that.
- * Where it fails, nothing of the successor stays, now or after the next run (`dropStrays`). Throws as `atGate`, and NoRoom.
+ * Replaces a window with a successor filled by `fill`, or with nothing, in one transaction, and then drops the former one. If it fails, the
+ * successor is dropped now or by the next run (`dropStrays`). Throws as `atGate`, and NoRoom.
  */
 export async function expireWindow(
   sessions: RetentionSessions,
@@ -205,7 +204,7 @@ export async function expireWindow(
       async () => {
         await complete?.(replacing);
         const askedAt = performance.now();
-        // Its windows need no lock: every session reaches them through the table.
+        // Windows need no lock of their own: every session reaches them through the parent table.
         await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
         if ((await placementOf(replacing)) !== placement)
           throw new Error(`Buckets were moved while ${window.name} was copied: the next run does it again.`);
@@ -220,13 +219,13 @@ export async function expireWindow(
     const replaced = heldUp === undefined ? null : { ...heldUp, lockMs };
     return { table, window: window.name, rows, keptRows, replaced };
   } catch (error) {
-    // A commit that was not answered may have attached it, with all that is kept of the window.
+    // A commit without a response may have attached the successor: do not drop it.
     if (!mayBeInPlace) await copying.query(`drop table ${schema}.${filled}`).catch(() => undefined);
     throw error;
   }
 }
 
-/** True while a window still has so many rows; from then on nobody writes to it until the transaction ends. */
+/** True if a window still has this many rows; then it is locked against writes until the transaction ends. */
 export async function lockUnchanged(
   client: pg.ClientBase,
   { schema }: WindowedTable,
@@ -249,7 +248,7 @@ export async function countRows(
   return rows[0]?.count ?? 0;
 }
 
-/** Makes the table that is to stand in a window's place: beside it, and sure to have only what belongs there. */
+/** Creates the successor of a window beside it, with a constraint on its range. */
 async function makeSuccessor(client: pg.ClientBase, of: WindowedTable, window: TimeWindow): Promise<string> {
   const name = windowName(of.table, window.fromMs, `_${Date.now().toString(36)}`);
   await createWindowTable(client, of, name);
@@ -257,7 +256,7 @@ async function makeSuccessor(client: pg.ClientBase, of: WindowedTable, window: T
   return name;
 }
 
-/** With such a constraint PostgreSQL need not read the table when it is attached. */
+/** With this constraint PostgreSQL does not scan the table when it is attached. */
 async function constrain(
   client: pg.ClientBase,
   of: WindowedTable,

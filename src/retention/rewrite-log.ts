@@ -15,7 +15,7 @@ import {
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
-/** The log writers that have something in a bucket: from one to the next along the log's key, as there may be thousands of rows of each. */
+/** The log writers with entries in a bucket. Skips along the log's key, as there may be thousands of rows of each. */
 const findLogWriters = namedStatement(
   "find-log-writers-of-bucket",
   `with recursive found (log_writer_id) as (
@@ -29,20 +29,20 @@ const findLogWriters = namedStatement(
   )
   select log_writer_id::text as log_writer_id from found where log_writer_id is not null order by found.log_writer_id`,
 );
-/** A full batch is 64 MiB at most, a stored one a tenth of that. */
+/** Parts per read. A batch has at most 64 MiB, stored a tenth of that. */
 const PARTS_AT_ONCE = 16;
 
-/** Bytes read between two turns of the event loop: about a millisecond's work. */
+/** Bytes read before yielding to the event loop: about a millisecond. */
 const TURN_BYTES = 131_072;
 
-/** Which part of the log: its key there. */
+/** Primary key of a part of the log. */
 export interface PartKey {
   readonly bucket: number;
   readonly logWriterId: string;
   readonly requestId: string;
 }
 
-/** A part of the log with its records, each by its place and its bytes as they are stored; those that were dropped are left out. */
+/** A part of the log with its records as stored, by index; deleted records are omitted. */
 export interface ScannedPart {
   readonly key: PartKey;
   readonly resource: Resource;
@@ -52,12 +52,11 @@ export interface ScannedPart {
 export interface ScannedRecord {
   readonly index: number;
   readonly bytes: Buffer;
-  /** Its content hash, where that is not the one of its bytes. */
+  /** The record's content hash if it is not the hash of its bytes. */
   readonly hashOverride: string | undefined;
   readonly isRejected: boolean;
 }
 
-/** Reads the records of one part. */
 async function scanPart(part: LogPart): Promise<ScannedPart> {
   const { bucket, logWriterId, requestId, layout, body } = part;
   const records: ScannedRecord[] = [];
@@ -74,7 +73,7 @@ async function scanPart(part: LogPart): Promise<ScannedPart> {
   return { key: { bucket, logWriterId, requestId }, resource: resourceOf(part.resource), records };
 }
 
-/** What to find in the log of one bucket. */
+/** A search in the log of one bucket. */
 export interface LogSearch<Found> {
   readonly bucket: number;
   readonly resources: readonly ResourceLetter[];
@@ -82,8 +81,8 @@ export interface LogSearch<Found> {
 }
 
 /**
- * Searches the log of one bucket, log writer by log writer and in each in the order of receipt. `positions`: how far each has been
- * read, which is moved; a later search goes on behind it. Some parts are in memory at a time, and the event loop turns between them.
+ * Searches the log of one bucket, by log writer and in order of receipt. Advances `positions`, so that a later search continues from there.
+ * Holds few parts in memory and yields to the event loop.
  */
 export async function searchLog<Found>(
   client: Queryable,
@@ -120,9 +119,9 @@ const endLease = namedStatement(
 );
 
 /**
- * Rewrites what a search finds, in one transaction: searches while traffic continues, and then, under the bucket's lease, only what
- * arrived meanwhile. The lease ends with the transaction, so the next applier reads the rewritten log and the redaction list:
- * other sessions see all of it rewritten or none.
+ * Rewrites what a search finds, in one transaction: searches while traffic continues, then, under the bucket's lease, only what arrived
+ * meanwhile. The lease ends with the transaction, so the next applier reads the rewritten log and the redaction list; other sessions see
+ * all of it rewritten or none.
  */
 export async function rewriteFound<Found, Result>(
   client: pg.ClientBase,
@@ -138,7 +137,7 @@ export async function rewriteFound<Found, Result>(
   });
 }
 
-/** One part of the log, held until the transaction ends, so that nobody else rewrites it meanwhile. */
+/** Locks a part of the log against other rewrites until the transaction ends. */
 const lockPart = namedStatement(
   "lock-part",
   `select layout, body
@@ -148,11 +147,10 @@ const lockPart = namedStatement(
 );
 
 /**
- * Rewrites the records of one part of the log at equal ordinals, in the caller's transaction: its key, the indexes of its
- * records and their order stay, so that pointers, cursors and outcomes stay what they are. `decide` is asked of every record
- * that has not been dropped before, the rejected ones of a lenient batch among them. A record of which other bytes are kept
- * names the content hash by which it goes on being known. Answers whether anything changed; not so where the part is gone or
- * holds no records (a release or discard).
+ * Rewrites the records of one part of the log in the caller's transaction. Its key and the indexes and order of its records do not change,
+ * so that pointers, cursors and outcomes stay valid. Calls `decide` for every record not dropped before, including rejected ones. A record
+ * with changed bytes keeps its former content hash as an override. Returns false if nothing changed, the part is gone, or it has no records
+ * (a release or discard).
  */
 export async function rewritePart(
   client: pg.ClientBase,
@@ -168,7 +166,7 @@ export async function rewritePart(
   return true;
 }
 
-/** The next batches after $1 that had rejected records; those lie in one part of each. */
+/** The next batches after $1 with rejected records, which lie in one part of each batch. */
 const findRejecting = namedStatement(
   "find-rejecting-parts",
   `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
@@ -191,10 +189,10 @@ interface Rejection {
 
 type RejectingRow = Omit<LogRow, "rejections"> & { readonly rejections: Rejection[] };
 
-/** The new bytes of a rejected record, or whether to `drop` or `keep` it. */
+/** Returns the new bytes of a rejected record, or whether to `drop` or `keep` it. */
 type RewriteRejected = (resource: Resource, bytes: Buffer) => Buffer | "drop" | "keep";
 
-/** The violations of a record without text that may quote it; codes and counts stay. */
+/** The violations of a record without texts that may quote it; keeps codes and counts. */
 function withoutQuotes({ index, violations, violationTotal }: Rejection): Rejection {
   const erased = violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
   return { index, violations: erased, violationTotal };
@@ -226,8 +224,8 @@ async function rewriteIn(
 }
 
 /**
- * Rewrites rejected records of lenient batches in the log, with their violations. A rejected record lies in the first part of
- * its batch, in any bucket, so all parts with rejections are read. Returns how many were rewritten.
+ * Rewrites rejected records of lenient batches and their violations. A rejected record lies in the first part of its batch, in any bucket,
+ * so all parts with rejections are read. Returns how many were rewritten.
  */
 export async function rewriteRejected(client: pg.ClientBase, rewrite: RewriteRejected): Promise<number> {
   let count = 0;
@@ -240,7 +238,7 @@ export async function rewriteRejected(client: pg.ClientBase, rewrite: RewriteRej
   }
 }
 
-/** A table that nothing is left in keeps its statistics when it is analysed; PostgreSQL has a way to take them away since 18. */
+/** Clears statistics of an empty table, which ANALYZE would keep. Requires PostgreSQL 18. */
 const CLEAR_ALL = `
   select pg_clear_attribute_stats(schemaname, tablename, attname, inherited)
   from pg_stats
@@ -252,8 +250,8 @@ const CLEAR_ALL = `
 const LOG = "bellhop.accept_log";
 
 /**
- * Columns of the log but those that hold what arrived: a node that has not heard of an erasure yet may have written there meanwhile
- * what is redacted when it is applied.
+ * Columns of the log except those for sent data: a node that does not know of an erasure yet may have written data there that is redacted
+ * when applied.
  */
 const LOG_COLUMNS = `
   select string_agg(quote_ident(attname), ', ' order by attnum) as columns
@@ -262,8 +260,8 @@ const LOG_COLUMNS = `
     and atttypid not in ('bytea'::regtype, 'json'::regtype) and attname not in ('correlation_id', 'reply_to')`;
 
 /**
- * Has PostgreSQL forget what it noted of the columns of these tables for its plans: what was taken out of a column may still stand
- * among its most common values. `tables` are qualified and quoted.
+ * Refreshes or clears planner statistics of these tables, which may contain deleted values among the most common ones. `tables` are
+ * qualified and quoted.
  */
 export async function forgetStatistics(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
   if (tables.length === 0) return;

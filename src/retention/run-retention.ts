@@ -32,10 +32,7 @@ import {
 } from "./replace-window.ts";
 import { listTerms, RETAINED, type Retained, Terms } from "./terms.ts";
 
-/**
- * Takes out of a window of outcomes those of parts that are no longer requests: after the windows of the log have been gone
- * through, which say so.
- */
+/** Removes outcomes from a window whose parts are no longer requests. Runs after the log's windows, which mark such parts. */
 async function expireOutcomeWindow(sessions: RetentionSessions, expiring: ExpiringWindow): Promise<Expired> {
   const client = sessions.copying;
   const { window } = expiring;
@@ -68,12 +65,12 @@ async function expireOutcomeWindow(sessions: RetentionSessions, expiring: Expiri
 
 const forgetSome = readStatement(new URL("./sql/forget-arrivals.sql", import.meta.url));
 
-/** Feed health looks back 28 days at most (src/insight/feed-health.ts); a week more than that, so that nobody has to be exact. */
+/** Feed health looks back at most 28 days (src/insight/feed-health.ts); one week in reserve. */
 const KEPT_MS = 35 * 86_400_000;
-/** Notes of one feed that a statement takes out: an hour of a busy one, so one statement a bucket is nearly always enough. */
+/** Arrivals deleted per statement and feed: an hour of a busy one, so one statement per bucket usually suffices. */
 const NOTES_AT_ONCE = 500;
 
-/** Forgets when feeds arrived longer ago than anything asks for. The newest note of each stays. */
+/** Deletes arrivals older than feed health needs. Keeps the newest of each feed. */
 async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<void> {
   const before = lowestIdAt(Math.floor(nowMs) - KEPT_MS);
   const { rows } = await client.query<{ bucket: number; ids: number[] }>(
@@ -87,11 +84,11 @@ async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<voi
   }
 }
 
-/** What a run found to be past its term, and what it did. */
+/** Result of a run. */
 export interface RetentionRun {
-  /** `busy`: another run, a replay or an erasure is under way. */
+  /** `busy`: another run, a replay or an erasure is in progress. */
   readonly state: "done" | "busy";
-  /** Windows that something is to be taken out of; of a dry run only this. */
+  /** Windows with expired data; the only result of a dry run. */
   readonly due: readonly { readonly table: string; readonly window: string; readonly until: string }[];
   readonly expired: readonly Expired[];
 }
@@ -99,22 +96,21 @@ export interface RetentionRun {
 interface RetentionOptions {
   readonly clientConfig: pg.ClientConfig;
   readonly dryRun?: boolean;
-  /** The database's clock by default; milliseconds since 1970. */
+  /** Milliseconds since 1970; default: the database's clock. */
   readonly nowMs?: number;
-  /** Ends the run where it stands: what it was about to replace stays as it is. */
+  /** Aborts the run; the window being copied stays unchanged. */
   readonly signal?: AbortSignal;
-  /** A session that nobody waits for was opened; its process on the database's machine. */
+  /** Called with the backend process id of the low-priority copying session. */
   copying?(processId: number): void;
-  /** What copies may take of the disk; without bounds by default. */
+  /** Disk space available for copies; unlimited by default. */
   roomBytes?(): Promise<number>;
   /** Called after each window. */
   progress?(expired: Expired): void;
 }
 
 /**
- * Takes out of the log and its outcomes what is past its term (docs/retention.md), window by window, while the service runs, and
- * whatever the terms are, of when feeds arrived what nothing asks for any more.
- * One run at a time in a database. Throws NoRoom, after all others, where there is no room for the copy of a window.
+ * Deletes expired data from the log, outcomes and versions (docs/retention.md), window by window, while the service runs, and old feed
+ * arrivals. One run at a time per database. Throws NoRoom, after all other windows, if there is no space to copy one.
  */
 export async function runRetention(options: RetentionOptions): Promise<RetentionRun> {
   try {
@@ -159,7 +155,7 @@ async function runOn(copying: pg.ClientBase, options: RetentionOptions): Promise
   });
 }
 
-/** What is set, and for whom, now or at another time. */
+/** The periods, client codes and time that a run uses. */
 async function readRules(client: Queryable, nowMs: number | undefined): Promise<RetentionRules> {
   const { rows } = await client.query<{ now_ms: number }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
@@ -171,7 +167,7 @@ async function readRules(client: Queryable, nowMs: number | undefined): Promise<
   };
 }
 
-/** Tables get windows when there is a first term for what they hold. */
+/** Partitions tables once a first period applies to their data. */
 async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: RetentionRules): Promise<void> {
   const windowMs = await readWindowMs(client);
   if (terms.shortest("outcomes") < Number.POSITIVE_INFINITY)
@@ -180,16 +176,16 @@ async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: Retenti
     for (const of of VERSION_WINDOWS) await openWindows(client, of, { nowMs, windowMs });
 }
 
-/** A table whose windows are replaced, with the kinds it holds and how one of its windows expires. */
+/** A table with windows: the kinds of data it holds, and how to expire a window. */
 interface ExpiringTable {
   readonly of: WindowedTable;
   readonly kinds: readonly Retained[];
   readonly resource?: ResourceLetter;
-  /** Undefined where not all of the window has been applied yet. */
+  /** Undefined if not all of the window has been applied yet. */
   expire(sessions: RetentionSessions, expiring: ExpiringWindow): Promise<Expired | undefined>;
 }
 
-/** The log comes first: it says what the others may let go. */
+/** The log comes first: it determines what the others may delete. */
 const TABLES: readonly ExpiringTable[] = [
   { of: ACCEPT_LOG, kinds: ["payloads", "outcomes"], expire: expireLogWindow },
   { of: REQUEST_OUTCOME, kinds: ["outcomes"], expire: expireOutcomeWindow },
@@ -201,7 +197,7 @@ const TABLES: readonly ExpiringTable[] = [
   }),
 ];
 
-/** The windows of which something is past its term, and has not been taken out. */
+/** Windows with expired data that has not been deleted. */
 async function listDue(client: Queryable, rules: RetentionRules): Promise<RetentionRun["due"]> {
   const due: RetentionRun["due"][number][] = [];
   for (const { of, kinds, resource } of TABLES)
@@ -217,14 +213,14 @@ async function expireAll(
 ): Promise<Expired[]> {
   const client = sessions.copying;
   const all: Expired[] = [];
-  /** What waits for the next run: a window of another table is gone through after the log's of its time. */
+  /** Time ranges that must wait for the next run: other tables' windows follow the log's. */
   const waiting: Pick<TimeWindow, "fromMs" | "toMs">[] = [];
-  /** Windows of the log that still say of outcomes that they stay. */
+  /** Windows of the log that could not be copied and still require their outcomes. */
   const withoutRoom: Pick<TimeWindow, "fromMs" | "toMs">[] = [];
   let noRoom: NoRoom | undefined;
   for (const { of, kinds, resource, expire } of TABLES) {
     const due = await findExpiring(client, of, kinds, rules, resource);
-    // One that is put off stays due, although the horizon that another one writes makes its newcomers known.
+    // Clear the mark, so that a window that is postponed stays due although another window's horizon makes new client codes known.
     for (const { window, isMarked } of due) if (isMarked) await writeMark(client, of, window.name, "");
     const before = of === REQUEST_OUTCOME ? [...waiting, ...withoutRoom] : waiting;
     for (const expiring of due) {
@@ -233,7 +229,7 @@ async function expireAll(
       if (await passEmpty(client, of, expiring)) continue;
       try {
         const expired = await expire(sessions, expiring);
-        // What has not been applied yet is in the way of all that is younger: its outcomes and versions are still to come.
+        // Unapplied parts block everything younger, whose outcomes and versions are still to come.
         if (expired === undefined) waiting.push({ fromMs, toMs: Number.POSITIVE_INFINITY });
         else {
           all.push(expired);
@@ -250,7 +246,7 @@ async function expireAll(
   return all;
 }
 
-/** Whether there is nothing in a window: then it is only marked, and nobody is held up. */
+/** Whether a window is empty; then it is only marked, without blocking anyone. */
 async function passEmpty(
   client: pg.ClientBase,
   of: WindowedTable,
@@ -261,7 +257,7 @@ async function passEmpty(
   return rowCount === 0;
 }
 
-/** What a run that was killed left: tables that were to stand in a window's place. While one is under way, its own. */
+/** Successor tables left by a killed run; during a run, also its own. */
 async function findStrays(client: Queryable): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', of.schema, relname) as name
@@ -279,13 +275,13 @@ async function dropStrays(client: pg.ClientBase): Promise<void> {
   for (const name of strays) await client.query(`drop table ${name}`);
 }
 
-/** What retention should have done by now, and has not. */
+/** Retention that is overdue. */
 export interface Overdue {
-  /** Whether anything has a term at all. */
+  /** Whether any period is configured. */
   readonly isAnyTerm: boolean;
-  /** Windows of which something is past its term. */
+  /** Windows with expired data. */
   readonly windows: RetentionRun["due"];
-  /** Tables with a term that have no windows. */
+  /** Tables with a period that have no windows. */
   readonly unopened: readonly string[];
 }
 
@@ -293,10 +289,7 @@ const LAST_CHANGE = `
   select coalesce((extract(epoch from clock_timestamp() - max(changed_at)) * 1000)::float8, 'Infinity') as ms
   from bellhop.property_setting where property_code is null and name like 'retention.%'`;
 
-/**
- * What has been due for longer than `graceMs`, which is what a run may take to come by; nothing where terms were changed since.
- * Only looks, and keeps nobody from running.
- */
+/** Data overdue for longer than `graceMs`, which a run may take. Empty if periods have changed since. Read-only; blocks nobody. */
 export async function findOverdue(client: Queryable, graceMs: number): Promise<Overdue> {
   const rules = await readRules(client, undefined);
   const isSet = (kind: (typeof RETAINED)[number]) => rules.terms.shortest(kind) < Number.POSITIVE_INFINITY;
@@ -306,7 +299,7 @@ export async function findOverdue(client: Queryable, graceMs: number): Promise<O
   const { rows } = await client.query<{ ms: number }>(LAST_CHANGE);
   if ((rows[0]?.ms ?? 0) < graceMs) return nothing;
   const now = await listDue(client, rules);
-  // Gone through since by a later measure, a window is not due now.
+  // Exclude windows processed since under a later rule.
   const before = await listDue(client, { ...rules, nowMs: rules.nowMs - graceMs });
   const names = new Set(before.map(({ window }) => window));
   const unopened: string[] = [];
@@ -316,14 +309,14 @@ export async function findOverdue(client: Queryable, graceMs: number): Promise<O
   return { ...nothing, windows: now.filter(({ window }) => names.has(window)), unopened };
 }
 
-/** The longest pause: data is kept this much beyond its term at most, however long windows are. */
+/** The longest interval, so data outlives its period by at most this, however long windows are. */
 const LOOK_MS_MAX = 3_600_000;
-/** With the shortest windows, a minute: what has expired is gone within two of them. */
+/** With the shortest windows (one minute), expired data is deleted within two of them. */
 const LOOKS_A_WINDOW = 2;
-/** What a killed run left may have filled the disk, which cannot wait for the next one. */
+/** Leftovers of a killed run may fill the disk, so they are removed before the next run. */
 const SWEEP_MS = 60_000;
 
-/** Runs retention periodically; of several nodes, one at a time finds work. */
+/** Runs retention periodically. If several nodes do, one at a time finds work. */
 export function keepRetention(
   { clientConfig, pool }: Pick<Database, "clientConfig" | "pool">,
   windowMs: number,
@@ -340,7 +333,7 @@ export function keepRetention(
     if ((await findStrays(pool)).length === 0) return;
     await inSession(options, (client) => withExclusiveWork(client, () => dropStrays(client)));
   };
-  // Whatever keeps it from that, the next run reports; mostly that one is under way.
+  // Errors are reported by the next run; the usual one is that a run is in progress.
   const sweeping = new Repeat(sweep, SWEEP_MS, () => undefined, 0);
   return {
     stop: async () => {

@@ -3,7 +3,7 @@ import { RESOURCE_LETTERS } from "../apply/state/record.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 
-/** What is set of retention (docs/retention.md), of client codes and of all that have nothing of their own (*). */
+/** All retention settings (docs/retention.md) of client codes and of the default (*). */
 const readTerms = namedStatement(
   "read-terms",
   `select client_code, name, value from bellhop.property_setting
@@ -11,14 +11,14 @@ const readTerms = namedStatement(
   order by client_code, name`,
 );
 
-/** The kinds of data with a retention term of their own: payloads, outcomes, and versions that are no longer current. */
+/** Kinds of data with a separate retention period: payloads, outcomes, and versions that are no longer current. */
 export const RETAINED = ["payloads", "outcomes", "versions"] as const;
 export type Retained = (typeof RETAINED)[number];
 
-/** Stands for every client code that has no term of its own. */
+/** The default for client codes without a retention period of their own. */
 export const EVERY_CLIENT = "*";
 
-/** How long what is kept of a client code's resource, in milliseconds; Infinity: for ever. */
+/** How long a client code's data of a resource and kind is retained, in milliseconds; Infinity: for ever. */
 export interface Term {
   readonly clientCode: string;
   readonly resource: ResourceLetter;
@@ -29,7 +29,7 @@ export interface Term {
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const FOREVER = "forever";
 
-/** Milliseconds of `90d`, `36h`, `5m` or `forever` (Infinity); undefined of anything else, and of nothing at all. */
+/** Milliseconds of `90d`, `36h`, `5m` or `forever` (Infinity); undefined for other text. */
 export function readTerm(text: string): number | undefined {
   if (text === FOREVER) return Number.POSITIVE_INFINITY;
   const [, count = "0", unit = ""] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
@@ -37,12 +37,12 @@ export function readTerm(text: string): number | undefined {
   return ms > 0 ? ms : undefined;
 }
 
-/** Under which name a term stands among a client code's settings. */
+/** The setting's name of a retention period. */
 export function settingOfTerm(kind: Retained, resource: ResourceLetter): string {
   return `retention.${kind}.${resource}`;
 }
 
-/** Every term that is set, and how long whatever is kept of whom: for ever where nothing is said. */
+/** All configured retention periods, with lookup by client code; the default is for ever. */
 export class Terms {
   readonly #set: readonly Term[];
   readonly #ms: ReadonlyMap<string, number>;
@@ -60,7 +60,7 @@ export class Terms {
     return own ?? this.#ms.get(`${kind} ${resource} ${EVERY_CLIENT}`) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** The terms that are over after so long, and those of single client codes that are not where that of everyone is. */
+  /** The default periods that have passed at this age, and the client codes' periods for which the answer differs from the default's. */
   over(ageMs: number): readonly Term[] {
     const isOver = ({ clientCode, resource, kind }: Term) => this.of(clientCode, resource, kind) <= ageMs;
     return this.#set.filter((term) => {
@@ -69,13 +69,13 @@ export class Terms {
     });
   }
 
-  /** The shortest of all that are set of a kind; Infinity where none is. */
+  /** The shortest configured period of a kind; Infinity if there is none. */
   shortest(kind: Retained): number {
     return Math.min(...this.#set.filter((term) => term.kind === kind).map(({ ms }) => ms));
   }
 }
 
-/** Every term that is set. */
+/** All configured periods. */
 export async function listTerms(on: Queryable): Promise<Term[]> {
   const { rows } = await on.query<{ client_code: string; name: string; value: string }>(readTerms);
   return rows.flatMap(({ client_code: clientCode, name, value }) => {
@@ -89,7 +89,7 @@ export async function listTerms(on: Queryable): Promise<Term[]> {
   });
 }
 
-/** A term as it is written: the inverse of `readTerm`. */
+/** The text of a period: the inverse of `readTerm`. */
 export function writeTerm(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return FOREVER;
   for (const unit of ["d", "h"]) {

@@ -20,12 +20,12 @@ import { positionsText, readEnds } from "./notice-changes.ts";
 import { enqueueTest, redriveDeadLetters } from "./queue.ts";
 import { putSecret, rotateWebhookSecret } from "./secrets.ts";
 
-/** The rights that decide what client $1 may be notified of. Until the transaction ends, no other one changes them or adds an endpoint. */
+/** The rights that decide which events client $1 may receive. Locks them, and the adding of endpoints, until the transaction ends. */
 const READ_CLIENT = namedStatement(
   "read-webhook-client",
   `select scopes, revoked_at is not null as "isRevoked" from bellhop.client where client_id = $1 for no key update`,
 );
-/** A new endpoint, unless its client has $9 already; it is notified of changes after the positions $10. */
+/** Adds an endpoint, unless its client already has $9; it receives changes after the positions $10. */
 const INSERT = namedStatement(
   "insert-webhook-endpoint",
   `insert into bellhop.webhook_endpoint
@@ -33,14 +33,14 @@ const INSERT = namedStatement(
   select $1, 'w', $2, $3, $4, $5, $6, $7, $8, $10, get_byte(uuid_send($1::uuid), 15) % 16
   where (select count(*) from bellhop.webhook_endpoint as other where other.client_id = $2 and other.kind = 'w') < $9`,
 );
-/** Changes the settings of endpoint $1; with $8 it is notified of changes after those positions. */
+/** Changes the settings of endpoint $1; with $8 it receives changes after those positions. */
 const UPDATE = namedStatement(
   "update-webhook-endpoint",
   `update bellhop.webhook_endpoint
   set url = $2, description = $3, events = $4, resource = $5, client_code = $6, property_code = $7, positions = coalesce($8, positions)
   where endpoint_id = $1`,
 );
-/** Resumes endpoint $1 as if no attempt had failed: its waiting messages are due now. */
+/** Resumes endpoint $1 and resets its failures: its waiting messages are due now. */
 const RESUME = namedStatement(
   "resume-webhook-endpoint",
   `with due as (
@@ -52,22 +52,22 @@ const RESUME = namedStatement(
     dropped = 0, dropped_since = null
   where endpoint_id = $1`,
 );
-/** Removes endpoint $1 with its secrets, its messages, its dead letters and its delivery log. */
+/** Deletes endpoint $1 with its secrets, messages, dead letters and delivery log. */
 const REMOVE = namedStatement(
   "remove-webhook-endpoint",
   `delete from bellhop.webhook_endpoint where endpoint_id = $1`,
 );
 
-/** Each may keep a few connections busy; a partner that fans out further does so behind one of them. */
+/** Each may keep several connections busy; partners can distribute messages to more receivers themselves. */
 const ENDPOINTS_OF_CLIENT_MAX = 10;
 const REASON_CHARACTERS_MAX = 200;
 
-/** Who manages endpoints: a partner its own, an operator those of all clients. */
+/** Context for managing endpoints: a partner's own, or for an operator those of all clients. */
 export interface WebhookAdmin {
   readonly pool: pg.Pool;
   readonly cipher: SecretCipher;
   readonly rules: AddressRules;
-  /** The client whose endpoints are visible; null: all. */
+  /** The client whose endpoints are visible; null means all. */
   readonly clientId: string | null;
   /** `client:<id>`, `cli:<user>` or `console:<operator>`. */
   readonly who: string;
@@ -83,13 +83,13 @@ async function checkClient(on: Queryable, clientId: string, { events }: Endpoint
     throw new WebhookInputError("changes.available requires the scope read.");
 }
 
-/** The settings in the order of the statements' parameters. */
+/** The settings as statement parameters, in order. */
 function valuesOf(settings: EndpointSettings): readonly unknown[] {
   const { url, description, events, resource, clientCode, propertyCode } = settings;
   return [url, description, events, resource, clientCode, propertyCode];
 }
 
-/** Registers an endpoint of a client. The secret is answered here only. Throws WebhookInputError and WebhookNotFound. */
+/** Adds an endpoint for a client. Only this call returns the secret. Throws WebhookInputError and WebhookNotFound. */
 export async function addWebhook(
   { pool, cipher, rules, who }: WebhookAdmin,
   clientId: string,
@@ -112,7 +112,7 @@ export async function addWebhook(
   });
 }
 
-/** A change of one endpoint and its audit entry, in one transaction. Throws WebhookNotFound. */
+/** Changes one endpoint and writes its audit entry in one transaction. Throws WebhookNotFound. */
 function change<Result>(
   { pool, clientId, who }: WebhookAdmin,
   endpointId: string,
@@ -139,11 +139,11 @@ async function run(
   return findEndpoint(on, clientId, endpointId);
 }
 
-/** Which changes an endpoint asks for. With another selection it starts at the end of the feed. */
+/** An endpoint's selection of changes. If it changes, the endpoint starts at the end of the feed. */
 const selectionOf = ({ events, resource, clientCode, propertyCode }: Omit<EndpointSettings, "url">) =>
   JSON.stringify([events.includes("changes.available"), resource, clientCode, propertyCode]);
 
-/** Changes the named settings. Throws WebhookInputError, also for an endpoint that stands for a ReplyTo origin. */
+/** Changes the given settings. Throws WebhookInputError, also for the endpoint of a ReplyTo origin. */
 export function changeWebhook(
   admin: WebhookAdmin,
   endpointId: string,
@@ -175,31 +175,31 @@ export function pauseWebhook(
   return change(admin, endpointId, "pause-webhook", work, { reason });
 }
 
-/** Resumes an endpoint, whether it was paused or only failing: everything that waits for it is due. */
+/** Resumes a paused or failing endpoint: everything that waits for it is due. */
 export function resumeWebhook(admin: WebhookAdmin, endpointId: string): Promise<EndpointSummary> {
   return change(admin, endpointId, "resume-webhook", (on, endpoint) => run(on, RESUME, endpoint));
 }
 
-/** Gives an endpoint a new secret, which is answered here only. Throws WebhookInputError. */
+/** Creates a new secret for an endpoint; only this call returns it. Throws WebhookInputError. */
 export function rotateWebhook(admin: WebhookAdmin, endpointId: string, overlapSeconds: number | undefined) {
   return change(admin, endpointId, "rotate-webhook-secret", (on, endpoint) =>
     rotateWebhookSecret(on, admin.cipher, endpoint.endpointId, overlapSeconds),
   );
 }
 
-/** Removes an endpoint with everything that waits for it. */
+/** Deletes an endpoint with its waiting messages. */
 export async function removeWebhook(admin: WebhookAdmin, endpointId: string): Promise<void> {
   await change(admin, endpointId, "remove-webhook", (on, endpoint) =>
     on.query({ ...REMOVE, values: [endpoint.endpointId] }),
   );
 }
 
-/** Queues a test for an endpoint, paused or not; answers the id of its message. */
+/** Queues a test message for an endpoint, even a paused one; returns its id. */
 export function testWebhook(admin: WebhookAdmin, endpointId: string): Promise<string> {
   return change(admin, endpointId, "test-webhook", (on, endpoint) => enqueueTest(on, endpoint.endpointId));
 }
 
-/** Queues dead letters of an endpoint again, one or (null) all; answers how many. Throws WebhookNotFound. */
+/** Queues one or (null) all dead letters of an endpoint again; returns how many. Throws WebhookNotFound. */
 export function redriveWebhook(
   admin: WebhookAdmin,
   endpointId: string,

@@ -20,14 +20,14 @@ import { listAttempts, listDeadLetters } from "./queue.ts";
 
 const ATTEMPTS_SHOWN = 50;
 const POLL_MS = 100;
-/** An attempt ends after 15 s, and begins within one. */
+/** An attempt starts within a second and takes at most 15 s. */
 const WAIT_MS_MAX = 20_000;
 const ENDPOINT_JSON =
   '{"endpointId", "kind", "clientId", "clientName", "url", "events", "state", "waiting", "deadLetters", ...}';
 const ENDPOINT = { endpointId: required(text("ENDPOINT_ID", "the endpoint's id (bellhop webhook list)")) };
 const EXAMPLE_ID = "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11";
 
-/** An operator administers the endpoints of all clients. */
+/** Operators administer the endpoints of all clients. */
 function adminOf({ config, pool, cipher, who }: Opened): WebhookAdmin {
   return { pool, who, clientId: null, cipher, rules: new AddressRules(config.webhookAllowedNetworks) };
 }
@@ -122,7 +122,7 @@ const show = verb({
   },
 });
 
-/** The first attempt of a message; undefined where none came in time. */
+/** The first attempt of a message; undefined if there was none in time. */
 async function firstAttempt(on: Queryable, endpointId: string, messageId: string) {
   for (let waitedMs = 0; waitedMs <= WAIT_MS_MAX; waitedMs += POLL_MS) {
     const [attempt] = await listAttempts(on, endpointId, 1, messageId);

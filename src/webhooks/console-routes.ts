@@ -27,7 +27,7 @@ async function requireEndpoint(pool: pg.Pool, operator: OperatorSession, endpoin
   return endpoint;
 }
 
-/** A WebhookAnswer; JSON writes its instants as texts. */
+/** A WebhookAnswer; JSON serializes its dates as strings. */
 async function describe(pool: pg.Pool, operator: OperatorSession, endpointId: string) {
   const endpoint = await requireEndpoint(pool, operator, endpointId);
   const attempts = await listAttempts(pool, endpointId, LISTED_MAX);
@@ -55,7 +55,7 @@ async function rotate(admin: WebhookAdmin, { body }: Form, endpointId: string) {
   return { endpointId, ...(await rotateWebhook(admin, endpointId, body.count("overlapSeconds"))) };
 }
 
-/** The endpoints of all clients, their delivery logs, and everything that `bellhop webhook` can do with one. */
+/** Adds the console's equivalents of the `bellhop webhook` commands, and the delivery logs. */
 export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   addQuestion(scope, parts, "manage-webhooks", "webhooks", ["clientId"], async ({ query, operator }) => ({
@@ -80,7 +80,7 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): v
       const admin = { pool, who: form.who, clientId: null, cipher, rules: parts.webhookRules };
       return work(admin, form, endpointId ?? "");
     });
-  /** A change that answers the endpoint as it then is. */
+  /** A change that answers with the updated endpoint. */
   const change = (verb: string, fields: readonly string[], work: Parameters<typeof add>[2]) =>
     add(`/:endpointId/${verb}`, fields, async (admin, form, endpointId) => {
       await work(admin, form, endpointId);

@@ -15,9 +15,9 @@ import { TEST_EVENT, webhookIdOf } from "./message.ts";
 import { withinGrants } from "./notice-changes.ts";
 import { readLiveSecrets, signedHeaders } from "./secrets.ts";
 
-/** One attempt, from the DNS query to the answer. */
+/** Timeout of one attempt, including DNS. */
 const TRY_MS_MAX = 15_000;
-/** The part of an answer's body that is read and kept, for people. */
+/** Response bytes that are read and kept for the delivery log. */
 const ANSWER_BYTES_MAX = 512;
 const ANSWER_HEADER_BYTES_MAX = 8_192;
 const USER_AGENT = "Bellhop-Webhooks/1";
@@ -29,13 +29,13 @@ interface OutgoingTry {
 }
 
 interface TryResult {
-  /** Of the answer; null when there was none. */
+  /** Status of the response; null if there was none. */
   readonly status: number | null;
-  /** Why it was no delivery, in one word; null for a 2xx. */
+  /** One-word reason for a failure; null for a 2xx. */
   readonly failure: string | null;
-  /** The receiver's Retry-After; else 0. */
+  /** The receiver's Retry-After, or 0. */
   readonly retryAfterSeconds: number;
-  /** The beginning of the answer's body, without control characters. */
+  /** The start of the response body, without control characters. */
   readonly answer: string;
 }
 
@@ -44,14 +44,14 @@ const NO_ANSWER = { status: null, retryAfterSeconds: 0, answer: "" };
 export interface SendParts {
   readonly rules: AddressRules;
   readonly resolve: ResolveHost;
-  /** Ends every attempt when the node stops. */
+  /** Aborts every attempt when the node stops. */
   readonly stopping: AbortSignal;
   readonly tryMsMax?: number;
 }
 
 /**
- * POSTs a message once, on a connection of its own, to an address that was checked. A redirect is a failure: to follow it would
- * bypass the check. Never rejects.
+ * POSTs a message once, on a separate connection, to a checked address. A redirect counts as a failure, because following it would bypass
+ * the check. Never rejects.
  */
 export async function sendMessage(outgoing: OutgoingTry, parts: SendParts): Promise<TryResult> {
   const late = AbortSignal.timeout(parts.tryMsMax ?? TRY_MS_MAX);
@@ -70,7 +70,7 @@ export async function sendMessage(outgoing: OutgoingTry, parts: SendParts): Prom
   }
 }
 
-/** One word for a failed connection: Node's code (`ECONNREFUSED`, `CERT_HAS_EXPIRED` …) where it has one. */
+/** One word for a failed connection: Node's error code if there is one (`ECONNREFUSED`, `CERT_HAS_EXPIRED` …). */
 function reasonOf(error: unknown): string {
   if (error instanceof SendFailure) return error.message;
   const causes = error instanceof AggregateError ? error.errors : [error];
@@ -80,7 +80,7 @@ function reasonOf(error: unknown): string {
   return "Failed";
 }
 
-/** Answers what Node's own lookup would, from addresses that are known already. */
+/** A lookup function that returns addresses already resolved and checked. */
 function lookupOf(addresses: readonly string[]): NonNullable<RequestOptions["lookup"]> {
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_hostname, options, done) => {
@@ -93,7 +93,7 @@ function post(url: URL, addresses: readonly string[], { headers, body }: Outgoin
   const { promise, resolve, reject } = Promise.withResolvers<{ response: IncomingMessage; answer: string }>();
   const sending = (url.protocol === "https:" ? request : requestInTheClear)(url, {
     method: "POST",
-    // A connection of its own: none is kept for a receiver that may be gone, and none is shared between endpoints.
+    // A separate connection: none is kept open for a receiver that may be gone, or shared between endpoints.
     agent: false,
     lookup: lookupOf(addresses),
     signal,
@@ -118,7 +118,7 @@ function post(url: URL, addresses: readonly string[], { headers, body }: Outgoin
       bytes += chunk.length;
       if (bytes >= ANSWER_BYTES_MAX) finish();
     });
-    // The status decides: an answer whose body breaks off is an answer.
+    // The status decides, even if the body is truncated.
     response.on("end", finish).on("error", finish).on("close", finish);
   });
   sending.end(body);
@@ -139,23 +139,23 @@ function secondsAskedFor(header: string | undefined): number {
 }
 
 /**
- * Seconds to wait after each failed attempt of a message, before jitter: short enough for a restart, long enough for a weekend.
- * After the last one the message is a dead letter: 11 attempts in some 46 hours.
+ * Seconds to wait after each failed attempt, before jitter: short at first for a restart, long enough at the end for a weekend. After 11
+ * attempts in about 46 hours the message is a dead letter.
  */
 const TRY_AGAIN_SECONDS = [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400, 50_400] as const;
-/** Jitter of a fifth either way, so that what failed together does not come back together. */
+/** Jitter of ±20 %, so that concurrent failures are not retried together. */
 const SPREAD = 0.2;
-/** The longest Retry-After that is honoured. */
+/** The longest Retry-After honoured. */
 const ASKED_SECONDS_MAX = 3_600;
-/** After this many failures in a row an endpoint rests, besides the waits of its messages. */
+/** After this many consecutive failures an endpoint rests, in addition to its messages' waits. */
 const ENDPOINT_FAILURES_FREE = 2;
 const ENDPOINT_WAIT_SECONDS = [5, 10, 20, 40, 60] as const;
 
-/** When and how often messages are tried. Tests have shorter plans. */
+/** Retry delays. Tests use shorter ones. */
 export interface RetryPlan {
   readonly messageSeconds: readonly number[];
   readonly endpointSeconds: readonly number[];
-  /** An endpoint whose attempts have all failed for this long is paused. */
+  /** An endpoint that has only failed for this long is paused. */
   readonly pauseAfterSeconds: number;
 }
 
@@ -165,7 +165,7 @@ export function standardPlan(pauseAfterSeconds: number): RetryPlan {
 
 const spread = (seconds: number, chance: number) => seconds * (1 - SPREAD + 2 * SPREAD * chance);
 
-/** Seconds until the next attempt after the `attempts`-th failed, not before Retry-After; undefined when that was the last. */
+/** Seconds until the next attempt after the `attempts`-th failure, at least Retry-After; undefined after the last. */
 export function secondsUntilNextTry(
   { messageSeconds }: RetryPlan,
   attempts: number,
@@ -178,8 +178,8 @@ export function secondsUntilNextTry(
 }
 
 /**
- * Seconds for which an endpoint rests after `failures` failed attempts in a row; 0 for the first ones, which may be one message's
- * fault. Without a rest each of ten thousand waiting messages would try a dead receiver.
+ * Seconds that an endpoint rests after `failures` consecutive failures; 0 for the first ones, which one message may cause. Without a rest,
+ * each of ten thousand waiting messages would try a dead receiver.
  */
 export function secondsEndpointRests(
   { endpointSeconds }: RetryPlan,
@@ -190,12 +190,12 @@ export function secondsEndpointRests(
   return spread(endpointSeconds[place] ?? 0, chance);
 }
 
-/** The span in which the request $1 was accepted, where it was traced. */
+/** The span in which request $1 was accepted, if it was traced. */
 const READ_CONTEXT = namedStatement(
   "read-trace-context",
   `select encode(trace_context, 'hex') as trace_context from bellhop.accept_log where request_id = $1 and trace_context is not null limit 1`,
 );
-/** One message and, if it holds records, what its client may read; nothing when it was delivered, given up or removed meanwhile. */
+/** A message and, if it contains records, its client's grants; nothing if it has been delivered, given up or deleted. */
 const LOAD = namedStatement(
   "load-message",
   `select message.body, message.event, message.cause, coalesce(message.url, endpoint.url) as url, message.attempts,
@@ -213,12 +213,12 @@ const SETTLE = readStatement(new URL("./sql/settle-message.sql", import.meta.url
 /** The receiver wants no more messages (Standard Webhooks 1.0). */
 const GONE = 410;
 
-/** A message that is to be tried now. */
+/** A message that is due. */
 export interface DueMessage {
   readonly messageId: string;
   readonly endpointId: string;
   readonly clientId: string;
-  /** Failed attempts of the endpoint since its last delivery. */
+  /** Consecutive failed attempts of the endpoint. */
   readonly failures: number;
 }
 
@@ -227,20 +227,20 @@ export interface DeliveryParts {
   readonly cipher: SecretCipher;
   readonly plan: RetryPlan;
   readonly send: SendParts;
-  /** Undefined where nothing is traced. */
+  /** Undefined without tracing. */
   readonly tracer?: Tracer | undefined;
 }
 
-/** The outcome of an attempt, for metrics and logs. */
+/** Result of an attempt, for metrics and logs. */
 export interface Tried {
   readonly endpointId: string;
   readonly messageId: string;
   readonly event: string;
   /** Null for a delivery. */
   readonly failure: string | null;
-  /** From when the message was queued to the end of this attempt. */
+  /** From queueing to the end of this attempt. */
   readonly ageSeconds: number;
-  /** The message was given up with this attempt. */
+  /** The message became a dead letter. */
   readonly isDead: boolean;
   /** The endpoint was paused automatically. */
   readonly isPaused: boolean;
@@ -254,13 +254,13 @@ interface LoadedMessage {
   readonly attempts: number;
   readonly nowSeconds: number;
   readonly ageSeconds: number;
-  /** From when its body was read. */
+  /** The privacy version when the body was read. */
   readonly privacyVersion: string;
-  /** Null where it holds no records, or its client has none. */
+  /** Null if the message contains no records, or its client has no grants. */
   readonly grants: readonly Grant[] | null;
 }
 
-/** Begins the span of an attempt: within the message's request, if that was traced, else a trace of its own. */
+/** Starts the span of an attempt, as a child of the request's span if that was traced. */
 async function beginSpan({ pool, tracer }: DeliveryParts, { event, cause }: LoadedMessage) {
   if (tracer === undefined) return undefined;
   const of = [`deliver ${event}`, { kind: SpanKind.CLIENT }] as const;
@@ -292,26 +292,26 @@ async function send(
   try {
     secrets = await readLiveSecrets(pool, cipher, endpointId);
   } catch (error) {
-    // With a code (SQLSTATE, socket) the database did not answer; without one this node's key does not decrypt the secret.
+    // An error with a code (SQLSTATE, socket) is the database's; without one, this node's key cannot decrypt the secret.
     if (error instanceof Error && "code" in error) throw error;
     return { ...NO_ANSWER, failure: "SecretNotReadable" };
   }
   const signed = { id: webhookIdOf(messageId), timestampSeconds: Math.floor(nowSeconds), body };
-  // Not signed: a proxy may continue the trace.
+  // Not signed, because a proxy may continue the trace.
   const traced = span === undefined ? {} : { traceparent: traceparentOf(span.spanContext()) };
   return await sendMessage({ url, body, headers: { ...signedHeaders(signed, secrets), ...traced } }, parts);
 }
 
 /**
- * Tries a message once and records the outcome. Undefined when it was gone before, or when the node stops: then it stays due.
- * Rejects when the database cannot be reached; a delivery is then repeated, with the same id.
+ * Attempts a message once and records the outcome. Undefined if the message is gone or the node stops; it then stays due. Rejects if the
+ * database is unavailable; a delivery is then repeated with the same id.
  */
 export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promise<Tried | undefined> {
   const { pool, plan } = parts;
   const { messageId, endpointId } = due;
   const loaded = (await pool.query<LoadedMessage>({ ...LOAD, values: [messageId] })).rows[0];
   if (loaded === undefined) return undefined;
-  // A grant may have been withdrawn while the message waited.
+  // A grant may have been revoked while the message waited.
   const isOfChanges = loaded.event === "changes.available";
   const message = isOfChanges ? { ...loaded, body: withinGrants(loaded.body, loaded.grants ?? []) } : loaded;
   const startedAt = performance.now();

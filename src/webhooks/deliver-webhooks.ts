@@ -25,32 +25,32 @@ import { ShardLeases } from "./queue.ts";
 const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
 
-/** How often a node polls for due messages. It tries the messages that it queues itself at once. */
+/** Polling interval for due messages. Messages queued by this node are sent at once. */
 const LOOK_MS = 500;
 const TEND_MS = 1_000;
 const TIDY_MS = 60_000;
 
-/** Attempts under way at once, each with one socket and one message in memory. */
+/** Concurrent attempts, each with a socket and a message in memory. */
 const AT_ONCE_MAX = 256;
-/** Of them for failing endpoints: however many of those there are, the others find room. */
+/** Limit for failing endpoints, so that they cannot delay others. */
 const FAILING_AT_ONCE_MAX = 64;
 const OF_CLIENT_AT_ONCE_MAX = 16;
 const OF_ENDPOINT_AT_ONCE_MAX = 4;
 
-/** Kept for each endpoint. */
+/** Limits per endpoint. */
 const TRIES_KEPT = 500;
 const DEAD_LETTERS_KEPT = 1_000;
 const DEAD_LETTER_DAYS = 30;
 
-/** How long a stopping node waits for attempts under way; those that it aborts are repeated elsewhere. */
+/** How long `stop` waits for attempts in progress; aborted ones are retried by other nodes. */
 const STOP_MS = 1_000;
 
 interface DelivererOptions extends Omit<DeliveryParts, "send"> {
   readonly clientConfig: pg.ClientConfig;
   readonly send: Omit<DeliveryParts["send"], "stopping">;
-  /** What the change feed's cursors are encrypted with. */
+  /** Key and epoch of the change feed's cursors. */
   readonly cursorSecret: () => Promise<CursorSecret>;
-  /** Names the node, for people. */
+  /** The node's name for display. */
   readonly owner: string;
   readonly events: {
     tried(tried: Tried): void;
@@ -65,8 +65,8 @@ interface UnderWay extends DueMessage {
 const shardOf = (endpointId: string) => Number.parseInt(endpointId.slice(-1), 16);
 
 /**
- * Queues and delivers messages for this node's shards of the endpoints, from its construction on. Every endpoint has limits and waits
- * of its own, so that a slow or dead one does not delay the others.
+ * Queues and delivers messages for this node's shards of the endpoints, from construction on. Limits and backoff are per endpoint, so that
+ * a slow or dead one does not delay others.
  */
 export class WebhookDeliverer {
   readonly #options: DelivererOptions;
@@ -97,14 +97,14 @@ export class WebhookDeliverer {
     this.#loops = {
       tend: new Repeat(() => this.#tend(), TEND_MS, failed, 0),
       notice: ofShards((shards) => this.#notice(shards), LOOK_MS),
-      // Apart from the above: reading one endpoint's changes must not delay `request.applied`.
+      // Separate, because reading changes must not delay `request.applied`.
       changes: ofShards((shards) => this.#noticeChanges(shards), LOOK_MS),
       deliver: ofShards((shards) => this.#deliver(shards), LOOK_MS),
       tidy: ofShards((shards) => this.#tidy(shards), TIDY_MS),
     };
   }
 
-  /** Lets attempts end that are about to, aborts the others, and leaves the endpoints to other nodes. */
+  /** Waits briefly for attempts in progress, aborts the rest, and releases the endpoints to other nodes. */
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.#loops).map((loop) => loop.stop()));
     const cutOff = setTimeout(() => this.#stopping.abort(), STOP_MS);
@@ -161,7 +161,7 @@ export class WebhookDeliverer {
         const isOver = tried.failure === null || tried.isDead;
         if (tried.event === "changes.available" && isOver) this.#loops.changes.wake();
       })
-      // The message is still queued: it is tried again when the database answers.
+      // The message is still queued and is retried.
       .catch(events.failed)
       .finally(() => {
         this.#underWay.delete(due.messageId);
@@ -171,14 +171,14 @@ export class WebhookDeliverer {
   }
 
   async #tidy(shards: readonly number[]): Promise<void> {
-    // Also what was noted for an endpoint that has gone since.
+    // Also for parts recorded for an endpoint that has since been deleted.
     await noticeApplied(this.#options.pool, this.#options.cipher, shards);
     const values = [shards, TRIES_KEPT, DEAD_LETTERS_KEPT, DEAD_LETTER_DAYS];
     await this.#options.pool.query({ ...TIDY, values });
   }
 }
 
-/** Connections of a node's pool for deliveries; each statement takes some milliseconds. */
+/** Size of a node's pool for deliveries; each statement takes some milliseconds. */
 export const WEBHOOK_CONNECTIONS = 4;
 const HOUR_SECONDS = 3_600;
 
@@ -188,11 +188,11 @@ export interface DelivererParts {
   readonly tracer: Tracer | undefined;
   readonly clientConfig: pg.ClientConfig;
   readonly cipher: SecretCipher;
-  /** What cursors are encrypted with. */
+  /** The key that encrypts cursors. */
   readonly cursorKey: () => Promise<Buffer>;
 }
 
-/** Starts to deliver webhooks for this node's part of the endpoints. */
+/** Starts delivering webhooks for this node's share of the endpoints. */
 export function startDeliverer(parts: DelivererParts) {
   const { config, log, tracer, clientConfig, cipher, cursorKey } = parts;
   const metrics = createMetrics();

@@ -3,22 +3,22 @@ import { isIP } from "node:net";
 import { InputError, NotFoundError } from "../platform/errors/operator-error.ts";
 import type { AddressRules } from "./address-rules.ts";
 
-/** A setting or argument that cannot be; the message says why, and what can. */
+/** An invalid setting or argument; the message says why and what is valid. */
 export class WebhookInputError extends InputError {}
 
-/** There is no such endpoint or message, or it is another client's. */
+/** The endpoint or message does not exist or belongs to another client. */
 export class WebhookNotFound extends NotFoundError {}
 
 const URL_CHARACTERS_MAX = 2_048;
-/** Below it are services for which an HTTP request is harmful, such as mail. */
+/** HTTP requests to lower ports can harm services such as mail. */
 const PORT_FREE_FROM = 1_024;
 
-/** The addresses of `localhost` and every name below it (RFC 6761 section 6.3); undefined for all other names. */
+/** The addresses of `localhost` and its subdomains (RFC 6761 section 6.3); undefined for other names. */
 function knownAddresses(hostname: string): readonly string[] | undefined {
   return /(^|\.)localhost\.?$/i.test(hostname) ? ["127.0.0.1", "::1"] : undefined;
 }
 
-/** The IP address in a URL's host, IPv6 without its brackets; undefined where the host is a name. */
+/** The IP address in a URL's host, IPv6 without brackets; undefined for a name. */
 function addressInHost(hostname: string): string | undefined {
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return isIP(bare) === 0 ? undefined : bare;
@@ -26,7 +26,7 @@ function addressInHost(hostname: string): string | undefined {
 
 const schemeOf = ({ protocol }: URL) => (protocol === "http:" ? "http" : "https");
 
-/** Reads the address of an endpoint. A name is resolved and checked with every delivery. Throws WebhookInputError. */
+/** Validates an endpoint's URL. Names are resolved and checked at every delivery. Throws WebhookInputError. */
 export function readEndpointUrl(text: string, rules: AddressRules): string {
   const url = text.length <= URL_CHARACTERS_MAX ? URL.parse(text) : null;
   if (url === null || !/^https?:\/\/[^\s]+$/i.test(text) || !/^https?:$/.test(url.protocol))
@@ -52,15 +52,15 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
   return url.href;
 }
 
-/** Finds the IP addresses of a host's name. Rejects when there are none. */
+/** Resolves a host name. Rejects if it has no addresses. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 const ASK_MS = 2_000;
 const ASK_TRIES = 2;
-/** More addresses of one name are not considered. */
+/** Further addresses of a name are ignored. */
 const ADDRESSES_MAX = 16;
 
-/** Asks the name servers: the operating system's lookup would block one of the process's four threads. The hosts file is not read. */
+/** Queries name servers directly: the operating system's lookup would block one of the process's four threads. Ignores the hosts file. */
 export const resolveByDns: ResolveHost = async (hostname, signal) => {
   const known = knownAddresses(hostname);
   if (known !== undefined) return known;
@@ -77,10 +77,12 @@ export const resolveByDns: ResolveHost = async (hostname, signal) => {
   }
 };
 
-/** An attempt that never reached its receiver; the message is one word for the delivery log. */
+/** An attempt that did not reach its receiver; the message is one word for the delivery log. */
 export class SendFailure extends Error {}
 
-/** The permitted addresses of a URL's host. The connection uses these, so that a second DNS answer cannot redirect it. Throws SendFailure. */
+/**
+ * The permitted addresses of a URL's host. The connection uses these, so that a second DNS response cannot redirect it. Throws SendFailure.
+ */
 export async function permittedAddresses(
   url: URL,
   rules: AddressRules,

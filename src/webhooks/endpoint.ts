@@ -10,13 +10,13 @@ import type { AddressRules } from "./address-rules.ts";
 import { readEndpointUrl, WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { WEBHOOK_EVENTS } from "./message.ts";
 
-/** What the owner of an endpoint decides. The last three narrow `changes.available`, as the change feed's parameters do; null: all. */
+/** An endpoint's settings. The last three filter `changes.available` like the change feed's parameters; null means all. */
 export type EndpointSettings = Pick<
   WebhookItem,
   "url" | "description" | "events" | "resource" | "clientCode" | "propertyCode"
 >;
 
-/** As it comes from outside. */
+/** Unvalidated settings. */
 export interface EndpointInput {
   readonly url: string;
   readonly description?: string | undefined;
@@ -38,14 +38,14 @@ function wordsOf<Word extends string>(name: string, given: readonly string[], wo
   return words.filter((word) => given.includes(word));
 }
 
-/** Throws WebhookInputError for a text that is too long or cannot be shown on one line. */
+/** Throws WebhookInputError if the text is too long or has control characters. */
 export function checkText(name: string, text: string, charactersMax: number): void {
   const fits = hasAtMost(text, charactersMax) && !/\p{Cc}/u.test(text) && text.isWellFormed();
   const limits = `${name} must have at most ${charactersMax} characters and no control characters.`;
   if (!fits) throw new WebhookInputError(limits);
 }
 
-/** Checks an endpoint's settings. Throws WebhookInputError for the first that cannot be. */
+/** Validates an endpoint's settings. Throws WebhookInputError for the first invalid one. */
 export function readEndpointSettings(input: EndpointInput, rules: AddressRules): EndpointSettings {
   const { description = "", resource = null, clientCode = null, propertyCode = null } = input;
   const events = wordsOf("events", input.events, WEBHOOK_EVENTS);
@@ -66,18 +66,18 @@ export function readEndpointSettings(input: EndpointInput, rules: AddressRules):
   return { url, description, events, clientCode, propertyCode, resource: named };
 }
 
-/** An endpoint as its owner and operators see it, without its secrets. Times are of the database's clock. */
+/** An endpoint without its secrets, as shown to owners and operators. Times are by the database's clock. */
 export type EndpointSummary = Row<WebhookItem>;
 
 const LIST = readStatement(new URL("./sql/list-webhook-endpoints.sql", import.meta.url));
-/** Pauses endpoint $1 by $2 because of $3, unless it is paused. */
+/** Pauses endpoint $1 by $2 for reason $3, unless it is paused. */
 export const PAUSE_ENDPOINT = namedStatement(
   "pause-webhook-endpoint",
   `update bellhop.webhook_endpoint
   set paused_at = clock_timestamp(), paused_by = $2, pause_reason = $3
   where endpoint_id = $1 and paused_at is null`,
 );
-/** Not against messages of the endpoint: only changes of its own row wait. */
+/** Does not block messages of the endpoint, only changes of its row. */
 const LOCK = namedStatement(
   "lock-webhook-endpoint",
   `select from bellhop.webhook_endpoint
@@ -85,7 +85,7 @@ const LOCK = namedStatement(
 );
 const LISTED_MAX = 1_000;
 
-/** The endpoints of a client, or (null) of all, that are of `clients` (null: any); the oldest first, at most 1,000. */
+/** At most 1,000 endpoints of a client, or (null) of all, that belong to `clients` (null: any), oldest first. */
 export async function listEndpoints(
   on: Queryable,
   clientId: string | null,
@@ -94,7 +94,7 @@ export async function listEndpoints(
   return (await on.query<EndpointSummary>({ ...LIST, values: [clientId, null, LISTED_MAX, clients] })).rows;
 }
 
-/** One endpoint, of this client or (null) of any. Throws WebhookNotFound, also for one of another client. */
+/** One endpoint, of this client or (null) of any. Throws WebhookNotFound, also for another client's endpoint. */
 export async function findEndpoint(
   on: Queryable,
   clientId: string | null,
@@ -107,7 +107,7 @@ export async function findEndpoint(
   return rows[0];
 }
 
-/** One endpoint, as `findEndpoint`; no other transaction changes it until this one ends. */
+/** As `findEndpoint`, and locks the endpoint against changes until the transaction ends. */
 export async function lockEndpoint(
   on: Queryable,
   clientId: string | null,

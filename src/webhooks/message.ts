@@ -1,41 +1,41 @@
 import { createHash } from "node:crypto";
 
-/** The events that an endpoint can ask for. */
+/** The events that an endpoint can subscribe to. */
 export const WEBHOOK_EVENTS = ["changes.available", "request.applied"] as const;
 
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** Sent on request, to any endpoint. */
+/** Sent on request to any endpoint. */
 export const TEST_EVENT = "webhook.test";
 
 export interface NewMessage {
   readonly messageId: string;
   readonly endpointId: string;
   readonly event: WebhookEvent | typeof TEST_EVENT;
-  /** The request or position that it is about. */
+  /** The request or position that caused it. */
   readonly cause: string;
-  /** Where it goes, if not to the endpoint's own address. */
+  /** Destination if it is not the endpoint's URL. */
   readonly url: string | null;
   readonly body: string;
 }
 
-/** The body of a message (Standard Webhooks 1.0, "Payload structure"); `timestamp` is the time of the event. */
+/** A message body (Standard Webhooks 1.0, "Payload structure"); `timestamp` is the time of the event. */
 export function bodyOf(type: NewMessage["event"], timestamp: string, data: unknown): string {
   return JSON.stringify({ type, timestamp, data });
 }
 
-/** The `webhook-id` of a message: the same with every attempt, so that a receiver recognises a repetition. */
+/** The `webhook-id` of a message, the same for every attempt, so that receivers can detect duplicates. */
 export function webhookIdOf(messageId: string): string {
   return `msg_${messageId.replaceAll("-", "")}`;
 }
 
-/** The id of a message from its `webhook-id` or its id; undefined for any other text. */
+/** Parses a message id or `webhook-id`; undefined for other text. */
 export function messageIdOf(text: string): string | undefined {
   const groups = /^(?:msg_)?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/;
   return groups.exec(text)?.slice(1).join("-");
 }
 
-/** An id derived from the event, so that two nodes that see one event make one message of it. */
+/** An id derived from the event, so that two nodes create the same message for it. */
 export function messageIdFor(endpointId: string, event: string, cause: string): string {
   const name = JSON.stringify([endpointId, event, cause]);
   const digest = createHash("sha256").update(name).digest();

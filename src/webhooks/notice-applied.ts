@@ -10,7 +10,7 @@ import { bodyOf, messageIdFor, type NewMessage } from "./message.ts";
 import { enqueueMessages, SHARDS } from "./queue.ts";
 import { putSecret } from "./secrets.ts";
 
-/** Applied parts of the buckets $1 without a message yet, at most $2. */
+/** At most $2 applied parts of the buckets $1 without a message yet. */
 const FIND_PARTS = namedStatement(
   "find-applied-parts",
   `select bucket, request_id as "requestId", client_id as "clientId"
@@ -19,14 +19,14 @@ const FIND_PARTS = namedStatement(
   order by bucket, request_id
   limit $2`,
 );
-/** Deletes the parts $2 of the bucket $1; answers the requests of those that were still there. */
+/** Deletes the parts $2 of bucket $1; returns the requests of those that still existed. */
 const FORGET_PARTS = namedStatement(
   "forget-applied-parts",
   `delete from bellhop.applied_part
   where bucket = $1 and request_id = any ($2::uuid[])
   returning request_id as "requestId"`,
 );
-/** The endpoints and ReplyTo origins of the clients $1 for applied requests. */
+/** The clients' ($1) endpoints and ReplyTo origins for applied requests. */
 const FIND_LISTENERS = namedStatement(
   "find-applied-listeners",
   `select
@@ -38,13 +38,13 @@ const FIND_LISTENERS = namedStatement(
   from bellhop.client as client
   where client.client_id = any ($1::text[]) and client.revoked_at is null`,
 );
-/** Whether any client wants to hear of applied requests. */
+/** Whether any client subscribes to applied requests. */
 const HAS_LISTENERS = namedStatement(
   "has-applied-listeners",
   `select exists (select from bellhop.client where reply_to_origins <> '{}')
     or exists (select from bellhop.webhook_endpoint where 'request.applied' = any (events)) as has`,
 );
-/** The endpoint that stands for the origin $3 in ReplyTo headers of client $2: the existing one, or a new one with the id $1. */
+/** The endpoint for the ReplyTo origin $3 of client $2: the existing one, or a new one with id $1. */
 const ADD_REPLY_TO = namedStatement(
   "add-reply-to-endpoint",
   `with added as (
@@ -59,7 +59,7 @@ const ADD_REPLY_TO = namedStatement(
 );
 
 const EVENT = "request.applied";
-/** Parts read at once: their summaries take the database some 60 ms. */
+/** Parts read by one statement: their summaries take the database about 60 ms. */
 const PARTS_AT_ONCE = 500;
 
 interface AppliedPart {
@@ -74,16 +74,15 @@ interface Listener {
   readonly replyToOrigins: readonly string[];
 }
 
-/** Without listeners no part is noted. Asking for them first avoids a look into all buckets, on Citus a statement for every shard. */
+/** Whether anyone subscribes. Checked first to avoid reading all buckets, which with Citus takes a statement per shard. */
 export async function hasListeners(pool: pg.Pool): Promise<boolean> {
   return (await pool.query<{ has: boolean }>(HAS_LISTENERS)).rows[0]?.has === true;
 }
 
 /**
- * Queues messages for applied requests in the buckets of these shards. The transaction that applies a part inserts its row, the one
- * that queues the messages deletes it, and with it all others of an applied request, which another node or the next look would find.
- * Rows are read before the requests, so the last of several parts finds its request applied. `found`: there were parts, and there
- * may be more. `queued`: messages were queued.
+ * Queues messages for applied requests in the buckets of these shards. The transaction that applies a part inserts its row; the one that
+ * queues the messages deletes all rows of the request. Rows are read before the requests, so the last of several parts finds its request
+ * applied. `found`: there were parts, and there may be more. `queued`: messages were queued.
  */
 export async function noticeApplied(
   pool: pg.Pool,
@@ -101,7 +100,7 @@ export async function noticeApplied(
   const { rows } = await pool.query<Listener>({ ...FIND_LISTENERS, values: [clientIds] });
   const listeners = new Map(rows.map((listener) => [listener.clientId, listener]));
   const queued = await withTransaction(pool, async (on) => {
-    // An erasure may have changed the log since it was read: the summaries are read again.
+    // An erasure may have changed the log since it was read: read the summaries again.
     if (!(await holdPrivacyVersion(on, privacyVersion))) return false;
     const messages: NewMessage[] = [];
     const forgotten = await forgetParts(on, parts, applied);
@@ -119,8 +118,8 @@ export async function noticeApplied(
 }
 
 /**
- * Deletes these rows and all of the applied requests; answers the requests that no other node has queued messages for. The order
- * of the buckets keeps nodes that delete the rows of one request from a deadlock.
+ * Deletes these rows and all others of the applied requests; returns the requests for which no other node has queued messages. Processes
+ * buckets in order, so that nodes with rows of the same request cannot deadlock.
  */
 async function forgetParts(
   on: Queryable,
@@ -153,7 +152,7 @@ function messageOf(endpointId: string, summary: RequestSummary, url: string | nu
   };
 }
 
-/** The endpoint that stands for the origin of a request's ReplyTo; undefined where that is not on the client's list. */
+/** The endpoint for the origin of a request's ReplyTo; undefined if it is not on the client's list. */
 async function replyToEndpointOf(
   on: Queryable,
   cipher: SecretCipher,
@@ -164,7 +163,7 @@ async function replyToEndpointOf(
   if (origin === undefined || !replyToOrigins.includes(origin)) return undefined;
   const statement = { ...ADD_REPLY_TO, values: [randomUUID(), clientId, origin] };
   const add = async () => (await on.query<{ endpointId: string; isNew: boolean }>(statement)).rows[0];
-  // Where another node has just added it, the first statement has waited for that and does not see it.
+  // If another node has just added it, the first statement waited for that node and does not see its row.
   const endpoint = (await add()) ?? (await add());
   if (endpoint === undefined) throw new Error("An endpoint of a ReplyTo origin was neither added nor found.");
   if (endpoint.isNew) await putSecret(on, cipher, endpoint.endpointId);

@@ -26,8 +26,8 @@ import { enqueueMessages } from "./queue.ts";
 
 const FIND_ENDPOINTS = readStatement(new URL("./sql/find-change-endpoints.sql", import.meta.url));
 /**
- * Moves the positions of endpoint $1 from $2 to $3, unless they or its selection ($4 to $6) have changed since. Of several nodes one
- * succeeds: the others wait for its row and find it moved.
+ * Moves the positions of endpoint $1 from $2 to $3, unless they or its filters ($4 to $6) have changed. If several nodes try, one succeeds;
+ * the others wait for the row and find it moved.
  */
 const MOVE_POSITIONS = namedStatement(
   "move-webhook-positions",
@@ -38,26 +38,26 @@ const MOVE_POSITIONS = namedStatement(
 
 const EVENT = "changes.available";
 const CHANGES_MAX = 100;
-/** The size of one message, unless its first change alone is longer. */
+/** Maximum size of a message with more than one change. */
 const BODY_BYTES_MAX = 262_144;
-/** A longer record is left out of its change and read by its key: one of 64 MiB may have been accepted. */
+/** Longer records (up to 64 MiB) are omitted from the change and must be read by key. */
 const RECORD_BYTES_MAX = 262_144;
-/** How often positions are stored where nothing for the endpoint was found. */
+/** Interval for storing positions if no change matched. */
 const WRITE_MS = 30_000;
 const PAUSE_REASON =
   "The change feed does not go on from where this endpoint was: read the records anew, then resume it.";
 
-/** An endpoint's selection of changes and its position in the feed. */
+/** An endpoint's filters and its position in the feed. */
 interface ChangeEndpoint extends Pick<EndpointSettings, "resource" | "clientCode" | "propertyCode"> {
   readonly endpointId: string;
   readonly clientId: string;
   readonly positions: string | null;
-  /** From before anything is read for it. */
+  /** The privacy version before anything is read for it. */
   readonly privacyVersion: string;
   readonly grants: readonly Grant[];
 }
 
-/** Where an endpoint stands, as this node knows it: at or ahead of what is stored. */
+/** An endpoint's position as known to this node: the stored one or a later one. */
 interface Known {
   readonly stored: string | null;
   readonly positions: Positions;
@@ -73,24 +73,24 @@ function filterOf({ resource, clientCode, propertyCode, grants }: ChangeEndpoint
   };
 }
 
-/** The filters as a query of the change feed has them, so that a message's cursors are valid there. */
+/** The filters as in a query of the change feed, so that a message's cursors are valid there. */
 function filtersOf({ clientCode, propertyCode, resource }: ChangeEndpoint): string {
   const filters = Object.entries({ clientCode, propertyCode, resource });
   return JSON.stringify(filters.filter(([, value]) => value !== null));
 }
 
-/** A change without its record, where that is too long for a message. */
+/** The change, without its record if that is too long for a message. */
 function withoutLongRecord(change: Buffer): Buffer {
   if (change.length <= RECORD_BYTES_MAX) return change;
   return Buffer.concat([headOf(change), Buffer.from(',"record":null,"recordOmitted":true}')]);
 }
 
-/** A change up to its record. Within a JSON text a quote has a backslash before it, so these bytes stand nowhere before. */
+/** A change up to its record. In JSON text a quote is escaped, so these bytes do not occur earlier. */
 function headOf(change: Buffer): Buffer {
   return change.subarray(0, change.indexOf(',"record":'));
 }
 
-/** The body of a message without changes outside these grants; all else keeps its bytes. */
+/** The message body without changes outside these grants; other bytes are unchanged. */
 export function withinGrants(body: string, list: readonly Grant[]): string {
   const json = Buffer.from(body);
   const grants = arrangeGrants(list);
@@ -113,14 +113,14 @@ export function withinGrants(body: string, list: readonly Grant[]): string {
   ).toString("utf8");
 }
 
-/** Answers whether the endpoint was still as it was read: false when another node or its owner has changed it. */
+/** False if another node or the owner has changed the endpoint since it was read. */
 async function movePositions(on: Queryable, endpoint: ChangeEndpoint, to: string | null): Promise<boolean> {
   const { endpointId, positions, resource, clientCode, propertyCode } = endpoint;
   const values = [endpointId, positions, to, resource, clientCode, propertyCode];
   return (await on.query({ ...MOVE_POSITIONS, values })).rowCount === 1;
 }
 
-/** The changes of one message, as JSON texts, and where the reader then stands. */
+/** The changes of one message as JSON, and the positions after them. */
 interface Taken {
   readonly changes: readonly string[];
   readonly positions: Positions;
@@ -129,7 +129,7 @@ interface Taken {
 
 async function takeChanges(on: Queryable, page: ChangePage): Promise<Taken> {
   const changes: string[] = [];
-  // After the change being read, and after the last one taken: between them lie changes that are no longer kept.
+  // `reached` is after the change being read, `positions` after the last one included: changes no longer retained lie between them.
   let reached: Positions = page.before;
   let positions: Positions = page.before;
   let bytes = 0;
@@ -148,8 +148,8 @@ async function takeChanges(on: Queryable, page: ChangePage): Promise<Taken> {
 }
 
 /**
- * Queues messages of changes, one at a time for each endpoint: the next is made when the one before was delivered or given up. So an
- * endpoint's queue is its position in the feed, and its messages are in order.
+ * Queues changes messages, one at a time per endpoint: the next is created once the previous one is delivered or given up. So an endpoint's
+ * position in the feed is its queue, and messages are in order.
  */
 export class ChangeNoticer {
   readonly #pool: pg.Pool;
@@ -161,7 +161,7 @@ export class ChangeNoticer {
     this.#cursorSecret = cursorSecret;
   }
 
-  /** Reads the feed once for every endpoint of these shards. Answers whether messages were queued. */
+  /** Reads the feed once for every endpoint in these shards. Returns whether messages were queued. */
   async notice(shards: readonly number[]): Promise<boolean> {
     const { rows } = await this.#pool.query<ChangeEndpoint>({ ...FIND_ENDPOINTS, values: [shards] });
     const ids = new Set(rows.map(({ endpointId }) => endpointId));
@@ -178,7 +178,7 @@ export class ChangeNoticer {
     return queued;
   }
 
-  /** Undefined where the endpoint has no position: it begins at the end of the feed. */
+  /** Undefined if the endpoint has no position yet: it starts at the end of the feed. */
   #positionsOf({ endpointId, positions }: ChangeEndpoint): Positions | undefined {
     const known = this.#known.get(endpointId);
     if (known !== undefined && known.stored === positions) return known.positions;
@@ -204,12 +204,12 @@ export class ChangeNoticer {
     return false;
   }
 
-  /** Stores the message and the position after it in one transaction: none is made twice or left out. */
+  /** Stores the message and the position after it in one transaction, so that none is duplicated or lost. */
   async #queue(endpoint: ChangeEndpoint, page: ChangePage): Promise<boolean> {
     const { endpointId, clientId } = endpoint;
     const { changes, positions, caughtUp } = await takeChanges(this.#pool, page);
     if (changes.length === 0) {
-      // None of their records is kept any more.
+      // No change's record is retained.
       await this.#move(this.#pool, endpoint, positions);
       return false;
     }
@@ -219,7 +219,7 @@ export class ChangeNoticer {
     const head = JSON.stringify({ type: EVENT, timestamp: new Date().toISOString(), data });
     const body = `${head.slice(0, -2)},"changes":[${changes.join(",")}]}}`;
     return withTransaction(this.#pool, async (on) => {
-      // An erasure may have changed what was read, or another node may have moved the endpoint: both are read again.
+      // An erasure may have changed the data, or another node moved the endpoint: read both again.
       if (!(await holdPrivacyVersion(on, endpoint.privacyVersion))) return false;
       if (!(await this.#move(on, endpoint, positions))) return false;
       const message = {
@@ -244,7 +244,7 @@ export class ChangeNoticer {
     return isMoved;
   }
 
-  /** The feed ends before the endpoint's position: the database was restored, or is another. */
+  /** Pauses an endpoint whose position is beyond the end of the feed, as after a restore. */
   async #pauseBeyond(endpoint: ChangeEndpoint): Promise<void> {
     const values = [endpoint.endpointId, "service", PAUSE_REASON];
     await withTransaction(this.#pool, async (on) => {
@@ -254,12 +254,12 @@ export class ChangeNoticer {
   }
 }
 
-/** Where the change feed ends now: an endpoint that begins here is notified of what comes next. */
+/** The end of the change feed, where a new endpoint starts. */
 export function readEnds(on: Queryable): Promise<Positions> {
   return readChangeEnds(on, ALL_BUCKETS);
 }
 
-/** Positions as they are stored with an endpoint. */
+/** Positions as stored with an endpoint. */
 export function positionsText(positions: Positions): string {
   return JSON.stringify([...positions]);
 }

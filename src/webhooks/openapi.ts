@@ -91,8 +91,8 @@ const ENDPOINT: Readonly<Record<string, Schema>> = {
     "webhook",
   ),
   ...SETTINGS,
-  // As the URL Standard writes it: longer in ASCII, and with characters in its query that RFC 3986 has escaped, so it has no format.
-  // Within a network that an operator opened, http is accepted too.
+  // As serialized by the URL Standard: longer in ASCII, and with characters that RFC 3986 escapes, so it has no format. http is accepted in
+  // networks allowed by the operator.
   url: {
     ...SETTINGS["url"],
     maxLength: 18_432,
@@ -226,7 +226,7 @@ const REGISTERED = { description: "", createdAt: "2026-06-01T08:00:00.000Z" };
 const TRIED = { ...REGISTERED, lastTryAt: EXAMPLE_INSTANT, lastStatus: 204 };
 const GIVEN_UP = { createdAt: "2026-05-30T08:00:00.000Z", lastFailure: "TimedOut" };
 
-/** An example of each body and answer, by the name of its schema. */
+/** Examples of bodies and responses by schema name. */
 export const WEBHOOK_EXAMPLES: Readonly<Partial<Record<WebhookSchema, unknown>>> = {
   WebhookForm: { url: "https://partner.example/bellhop", events: ["request.applied"] },
   WebhookChanges: { events: ["request.applied", "changes.available"] },

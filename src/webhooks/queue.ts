@@ -9,7 +9,7 @@ import { WebhookNotFound } from "./endpoint-address.ts";
 import { bodyOf, messageIdOf, type NewMessage, TEST_EVENT } from "./message.ts";
 
 const ENQUEUE = readStatement(new URL("./sql/enqueue-messages.sql", import.meta.url));
-/** The dead letters of endpoint $1, the newest first, at most $2. */
+/** At most $2 dead letters of endpoint $1, newest first. */
 const LIST_DEAD = namedStatement(
   "list-dead-letters",
   `select message_id as "messageId", endpoint_id as "endpointId", event, cause, created_at as "createdAt",
@@ -19,14 +19,14 @@ const LIST_DEAD = namedStatement(
   order by dead_at desc, message_id
   limit $2`,
 );
-/** Queues the dead letters of endpoint $1 (or only $2) again, from the first attempt. */
+/** Queues the dead letters of endpoint $1 (or only $2) again, starting with the first attempt. */
 const REDRIVE = namedStatement(
   "redrive-dead-letters",
   `update bellhop.webhook_message
   set dead_at = null, attempts = 0, next_try_at = clock_timestamp()
   where endpoint_id = $1 and dead_at is not null and ($2::uuid is null or message_id = $2)`,
 );
-/** The newest $2 attempts of endpoint $1 (or of its message $3), the newest first. */
+/** The newest $2 attempts of endpoint $1 (or of message $3), newest first. */
 const LIST_ATTEMPTS = namedStatement(
   "list-webhook-attempts",
   `select attempt_id as "attemptId", message_id as "messageId", event, url, attempt, attempted_at as "attemptedAt",
@@ -37,13 +37,13 @@ const LIST_ATTEMPTS = namedStatement(
   limit $2`,
 );
 
-/** Messages of one event that may wait for one endpoint: some 10 MB, or three hours of a client that sends a batch a second. */
+/** Maximum waiting messages per event and endpoint: about 10 MB, or three hours at one batch per second. */
 const WAITING_MAX = 10_000;
 const DEAD_LETTERS_LISTED_MAX = 1_000;
 
 /**
- * Queues messages, each id once, in the caller's transaction. A message that finds its endpoint's queue full is dropped and
- * counted there, so that the owner knows from when on to list requests.
+ * Queues messages, each id once, in the caller's transaction. If an endpoint's queue is full, its message is dropped and counted, so that
+ * the owner knows to list requests.
  */
 export async function enqueueMessages(on: Queryable, messages: readonly NewMessage[]): Promise<void> {
   if (messages.length === 0) return;
@@ -53,7 +53,7 @@ export async function enqueueMessages(on: Queryable, messages: readonly NewMessa
   await on.query({ ...ENQUEUE, values: [JSON.stringify(rows), WAITING_MAX] });
 }
 
-/** Queues a `webhook.test` for an endpoint, also while it is paused; answers the message's id. */
+/** Queues a `webhook.test` for an endpoint, even a paused one; returns the message's id. */
 export async function enqueueTest(on: Queryable, endpointId: string): Promise<string> {
   const messageId = randomUUID();
   const data = { endpointId, text: "Test event." };
@@ -62,15 +62,15 @@ export async function enqueueTest(on: Queryable, endpointId: string): Promise<st
   return messageId;
 }
 
-/** A message that was given up, without its body. */
+/** A dead letter without its body. */
 export type DeadLetter = Row<DeadLetterItem> & { readonly endpointId: string };
 
-/** The dead letters of an endpoint, the newest first, at most 1,000. */
+/** At most 1,000 dead letters of an endpoint, newest first. */
 export async function listDeadLetters(on: Queryable, endpointId: string): Promise<DeadLetter[]> {
   return (await on.query<DeadLetter>({ ...LIST_DEAD, values: [endpointId, DEAD_LETTERS_LISTED_MAX] })).rows;
 }
 
-/** Queues dead letters again, all (null) or one, under the ids they had; answers how many. Throws WebhookNotFound for one unknown. */
+/** Queues one or (null) all dead letters again under the same ids; returns how many. Throws WebhookNotFound for an unknown id. */
 export async function redriveDeadLetters(
   on: Queryable,
   endpointId: string,
@@ -84,10 +84,10 @@ export async function redriveDeadLetters(
   return rowCount ?? 0;
 }
 
-/** One attempt, as the delivery log has it. The beginning of the answer's body is for operators alone. */
+/** An attempt in the delivery log. Only operators see the start of the response body. */
 export type Attempt = Row<WebhookAttemptItem>;
 
-/** The newest attempts of an endpoint, or of one of its messages, the newest first. */
+/** The newest attempts of an endpoint, or of one message, newest first. */
 export async function listAttempts(
   on: Queryable,
   endpointId: string,
@@ -97,7 +97,7 @@ export async function listAttempts(
   return (await on.query<Attempt>({ ...LIST_ATTEMPTS, values: [endpointId, limit, messageId] })).rows;
 }
 
-/** Renews this session's leases for $1 seconds and answers them. */
+/** Renews this session's leases for $1 seconds and returns them. */
 const RENEW = namedStatement(
   "renew-webhook-shards",
   `update bellhop.webhook_shard as shard
@@ -107,7 +107,7 @@ const RENEW = namedStatement(
   returning shard.shard`,
 );
 const TAKE = readStatement(new URL("./sql/take-webhook-shards.sql", import.meta.url));
-/** Gives up those of the shards $1 that this session holds. */
+/** Releases those of the shards $1 that this session holds. */
 const GIVE_UP = namedStatement(
   "give-up-webhook-shards",
   `update bellhop.webhook_shard
@@ -115,19 +115,16 @@ const GIVE_UP = namedStatement(
   where shard = any ($1::smallint[]) and backend_pid = pg_backend_pid()`,
 );
 
-/** Endpoints are divided by the last digit of their id, buckets by their remainder. */
+/** Endpoints are assigned to shards by the last digit of their id, buckets by remainder. */
 export const SHARDS = 16;
 /**
- * A lease ends with its holder's backend, at once when the process is killed. Of a node that hangs it ends after this time:
- * longer than a busy machine delays a loop, and below the time of one attempt.
+ * Lease duration. A killed holder's lease ends at once with its backend; a hanging node's ends after this time, which exceeds a busy
+ * machine's delays and is shorter than an attempt.
  */
 const LEASE_SECONDS = 10;
 const ANSWER_MS_MAX = 5_000;
 
-/**
- * The shards that this node delivers for: its share of all, by leases that it renews once a second on a session of its own.
- * While it cannot renew them, it has none.
- */
+/** Leases this node's share of the shards, renewed every second on a separate session. If renewal fails, the node has no shards. */
 export class ShardLeases {
   readonly #clientConfig: pg.ClientConfig;
   readonly #owner: string;
@@ -142,12 +139,12 @@ export class ShardLeases {
     this.#failed = failed;
   }
 
-  /** The shards for which new work may begin. */
+  /** The shards for which new work may start. */
   get shards(): readonly number[] {
     return this.#held.filter((shard) => !this.#leaving.has(shard));
   }
 
-  /** Renews what is held, takes what is free, and gives up what exceeds the share once none of it is under way. */
+  /** Renews leases, acquires free shards, and releases those beyond the node's share once they are idle. */
   async tend(isBusy: (shard: number) => boolean): Promise<void> {
     try {
       const client = this.#client ?? (await this.#connect());
@@ -169,7 +166,7 @@ export class ShardLeases {
     }
   }
 
-  /** Gives everything up, so that another node can take it at once. */
+  /** Releases all leases, so that other nodes can take them at once. */
   async close(): Promise<void> {
     const held = this.#held;
     this.#held = [];

@@ -8,19 +8,19 @@ import { WebhookInputError } from "./endpoint-address.ts";
 const SECRET_BYTES = 32;
 const PREFIX = "whsec_";
 
-/** A new secret as its receiver is shown it: `whsec_` and base64. */
+/** A new secret in the form shown to its receiver: `whsec_` and base64. */
 export function newSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString("base64");
 }
 
-/** The signed content: the message's id, the second of this attempt, and the body as it is sent. */
+/** The signed content: message id, time of the attempt in seconds, and the body. */
 interface SignedContent {
   readonly id: string;
   readonly timestampSeconds: number;
   readonly body: string;
 }
 
-/** The headers of one attempt (Standard Webhooks 1.0), with one signature for each live secret. */
+/** The headers of one attempt (Standard Webhooks 1.0), with a signature per live secret. */
 export function signedHeaders(
   { id, timestampSeconds, body }: SignedContent,
   secrets: readonly string[],
@@ -37,7 +37,7 @@ export function signedHeaders(
   };
 }
 
-/** The live secrets of endpoint $1, the newest first. */
+/** The live secrets of endpoint $1, newest first. */
 const LIST = namedStatement(
   "list-webhook-secrets",
   `select slot, encrypted_secret as encrypted
@@ -45,14 +45,14 @@ const LIST = namedStatement(
   where endpoint_id = $1 and (expires_at is null or expires_at > clock_timestamp())
   order by created_at desc, slot desc`,
 );
-/** Puts the encrypted secret $3 into slot $2 of endpoint $1, replacing what was there. */
+/** Stores the encrypted secret $3 in slot $2 of endpoint $1. */
 const PUT = namedStatement(
   "put-webhook-secret",
   `insert into bellhop.webhook_secret (endpoint_id, slot, encrypted_secret) values ($1, $2, $3)
   on conflict (endpoint_id, slot) do update
   set encrypted_secret = excluded.encrypted_secret, created_at = clock_timestamp(), expires_at = null`,
 );
-/** Lets the secret in slot $2 of endpoint $1 expire in $3 seconds, or sooner if it would have anyway. */
+/** Expires the secret in slot $2 of endpoint $1 in $3 seconds, unless it expires sooner. */
 const EXPIRE = namedStatement(
   "expire-webhook-secret",
   `update bellhop.webhook_secret
@@ -61,13 +61,13 @@ const EXPIRE = namedStatement(
   returning expires_at as "expiresAt"`,
 );
 
-/** A receiver has a day to put the new secret in place. */
+/** Default overlap: a receiver has a day to deploy the new secret. */
 const OVERLAP_SECONDS = 86_400;
 const OVERLAP_SECONDS_MAX = 30 * 86_400;
 
 const nameOf = (endpointId: string, slot: number) => `webhook secret ${endpointId}/${slot}`;
 
-/** Gives an endpoint a new secret, and answers it; a new endpoint's is in the slot 1. */
+/** Creates a secret for an endpoint and returns it. A new endpoint's goes into slot 1. */
 export async function putSecret(
   on: Queryable,
   cipher: SecretCipher,
@@ -84,7 +84,7 @@ async function liveSecrets(on: Queryable, endpointId: string) {
   return (await on.query<{ slot: number; encrypted: string }>({ ...LIST, values: [endpointId] })).rows;
 }
 
-/** The secrets that messages of an endpoint are signed with now, the newest first. */
+/** The secrets that sign an endpoint's messages, newest first. */
 export async function readLiveSecrets(
   on: Queryable,
   cipher: SecretCipher,
@@ -95,8 +95,8 @@ export async function readLiveSecrets(
 }
 
 /**
- * Gives an endpoint a new secret, which is answered here only. For `overlapSeconds` (a day; 0 to 30 days) messages are signed with the
- * former one too, if there was one. Part of the caller's transaction. Throws WebhookInputError.
+ * Creates a new secret and returns it; it is not shown again. For `overlapSeconds` (0 to 30 days, default one) messages are also signed
+ * with the previous one. Uses the caller's transaction. Throws WebhookInputError.
  */
 export async function rotateWebhookSecret(
   on: Queryable,

@@ -82,7 +82,7 @@ function settingsOf(form: Form): Partial<EndpointInput> {
   return Object.fromEntries(read.filter(([, value]) => value !== undefined));
 }
 
-/** An endpoint as its owner sees it: which operator paused it is not disclosed. */
+/** An endpoint as shown to its owner: does not disclose which operator paused it. */
 function ownerView(endpoint: EndpointSummary) {
   const { pausedBy } = endpoint;
   const side = pausedBy?.startsWith("client:") ? "client" : pausedBy === "service" ? "service" : "operator";
@@ -120,14 +120,14 @@ async function deadLetters({ admin, clientId, endpointId, limit }: Asked) {
   return { items: items.slice(0, limit).map(withWebhookId) };
 }
 
-/** A route: its operation in the OpenAPI document, the schemas of its body and its answer, and its work. */
+/** A route: its OpenAPI operation, the schemas of request and response, and its handler. */
 interface Route extends Pick<Operation, "operationId" | "summary" | "description"> {
   readonly path: string;
-  /** The schema of the answer: of what `work` answers, its fields are sent. */
+  /** The schema of the response; only its fields are sent. */
   readonly answer: WebhookSchema;
   readonly answered: string;
   readonly status?: 201 | 202;
-  /** The schema of the body of a POST. */
+  /** The schema of a POST body. */
   readonly takes?: WebhookSchema;
   readonly isLimited?: boolean;
   work(asked: Asked): Promise<object>;
@@ -301,7 +301,7 @@ function operationOf({
   });
 }
 
-/** What a client can do with its webhooks, for the OpenAPI document. */
+/** The webhook operations of the OpenAPI document. */
 export function webhookOperations(): Record<string, PathItem> {
   const paths: Record<string, PathItem> = {};
   for (const route of ROUTES) {
@@ -311,7 +311,7 @@ export function webhookOperations(): Record<string, PathItem> {
   return paths;
 }
 
-/** The fields that a schema names, in its order; of a list, of each item. */
+/** The fields named by a schema, in its order; for a list, of each item. */
 function fieldsBy(name: WebhookSchema, value: object): object {
   const { properties = {} } = WEBHOOK_SCHEMAS[name] as Schema;
   const named = Object.entries(properties).map(([field, { items }]) => {
@@ -330,7 +330,7 @@ function asServiceError(error: unknown): unknown {
   return error;
 }
 
-/** Registers the routes of a client's webhooks, for tokens with the scope `webhooks`. */
+/** Adds the webhook routes, for tokens with the scope `webhooks`. */
 export function registerWebhookRoutes(
   app: FastifyInstance,
   context: HttpContext,

@@ -1,6 +1,6 @@
--- How many different records the backfill $2 in the bucket $1 has brought to the versions of the property $3, of the resource $5, with
--- requests up to $4. A version is of the first of its copies; `incomplete` are the requests with more records applied than they
--- have versions: the keys of the others, looked up in the log, are $6. What is quarantined as of $4 is not applied yet.
+-- The number of distinct records of resource $5 that backfill $2 in bucket $1 added as versions of property $3, with requests up to $4. A
+-- version belongs to the first of equal copies. `incomplete`: the requests with more records applied than versions; the keys of their
+-- copies, read from the log, are $6. Records quarantined as of $4 are not counted.
 with batch as materialized (
   select log.request_id, length(outcome.outcomes) - (
       select count(*) from bellhop.quarantine

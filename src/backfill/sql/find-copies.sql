@@ -1,5 +1,5 @@
--- Of the requests $4 in the bucket $1: where their records lie, and which of them are versions of the property $2, rejected, or
--- quarantined as of $3: all others are copies of earlier records.
+-- For the requests $4 in bucket $1: the locations of their records, and which are versions of property $2, rejected, or quarantined as of
+-- $3. All others are copies of earlier records.
 select
   log.request_id as "requestId", log.layout,
   array(select (rejection ->> 'index')::integer from json_array_elements(log.rejections) as rejection)

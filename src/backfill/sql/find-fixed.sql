@@ -1,5 +1,5 @@
--- The places, from 1, of the keys $3 with a version in the property $2 of the bucket $1 that was received after the request of the
--- same place in $4, up to $5, and is not quarantined as of then.
+-- Positions, from 1, of the keys $3 of property $2 in bucket $1 with a version received after the request at the same position in $4, up to
+-- $5, and not quarantined as of then.
 select distinct failed.place::integer as place
 from unnest($3::text[], $4::uuid[]) with ordinality as failed (key, request_id, place)
 join {versions} as version

@@ -1,5 +1,5 @@
--- Backfills of the client $1 (null: of all) in the state $2 (null: any) with the id $3 (null: any), newest first, before ($4, $5), at
--- most $6, of the properties within $7 (null: of any; Scope.keys).
+-- At most $6 backfills of client $1 (null: all) in state $2 (null: any) with id $3 (null: any), newest first, before ($4, $5), of the
+-- properties within $7 (null: any; Scope.keys).
 select
   backfill.backfill_id as "backfillId", backfill.client_id as "clientId", backfill.bucket,
   json_build_object(

@@ -1,5 +1,5 @@
--- Of the requests $2 in the bucket $1 the records that were rejected, or are quarantined or discarded as of the request $3, after
--- ($4, $5) in order: at most $6. Of a rejected one the first reason; its key has to be read from the log.
+-- Records of the requests $2 in bucket $1 that were rejected, or quarantined or discarded as of request $3, after ($4, $5), in order: at
+-- most $6. A rejected record has its first reason; its key must be read from the log.
 select failed.request_id as "requestId", failed.record_index as "index", failed.key, failed.outcome, failed.code, failed.message
 from (
   select

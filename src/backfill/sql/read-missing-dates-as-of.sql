@@ -1,4 +1,4 @@
--- As read-missing-dates, all of them, as of the request $5: by versions that were received up to it, and are not quarantined as of then.
+-- As read-missing-dates, but unpaged and as of request $5: by versions received up to it and not quarantined as of then.
 select day.date::date::text as date
 from generate_series($3::date, $4::date, interval '1 day') as day (date)
 where to_char(day.date, 'YYYY-MM-DD') not in (

@@ -1,6 +1,6 @@
--- What has arrived of the backfill $2 in the bucket $1 with requests up to $3, by resource: the sums of request summaries
--- (read-request-summaries.sql). A quarantined record that was resolved by an entry after $3 counts as quarantined.
--- An index scan of accept_log_backfill, and for each batch of the outcomes' primary key.
+-- Received so far of backfill $2 in bucket $1 with requests up to $3, by resource: the sums of request summaries
+-- (read-request-summaries.sql). A quarantined record resolved by an entry after $3 counts as quarantined.
+-- Plan: an index scan of accept_log_backfill, and per batch of the outcomes' primary key.
 select
   log.resource,
   count(*)::integer as batches,

@@ -1,5 +1,5 @@
--- How many of the $3 newest batches of the backfill $2 wait to be applied, and their records. Batches are applied nearly in
--- order, so the newest are the ones that wait. Plan: index scans of accept_log_backfill and of the outcomes' primary key.
+-- Number of unapplied batches among the $3 newest of backfill $2, and their records. Batches are applied nearly in order, so the unapplied
+-- ones are the newest. Plan: index scans of accept_log_backfill and of the outcomes' primary key.
 select count(*)::integer as batches, coalesce(sum(newest.record_count), 0)::integer as records
 from (
   select request_id, record_count

@@ -9,7 +9,7 @@ import {
 import { addDays, datesFrom } from "#contract/dates.ts";
 import type { Report } from "../report.ts";
 
-/** The property as which an invented hotel is sent. */
+/** The property that the example data is sent for. */
 interface Hotel {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -39,10 +39,10 @@ export function inventoryOf(hotel: Hotel, date: string, madeAt: string, sold: nu
   };
 }
 
-/** What distinguishes a reservation of the hotel. */
+/** The varying fields of a reservation. */
 interface Booking {
   readonly id: string;
-  /** When it was made or changed in the hotel's own system. */
+  /** When it was created or changed in the PMS. */
   readonly modifiedAt: string;
   readonly arrival: string;
   readonly nights: number;
@@ -52,11 +52,11 @@ interface Booking {
   readonly cancelledAt?: string;
 }
 
-/** A complete reservation: null where that is allowed, amounts as text, revenue for each night. */
+/** A complete reservation: null where allowed, amounts as strings, revenue for each night. */
 export function reservationOf(hotel: Hotel, booking: Booking): Reservation {
   const { id, modifiedAt, arrival, nights, adults = 2, block, share, cancelledAt } = booking;
   const departure = addDays(arrival, nights);
-  // A day use has no night, and its revenue on its day.
+  // A day use has no night; its revenue is on its day.
   const revenueDates = nights === 0 ? [arrival] : datesFrom(arrival, nights);
   return {
     ...hotel,
@@ -102,7 +102,7 @@ export function reservationOf(hotel: Hotel, booking: Booking): Reservation {
   };
 }
 
-/** A group of three nights with ten rooms a night, of which `pickup` are picked up. */
+/** A group of three nights with ten rooms a night, `pickup` of them picked up. */
 export function groupOf(
   hotel: Hotel,
   code: string,
@@ -139,12 +139,12 @@ export function groupOf(
 /** An integration under certification. */
 export interface Integration {
   readonly bellhop: BellhopClient;
-  /** Called with what it waits for, and for how long where that is known. */
+  /** Called before a wait, with its duration if known. */
   onWait(reason: string, times: WaitTimes): void;
   readonly hotel: Hotel;
-  /** The date on which the certification was opened, UTC. */
+  /** The UTC date on which the certification was opened. */
   readonly today: string;
-  /** Distinguishes the keys of this run from those of other runs. */
+  /** Distinguishes the keys of this run from other runs. */
   readonly run: string;
 }
 
@@ -155,7 +155,7 @@ interface WaitTimes {
 
 type Asking = Pick<Integration, "bellhop" | "onWait">;
 
-/** A timestamp `minutes` ago: changes in a hotel's system lie in the past. */
+/** A timestamp `minutes` ago: changes in a PMS lie in the past. */
 export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
 }
@@ -165,7 +165,7 @@ export function inDays({ today }: Integration, days: number): string {
   return addDays(today, days);
 }
 
-/** The report of the client's own certification. Throws where none was opened, or the service does not answer it. */
+/** The report of the client's own certification. Throws if there is none or the request fails. */
 async function readStanding(on: Asking): Promise<Report> {
   const text = await ask(on, "certification");
   const { certification } = JSON.parse(text) as { certification: Report | null };
@@ -176,7 +176,7 @@ async function readStanding(on: Asking): Promise<Report> {
   return certification;
 }
 
-/** Asks once, and again after the wait of a 429; answers the body. Throws for any other refusal. */
+/** Sends a request, again after the wait of a 429; returns the body. Throws for any other error. */
 async function ask(on: Asking, path: string, init?: RequestInit): Promise<string> {
   const response = await on.bellhop.fetch(`/api/public/v1/${path}`, init);
   const text = await response.text();
@@ -192,7 +192,7 @@ async function waitRetryAfter({ onWait }: Asking, response: Response): Promise<v
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 }
 
-/** Starts an integration with the property of the certification. */
+/** Creates an integration for the property of the certification. */
 export async function openIntegration(
   bellhop: BellhopClient,
   onWait: Integration["onWait"] = () => undefined,
@@ -207,7 +207,7 @@ export async function openIntegration(
   };
 }
 
-/** Does one step of the checklist. */
+/** Performs one step of the checklist. */
 export type ReferenceStep = (on: Integration) => Promise<unknown>;
 
 /** A reservation of this run that arrives `days` after the certification was opened. */
@@ -226,7 +226,7 @@ const inventory: ReferenceStep = (on) =>
     datesFrom(on.today, 7).map((date) => inventoryOf(on.hotel, date, minutesAgo(1), 20)),
   );
 
-/** Sends versions of reservations, a batch each, in their order. */
+/** Sends versions of reservations in order, one batch each. */
 async function sendEach({ bellhop }: Integration, ...versions: readonly Reservation[]): Promise<void> {
   for (const version of versions) await bellhop.reservations.send([version]);
 }
@@ -234,7 +234,7 @@ async function sendEach({ bellhop }: Integration, ...versions: readonly Reservat
 const group: ReferenceStep = (on) =>
   on.bellhop.groups.send([groupOf(on.hotel, `${on.run}-GRP`, minutesAgo(9), inDays(on, 20), 0)]);
 
-/** The same reservation again, complete, a night longer, and with the time of that change. */
+/** Sends the complete reservation again, one night longer and with the time of the change. */
 const modification: ReferenceStep = (on) =>
   sendEach(on, book(on, "MOD", 11), book(on, "MOD", 11, { modifiedAt: minutesAgo(5), nights: 3 }));
 
@@ -248,7 +248,7 @@ const share: ReferenceStep = (on) => {
   return on.bellhop.reservations.send([book(on, "SHARE-A", 13, room), book(on, "SHARE-B", 13, room)]);
 };
 
-/** The group again once a room of its block is booked. */
+/** Sends the group again after a room of its block is booked. */
 const groupPickup: ReferenceStep = async (on) => {
   const code = `${on.run}-PICKUP`;
   const start = inDays(on, 20);
@@ -258,7 +258,7 @@ const groupPickup: ReferenceStep = async (on) => {
   await groups.send([groupOf(on.hotel, code, minutesAgo(6), start, 1)]);
 };
 
-/** Quantities as texts of digits, where other steps send them as numbers. */
+/** Sends quantities as numeric strings, unlike other steps. */
 const nullAndNumbers: ReferenceStep = (on) => {
   const sent = book(on, "NULL", 15, { nights: 1 });
   const roomStays = sent.roomStays.map((stay) => ({ ...stay, numberOfAdults: "2", numberOfChildren: "0" }));
@@ -270,22 +270,22 @@ const outOfOrder: ReferenceStep = (on) => {
   return sendEach(on, version(1), version(3), version(2));
 };
 
-/** As if the first answer had been lost: the same bytes under the same key. */
+/** Sends the same bytes again under the same key, as after a lost response. */
 const retry: ReferenceStep = async (on) => {
   const body = JSON.stringify([book(on, "RETRY", 17, { nights: 1 })]);
   const headers = { "content-type": "application/json", "idempotency-key": randomUUID() };
   for (const _attempt of [1, 2]) await ask(on, "reservations", { method: "POST", headers, body });
 };
 
-/** Requests sent at once to find the limit: no more than may be under way when a 429 is sent. */
+/** Concurrent requests to reach the limit: no more than may be in flight when a 429 is sent. */
 const AT_ONCE = 10;
 const ROUNDS_MAX = 200;
 
-/** Small batches until there is a 429, then the wait that it asks for, then one more. */
+/** Sends small batches until there is a 429, waits for Retry-After, and sends one more. */
 const rateLimit: ReferenceStep = async (on) => {
   const headers = { "content-type": "application/json" };
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
-    // Each a batch of its own: the same one again would be a retry without its key.
+    // Different batches, because repeating one would be a retry without its key.
     const batches = datesFrom(on.today, AT_ONCE).map((date) => [
       inventoryOf(on.hotel, date, minutesAgo(1), 20),
     ]);
@@ -318,7 +318,7 @@ const coldStart: ReferenceStep = async (on) => {
   await on.bellhop.reservations.send(booked);
 };
 
-/** Each evening the inventory of the day and of the two weeks ahead, each noon a booking. */
+/** Each evening the inventory of the day and two weeks ahead, each noon a booking. */
 const sevenDays: ReferenceStep = async (on) => {
   for (const [at, day] of datesFrom(inDays(on, -7), 7).entries()) {
     await sendEach(on, book(on, day, at - 7, { modifiedAt: `${day}T12:00:00Z` }));
@@ -327,7 +327,7 @@ const sevenDays: ReferenceStep = async (on) => {
   }
 };
 
-/** Sends with the client's one token until the client has renewed it. */
+/** Sends with the client's token until the client has renewed it. */
 const tokenUse: ReferenceStep = async (on) => {
   for (;;) {
     const step = (await readStanding(on)).steps.find(({ step }) => step === "token-use");
@@ -337,7 +337,7 @@ const tokenUse: ReferenceStep = async (on) => {
   }
 };
 
-/** The reference integration: each step of the checklist done right, in any order; the last takes as long as a token lives. */
+/** The reference integration: every step of the checklist done correctly, in any order. The last takes as long as a token lives. */
 export const REFERENCE_STEPS = {
   inventory,
   reservation: (on) => sendEach(on, book(on, "WHOLE", 10)),
@@ -356,13 +356,13 @@ export const REFERENCE_STEPS = {
   "token-use": tokenUse,
 } as const satisfies Readonly<Record<string, ReferenceStep>>;
 
-/** The service and the client of the reference integration. */
+/** Service address and credentials of the reference integration. */
 export type ReferenceOptions = Pick<
   BellhopClientOptions,
   "baseUrl" | "authUrl" | "clientId" | "clientSecret"
 >;
 
-/** Runs the checklist and answers the report, once every record has its outcome. `onStep` is called before each step. */
+/** Runs the checklist and returns the report once every record has an outcome. `onStep` is called before each step. */
 export async function runReference(
   options: ReferenceOptions,
   onStep: (step: string) => void,

@@ -38,11 +38,11 @@ export const group: Step = {
   },
 };
 
-/** Blocks of a group, and stays that name it, that are read. */
+/** Limits of the blocks of a group, and of the stays that name it, that are read. */
 const BLOCKS_MAX = 1_000;
 const STAYS_MAX = 1_000;
 
-/** A stay that takes rooms out of a group's block. */
+/** A stay that picks up rooms of a group's block. */
 interface Picked {
   readonly record: SeenRecord;
   readonly stay: Stay;
@@ -51,7 +51,7 @@ interface Picked {
 
 const groupId = (record: SeenRecord, code: string): string => JSON.stringify([hotelOf(record), code]);
 
-/** The stays of live reservations that name a group, by that group. */
+/** Stays of live reservations by the group that they name. */
 function pickedUp(evidence: Evidence): Map<string, Picked[]> {
   const live = latestOf(evidence, "reservations").filter(isLive);
   const stays = live.flatMap((record) => {

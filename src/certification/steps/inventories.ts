@@ -16,7 +16,7 @@ import {
 } from "../step.ts";
 import { eventsOf } from "../wire-notes.ts";
 
-/** The longest run of consecutive dates; `dates` are in order. */
+/** The longest run of consecutive dates; `dates` are sorted. */
 function longestRun(dates: readonly string[]): string[] {
   let run: string[] = [];
   let longest: string[] = [];
@@ -32,7 +32,7 @@ const longer = <Of extends { readonly length: number }>(one: Of, other: Of): Of 
   other.length > one.length ? other : one;
 
 const DATES_LEAST = 7;
-/** Overbooking is legal; these are slips. */
+/** Overbooking is legal; these warnings indicate mistakes. */
 const SLIPS_OF_INVENTORY: ReadonlySet<string> = new Set([
   "inventory.sold-split",
   "inventory.room-type-repeated",
@@ -69,7 +69,7 @@ export const inventory: Step = {
   },
 };
 
-/** The codes of a batch refused for a null or a number in a form that is not accepted. */
+/** Error codes of a batch refused for a null or a number in an unaccepted form. */
 const FORM_CODES: ReadonlySet<string> = new Set([
   "null",
   "type",
@@ -79,12 +79,12 @@ const FORM_CODES: ReadonlySet<string> = new Set([
   "number.unsafe",
 ]);
 const NULLABLE = ["multiReservationId", "cancellationDateTime", "cancellationReason"] as const;
-/** Such as `129.90000000000001`: what a sum of binary fractions leaves. */
+/** Such as `129.90000000000001`: the rounding error of binary fractions. */
 const LEFT_BY_BINARY = /^-?\d+\.\d{9,}$/;
 const MONEY = /(?:Value|Rate|Revenue|Price|rate|ticketPrice)$/;
 const MONEY_AS_TEXT = /"(?:rateValue|grossRateValue|net\w+|\w*[tT]icketPrice|grossTotalRevenue)":"-?\d/;
 
-/** A money value that went through binary floating point, and its place. */
+/** The JSON pointer of a money value with a binary rounding error. */
 function binaryFraction(value: unknown, pointer: string): string | undefined {
   if (typeof value === "object" && value !== null) {
     for (const [name, item] of Object.entries(value)) {
@@ -111,7 +111,7 @@ function refusalsOf({ events }: Evidence): Finding[] {
   });
 }
 
-/** Specification section 2: null where the contract shows it; decimals as text; quantities as numbers or numeric texts. */
+/** Specification section 2: null where the contract shows it; decimals as strings; quantities as numbers or numeric strings. */
 export const nullAndNumbers: Step = {
   name: "null-and-numbers",
   title: "null and numbers in the forms that are taken",
@@ -137,13 +137,13 @@ export const nullAndNumbers: Step = {
 
 const DAYS = 7;
 
-/** The business days on which a change with this time may have been made: a night audit is after midnight. */
+/** The business days to which a change at this time may belong: a night audit runs after midnight. */
 function daysOf(sourceTime: string): string[] {
   const date = sourceTime.slice(0, 10);
   return date === "" ? [] : [date, addDays(date, -1)];
 }
 
-/** What was sent of one hotel by business day: the inventory of the day's own night, as of that day, and changes. */
+/** One hotel's evidence by business day: inventory of the day's own night, as of that day, and changes. */
 interface HotelDays {
   readonly nights: Map<string, SeenRecord>;
   readonly changes: Map<string, SeenRecord>;
@@ -177,7 +177,7 @@ function findingOfHotel({ nights, changes }: HotelDays, run: readonly string[]):
     const reason = `From ${first} to ${last} no reservation was made or changed on ${quiet} (lastModifiedDateTime). Each day has its bookings.`;
     return [wrong(reason, ...requests)];
   }
-  // What lies further apart is no week with a gap, but two attempts.
+  // Days further apart belong to another attempt rather than to a week with a gap.
   const days = [...nights.keys()].sort();
   const recent = days.filter((day) => daysBetween(day, days.at(-1) ?? day) < 2 * DAYS);
   const [from, to] = [recent[0], recent.at(-1)];
@@ -187,7 +187,6 @@ function findingOfHotel({ nights, changes }: HotelDays, run: readonly string[]):
   return [wrong(reason, ...requests)];
 }
 
-/** A week of a hotel's life, as every week will be. */
 export const sevenDays: Step = {
   name: "seven-days",
   title: "Seven days of a hotel",
@@ -213,7 +212,7 @@ const DATES = 90;
 /** Far enough ahead that no other step sends these dates. */
 const STARTS_IN_DAYS = 30;
 const RESERVATIONS_LEAST = 10;
-/** A cold start comes in large batches; one of two years would take 730 requests else. */
+/** A cold start must use large batches; one date per request would take 730 requests for two years. */
 const DATES_A_REQUEST_LEAST = 5;
 
 function datesOf({ openedAt }: Certification): string[] {
@@ -252,7 +251,7 @@ function findingOfDates(evidence: Evidence): Finding {
   return right(reason, ...requests);
 }
 
-/** A cold start that was closed as a backfill: its statement counts, of whatever dates were announced. */
+/** A cold start closed as a backfill: its statement counts, whatever its announced dates. */
 function findingOfBackfill({ backfillId, complete, resources, hash }: SeenBackfill): Finding[] {
   const of = (wanted: Resource) => resources.find(({ resource }) => resource === wanted);
   const covered = of("inventories")?.datesCovered ?? 0;
@@ -261,7 +260,7 @@ function findingOfBackfill({ backfillId, complete, resources, hash }: SeenBackfi
   return complete && covered >= DATES && booked >= RESERVATIONS_LEAST ? [right(reason)] : [];
 }
 
-/** What a hotel sends when it is connected: everything known for the time ahead. */
+/** What a hotel sends when it is connected: all future data. */
 export const coldStart: Step = {
   name: "cold-start",
   title: "A cold start",

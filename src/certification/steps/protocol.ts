@@ -15,7 +15,7 @@ function sentAnew({ records }: Evidence): Finding[] {
   });
 }
 
-/** Contract, "Headers and bodies": same client, key and body within 24 hours gives the first answer again. */
+/** Contract, "Headers and bodies": the same client, key and body within 24 hours returns the first response. */
 export const retry: Step = {
   name: "retry",
   title: "A batch sent again under its key",
@@ -40,9 +40,9 @@ export const retry: Step = {
   },
 };
 
-/** Requests that were under way when the 429 was sent, of an integration that sends several at once. */
+/** Requests that may be in flight when the 429 is sent. */
 const UNDER_WAY_MAX = 16;
-/** Timers and clocks are not exact, and a 429 is not stamped by the clock of receipts: this long after the start and before the end is no haste. */
+/** Timers are inexact, and a 429 is not dated by the clock of receipts: requests this close to either end of the wait are tolerated. */
 const TOLERANCE_MS = 100;
 
 interface Wait {
@@ -51,7 +51,7 @@ interface Wait {
   readonly to: number;
 }
 
-/** The waits that were asked for, each from its first 429; a 429 within one belongs to it. */
+/** The required waits, each from its first 429; a 429 during a wait belongs to it. */
 function waitsOf({ events }: Evidence): Wait[] {
   const waits: Wait[] = [];
   for (const { at, retryAfterSeconds } of eventsOf(events, "rate-limited")) {
@@ -103,7 +103,7 @@ const REQUESTS_LEAST = 5;
 const minutesText = (seconds: number): string =>
   seconds < 120 ? `${Math.round(seconds)} seconds` : `${Math.round(seconds / 60)} minutes`;
 
-/** How many tokens were taken, and how many of them while the one before had more than half of its life left. */
+/** Number of tokens taken, and of those taken while the previous one had more than half of its life left. */
 function tokensOf({ events }: Evidence): { taken: number; early: number } {
   const tokens = eventsOf(events, "token");
   const early = tokens.filter(({ at }, place) => {
@@ -140,7 +140,7 @@ function findingsOfTokenUse(evidence: Evidence): Finding[] {
   return findings;
 }
 
-/** Specification section 5, rules 5 and 10: one token for all requests of its life, renewed before it ends. */
+/** Specification section 5, rules 5 and 10: one token for all requests of its lifetime, renewed before it expires. */
 export const tokenUse: Step = {
   name: "token-use",
   title: "One token for many requests, renewed before it ends",

@@ -23,7 +23,7 @@ import {
   wrong,
 } from "../step.ts";
 
-/** Warnings about what would count revenue or nights wrongly. */
+/** Warnings about wrong counts of revenue or nights. */
 const SLIPS_OF_RESERVATION: ReadonlySet<string> = new Set([
   "reservation.revenue-total",
   "reservation.revenue-summary",
@@ -32,7 +32,7 @@ const SLIPS_OF_RESERVATION: ReadonlySet<string> = new Set([
   "count.negative",
 ]);
 
-/** The fields that a revenue manager needs and a reservation lacks. */
+/** Missing fields that a revenue manager needs. */
 function lackingOf(record: SeenRecord): string[] {
   const { fields } = record;
   const [stay = {}] = listOf(fields, "roomStays");
@@ -76,7 +76,7 @@ export const reservation: Step = {
   },
 };
 
-/** The last change of one reservation that is no cancellation. */
+/** Evaluates the last change of one reservation that is not a cancellation. */
 function findingOfModification({ versions }: KeyHistory): Finding[] {
   const at = versions.findLastIndex(
     (version, place) => place > 0 && version.outcome === "applied" && !isCancelled(version),
@@ -90,7 +90,7 @@ function findingOfModification({ versions }: KeyHistory): Finding[] {
   return [right(`${key} was sent whole again, modified at ${sourceTime}.`, ...requests)];
 }
 
-/** Contract, "Records": a newer record replaces the older whole, and the newest source time wins. */
+/** Contract, "Records": a newer record replaces the older as a whole; the newest source time wins. */
 export const modification: Step = {
   name: "modification",
   title: "A modified reservation",
@@ -113,7 +113,7 @@ function findingOfCancellation({ versions, latest }: KeyHistory): Finding[] {
     const reason = `${key} is cancelled and has no cancellationDateTime, so the time of the cancellation is unknown.`;
     return [wrong(reason, requestId)];
   }
-  // Without a booked version it was booked before the certification, or in another system: that shows nothing.
+  // Without a live version it was booked before the certification or in another system, which proves nothing.
   const booked = versions.find(isLive);
   const reason = `${key} was booked, and cancelled at ${cancelledAt}.`;
   return booked === undefined ? [] : [right(reason, booked.requestId, requestId)];
@@ -159,7 +159,7 @@ function meet(one: Stay, other: Stay): boolean {
   return one.roomType === other.roomType && one.arrival < other.departure && other.arrival < one.departure;
 }
 
-/** Reservations with one shareId: they have to meet in a room. */
+/** Reservations with one shareId must overlap in a room. */
 function findingOfShare(sharers: readonly Sharer[]): Finding[] {
   const [first, ...others] = sharers;
   if (first === undefined || others.length === 0) return [];
@@ -172,7 +172,7 @@ function findingOfShare(sharers: readonly Sharer[]): Finding[] {
   return [wrong(reason, ...requests)];
 }
 
-/** Two in one numbered room on the same night without one shareId. */
+/** Two reservations in one numbered room on the same night without a common shareId. */
 function findingOfRoom(one: Sharer, other: Sharer): Finding[] {
   if (one.hotel !== other.hotel || (one.shareId !== undefined && one.shareId === other.shareId)) return [];
   const room = one.stays.find((stay) =>
@@ -182,7 +182,7 @@ function findingOfRoom(one: Sharer, other: Sharer): Finding[] {
   return room === undefined ? [] : [wrong(reason, one.record.requestId, other.record.requestId)];
 }
 
-/** Pairs are compared: of more reservations with a room number only the newest are read. */
+/** Pairs are compared, so only this many of the newest reservations with a room number are read. */
 const NUMBERED_MAX = 200;
 
 export const share: Step = {
@@ -209,14 +209,14 @@ export const share: Step = {
   },
 };
 
-/** Adults of the three versions in the order in which they are to arrive: the second comes last. */
+/** Adults of the three versions in the required order of arrival: the second arrives last. */
 const ADULTS_AS_SENT = "1,3,2";
 
 function findingOfOutOfOrder({ versions, latest: { key, sourceTime, requestId } }: KeyHistory): Finding[] {
   const last = versions.slice(-3);
   const [, third, second] = last;
   const adults = last.map((version) => staysOf(version)[0]?.adults).join(",");
-  // They came in the order that was asked for, and the late one has the time of its sending.
+  // They arrived in the required order, and the late one has its own source time.
   if (
     adults === ADULTS_AS_SENT &&
     third !== undefined &&
@@ -231,7 +231,7 @@ function findingOfOutOfOrder({ versions, latest: { key, sourceTime, requestId } 
   return late === undefined ? [] : [right(reason, late.requestId, requestId)];
 }
 
-/** Contract, "Records": the newest source time wins, in whatever order records arrive. */
+/** Contract, "Records": the newest source time wins, in any order of arrival. */
 export const outOfOrder: Step = {
   name: "out-of-order",
   title: "A change that arrives late",

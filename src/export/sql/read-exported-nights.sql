@@ -1,5 +1,5 @@
--- The reservations of the bucket $1, each with its nights in short, or with its facts where they are not kept so (or not of this
--- content: src/apply/ledger/content-nights.ts). $2 and $3 as in read-exported-records.sql.
+-- The reservations of bucket $1, each with its compact nights, or with its facts if those are missing or of other content
+-- (src/apply/ledger/content-nights.ts). $2 and $3 as in read-exported-records.sql.
 select
   current.property_id, current.key, current.status, case when kept.is_compact then encode(current.compact_nights, 'hex') end,
   case when not kept.is_compact then (

@@ -1,5 +1,4 @@
--- The outcomes of the records of each batch in the bucket $1: of batches received from the request $2 on, and of earlier ones with records
--- released or discarded since.
+-- Outcome counts of each batch in bucket $1, received from request $2 on, and of earlier ones with records released or discarded since.
 select
   log.request_id, log.bucket, log.client_id, log.resource, outcome.applied_at::text, log.batch_record_count, log.record_count,
   letters.applied + coalesce(resolved.applied, 0), letters.unchanged + coalesce(resolved.unchanged, 0),

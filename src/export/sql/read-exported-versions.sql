@@ -1,4 +1,4 @@
--- The versions of the bucket $1 that were received from the request $2 on or released since, in the order of the log.
+-- The versions of bucket $1 received from request $2 on or released since, in log order.
 select
   property.client_code, property.property_code, left(version.resource, 1), version.key, version.source_time::text,
   encode(substr(version.content_hash, 1, 8), 'hex'), version.status, version.from_date, version.to_date,

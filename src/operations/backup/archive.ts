@@ -1,16 +1,16 @@
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 
 /**
- * The outer form of a backup: a tar archive (POSIX.1-1988 `ustar`), so that any tar lists and takes apart what is in it. Only
- * what is needed of it: plain files with short names, each held in memory whole, and so of bounded size.
+ * The container of a backup: a tar archive (POSIX.1-1988 `ustar`), so that any tar can list and extract it. Supports only regular files
+ * with short names, each read into memory, so of limited size.
  */
 
 const BLOCK_BYTES = 512;
 const NAME_BYTES_MAX = 100;
-/** A part of a table and what compressing may add to it; a file that says more is no backup. */
+/** A part of a table with compression overhead; larger entries are invalid. */
 const ENTRY_BYTES_MAX = 8 * 1_048_576;
 
-/** The file is no backup, or not a whole one, or was changed since it was written; the message says what of it. */
+/** The file is not a complete, unmodified backup; the message names the fault. */
 export class DamagedBackupError extends OperatorError {}
 
 export interface ArchiveEntry {
@@ -20,7 +20,7 @@ export interface ArchiveEntry {
 
 function checksumOf(header: Buffer): number {
   let sum = 0;
-  // The place of the sum itself counts as blanks.
+  // The checksum field itself counts as blanks.
   for (let at = 0; at < BLOCK_BYTES; at += 1) sum += at >= 148 && at < 156 ? 0x20 : (header[at] ?? 0);
   return sum;
 }
@@ -29,7 +29,7 @@ const octal = (value: number, digits: number): string => value.toString(8).padSt
 
 const checksumField = (header: Buffer): string => `${octal(checksumOf(header), 6)}\0 `;
 
-/** The bytes of one entry: its header, its content, and zeros to the next block. `atMs`: since 1970. */
+/** The bytes of an entry: header, content, and zeros to the next block. `atMs`: since 1970. */
 export function entryBytes({ name, content }: ArchiveEntry, atMs: number): Buffer {
   if (Buffer.byteLength(name) > NAME_BYTES_MAX || content.length > ENTRY_BYTES_MAX)
     throw new RangeError(`An entry ${name} of ${content.length} bytes does not fit a backup.`);
@@ -44,7 +44,7 @@ export function entryBytes({ name, content }: ArchiveEntry, atMs: number): Buffe
   return bytes;
 }
 
-/** What ends an archive: two blocks of zeros. */
+/** The end of an archive: two blocks of zeros. */
 export const ARCHIVE_END: Buffer = Buffer.alloc(2 * BLOCK_BYTES);
 
 function readHeader(header: Buffer): { readonly name: string; readonly size: number } {
@@ -61,12 +61,12 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
   return { name, size: bytes };
 }
 
-/** What an archive is read from. As of a file, a read may give fewer bytes than were asked for, and gives none only at the end. */
+/** Source of an archive. As with a file, a read may return fewer bytes than requested, and returns 0 only at the end. */
 export interface ArchiveSource {
   read(into: Buffer, offset: number, length: number): Promise<{ readonly bytesRead: number }>;
 }
 
-/** The next so many bytes; fewer only at the end. */
+/** The next `length` bytes; fewer only at the end. */
 async function take(source: ArchiveSource, length: number): Promise<Buffer> {
   const taken = Buffer.alloc(length);
   let held = 0;
@@ -91,8 +91,7 @@ function endsTooEarly(): DamagedBackupError {
 }
 
 /**
- * Reads the entries of an archive one after another. Throws DamagedBackupError for what is none, for one that ends before
- * its end, and for one that has a byte where none should be.
+ * Reads the entries of an archive in order. Throws DamagedBackupError if it is not an archive, is truncated, or contains unexpected bytes.
  */
 export async function* readEntries(source: ArchiveSource): AsyncGenerator<ArchiveEntry> {
   for (;;) {

@@ -4,14 +4,14 @@ import { link, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 
-/** Where a backup is written to. */
+/** Destination of a backup. */
 export interface BackupSink {
-  /** Where the backup lies, for messages. */
+  /** Name of the destination for messages. */
   readonly name: string;
   write(bytes: Buffer): Promise<void>;
-  /** All is written: it is to be on disk under its name when this returns. */
+  /** Completes the backup: it is on disk under its name when this returns. */
   finish(): Promise<void>;
-  /** It will not be finished: nothing of it stays. */
+  /** Deletes the incomplete backup. */
   abandon(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ function cannotBeWritten(path: string, cause: unknown): OperatorError {
   return new OperatorError(`The backup cannot be written to ${path} (${code ?? String(cause)}).`, { cause });
 }
 
-/** A directory stands for a file in it that is named after the moment. */
+/** For a directory, a file in it named after the time. */
 async function fileIn(path: string, atMs: number): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined && !path.endsWith("/")) return path;
@@ -32,10 +32,10 @@ async function fileIn(path: string, atMs: number): Promise<string> {
   return join(path, `bellhop-${moment}.tar`);
 }
 
-/** What file systems answer that have no links, such as exFAT. */
+/** Error codes of file systems without links, such as exFAT. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
-/** Gives a file its name. Fails where another was faster: unlike a rename, a link replaces nothing. */
+/** Gives a file its name; fails if it exists. A link, unlike a rename, replaces nothing. */
 async function takeName(partial: string, name: string): Promise<void> {
   try {
     await link(partial, name);
@@ -48,8 +48,8 @@ async function takeName(partial: string, name: string): Promise<void> {
 }
 
 /**
- * Opens a file for a backup; `path` may name a directory. It is written beside its place (mode 0600) and gets its name when it is whole, so what bears
- * that name is a whole backup, whenever its writer is killed. Throws OperatorError where it cannot be written, or there is one.
+ * Opens a file for a backup; `path` may be a directory. It is written under a temporary name (mode 0600) and renamed when complete, so a
+ * file with that name is always a complete backup. Throws OperatorError if it exists or cannot be written.
  */
 export async function openBackupFile(path: string, atMs: number): Promise<BackupSink> {
   const name = await fileIn(path, atMs);

@@ -3,11 +3,11 @@ import { readStatement } from "../../platform/db/statement.ts";
 
 const describe = readStatement(new URL("./sql/describe-tables.sql", import.meta.url));
 
-/** A table as it is copied. */
+/** A table to copy. */
 export interface TableDescription {
   readonly table: string;
   readonly columns: readonly string[];
-  /** Its partitions, and which rows lie in each, as PostgreSQL writes that. */
+  /** Its partitions with their bounds as PostgreSQL writes them. */
   readonly partitions: readonly { readonly name: string; readonly bounds: string }[];
 }
 
@@ -15,7 +15,7 @@ interface DescribedTable extends TableDescription {
   readonly refers_to: readonly string[];
 }
 
-/** Tables that others refer to before those. The schema has no circles. */
+/** Sorts referenced tables first. The schema has no cycles. */
 function inOrder(tables: readonly DescribedTable[]): readonly DescribedTable[] {
   const ordered: DescribedTable[] = [];
   const place = (table: DescribedTable) => {
@@ -30,10 +30,7 @@ function inOrder(tables: readonly DescribedTable[]): readonly DescribedTable[] {
   return ordered;
 }
 
-/**
- * Describes those of the tables that the database has, in an order in which they can be filled: what is referred to comes before
- * what refers to it.
- */
+/** Describes the existing tables among these, referenced tables first, so that they can be filled in order. */
 export async function describeTables(
   client: pg.ClientBase,
   tables: readonly string[],
@@ -42,7 +39,7 @@ export async function describeTables(
   return inOrder(rows).map(({ table, columns, partitions }) => ({ table, columns, partitions }));
 }
 
-/** The columns as a list of a statement. */
+/** The columns as an SQL list. */
 export function columnList({ columns }: Pick<TableDescription, "columns">): string {
   return columns.map((column) => `"${column}"`).join(", ");
 }

@@ -10,7 +10,7 @@ import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { openWindows } from "../../retention/open-windows.ts";
 import { columnList, describeTables, type TableDescription } from "./describe-tables.ts";
 
-/** The columns of the tables $1 that are numbered by themselves, and the sequence that numbers each. */
+/** Identity columns of the tables $1 and their sequences. */
 const findIdentities = namedStatement(
   "find-identities",
   `select
@@ -23,11 +23,11 @@ const findIdentities = namedStatement(
     and format('%s.%s', namespace.nspname, numbered.relname) = any ($1::text[])`,
 );
 
-/** The log has partitions from its migration on, the others when a term is first set. */
+/** The log is partitioned from its migration on, the others once a retention period is set. */
 const WINDOWED = [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS];
 const ANY_WINDOW_MS = 7 * 86_400_000;
 
-/** Puts the partitions that are described in the place of the empty ones that there are. */
+/** Replaces the existing empty partitions with the described ones. */
 async function replacePartitions(
   client: pg.ClientBase,
   { table, partitions }: TableDescription,
@@ -44,8 +44,8 @@ async function replacePartitions(
 }
 
 /**
- * Makes the tables ready to be filled: what migrations put there is removed, partitioned ones get the partitions that are described. Throws OperatorError
- * where the schema lacks a table or column of them.
+ * Prepares tables for filling: deletes rows inserted by migrations and creates the described partitions. Throws OperatorError if the schema
+ * lacks a table or column.
  */
 export async function prepareTables(
   client: pg.ClientBase,
@@ -65,10 +65,10 @@ export async function prepareTables(
   await client.query(`truncate ${names.join(", ")} cascade`);
 }
 
-/** Some parts are held at once, raw and compressed; smaller ones compress worse and cost more calls. */
+/** Several parts are in memory at once, raw and compressed; smaller ones compress worse and need more calls. */
 export const PART_BYTES = 4 * 1_048_576;
 
-/** Reads one table as the parts that `fillTable` takes, and counts its rows. */
+/** Yields a table's parts for `fillTable`, and counts its rows. */
 export async function copyTableOut(
   client: pg.ClientBase,
   description: TableDescription,
@@ -79,7 +79,7 @@ export async function copyTableOut(
   return copyOut(client, statements, PART_BYTES);
 }
 
-/** Fills one table with the parts of its binary COPY; answers how many rows they were. */
+/** Fills a table from the parts of its binary COPY; returns the number of rows. */
 export function fillTable(
   client: pg.ClientBase,
   description: TableDescription,
@@ -89,7 +89,7 @@ export function fillTable(
   return copyPartsIn(client, statement, parts);
 }
 
-/** Count and digest of a table's rows, whatever their order. */
+/** Row count and order-independent digest of a table. */
 export async function sumTable(client: pg.ClientBase, description: TableDescription): Promise<RowSum> {
   const { rows } = await client.query<RowSum>(
     `select ${ROW_SUM(`row(${columnList(description)})::text`)} from ${description.table}`,
@@ -97,7 +97,7 @@ export async function sumTable(client: pg.ClientBase, description: TableDescript
   return rows[0] ?? { count: 0, hash: "" };
 }
 
-/** Moves identity columns behind the greatest number of their table. */
+/** Sets identity sequences past the highest number in their table. */
 export async function moveIdentities(
   client: pg.ClientBase,
   tables: readonly TableDescription[],
@@ -112,7 +112,7 @@ export async function moveIdentities(
     );
 }
 
-/** Has the planner know what is in them; until then it takes them for empty. */
+/** Updates planner statistics, which otherwise treat the tables as empty. */
 export async function analyzeTables(
   client: pg.ClientBase,
   tables: readonly TableDescription[],

@@ -43,28 +43,28 @@ const RUNNING = "The service is running on this database: stop every node, then 
 const MOVED_TABLES = tablesOf("kept", "state", "moved");
 const LOG = "bellhop.accept_log";
 const KEYS = "bellhop.idempotency_key";
-/** What belongs to a bucket is of no use to a node that accepts, but for the keys that it looks up. */
+/** Tables distributed by bucket, which accepting nodes do not need, except for the idempotency keys. */
 const FOLLOWING: ReadonlySet<string> = new Set(DISTRIBUTED_TABLES.filter((table) => table !== KEYS));
 
 const LOOK_MS = 200;
 
 export interface MoveOptions {
-  /** The database that is left, opened as it is found. */
+  /** The source database. */
   readonly from: pg.ClientConfig;
-  /** The empty one that is filled. */
+  /** The empty target database. */
   readonly to: pg.ClientConfig;
-  /** For the note that is left behind; no password stands in it. */
+  /** For the note left in the source; contains no password. */
   readonly toName: string;
-  /** Leave the first one as it is: it stays in use. */
+  /** Leaves the source in use. */
   readonly rehearsal: boolean;
-  /** Distribute the tables of the new one by bucket, over so many shards; by default they stay on one server. */
+  /** Distributes the target's tables by bucket over this many shards; by default they stay on one server. */
   readonly shards?: number | undefined;
   /**
-   * Nodes of the former database may run until `say` asks to stop them, and such as only accept may start on the new one when it says so, before
-   * everything is copied. Nothing goes back to the former one then.
+   * Nodes may run on the source until `say` asks to stop them. Accept-only nodes may start on the target when it says so, before everything
+   * is copied; the move cannot be reversed then.
    */
   readonly acceptEarly?: boolean;
-  /** Hears what somebody has to do now, in a line. */
+  /** Called with a line that asks the operator to act. */
   readonly say?: (line: string) => void;
   readonly log: Logger;
   readonly onStep?: ShowStep;
@@ -76,7 +76,7 @@ export interface MoveReport {
 
 const isRunning = async (source: pg.Client) => (await countPresent(source)).size > 0;
 
-/** Nobody starts a service on it from here on, and nobody may have: a batch that it took now would be left behind. */
+/** Prevents further starts on the source and requires that no node runs: a batch accepted now would not be moved. */
 async function closeSource(source: pg.Client, { acceptEarly, say, onStep }: MoveOptions): Promise<void> {
   await markUnfinished(source, { note: MOVING_NOTE });
   if (acceptEarly === true && (await isRunning(source))) {
@@ -92,11 +92,11 @@ interface Ends {
   readonly source: pg.Client;
   readonly target: pg.Client;
   readonly options: MoveOptions;
-  /** The former database's greatest log writer. */
+  /** The highest log writer id of the source. */
   readonly lastLogWriter: string;
 }
 
-/** As the rows of the table are read in the former database. */
+/** The part of a table to read from the source. */
 async function readThere(
   { source, options }: Ends,
   description: TableDescription,
@@ -105,7 +105,7 @@ async function readThere(
   return { ...description, table: await keysAsPlaced(source, options.shards !== undefined) };
 }
 
-/** Its rows in the new database that are of the former one. */
+/** The part of a target table that came from the source. */
 function readHere({ lastLogWriter }: Ends, description: TableDescription): TableDescription {
   if (description.table !== LOG) return description;
   return { ...description, table: `(select * from ${LOG} where log_writer_id <= ${lastLogWriter}) as log` };
@@ -137,7 +137,7 @@ async function copyTables(ends: Ends, tables: readonly TableDescription[]): Prom
   return moved;
 }
 
-/** Makes the tables of the new database, empty, with the windows of time of the former one; answers what they are to hold. */
+/** Creates the target's tables, empty, with the source's time windows; returns the tables to copy. */
 async function prepareTarget(
   { source, target }: Pick<Ends, "source" | "target">,
   { to, log, shards, onStep }: MoveOptions,
@@ -150,7 +150,7 @@ async function prepareTarget(
   return described;
 }
 
-/** What is of a bucket, also once more where it was cut off: what nodes have accepted here meanwhile stays. */
+/** Copies the tables distributed by bucket, again if interrupted. Keeps what nodes have accepted meanwhile. */
 async function copyFollowing(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
   const { target, lastLogWriter } = ends;
   const following = tables.filter(({ table }) => FOLLOWING.has(table));
@@ -160,7 +160,7 @@ async function copyFollowing(ends: Ends, tables: readonly TableDescription[]): P
   return copyTables(ends, following);
 }
 
-/** The end of the former database's log; ids of batches that are accepted in the new one are greater, whatever its clock says. */
+/** The end of the source's log. Batches accepted in the target get higher ids, whatever its clock. */
 async function readLogEnd(source: pg.Client): Promise<{ lastLogWriter: string; lastRequest: string | null }> {
   const { rows } = await source.query<{ lastLogWriter: string; lastRequest: string | null }>(
     `select (select coalesce(max(log_writer_id), 0) from bellhop.log_writer) as "lastLogWriter",
@@ -172,7 +172,7 @@ async function readLogEnd(source: pg.Client): Promise<{ lastLogWriter: string; l
 const ACCEPTING =
   "Batches can be accepted: start nodes with ROLE=accept on the new database. They are applied once everything is copied.";
 
-/** Has nodes accept in the new database, and nobody go on in the former one: no failure and no kill changes that again. */
+/** Opens the target for accepting and permanently closes the source, also if the move is interrupted afterwards. */
 async function openForAccepting({ source, target, options, lastLogWriter }: Ends): Promise<void> {
   await renoteUnfinished(source, leavingNote(options));
   await markUnfinished(target, { note: ACCEPTING_NOTE, acceptsAfter: lastLogWriter });
@@ -194,7 +194,7 @@ async function copyAll(source: pg.Client, target: pg.Client, options: MoveOption
   });
 }
 
-/** Goes on with one that was cut off after nodes could accept. */
+/** Resumes a move that was interrupted after nodes could accept. */
 async function goOn(target: pg.Client, lastLogWriter: string, options: MoveOptions): Promise<MoveReport> {
   options.say?.(ACCEPTING);
   return withSnapshot(options.from, MOVED_TABLES, async ({ client, tables }) => ({
@@ -210,13 +210,13 @@ async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptio
     );
   if (acceptEarly !== true && (await isRunning(source))) throw new OperatorError(RUNNING);
   await claimDatabase(target, FILLING_NOTE);
-  // One that is about to be left has the schema already, and nothing may be written to it any more.
+  // A source that is closed has the schema already and must not be written to.
   const note = (await readUnfinished(source))?.note;
   if (note === MOVING_NOTE) await clearUnfinished(source);
   if (note !== leavingNote(options)) await migrate(from, log);
   const prepared = await prepareTarget({ source, target }, options);
   await closeSource(source, options);
-  // While the service went on it may have opened windows of time, and retention may have replaced some.
+  // A running service may have opened time windows, and retention may have replaced some.
   if (JSON.stringify(await describeTables(source, MOVED_TABLES)) !== JSON.stringify(prepared)) {
     await claimDatabase(target, FILLING_NOTE);
     await prepareTarget({ source, target }, options);
@@ -225,15 +225,14 @@ async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptio
 }
 
 /**
- * Copies everything from one database to another, empty one, the state and its change numbers too, and compares the two table by table by
- * count and digest. No service may run on either, but for what `acceptEarly` allows. The former says
- * afterwards that it was moved, so that nobody starts a service on it by mistake; a move that is cut off leaves it as it was but for that, and
- * is run again. Throws OperatorError.
+ * Copies everything to an empty database, including the state and change numbers, and compares each table by count and digest. No service
+ * may run on either, except as `acceptEarly` allows. Afterwards the source is marked as moved, so that no service starts on it. An
+ * interrupted move leaves only its mark and can be run again. Throws OperatorError.
  */
 export async function move(options: MoveOptions): Promise<MoveReport> {
   return withSession(options.from, "move", (source) =>
     withSession(options.to, "move", async (target) => {
-      // The one that is left, too: another move of it would take this one's note away.
+      // Lock the source too: another move of it would remove this one's note.
       await lockFilling(source);
       await lockFilling(target);
       try {
@@ -249,7 +248,7 @@ export async function move(options: MoveOptions): Promise<MoveReport> {
 async function moveLocked(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
   const note = (await readUnfinished(source))?.note;
   const filled = await readUnfinished(target);
-  // Everything was compared, and only the last mark is missing.
+  // Everything has been compared; only the last mark is missing.
   if (note === movedNote(options) && filled !== undefined) {
     await clearUnfinished(target);
     return { tables: [] };

@@ -24,20 +24,17 @@ const inflate = promisify(zstdDecompress) as (
   options: { maxOutputLength: number },
 ) => Promise<Buffer>;
 
-/** What a backup says of itself. */
+/** Header and manifest of a backup. */
 export interface BackupContent {
   readonly header: BackupHeader;
   readonly manifest: BackupManifest;
 }
 
-/** What is done with each table of a backup, in their order. */
+/** Receives the tables of a backup in order. */
 export interface BackupReader {
-  /** What comes first, before any table. */
+  /** Called before any table. */
   begin?(header: BackupHeader): Promise<void>;
-  /**
-   * Reads all parts of a table; answers how many rows they were, or undefined where it does not know. `share`: how much of the backup was
-   * read, 0 to 1.
-   */
+  /** Reads all parts of a table; returns the number of rows, or undefined if unknown. `share`: the fraction of the backup read, 0 to 1. */
   table(
     description: TableDescription,
     parts: AsyncIterable<Buffer>,
@@ -72,7 +69,7 @@ class Entries {
   }
 }
 
-/** The parts of one table, summed up as they pass. */
+/** The parts of one table, added to its sum. */
 async function* partsOf(table: string, entries: Entries, sum: PartsSum): AsyncGenerator<Buffer> {
   for (;;) {
     const name = partName(table, sum.parts + 1);
@@ -116,9 +113,8 @@ async function readArchive(
 }
 
 /**
- * Reads a backup once from its beginning to its end, and compares all that came with what its manifest says. Throws
- * DamagedBackupError for one that is not whole or was changed, however that happened (the reader may have been given some of
- * its tables by then), and OperatorError for a file that cannot be read.
+ * Reads a backup once and compares everything with its manifest. Throws DamagedBackupError if it is incomplete or modified (the reader may
+ * have received some tables by then), and OperatorError if the file cannot be read.
  */
 export async function readBackup(path: string, reader: BackupReader): Promise<BackupContent> {
   try {
@@ -143,10 +139,10 @@ export async function readBackup(path: string, reader: BackupReader): Promise<Ba
   }
 }
 
-/** A row of a table as binary COPY has it, by column. */
+/** A row of binary COPY, by column. */
 export type CopiedRow = Readonly<Record<string, Buffer | null>>;
 
-/** Reads all of a backup and does nothing with it but to check it. Throws DamagedBackupError. Answers the rows of the tables `kept`, which have to be small. */
+/** Reads and checks a whole backup. Returns the rows of the tables `kept`, which must be small. Throws DamagedBackupError. */
 export async function verifyBackup(
   path: string,
   onStep?: ShowStep,

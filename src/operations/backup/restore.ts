@@ -23,15 +23,15 @@ import type { BackupHeader } from "./manifest.ts";
 import { type BackupContent, type CopiedRow, readBackup, verifyBackup } from "./read-backup.ts";
 import { settleFilled } from "./settle-filled.ts";
 
-/** Advisory lock of the process that fills a database; an arbitrary fixed number. */
+/** Advisory lock of the process that fills a database; an arbitrary constant. */
 const FILLING_LOCK = 7_302_011;
 
-/** Schemas of ours; a replay that was cut off may have left others of its own. */
+/** Bellhop's schemas, including those of interrupted replays. */
 const OUR_SCHEMAS = `select quote_ident(nspname) as name from pg_namespace
   where nspname in ('bellhop', 'bellhop_state', 'bellhop_migration', 'bellhop_unfinished', 'analytics')
     or nspname like 'bellhop\\_replay\\_%'`;
 
-/** A log of years has more partitions than one transaction may lock, so they go one by one, before all else. */
+/** Drops partitions one by one first: a log of years has more than one transaction can lock. */
 async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', namespace.nspname, part.relname) as name
@@ -43,7 +43,7 @@ async function dropSchemas(client: pg.ClientBase, schemas: readonly string[]): P
   await client.query(`drop schema ${schemas.join(", ")} cascade`);
 }
 
-/** Fills a database alone until the client's session ends. Throws OperatorError while another does. */
+/** Locks a database for filling until the session ends. Throws OperatorError if it is locked already. */
 export async function lockFilling(client: pg.ClientBase): Promise<void> {
   const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
     FILLING_LOCK,
@@ -53,11 +53,11 @@ export async function lockFilling(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Claims an empty database. Until it is filled, every command that starts on it fails with `note`.
- * Drops the remains of an earlier try; throws OperatorError if the database contains other Bellhop schemas.
+ * Claims an empty database: until it is filled, every command that starts on it fails with `note`. Drops the remains of an interrupted
+ * attempt; throws OperatorError if the database contains other Bellhop schemas.
  */
 export async function claimDatabase(client: pg.ClientBase, note: string): Promise<void> {
-  // Nothing counts before the last commits (`settleFilled`), which are waited for, and with them all before.
+  // Durability is only needed for the last commits (`settleFilled`), which wait for all earlier ones.
   await client.query("set synchronous_commit = off");
   const { rows } = await client.query<{ name: string }>(OUR_SCHEMAS);
   if (rows.length > 0) {
@@ -66,7 +66,7 @@ export async function claimDatabase(client: pg.ClientBase, note: string): Promis
       throw new OperatorError(
         "The database is not empty, there is a Bellhop in it: name an empty one (a new database, or another DATA_DIR).",
       );
-    // Last of all what says that it may be dropped.
+    // Drop the mark that permits dropping last.
     const names = rows.map(({ name }) => name).filter((name) => name !== UNFINISHED_SCHEMA);
     await dropSchemas(client, [...names, UNFINISHED_SCHEMA]);
   }
@@ -86,8 +86,8 @@ function storedKeys(rows: readonly CopiedRow[]): StoredPayloadKey[] {
 }
 
 /**
- * Throws OperatorError where the backup's current payload key does not open, since the batches in it could not be read when the log is
- * replayed, which is hours later for a large one.
+ * Throws OperatorError if the backup's current payload key cannot be decrypted, because the replay would fail on its batches, possibly
+ * hours later.
  */
 function checkPayloadKeys(keys: readonly CopiedRow[], cipher: SecretCipher, log: Logger): void {
   try {
@@ -103,7 +103,7 @@ function checkPayloadKeys(keys: readonly CopiedRow[], cipher: SecretCipher, log:
   }
 }
 
-/** A list has the profile key of the installation's backups. Throws OperatorError for the list of another installation. */
+/** Throws OperatorError for the list of another installation: a list contains the profile key of its own. */
 function checkErasureList({ profileKey }: ErasureListFile, instance: readonly CopiedRow[]): void {
   const row = instance.find(({ name }) => name?.toString() === "privacy.list");
   if (row?.["value"]?.toString() !== profileKey)
@@ -112,7 +112,7 @@ function checkErasureList({ profileKey }: ErasureListFile, instance: readonly Co
     );
 }
 
-/** What a database says of itself that is being filled. */
+/** Error of every command on a database that is being filled. */
 export const FILLING_NOTE =
   "This database is being filled by bellhop restore or move, or one of them was cut off: run it again, it begins anew.";
 
@@ -123,28 +123,26 @@ export interface RestoreOptions {
   readonly log: Logger;
   /** Decrypts the keys that batches in the backup are encrypted with. */
   readonly cipher: SecretCipher;
-  /** Finish also where the state that was rebuilt is not the one that the backup was taken of. */
+  /** Finish even if the rebuilt state differs from the backup's. */
   readonly acceptDifference: boolean;
-  /** Nothing was accepted after the backup was taken: cursors and positions stay good. It has to hold the state. */
+  /** Nothing was accepted after the backup, so cursors and positions remain valid. Requires a backup with state. */
   readonly nothingLost: boolean;
-  /** Carried out by `who` when everything is in place and before anybody may use it. */
+  /** Erasures to carry out as `who` after everything is restored and before the database can be used. */
   readonly erasures?: { readonly list: ErasureListFile; readonly who: string } | undefined;
   readonly onStep?: ShowStep;
 }
 
 export interface RestoreReport {
   readonly content: BackupContent;
-  /** What the log was rebuilt to. */
+  /** Digest of the state rebuilt from the log. */
   readonly rebuilt: StateDigest;
-  /** Whether that, and the state itself where the backup held it, is the one that the backup was taken of. */
+  /** Whether it, and the backup's state if included, equals the state at the time of the backup. */
   readonly equal: boolean;
   readonly parts: number;
   readonly finished: boolean;
 }
 
-/**
- * The schema of the backup has to be one that this version has had: it is made first, filled, and brought up to date then.
- */
+/** The migrations of the backup's schema, which this version must know: the schema is created, filled, and then migrated. */
 async function migrationsOf({ migrations }: BackupHeader): Promise<ReadonlySet<string>> {
   const ours = new Map((await readMigrations()).map(({ name, checksum }) => [name, checksum]));
   const other = migrations.find(({ name, checksum }) => ours.get(name) !== checksum);
@@ -169,7 +167,7 @@ async function fill(client: pg.Client, options: RestoreOptions): Promise<BackupC
   });
 }
 
-/** Every migration of this version runs on what was filled in, as it would have on the database that was backed up. */
+/** Runs this version's remaining migrations on the restored data. */
 async function bringUpToDate(
   client: pg.Client,
   options: RestoreOptions,
@@ -183,7 +181,7 @@ async function bringUpToDate(
   await analyzeTables(client, header.tables);
 }
 
-/** Rebuilds the state from the log; where the backup held none, that is the state from now on. */
+/** Rebuilds the state from the log; it becomes the live state if the backup had none. */
 async function rebuild(
   client: pg.Client,
   options: RestoreOptions,
@@ -192,7 +190,7 @@ async function rebuild(
   const { clientConfig, pool, onStep } = options;
   const swap = !header.withState;
   const report = await replay({ clientConfig, pool, swap, ...(onStep === undefined ? {} : { onStep }) });
-  // What it replaced was empty.
+  // The replaced state was empty.
   if (report.formerSchema !== null) await dropStateSchema(client, report.formerSchema);
   return report;
 }
@@ -215,10 +213,9 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
 }
 
 /**
- * Fills an empty database with what a backup holds, rebuilds the state from its log, and compares it with the state that the
- * backup was taken of, by digest. The backup is read and checked whole, and its keys are tried, before anything is written. Until all is done the
- * database says of itself that it is not to be used, and a restore that is run again begins anew. Throws OperatorError, and
- * DamagedBackupError for a file that is none or not whole.
+ * Restores a backup to an empty database, rebuilds the state from its log, and compares its digest with the backup's. First reads and
+ * checks the whole backup and tries its keys. Until it is finished the database is marked unusable, and another restore starts over. Throws
+ * OperatorError, or DamagedBackupError for a file that is no complete backup.
  */
 export async function restore(options: RestoreOptions): Promise<RestoreReport> {
   const { header, rows } = await verifyBackup(options.path, options.onStep, [PAYLOAD_KEYS, INSTANCE]);

@@ -8,7 +8,7 @@ const voidWebhookPositions = namedStatement(
   "void-webhook-positions",
   `update bellhop.webhook_endpoint set positions = null where 'changes.available' = any (events)`,
 );
-/** Pauses change endpoints, by $1 with the reason $2, until somebody has read the records anew and resumes them. */
+/** Pauses change endpoints, as $1 with reason $2, until their records have been read again. */
 const pauseChangeEndpoints = namedStatement(
   "pause-change-endpoints",
   `update bellhop.webhook_endpoint set paused_at = clock_timestamp(), paused_by = $1, pause_reason = $2
@@ -16,8 +16,8 @@ const pauseChangeEndpoints = namedStatement(
 );
 
 /**
- * Invalidates all change cursors and pauses change endpoints: changes handed out after the restored state was taken are
- * unknown here, and their numbers will be reused. Returns how many endpoints it paused. No node may run.
+ * Invalidates all change cursors and pauses change endpoints: changes sent after the restored state was taken are unknown here, and their
+ * numbers will be reused. Returns the number of paused endpoints. No node may run.
  */
 export async function voidCursors(client: pg.ClientBase, by: string, why: string): Promise<number> {
   await beginCursorEpoch(client);
@@ -26,15 +26,15 @@ export async function voidCursors(client: pg.ClientBase, by: string, why: string
   return (await client.query({ ...pauseChangeEndpoints, values: [by, reason] })).rowCount ?? 0;
 }
 
-/** No batch gets this id or a smaller one any more, as if it had been promised (src/insight/watermark.ts). */
+/** Raises the closed timestamp, so that no batch gets this id or a lower one (src/insight/watermark.ts). */
 export async function promiseUpTo(client: pg.ClientBase, requestId: string): Promise<void> {
   for (const table of ["closed_timestamp", "bucket_closed_timestamp"])
     await client.query(`update bellhop.${table} set promised = greatest(promised, $1::uuid)`, [requestId]);
 }
 
 /**
- * Makes a filled database fit to be used; the caller then has it no longer say that it is unfinished. `nothingLost`: it stands where its original
- * stood when that was last used, so that cursors and positions mean what they meant.
+ * Prepares a filled database for use; the caller then removes the unfinished mark. `nothingLost`: nothing was accepted in the original
+ * afterwards, so cursors and positions remain valid.
  */
 export async function settleFilled(
   client: pg.ClientBase,
@@ -42,10 +42,10 @@ export async function settleFilled(
 ): Promise<void> {
   await client.query("reset synchronous_commit");
   await withTransaction(client, async () => {
-    // The sessions that wrote these were another database's: nothing will appear in them any more.
+    // Their sessions belong to another database and write no more.
     await client.query("update bellhop.log_writer set closed_at = clock_timestamp() where closed_at is null");
     if (!nothingLost) await voidCursors(client, "restore", "The database was restored from a backup");
-    // Nodes ask by its number whether anything has changed.
+    // Nodes detect changes by the epoch.
     await client.query("update bellhop.auth_epoch set epoch = epoch + 1");
   });
 }

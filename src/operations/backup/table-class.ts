@@ -1,16 +1,10 @@
 /**
- * What becomes of each table when the service's data is taken elsewhere:
- * - `kept`: in every backup and move.
- * - `state`: what a replay makes of the log. In moves, and in backups that hold the state.
- * - `moved`: in moves, and in no backup.
- * - `left`: in neither; the new database has its own from its first start.
+ * How backups and moves treat a table: - `kept`: in every backup and move. - `state`: rebuilt from the log by a replay; in moves, and in
+ * backups with state. - `moved`: in moves, and in no backup. - `left`: in neither; created by the new database's first start.
  */
 export type TableClass = "kept" | "state" | "moved" | "left";
 
-/**
- * Every table of the schema, partitioned ones by their parent. A test compares this list with the migrations, so each new
- * table needs an entry here.
- */
+/** The class of every table, partitioned ones by their parent. A test compares this list with the migrations. */
 export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.accept_log": "kept",
   "bellhop.applied_part": "kept",
@@ -18,9 +12,9 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.auth_epoch": "kept",
   "bellhop.backfill": "kept",
   "bellhop.backfill_signature": "kept",
-  // Who applies a bucket is settled anew by the nodes that are there.
+  // Nodes acquire leases anew.
   "bellhop.bucket_lease": "left",
-  // It is for databases of Citus: what is restored or moved begins on one server, where nothing reads it.
+  // Only used with Citus: a restore or move starts on one server.
   "bellhop.bucket_closed_timestamp": "left",
   "bellhop.certification": "kept",
   "bellhop.certification_event": "kept",
@@ -29,7 +23,7 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.client_grant": "kept",
   "bellhop.client_secret": "kept",
   "bellhop.denied_token": "kept",
-  // The erasure list is kept apart: who was erased since a backup was taken is to stay so.
+  // The erasure list is separate, so that erasures after a backup remain in effect.
   "bellhop.erasure": "moved",
   "bellhop.erasure_subject": "moved",
   "bellhop.feed_arrival": "kept",
@@ -44,7 +38,7 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.presence": "left",
   "bellhop.privacy_version": "kept",
   "bellhop.property": "kept",
-  // They are computed anew.
+  // Recomputed.
   "bellhop.property_figures": "left",
   "bellhop.property_setting": "kept",
   "bellhop.quarantine": "kept",
@@ -59,13 +53,13 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.webhook_endpoint": "kept",
   "bellhop.webhook_message": "kept",
   "bellhop.webhook_secret": "kept",
-  // Who delivers is settled anew by the nodes that are there.
+  // Nodes acquire shards anew.
   "bellhop.webhook_shard": "left",
-  // The migrations write it as they run; what else is in it is begun again.
+  // Written by the migrations as they run; other work is restarted.
   "bellhop_migration.applied": "left",
-  // How far the log was applied when the snapshot was taken: a replay goes up to there, appliers go on from there.
+  // How far the log was applied at the snapshot: a replay stops there and appliers continue from there.
   "bellhop_state.apply_cursor": "kept",
-  // A replay makes the others of the log.
+  // Rebuilt from the log by a replay.
   "bellhop_state.block_entry": "state",
   "bellhop_state.current_record": "state",
   "bellhop_state.group_version": "state",
@@ -80,7 +74,6 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop_state.reservation_version": "state",
 };
 
-/** The tables of these classes, by name. */
 export function tablesOf(...classes: readonly TableClass[]): readonly string[] {
   return Object.entries(TABLE_CLASSES)
     .filter(([, one]) => classes.includes(one))

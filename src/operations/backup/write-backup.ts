@@ -28,19 +28,19 @@ import {
 } from "./manifest.ts";
 import { TABLE_CLASSES, tablesOf } from "./table-class.ts";
 
-/** One state of the whole database, for as long as the client's transaction lasts. */
+/** A consistent snapshot of the database, for the duration of the client's transaction. */
 interface Snapshot {
   readonly client: pg.Client;
-  /** ISO 8601: what was received before and is accepted is in it, also where the flush ended later than it began. */
+  /** ISO 8601. The snapshot contains everything accepted that was received before, even if its flush ended later. */
   readonly takenAt: string;
-  /** In an order in which they can be filled. */
+  /** In an order that satisfies foreign keys. */
   readonly tables: readonly TableDescription[];
 }
 
 /**
- * Opens one snapshot of these tables for `work`, in a session of its own. It locks them against DDL before it takes the
- * snapshot: tables swapped in afterwards (by retention or a replay) would be empty in it. Throws OperatorError if the database
- * cannot be backed up, WorkUnderWay while the log is rewritten or replayed.
+ * Opens a snapshot of these tables for `work` in a separate session. Locks them against DDL before the snapshot: tables that retention or a
+ * replay swaps in afterwards would be empty in it. Throws OperatorError if the database cannot be backed up, WorkUnderWay while the log is
+ * rewritten or replayed.
  */
 export async function withSnapshot<Result>(
   clientConfig: pg.ClientConfig,
@@ -50,9 +50,9 @@ export async function withSnapshot<Result>(
   return withSession(clientConfig, "backup", async (client) => {
     await endWithClient(client);
     await holdOffExclusiveWork(client);
-    // Between two tables, and while the disk of the backup is slow, it is this session that waits.
+    // The session idles between tables and while writing the backup is slow.
     await client.query("set idle_in_transaction_session_timeout = 0; set tcp_user_timeout = 0");
-    // As text, which a digest is made of, values are to be the same whatever the server's defaults are.
+    // Digests are made of values as text, which must not depend on server defaults.
     await client.query("set bytea_output = 'hex'; set intervalstyle = 'postgres'");
     const described = await describeTables(client, tables);
     const takenAt = await readTakenAt(client);
@@ -61,14 +61,14 @@ export async function withSnapshot<Result>(
       await reachAllBuckets(client);
       await client.query(`lock table ${described.map(({ table }) => table).join(", ")} in access share mode`);
     };
-    // Described anew: partitions may have come before the lock was had.
+    // Describe again: partitions may have been added before the lock was acquired.
     return await inSnapshot(client, clientConfig, begin, async () =>
       work({ client, takenAt, tables: await describeTables(client, tables) }),
     );
   });
 }
 
-/** Batches in flight when a snapshot is taken after this were received at this time or later. */
+/** Any batch in flight when a later snapshot is taken was received at or after this time. */
 async function readTakenAt(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ at: string }>(
     `select to_char(
@@ -83,20 +83,19 @@ const compress = promisify(zstdCompress) as (
   bytes: Buffer,
   options: { params: Record<number, number> },
 ) => Promise<Buffer>;
-/** Bodies are compressed already; of the rest level 1 leaves a fifth, and keeps up with what PostgreSQL sends. */
+/** Bodies are already compressed; level 1 reduces the rest to a fifth and keeps up with PostgreSQL's COPY. */
 const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 export interface BackupOptions {
   readonly clientConfig: pg.ClientConfig;
-  /** The state, too; where a replay cannot make it again it is taken along in any case. */
+  /** Include the state; it is always included if a replay cannot rebuild it. */
   readonly withState: boolean;
   readonly sink: BackupSink;
-  /** Called with the process number of the session that reads, before it does. */
+  /** Called with the backend process id of the reading session before it reads. */
   opened?(backendPid: number): void;
   readonly onStep?: ShowStep;
 }
 
-/** What was written. */
 export interface BackupReport {
   readonly name: string;
   readonly bytes: number;
@@ -104,7 +103,7 @@ export interface BackupReport {
   readonly manifest: BackupManifest;
 }
 
-/** Where retention has taken out of the log what the state was made of, a replay cannot make it again. */
+/** A replay cannot rebuild the state if retention has deleted its source from the log. */
 async function isStateNeeded(client: pg.ClientBase): Promise<boolean> {
   const { logMs, versionsMs } = await readReplayHorizon(client);
   return logMs !== null || versionsMs !== null;
@@ -129,7 +128,7 @@ async function describeSnapshot(
   };
 }
 
-/** Bytes on disk, in the order of the tables. */
+/** Bytes on disk, in table order. */
 const tableSizes = namedStatement(
   "read-table-sizes",
   `select pg_table_size(named.name::regclass)
@@ -173,7 +172,7 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
     const copy = await copyTableOut(client, description);
     for await (const part of copy.parts) {
       sum.add(part);
-      // What is copied out may be larger than it is on disk.
+      // Copied data may be larger than on disk.
       doneBytes = Math.min(doneBytes + part.length, endBytes);
       await add(partName(table, sum.parts), await compress(part, ZSTD));
     }
@@ -189,9 +188,9 @@ async function writeSnapshot(snapshot: Snapshot, options: BackupOptions): Promis
 }
 
 /**
- * Writes one consistent copy of the service's data, from one snapshot, while the service goes on: what is kept (table-class.ts)
- * and, where asked for or needed, the state; what is held in memory does not grow with it. Throws OperatorError, and what PostgreSQL answers; then nothing
- * of the backup stays.
+ * Writes a consistent copy of the service's data from one snapshot while the service runs: tables that are `kept` (table-class.ts) and, if
+ * requested or needed, the state. Memory use does not depend on size. Throws OperatorError and PostgreSQL errors; the backup is then
+ * deleted.
  */
 export async function writeBackup(options: BackupOptions): Promise<BackupReport> {
   const { clientConfig, sink } = options;

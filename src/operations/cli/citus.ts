@@ -35,7 +35,7 @@ const distribute = verb({
   examples: ["citus distribute --dry-run", "citus distribute --shards 64"],
   json: '{"workers", "shards", "steps": [{"table", "done", "bytes"}], "distributed"}',
   run: ({ shards, dryRun }, { output, session }) =>
-    // Empty tables are distributed at once, so it may come before the first start.
+    // Works on empty tables, so it may run before the first start.
     session.connection(
       "distribute",
       async (client, { pool, who, log }) => {

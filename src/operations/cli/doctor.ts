@@ -12,7 +12,7 @@ function findingLines({ id, severity, says, means, advice }: Finding): string[] 
   return [`${severity.padEnd(7)}  ${id}: ${says}`, ...rest.map((line) => `         ${line}`)].map(printable);
 }
 
-/** The worst first. */
+/** Ordered by severity, errors first. */
 function reportLines(findings: readonly Finding[], isVerbose: boolean): string[] {
   const of = (severity: Severity) => findings.filter((finding) => finding.severity === severity);
   const lines = [...of("error"), ...of("warning"), ...(isVerbose ? of("ok") : [])].flatMap(findingLines);

@@ -7,10 +7,10 @@ import { BUCKET_COUNT } from "../../ingest/log/part-name.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { type MoveReport, move } from "../backup/move.ts";
 
-/** An address without its user, password and options. Throws UsageError. */
+/** A connection URL without user, password and options. Throws UsageError. */
 function addressName(url: string, option: string): string {
   try {
-    // A socket's directory stands among the options, which URL does not read.
+    // URL cannot parse a socket directory among the options.
     if (!/^postgres(ql)?:\/\//.test(url)) throw new Error("It has another scheme.");
     const { host, port, database } = new pg.Client({ connectionString: url });
     return `${host}:${port}/${database ?? ""}`;

@@ -75,7 +75,7 @@ const own = verb({
       throw new UsageError(
         "A backup contains guests erased since it was taken: give --erasures LIST or --without-erasures.",
       );
-    // Read before anything begins.
+    // Read the list before anything is written.
     const list = path === undefined ? undefined : await readListFile(path);
     const fill = async ({ database: { clientConfig }, pool, log, cipher, who }: Opened): Promise<number> => {
       const report = await restore({

@@ -15,7 +15,7 @@ const own = verb({
   json: '{"webhooksPaused"}',
   async database(_, { pool, who }, { output }) {
     const webhooksPaused = await withTransaction(pool, async (client) => {
-      // Nodes remember the epoch that they write cursors in, and the position of endpoints.
+      // Nodes cache the epoch of cursors and the positions of endpoints.
       if ((await countPresent(client)).size > 0)
         throw new OperatorError(
           "A node runs on this database. Stop every node first: a running one would keep writing valid cursors.",

@@ -9,22 +9,22 @@ import { SCHEMA_CHECKS } from "./schema-checks.ts";
 import { SERVER_CHECKS } from "./server-checks.ts";
 import { settings } from "./settings-check.ts";
 
-/** What an examination is begun with. */
+/** Input of an examination. */
 export interface Examined {
-  /** The settings as the service would read them; may throw ConfigError. */
+  /** Reads the settings as the service would; may throw ConfigError. */
   readConfig(): Config;
-  /** An error in one line for an operator. */
+  /** Describes an error in one line for an operator. */
   explain(error: unknown): string;
 }
 
-/** A statement that takes longer is cancelled and reported: the database may be in trouble. */
+/** Statement timeout: the database may be in trouble. */
 const ANSWER_MS_MAX = 10_000;
 const POOL_SIZE = 2;
 const INSUFFICIENT_PRIVILEGE = "42501";
 
 /**
- * Checks the settings, the database and its contents, and changes nothing: no migration, no new cluster. An embedded server
- * that does not run is started for the check. A check that cannot run is a finding too.
+ * Checks settings, database and contents. Read-only: no migration, no new cluster; starts a stopped embedded server for the check. A check
+ * that cannot run becomes a finding.
  */
 export async function examine({ readConfig, explain }: Examined): Promise<readonly Finding[]> {
   let config: Config;
@@ -77,7 +77,7 @@ async function examineDatabase(config: Config, explain: Examined["explain"]): Pr
 
 function openToLook(config: Config): Promise<Database> {
   const log = createLogger({ level: "error", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
-  // Durability that is off is a finding, not the end of the look.
+  // Unsafe durability must be a finding, not an error when opening.
   return openDatabase({ ...config, allowUnsafeDurability: true }, log, {
     role: "command",
     poolSize: POOL_SIZE,
@@ -94,13 +94,13 @@ async function examineOpened(
   const { rows } = await subject.database.pool.query<{ there: boolean }>(
     "select to_regclass('bellhop.accept_log') is not null as there",
   );
-  // What lies in one that is not finished is nobody's yet, or nobody's any more.
+  // The tables of an unfinished database are not checked: it is being filled, or was left by a move.
   const isFinished = (await readUnfinished(subject.database.pool)) === undefined;
   if (rows[0]?.there !== true || !isFinished) return ofServer;
   return [...ofServer, ...(await runAll(SCHEMA_CHECKS, subject, explain))];
 }
 
-/** One after another: a system that is not well is not asked everything at once. */
+/** Sequentially, to limit the load on a system in trouble. */
 async function runAll<Subject>(
   checks: readonly Check<Subject>[],
   subject: Subject,

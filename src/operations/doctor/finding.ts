@@ -3,18 +3,18 @@ import { askOthers } from "../../platform/db/dialect.ts";
 import type { Database } from "../../platform/db/open-database.ts";
 import type { Statement } from "../../platform/db/statement.ts";
 
-/** `warning` works today and should be changed; `error` does not work, or puts accepted or secret data at risk. */
+/** `warning`: works today but should be changed. `error`: does not work, or puts accepted or secret data at risk. */
 export type Severity = "ok" | "warning" | "error";
 
 export interface Finding {
-  /** `area.thing`, such as `database.durability`: stable, so that programs may go by it. */
+  /** A stable id for programs: `area.thing`, such as `database.durability`. */
   readonly id: string;
   readonly severity: Severity;
-  /** What is so, with its figures; one sentence. */
+  /** The finding with its figures, in one sentence. */
   readonly says: string;
-  /** What follows from it, unless it is ok. */
+  /** The consequence, unless the severity is ok. */
   readonly means?: string;
-  /** What to do about it, unless it is ok. */
+  /** The remedy, unless the severity is ok. */
   readonly advice?: string;
 }
 
@@ -30,7 +30,7 @@ export function error(id: string, says: string, means: string, advice: string): 
   return { id, severity: "error", says, means, advice };
 }
 
-/** What is wrong, or that nothing is. */
+/** The problems, or `fine` if there are none. */
 export function troublesOr(fine: Finding, troubles: Iterable<Finding>): readonly Finding[] {
   const found = [...troubles];
   return found.length > 0 ? found : [fine];
@@ -41,7 +41,7 @@ export function worstOf(findings: readonly Finding[]): Severity {
   return has("error") ? "error" : has("warning") ? "warning" : "ok";
 }
 
-/** What checks of the database read. They change nothing, and each statement's time is bounded. */
+/** Input of database checks, which are read-only and have a statement timeout. */
 export interface DatabaseSubject {
   readonly config: Config;
   readonly database: Database;
@@ -50,7 +50,7 @@ export interface DatabaseSubject {
 type Findings = Finding | Iterable<Finding>;
 type AskedStatement = Statement & { readonly values?: unknown[] };
 
-/** A check changes nothing; an error that it throws becomes a finding of its own (examine.ts). */
+/** A read-only check. If it throws, the error becomes a finding (examine.ts). */
 export interface Check<Subject = DatabaseSubject> {
   /** The area of its findings' ids. */
   readonly name: string;
@@ -58,8 +58,8 @@ export interface Check<Subject = DatabaseSubject> {
 }
 
 /**
- * What `judge` finds in the rows that a statement answers at every server of the database: that of the session, and on Citus its
- * workers, which the findings name.
+ * The findings of `judge` for a statement's rows on each server of the database: the session's and, with Citus, the workers, which the
+ * findings name.
  */
 export async function findOfServers<Row extends object>(
   { database: { pool } }: DatabaseSubject,
@@ -85,13 +85,13 @@ function unreachable(failure: string): Finding {
   );
 }
 
-/** The one row that a statement answers. */
+/** The single row of a statement's result. */
 export function onlyRow<Row>({ name }: Statement, [row]: readonly Row[]): Row {
   if (row === undefined) throw new Error(`The statement ${name} returned no row.`);
   return row;
 }
 
-/** A check that judges the one row of a statement, of each server. */
+/** A check of a statement's single row on each server. */
 export function serverRowCheck<Row extends object>(
   name: string,
   statement: AskedStatement,
@@ -106,7 +106,7 @@ export function serverRowCheck<Row extends object>(
   };
 }
 
-/** A check that judges the one row of a statement. */
+/** A check of a statement's single row. */
 export function rowCheck<Row extends object>(
   name: string,
   statement: AskedStatement,

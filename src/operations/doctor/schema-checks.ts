@@ -35,9 +35,9 @@ interface Tables {
   readonly freezeAge: number;
 }
 
-/** A small table of dead rows is read in no time; autovacuum begins with 50 and a fifth of the table. */
+/** Fewer dead rows do not slow reads; autovacuum starts at 50 and a fifth of the table. */
 const DEAD_ROWS_MIN = 100_000;
-/** PostgreSQL refuses writes at two thousand million. */
+/** PostgreSQL refuses writes at two billion. */
 const AGE_MAX = 1_500_000_000;
 
 function ageFinding({ age, freezeAge }: Tables): Finding {
@@ -51,7 +51,7 @@ function ageFinding({ age, freezeAge }: Tables): Finding {
   );
 }
 
-/** Dead rows, and how near the end of transaction numbers is. */
+/** Dead rows, and the distance to transaction id wraparound. */
 const tables = serverRowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_ROWS_MIN] }, (found) => {
   const dead = found.dead.map((of) =>
     warning(
@@ -92,9 +92,9 @@ const partitions: Check = {
   },
 };
 
-/** Without a schedule: how long a stolen copy may stay useful. */
+/** Without a rotation schedule: how long a stolen copy may stay useful. */
 const KEY_DAYS_MAX = 120;
-/** Running nodes rotate within a day; a key that is later than this is not rotated automatically. */
+/** Running nodes rotate within a day; a later key is not rotated automatically. */
 const LATE_DAYS = 3;
 
 function activeKeyFinding(keys: readonly KeySummary[], rotationDays: number): Finding {
@@ -288,10 +288,10 @@ const appliers: Check = {
   },
 };
 
-/** Some nodes of 64 threads; each log writer costs every read of an applier an index scan a bucket. */
+/** A few nodes with 64 threads; each log writer costs appliers an index scan per bucket and read. */
 const LOG_WRITERS_MAX = 500;
 
-/** The connections that accepted batches, as far as appliers still read them. */
+/** The log writers that appliers still read. */
 const logWriters = rowCheck<{ readonly read: number; readonly abandoned: number }>(
   "log-writers",
   readStatement(new URL("./sql/count-log-writers.sql", import.meta.url)),
@@ -307,7 +307,7 @@ const logWriters = rowCheck<{ readonly read: number; readonly abandoned: number 
   },
 );
 
-/** Quarantined records by reason, and the oldest of each; $1 records at most are counted. */
+/** Quarantined records by reason, with the oldest of each; counts at most $1 records. */
 const READ_QUARANTINED = namedStatement(
   "read-quarantined",
   `select code, count(*)::integer as count, min(request_id::text) as oldest
@@ -342,7 +342,7 @@ const quarantine: Check = {
   },
 };
 
-/** Erasures, those that an hour has not finished, and those that have come since the list was exported. */
+/** Erasures, those unfinished after an hour, and those since the last export of the list. */
 const COUNT_ERASURES = namedStatement(
   "count-erasures",
   `select count(*)::integer as all,
@@ -377,7 +377,7 @@ const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; r
   ],
 );
 
-/** A service runs retention once an hour at least (run-retention.ts), and waits where other work has the log. */
+/** A service runs retention at least hourly (run-retention.ts), and waits while other work has locked the log. */
 const RETENTION_GRACE_MS = 3 * 3_600_000;
 
 const retention: Check = {
@@ -404,7 +404,7 @@ const retention: Check = {
   },
 };
 
-/** A week of batches is about what partners' senders can be asked to send again. */
+/** Partners' senders can be asked to resend about a week of batches. */
 const BACKUP_SECONDS_MAX = 7 * 86_400;
 
 interface Backups {
@@ -416,8 +416,8 @@ interface Backups {
 const backups = rowCheck<Backups>(
   "backups",
   /**
-   * How many seconds ago: the last backup that was taken of this database since it was restored, if it was (null: none); when it was
-   * made or filled; and when its server last archived a file of the write-ahead log (null: it does not).
+   * Ages in seconds: of the last backup since this database was restored (null: none), of the database's creation or restore, and of the
+   * server's last archived WAL file (null: archiving is off).
    */
   namedStatement(
     "read-backups",
@@ -450,7 +450,7 @@ const backups = rowCheck<Backups>(
   },
 );
 
-/** Deliveries are tried within a second of their time. */
+/** Deliveries are attempted within a second of being due. */
 const LATE_SECONDS_MAX = 300;
 
 interface Webhooks {
@@ -490,7 +490,7 @@ const webhooks = rowCheck<Webhooks>("webhooks", { ...READ_WEBHOOKS, values: [COU
   return troublesOr(ok("webhooks.receivers", fine), webhookTroubles(found));
 });
 
-/** A cold start takes hours, of a large group days. */
+/** A cold start takes hours, for a large group days. */
 const BACKFILL_DAYS_MAX = 7;
 
 interface Leftovers {
@@ -532,7 +532,7 @@ const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }
   troublesOr(ok("leftovers", "Nothing is left behind."), leftoverTroubles(found, config)),
 );
 
-/** Checks of the service's own tables, as the migrations of this version have made them. */
+/** Checks of Bellhop's tables, which require this version's migrations. */
 export const SCHEMA_CHECKS: readonly Check[] = [
   tables,
   partitions,

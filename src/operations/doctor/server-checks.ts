@@ -126,7 +126,7 @@ function transportFinding({ isLocal, isEncrypted }: Server): Finding {
   );
 }
 
-/** What every guarantee rests on: the server's version, what it keeps on disk, how it sorts. */
+/** The server's version, durability settings and collation. */
 const server: Check = {
   name: "database.server",
   run: async (subject) => {
@@ -134,7 +134,7 @@ const server: Check = {
     return findOfServers<Server>(subject, READ_SERVER, (rows, worker) => {
       const found = onlyRow(READ_SERVER, rows);
       const ofAll = [versionFinding(found), collationFinding(found), ...settingFindings(found)];
-      // Those of workers are of the sessions that the coordinator opens there.
+      // Workers' sessions are opened by the coordinator, so these checks do not apply to them.
       return worker === undefined
         ? [...ofAll, durabilityFinding(found, gaps), transportFinding(found)]
         : ofAll;
@@ -189,8 +189,8 @@ const notVisible = (id: string, what: string, means: string) =>
   warning(id, `${what}: not visible to this role.`, means, "Make the role a member of pg_monitor.");
 
 /**
- * How many connections there may be and are, and how many of them an ordinary role can have. Such a role sees of others' sessions
- * only which database they are in.
+ * The connection limit, connections in use, and those available to an ordinary role. Such a role sees only the database of other roles'
+ * sessions.
  */
 export const READ_CONNECTIONS = namedStatement(
   "read-connections",
@@ -215,15 +215,15 @@ interface Connections {
   readonly databaseUsed: number;
 }
 
-/** With fewer free connections an operator's own command may find none. */
+/** With fewer free connections, an operator's command may not get one. */
 const FREE_CONNECTIONS_MIN = 3;
 
-/** Connections that one node of this configuration holds at most, as docs/operations.md counts them. */
+/** Maximum connections of a node with this configuration, as counted in docs/operations.md. */
 export function connectionsOfNode(config: Config): number {
   const { roles, httpThreads: threads, acceptWriters, applyWriters } = config;
   const questions = roles.includes("read") ? QUESTION_CONNECTIONS * threads : 0;
   const pools = Math.max(12, 2 + threads * Math.max(3, Math.ceil(10 / threads))) + questions;
-  // One more: a thread that has accepted a batch of a backfill has a log writer for those, too.
+  // One more per thread: a thread that has accepted a backfill batch has a separate log writer for backfills.
   const logWriters = roles.includes("accept") ? threads * (acceptWriters + 1) : 0;
   const applying = roles.includes("apply") ? 4 * applyWriters + WEBHOOK_CONNECTIONS : 0;
   return pools + logWriters + applying + 1;
@@ -232,7 +232,7 @@ export function connectionsOfNode(config: Config): number {
 const CONNECTIONS_ADVICE =
   "Raise max_connections (or the limit of the role), lower HTTP_THREADS or APPLY_WRITERS, or run fewer nodes.";
 
-/** Whether there are connections left, and enough for one more node. */
+/** Whether connections remain, and enough for another node. */
 const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS, (found, subject, worker) => {
   const { config, database } = subject;
   const id = "database.connections";
@@ -252,7 +252,7 @@ const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS,
       CONNECTIONS_ADVICE,
     );
   if (worker !== undefined) return ok(id, `${says}.`);
-  // The embedded database has one node.
+  // The embedded database has only one node.
   if (tightest.free >= wanted || database.embedded)
     return ok(id, `${says}; a node of these settings holds up to ${wanted}.`);
   return warning(
@@ -264,7 +264,7 @@ const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS,
 });
 
 interface OpenTransaction {
-  /** Null where none was found. */
+  /** Null if none was found. */
   readonly who: string | null;
   readonly program: string;
   readonly role: string;
@@ -273,18 +273,18 @@ interface OpenTransaction {
   readonly seesAll: boolean;
 }
 
-/** Nothing of the service takes as long; a replay or an analyst's query may. */
+/** No transaction of the service takes this long; a replay or an analyst's query may. */
 const LONG_TRANSACTION_SECONDS = 300;
-/** By then the tables that are written most have grown to a multiple, and reading them is slower. */
+/** By then the most frequently written tables have grown several times, and reads are slower. */
 const TOO_LONG_TRANSACTION_SECONDS = 3_600;
 
-/** Asks for transactions that have been open for longer than this, the oldest first, 5 at most. */
+/** The 5 oldest transactions open for longer than this. */
 export const askOldestTransactions = (openSeconds: number) => ({
   ...READ_TRANSACTIONS,
   values: [openSeconds],
 });
 
-/** Transactions that hold back the cleaning up of dead rows. */
+/** Transactions that prevent the cleanup of dead rows. */
 const transactions: Check = {
   name: "transactions",
   run: (subject) =>
@@ -317,7 +317,7 @@ interface Replication {
   readonly synchronousNames: string;
   readonly replicas: readonly {
     readonly name: string;
-    /** Null where the role may not know. */
+    /** Null if the role lacks the privilege to see it. */
     readonly isSynchronous: boolean | null;
     readonly lagSeconds: number | null;
     readonly lagBytes: number | null;
@@ -332,7 +332,7 @@ interface Replication {
 }
 
 const REPLICA_LAG_SECONDS_MAX = 60;
-/** More write-ahead log than the slot of a follower that keeps up ever holds back. */
+/** More WAL than the slot of an up-to-date replica ever retains. */
 const KEPT_BYTES_MAX = 2 ** 30;
 
 export function replicaFinding({ replicas, synchronousNames }: Replication): Finding {
@@ -395,7 +395,7 @@ const replication = serverRowCheck<Replication>(
   },
 );
 
-/** How much write-ahead log a crash now would replay, and what bounds it; both in bytes. */
+/** Bytes of WAL that recovery would replay after a crash now, and their limit. */
 const READ_WAL = namedStatement(
   "read-wal",
   `select
@@ -404,7 +404,7 @@ const READ_WAL = namedStatement(
   from pg_control_checkpoint()`,
 );
 
-/** 28 s of recovery were measured for this much (docs/decisions/0001-embedded-postgresql.md caps it at 512 MB). */
+/** Recovery of this much took 28 s (docs/decisions/0001-embedded-postgresql.md caps it at 512 MB). */
 const RECOVERED_BYTES_MAX = 4 * 2 ** 30;
 
 const writeAheadLog = serverRowCheck<{ readonly sinceCheckpoint: number; readonly most: number }>(
@@ -430,10 +430,10 @@ const writeAheadLog = serverRowCheck<{ readonly sinceCheckpoint: number; readonl
   },
 );
 
-/** At so many times the floor an operator should make room, while nothing has happened yet. */
+/** Warn below this multiple of the floor, before anything is affected. */
 const FLOORS_TO_WARN_AT = 8;
 
-/** The disk of the embedded database; that of another server cannot be seen from here. */
+/** Disk space of the embedded database; another server's disk is not visible. */
 const disk: Check = {
   name: "disk",
   run: async ({ config, database: { dataDirectory } }) => {
@@ -454,11 +454,11 @@ const disk: Check = {
   },
 };
 
-/** Beyond so many times as much as another worker has, a worker is a bottleneck that others would relieve. */
+/** A worker with this many times the data of another is a bottleneck that rebalancing would relieve. */
 const UNEVEN_TIMES = 2;
 const UNEVEN_BYTES_MIN = 2 ** 30;
 
-/** Whether the workers of Citus run alike, and share what there is. */
+/** Whether the Citus workers are configured alike and share the data evenly. */
 const workers: Check = {
   name: "workers",
   run: async ({ database: { pool } }) => {
@@ -514,10 +514,10 @@ function* workerFindings(workers: readonly WorkerDescription[]): Iterable<Findin
 
 const CLOCK_READINGS = 5;
 const APART_SECONDS_MAX = 2;
-/** Beyond a minute, codes of webhooks (valid for five) and the limit of ten for records ahead of time go wrong. */
+/** Beyond a minute, webhook signatures (valid for five) and the ten-minute limit for future source times are affected. */
 const FAR_APART_SECONDS = 60;
 
-/** The database's clock less this machine's, in seconds; the error is half of the way there and back. */
+/** Database clock minus this machine's, in seconds; the error is at most half the round trip. */
 async function compareClocks(pool: pg.Pool): Promise<{ readonly seconds: number; readonly wayMs: number }> {
   const askedAt = performance.now();
   const before = Date.now();
@@ -528,7 +528,7 @@ async function compareClocks(pool: pg.Pool): Promise<{ readonly seconds: number;
   return { seconds: ((rows[0]?.now ?? Number.NaN) - (before + wayMs / 2)) / 1000, wayMs };
 }
 
-/** This machine's clock against the database's, which decides. */
+/** Compares this machine's clock with the database's, which is authoritative. */
 const clock: Check = {
   name: "clock",
   run: async ({ database: { pool } }) => {
@@ -587,7 +587,7 @@ const migrations: Check = {
   },
 };
 
-/** Checks of the server, whatever is in the database. */
+/** Checks of the server that do not depend on the database's content. */
 export const SERVER_CHECKS: readonly Check[] = [
   server,
   rights,

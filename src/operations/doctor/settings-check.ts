@@ -50,12 +50,12 @@ function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
 }
 
 const MIB = 1_048_576;
-/** Measured under full load (docs/internal/measurements.md): what a process holds beside its bodies, and each of its threads. */
+/** Measured under full load (docs/internal/measurements.md): memory per process without bodies, and per thread. */
 const PROCESS_BYTES = 120 * MIB;
 const THREAD_BYTES = 45 * MIB;
 const EMBEDDED_POSTGRES_BYTES = 400 * MIB;
 
-/** Memory that a service of this configuration holds under full load, in bytes. */
+/** Memory in bytes that a service with this configuration uses under full load. */
 function memoryWanted(config: Config): number {
   const threads =
     (config.roles.includes("apply") ? config.applyWriters : 0) +
@@ -125,7 +125,7 @@ function* dangers(config: Config): Iterable<Finding> {
     );
 }
 
-/** The settings alone, and those that go badly together. */
+/** Checks of individual settings and of incompatible combinations. */
 export const settings = {
   name: "settings",
   run: (config: Config) => [

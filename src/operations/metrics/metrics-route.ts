@@ -8,7 +8,7 @@ function sameText(left: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** `/metrics` in the Prometheus text format; asks for `token` where the operator has set one. */
+/** `/metrics` in the Prometheus text format; requires `token` if the operator has set one. */
 export function registerMetricsRoute(
   app: FastifyInstance,
   context: HttpContext,

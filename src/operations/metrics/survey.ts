@@ -11,19 +11,19 @@ import { settingNamed } from "../../settings/setting-values.ts";
 
 interface Surveyed {
   readonly on: Queryable;
-  /** Of the embedded database; elsewhere the disk is not ours to see. */
+  /** Of the embedded database; the disk of another server is not visible. */
   readonly dataDirectory: string | undefined;
 }
 
-/** Values by the names of gauges, and what their label says. */
+/** Values by gauge name, and the value of the label. */
 type Seen = Readonly<Record<string, number | string>>;
 
 interface Look {
-  /** The help of each gauge by its name, which is the column of its value, too. */
+  /** Help text by gauge name, which is also the column of its value. */
   readonly gauges: Readonly<Record<string, string>>;
-  /** The label of its gauges, which is a column, too. */
+  /** The label of its gauges, which is also a column. */
   readonly label?: string;
-  /** Throws what the database answers. */
+  /** Throws database errors. */
   see(surveyed: Surveyed): Promise<readonly Seen[]>;
 }
 
@@ -34,10 +34,10 @@ function asks(name: string, text: string, ...values: readonly unknown[]): Look["
 const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
 const NO_FEEDS = { feeds: 0, feeds_silent: 0, feed_silence_longest_seconds: 0 };
 
-/** More than that is a fault of a feed, and counting on would cost the database more each time. */
+/** Maximum counted: more indicate a faulty feed, and counting would cost the database more each time. */
 const QUARANTINED_MAX = 100_000;
 
-/** What may change within seconds, and costs some milliseconds to see. */
+/** Queries for values that change within seconds; some milliseconds each. */
 const OFTEN: readonly Look[] = [
   {
     gauges: {
@@ -68,7 +68,7 @@ const OFTEN: readonly Look[] = [
     see: async ({ on }) => [{ buckets_unowned: await countUnownedBuckets(on) }],
   },
   {
-    // Of this database: nothing that was replaced since can be vacuumed.
+    // Of this database: an open transaction prevents the vacuuming of newer dead rows.
     gauges: {
       oldest_transaction_seconds:
         "Age of the database's oldest transaction; of other roles' only for a member of pg_monitor.",
@@ -87,11 +87,11 @@ const OFTEN: readonly Look[] = [
   },
 ];
 
-/** What grows over hours, and costs more the more there is. */
+/** Queries for values that change over hours; their cost grows with the data. */
 const SELDOM: readonly Look[] = [
   {
     gauges: { quarantine_held_records: "Records in quarantine, 100,000 at most." },
-    // An index scan. (Citus gathers no rows without a column.)
+    // An index scan. (Citus cannot gather rows without columns.)
     see: asks(
       "survey-quarantine",
       `select count(*)::integer as quarantine_held_records
@@ -150,7 +150,7 @@ const SELDOM: readonly Look[] = [
       wal_since_checkpoint_bytes:
         "Bytes of the write-ahead log since the last checkpoint, which a recovery would read.",
     },
-    // Some hosts revoke the function.
+    // Some hosting providers revoke the function.
     see: asks(
       "survey-checkpoint",
       `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 as wal_since_checkpoint_bytes
@@ -159,7 +159,7 @@ const SELDOM: readonly Look[] = [
   },
   {
     gauges: { wal_files_bytes: "Bytes of the files of the write-ahead log." },
-    // For members of pg_monitor.
+    // Requires membership in pg_monitor.
     see: asks(
       "survey-wal-files",
       "select coalesce(sum(size), 0)::float8 as wal_files_bytes from pg_ls_waldir()",
@@ -168,8 +168,8 @@ const SELDOM: readonly Look[] = [
 ];
 
 /**
- * Makes the metrics of what the installation is like as a whole, without any value. Every node reports the same of what the database
- * knows, so they are not to be added up over nodes; and what could not be seen is not reported, so that nothing is taken for zero.
+ * Creates gauges for the whole installation, without values. Every node reports the same database values, so they must not be summed over
+ * nodes. Values that could not be read are not reported, rather than as zero.
  */
 export function createSurveyMetrics() {
   const registry = new Registry();
@@ -179,7 +179,7 @@ export function createSurveyMetrics() {
     for (const [name, help] of Object.entries(helps)) {
       const labelNames = label === undefined ? [] : [label];
       const gauge = new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
-      // A gauge without labels starts at 0, which /metrics would report until the first reading.
+      // A gauge without labels starts at 0, which /metrics would report before the first reading.
       if (label === undefined) gauge.remove();
       gauges.set(name, gauge);
     }
@@ -192,24 +192,24 @@ export function createSurveyMetrics() {
 }
 
 /**
- * How often it is looked, in milliseconds; the first time soon after the start. A look that takes long comes again later: after
- * so many times as long as it took, which is a twentieth of one connection at most.
+ * Intervals in milliseconds; the first query runs soon after startup. After a slow query the next one waits `restPerWork` times as long as
+ * it took, which limits the load to a twentieth of one connection.
  */
 const PACE = { first: 500, often: 10_000, seldom: 60_000, restPerWork: 20 };
 
 export interface SurveyOptions extends Surveyed {
-  /** A look failed; the others go on, and it is tried again. */
+  /** Called when a query fails; the others go on, and it is retried. */
   failed(error: unknown): void;
   readonly pace?: typeof PACE;
 }
 
 export interface Survey {
   metrics(): Promise<MetricValues>;
-  /** What a look under way answers is of no interest any more. */
+  /** Stops; the result of a running query is ignored. */
   stop(): void;
 }
 
-/** Reads the state of the whole installation periodically into gauges. One query at a time, so it needs one connection. */
+/** Periodically reads the state of the whole installation into gauges. One query at a time, so it uses one connection. */
 export function startSurvey({ failed, pace = PACE, ...surveyed }: SurveyOptions): Survey {
   const metrics = createSurveyMetrics();
   let stopped = false;

@@ -15,7 +15,7 @@ import {
 import { findGuests, type GuestSearch } from "../erasure/find-records.ts";
 import { carryOutList, type ErasureReport, resumeErasure, runErasure } from "../erasure/run-erasure.ts";
 
-/** CLIENT/PROPERTY/KEY; what follows the second slash is the key, whatever is in it. */
+/** CLIENT/PROPERTY/KEY; the key is everything after the second slash. */
 function records(resource: RecordSubject["resource"], key: string, help: string): Parameter<RecordSubject[]> {
   return {
     ...texts(`CLIENT/PROPERTY/${key}`, help),

@@ -25,8 +25,8 @@ import {
 import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
 
 /**
- * Every table that has rows of properties by their number: of the live state, of states that swaps of a replay have put aside, and of
- * what is not rebuilt. A table that is made later is found by its column.
+ * Every table with rows by property id: of the live state, of former states kept by replays, and others. New tables are found by their
+ * column.
  */
 const findTables = namedStatement(
   "find-tables-of-properties",
@@ -39,7 +39,7 @@ const findTables = namedStatement(
   order by 1`,
 );
 
-/** Which property is deleted, by its codes and by its number. */
+/** The property to delete. */
 interface DeletedProperty {
   readonly propertyId: number;
   readonly bucket: number;
@@ -47,7 +47,6 @@ interface DeletedProperty {
   readonly propertyCode: string;
 }
 
-/** Rows by table. */
 type RowCounts = Map<string, number>;
 
 interface Target {
@@ -59,7 +58,7 @@ interface Target {
 const OF_BACKFILL =
   "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
 
-/** Keys are of no effect after 24 hours, and deleted after 25. */
+/** Idempotency keys expire after 24 hours and are deleted after 25. */
 const KEYS_KEPT_MS = 25 * 3_600_000;
 const findRequestsOfVersions = namedStatement(
   "find-requests-of-versions",
@@ -71,7 +70,7 @@ const findRequestsOfVersions = namedStatement(
     .join(" union "),
 );
 
-/** The requests of a property that may still have a key: of the log, and of what retention has taken out of it. */
+/** The property's requests that may have an idempotency key, including those that retention has deleted from the log. */
 async function requestsWithKeys(
   client: pg.ClientBase,
   { bucket, propertyId }: DeletedProperty,
@@ -80,7 +79,7 @@ async function requestsWithKeys(
   const clock = await client.query<{ now_ms: number }>(
     "select floor(extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms",
   );
-  // Keys have no index by request, which is compared with each.
+  // Keys have no index by request, so the list is kept short.
   const since = lowestIdAt((clock.rows[0]?.now_ms ?? Date.now()) - KEYS_KEPT_MS);
   const ofLog = parts.map(({ part }) => part.requestId).filter((requestId) => requestId >= since);
   const values = [bucket, propertyId, since];
@@ -88,7 +87,7 @@ async function requestsWithKeys(
   return [...new Set([...ofLog, ...rows.map((row) => row.request_id)])];
 }
 
-/** What is deleted with a property beside its records in the log, which were of these parts. */
+/** Tables with rows to delete in addition to the records of these parts. */
 async function targetsOf(
   client: pg.ClientBase,
   of: DeletedProperty,
@@ -107,7 +106,7 @@ async function targetsOf(
       values: byCodes.values,
     },
     { table: "bellhop.backfill", ...byCodes },
-    // Or the same batch, sent again, would be taken for stored. A key lies with any bucket of its batch.
+    // Otherwise the same batch sent again would count as stored. A key may lie in any bucket of its batch.
     {
       table: "bellhop.idempotency_key",
       where: "request_id = any ($1::uuid[])",
@@ -116,7 +115,7 @@ async function targetsOf(
   ];
 }
 
-/** Deletes the rows of a property, or only counts them. */
+/** Deletes, or only counts, the rows of a property. */
 async function deleteRows(
   client: pg.ClientBase,
   of: DeletedProperty,
@@ -143,7 +142,7 @@ const isApplied = namedStatement(
     where cursor.bucket = $1 and cursor.log_writer_id = $2 and cursor.request_id >= $3
   ) as applied`,
 );
-/** Deletes the warnings and reasons of deleted records; the outcome letter of each stays, so the counts of its batch hold. */
+/** Deletes the warnings and reasons of deleted records. Keeps their outcome letters, so the counts of their batch do not change. */
 const dropDetails = namedStatement(
   "drop-details",
   `update bellhop.request_outcome
@@ -153,7 +152,7 @@ const dropDetails = namedStatement(
   where bucket = $1 and request_id = $2 and details is not null`,
 );
 
-/** The records of a property in one part of the log. */
+/** A property's records in one part of the log. */
 interface PartOfProperty {
   readonly part: PartKey;
   readonly indexes: ReadonlySet<number>;
@@ -164,7 +163,7 @@ function isOf(property: DeletedProperty, resource: Resource, { bytes, isRejected
   return named.clientCode === property.clientCode && named.propertyCode === property.propertyCode;
 }
 
-/** Finds a property's records in the log of its bucket. */
+/** A search for a property's records in the log of its bucket. */
 function searchOf(property: DeletedProperty): LogSearch<PartOfProperty> {
   return {
     bucket: property.bucket,
@@ -179,7 +178,7 @@ function searchOf(property: DeletedProperty): LogSearch<PartOfProperty> {
 const countRecords = (parts: readonly PartOfProperty[]) =>
   parts.reduce((sum, { indexes }) => sum + indexes.size, 0);
 
-/** How many of the parts have not been applied yet: their records' outcomes are still to be decided. */
+/** The number of parts that have not been applied yet. */
 async function countWaiting(client: pg.ClientBase, parts: readonly PartOfProperty[]): Promise<number> {
   let waiting = 0;
   for (const { part } of parts) {
@@ -190,7 +189,7 @@ async function countWaiting(client: pg.ClientBase, parts: readonly PartOfPropert
   return waiting;
 }
 
-/** Drops the records from their parts: their places stay, and those of other properties' records in the same batch. */
+/** Drops the records from their parts; their indexes, and other properties' records, are unchanged. */
 async function dropRecords(client: pg.ClientBase, parts: readonly PartOfProperty[]): Promise<void> {
   for (const { part, indexes } of parts) {
     await rewritePart(client, part, ({ index }) => (indexes.has(index) ? "drop" : "keep"));
@@ -209,7 +208,7 @@ const markDeleted = namedStatement(
   "mark-deleted",
   `update bellhop.property set deleted_at = clock_timestamp() where property_id = $1`,
 );
-/** Nobody may push or read the client code from then on; nodes hear of it as of every change of clients. */
+/** Removes the client code's grants. Nodes learn of it as of any change of clients. */
 const takeGrants = namedStatement(
   "take-grants",
   `with raised as (
@@ -220,9 +219,9 @@ const takeGrants = namedStatement(
   update bellhop.client set changed_epoch = raised.epoch
   from raised where client_id in (select client_id from taken)`,
 );
-/** Every node refuses the client code after half of it; in the other half, what was authorised before is written and applied. */
+/** Within half of this every node refuses the client code; in the other half, batches authorised before are written and applied. */
 const GRANTS_GONE_MS = 2 * STALE_AFTER_MS;
-/** The number of the settings stays: answers that were given name it. */
+/** Keeps the settings version, which earlier answers contain. */
 const deleteSettings = namedStatement(
   "delete-client-settings",
   `with mappings as (
@@ -231,7 +230,7 @@ const deleteSettings = namedStatement(
   delete from bellhop.property_setting where client_code = $1`,
 );
 
-/** Where more than rows by property is taken away. */
+/** Other tables with deleted content, for their statistics. */
 const OTHERS_WITH_CONTENT = [
   "bellhop.accept_log",
   "bellhop.request_outcome",
@@ -247,10 +246,10 @@ export interface DeletionOrder {
   readonly clientCode: string;
   /** Null: every property of the client code, with its settings, status mappings and grants. */
   readonly propertyCode: string | null;
-  /** Count, and change nothing. */
+  /** Only counts. */
   readonly isDryRun: boolean;
   readonly reason: string;
-  /** Who, as for the audit. */
+  /** The actor for the audit. */
   readonly who: string;
 }
 
@@ -258,14 +257,13 @@ export interface DeletionReport {
   readonly properties: readonly { readonly clientCode: string; readonly propertyCode: string }[];
   /** Copies of records in the log. */
   readonly logRecords: number;
-  /** Rows by table. */
   readonly rows: Readonly<Record<string, number>>;
 }
 
 /**
- * Deletes all that is kept of a property, or of a whole client code; with a dry run it only counts. Each property goes in one
- * transaction, under its bucket's lease; of a client code once no node accepts anything for it. Throws OperatorError for what is not
- * known or is still being applied, and WorkUnderWay.
+ * Deletes all data of a property or a whole client code; a dry run only counts it. Each property is deleted in one transaction under its
+ * bucket's lease; a client code once no node accepts anything for it. Throws OperatorError if it is unknown or still being applied, and
+ * WorkUnderWay.
  */
 export async function deleteData(client: pg.ClientBase, order: DeletionOrder): Promise<DeletionReport> {
   return withExclusiveWork(client, async () => {
@@ -276,7 +274,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       throw new OperatorError(
         `No batch has ever named ${propertyCode === null ? clientCode : `${clientCode}/${propertyCode}`}.`,
       );
-    // Before anything goes: one that is cut off has taken something, and says by whom and why.
+    // Audit first: an interrupted deletion has removed data, too.
     if (!isDryRun) {
       const detail = { clientCode, propertyCode, reason: order.reason, properties: properties.length };
       await recordAudit(client, { who: order.who, what: "begin-deletion", detail });
@@ -295,13 +293,13 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       rows: Object.fromEntries(counts),
     };
     if (isDryRun) return report;
-    // A rejected record may lie in any bucket: that of the first part of its batch.
+    // A rejected record lies in the first part of its batch, in any bucket.
     const isGone = (of: { readonly clientCode?: string; readonly propertyCode?: string }) =>
       of.clientCode === clientCode && (propertyCode ?? of.propertyCode) === of.propertyCode;
     await rewriteRejected(client, (resource, bytes) =>
       isGone(identityOnly(resource, bytes)) ? "drop" : "keep",
     );
-    // A reader sees that there was a record, as of one that is too long for a message.
+    // Readers see a change without a record, as for one that is too long for a message.
     await rewriteMessages(client, (of, bytes) => (isGone(of) ? GONE : bytes));
     await withTransaction(client, async () => {
       if (propertyCode === null) await client.query({ ...deleteSettings, values: [clientCode] });

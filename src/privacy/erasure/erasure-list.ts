@@ -10,7 +10,7 @@ import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { isUuid } from "../../platform/http/position.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
 
-/** An erasure cannot be done as it was asked for; the message says why. */
+/** An erasure cannot be carried out; the message says why. */
 export class ErasureError extends OperatorError {}
 
 const readListKey = namedStatement(
@@ -18,7 +18,7 @@ const readListKey = namedStatement(
   `select value from bellhop.instance where name = 'privacy.list'`,
 );
 
-/** One record: a reservation, or a group block master. */
+/** A reservation or group block master. */
 export interface RecordSubject extends RecordIdentity {
   readonly resource: "reservations" | "groups";
 }
@@ -31,7 +31,7 @@ interface ProfileSubject {
 
 export type Subject = RecordSubject | ProfileSubject;
 
-/** A subject as it is kept and exported: of a profile only what its id cannot be read from. */
+/** A subject as stored and exported; a profile's id is replaced by a digest. */
 export interface ListedSubject {
   readonly clientCode: string;
   readonly propertyCode: string | null;
@@ -41,7 +41,7 @@ export interface ListedSubject {
   readonly profile: string | null;
 }
 
-/** The key under which profiles are listed: 64 hexadecimal digits, the installation's own. */
+/** The key of profile digests: 64 hexadecimal digits, unique to the installation. */
 export async function readProfileKey(on: Queryable): Promise<string> {
   const { rows } = await on.query<{ value: string }>(readListKey);
   const value = rows[0]?.value;
@@ -50,7 +50,7 @@ export async function readProfileKey(on: Queryable): Promise<string> {
   return value;
 }
 
-/** Subjects as statements read them. */
+/** Subjects as JSON for statements. */
 export function subjectsJson(subjects: readonly ListedSubject[]): string {
   return JSON.stringify(
     subjects.map(({ clientCode, propertyCode, ...rest }) => ({
@@ -61,7 +61,7 @@ export function subjectsJson(subjects: readonly ListedSubject[]): string {
   );
 }
 
-/** A subject as the list keeps it. */
+/** The stored form of a subject. */
 export function listedSubject(subject: Subject, profileKey: string): ListedSubject {
   const { clientCode } = subject;
   if ("profileId" in subject) {
@@ -72,7 +72,7 @@ export function listedSubject(subject: Subject, profileKey: string): ListedSubje
   return { clientCode, propertyCode, resource: letterOf(resource), key, profile: null };
 }
 
-/** A column of statements on bellhop.erasure: the subjects of an erasure, as `ListedSubject`s. */
+/** SQL column: the subjects of an erasure as `ListedSubject`s. */
 export const SUBJECTS_COLUMN = `(
   select json_agg(json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
     'key', key, 'profile', encode(profile_digest, 'hex')))
@@ -88,7 +88,7 @@ const listForExport = namedStatement(
   order by started_at, erasure_id`,
 );
 const importErasure = readStatement(new URL("./sql/import-erasure.sql", import.meta.url));
-/** The key of another installation, where nothing is listed under this one's. */
+/** Adopts another installation's key if no profile is listed under this one's. */
 const replaceListKey = namedStatement(
   "replace-list-key",
   `update bellhop.instance set value = $1
@@ -97,7 +97,7 @@ const replaceListKey = namedStatement(
 
 const FORMAT = "bellhop-erasures/1";
 
-/** One erasure of the list, as a line of the file. */
+/** One erasure: a line of the file. */
 interface ListedErasure {
   readonly erasureId: string;
   readonly reason: string;
@@ -109,9 +109,9 @@ interface ListedErasure {
   readonly subjects: readonly ListedSubject[];
 }
 
-/** The erasure list outside of the database: JSON lines, the first of them a head that names the key of profiles. */
+/** The erasure list as a file: JSON lines after a header with the profile key. */
 export interface ErasureListFile {
-  /** 64 hexadecimal digits: the key under which the profiles in it are digested. */
+  /** 64 hexadecimal digits: the key of the profile digests in it. */
   readonly profileKey: string;
   readonly erasures: readonly ListedErasure[];
 }
@@ -128,7 +128,7 @@ function lineOf(line: string, number: number): Record<string, unknown> {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed === "object" && parsed !== null) return { ...parsed };
   } catch {
-    // Listed below.
+    // Reported below.
   }
   throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
 }
@@ -159,7 +159,7 @@ function erasureOf(line: Record<string, unknown>, number: number): ListedErasure
   return line as unknown as ListedErasure;
 }
 
-/** Reads the text of a file; throws ErasureError for one that is none, or that is cut off. */
+/** Parses the text of a file; throws ErasureError if it is no list or is truncated. */
 function readErasureList(text: string): ErasureListFile {
   const [first, ...lines] = text.split("\n").filter((line) => line.trim() !== "");
   const head = first === undefined ? {} : lineOf(first, 1);
@@ -174,8 +174,8 @@ function readErasureList(text: string): ErasureListFile {
 }
 
 /**
- * Puts what a list says beside what the database's own says; answers how many erasures were not in it. Throws ErasureError where
- * profiles of both are under different keys.
+ * Adds the erasures of a file to the database's list; returns how many were new. Throws ErasureError if both list profiles under different
+ * keys.
  */
 export async function importErasures(client: pg.ClientBase, list: ErasureListFile): Promise<number> {
   return withTransaction(client, async () => {
@@ -209,7 +209,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }
 
-/** Reads the list that a file holds. Throws ErasureError where there is none, or it is cut off. */
+/** Reads a list from a file. Throws ErasureError if it is missing, invalid or truncated. */
 export async function readListFile(path: string): Promise<ErasureListFile> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
     throw new ErasureError(`The erasure list ${path} cannot be read (${codeOf(cause)}).`, { cause });
@@ -218,8 +218,8 @@ export async function readListFile(path: string): Promise<ErasureListFile> {
 }
 
 /**
- * What a file lists and a database does not (a restored one, or another installation's) must not be lost: nobody would erase those
- * guests again. Throws ErasureError.
+ * Throws ErasureError if a file lists erasures that the database does not know (after a restore, or of another installation): overwriting
+ * it would lose them.
  */
 async function refuseToForget(path: string, list: ErasureListFile): Promise<void> {
   const before = await readListFile(path).catch((cause: unknown) => {
@@ -234,7 +234,7 @@ async function refuseToForget(path: string, list: ErasureListFile): Promise<void
     );
 }
 
-/** Writes beside the place and renames, so that whatever happens the former list or this one is there, whole and on disk. */
+/** Writes a temporary file and renames it, so that either list is always complete on disk. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const partial = `${path}.partial-${randomBytes(4).toString("hex")}`;
   try {
@@ -250,13 +250,13 @@ async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /**
- * Keeps a list, as its text, under a path (mode 0600), in the place of an earlier one that knows of nothing else. Throws
- * ErasureError where it cannot be written, and where another file, or what only it knows, would be lost.
+ * Writes a list to a path (mode 0600), replacing an earlier list unless that contains unknown erasures. Throws ErasureError if it cannot be
+ * written or would replace another file.
  */
 export async function writeListFile(path: string, text: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) throw new ErasureError(`${path} is a directory: name a file.`);
-  // A pipe or a device takes what it is given.
+  // A pipe or device is written directly.
   if (found !== undefined && !found.isFile()) return await writeFile(path, text);
   if (found !== undefined) await refuseToForget(path, readErasureList(text));
   await replaceFile(found === undefined ? path : await realpath(path), text);
@@ -277,24 +277,24 @@ const findStatement = namedStatement(
   `select certificate from bellhop.erasure where erasure_id::text = $1 and certificate is not null`,
 );
 
-/** An erasure as operators list it. */
+/** An erasure as shown to operators. */
 interface ErasureSummary {
   readonly erasureId: string;
   readonly requestedBy: string;
   readonly reason: string;
   readonly startedAt: Date;
-  /** Null: it is under way, or was cut off. */
+  /** Null if it is running or was interrupted. */
   readonly finishedAt: Date | null;
   readonly subjects: number;
   readonly certificateHash: string | null;
 }
 
-/** All erasures, the newest first. */
+/** All erasures, newest first. */
 export async function listErasures(on: Queryable): Promise<ErasureSummary[]> {
   return (await on.query<ErasureSummary>(listStatement)).rows;
 }
 
-/** The certificate of an erasure, as the very text that was hashed; undefined where there is none (yet). */
+/** The certificate of an erasure, exactly as hashed; undefined if there is none yet. */
 export async function findCertificate(on: Queryable, erasureId: string): Promise<string | undefined> {
   const { rows } = await on.query<{ certificate: string }>({ ...findStatement, values: [erasureId] });
   return rows[0]?.certificate;

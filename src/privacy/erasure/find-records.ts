@@ -8,27 +8,26 @@ import { folded } from "../../platform/runtime/fold-text.ts";
 import { type LogSearch, type PartKey, type ScannedPart, searchLog } from "../../retention/rewrite-log.ts";
 import type { RecordSubject } from "./erasure-list.ts";
 
-/** Records that say who somebody is: what reservations and group block masters have, and inventory has not. */
+/** Resources with personal data. */
 const PERSONAL_RESOURCES = ["r", "g"] as const;
 
-/** A copy of a subject's record, as it lies in the log. */
+/** A copy of a subject's record in the log. */
 export interface Hit {
   readonly part: PartKey;
   readonly index: number;
   readonly identity: RecordIdentity;
   /** ISO 8601 with six digits, so that text order is time order. */
   readonly sourceTime: string;
-  /** What it is known by. */
+  /** The hash by which the content is known. */
   readonly contentHash: string;
-  /** What the redacted bytes would be known by. */
+  /** The hash of the redacted bytes. */
   readonly redactedHash: string;
-  /** Nothing is to be redacted in it: it was redacted before, or is a version that does not name the profile. */
+  /** The copy needs no redaction: it was redacted before, or does not name the profile. */
   readonly isClean: boolean;
-  /** By which the person could be found elsewhere. */
+  /** Words by which the person could be found elsewhere. */
   readonly words: readonly string[];
 }
 
-/** Records by their `identityText`. */
 export type RecordsByText = ReadonlyMap<string, RecordIdentity>;
 
 function hitsOf(
@@ -60,7 +59,7 @@ function hitsOf(
   });
 }
 
-/** Finds what the log of one bucket has of the subjects, or every copy of the records `of`, also those that name no subject. */
+/** A search of one bucket's log for the subjects, or for every copy of the records `of`, including copies that name no subject. */
 export function searchOfSubjects(
   bucket: number,
   subjects: RedactionList,
@@ -71,7 +70,7 @@ export function searchOfSubjects(
 
 const HASH_DIGITS = 32;
 
-/** What a content of one record is known by from now on. */
+/** Replaces the hash of one content of a record. */
 export interface HashOverride {
   readonly identity: RecordIdentity;
   readonly before: string;
@@ -82,13 +81,13 @@ export function identityText({ resource, clientCode, propertyCode, key }: Record
   return JSON.stringify([resource, clientCode, propertyCode, key]);
 }
 
-/** Newest first, as the state orders versions: source time, then receipt. */
+/** Newest first, in the order of versions: source time, then receipt. */
 function newestFirst(left: Hit, right: Hit): number {
   const order = (hit: Hit) => [hit.sourceTime, hit.part.requestId, String(hit.index).padStart(8, "0")].join();
   return order(left) < order(right) ? 1 : -1;
 }
 
-/** A stand-in for a content hash, which nobody can find by trial once the salt is deleted. */
+/** A replacement for a content hash that cannot be found by trial once the salt is deleted. */
 export function tokenOf(salt: Buffer, identity: RecordIdentity, before: string): string {
   const token = createHmac("sha256", salt)
     .update(`${identityText(identity)}\0${before}`)
@@ -97,10 +96,9 @@ export function tokenOf(salt: Buffer, identity: RecordIdentity, before: string):
 }
 
 /**
- * What stands for each content of the records that are redacted: contents that were equal stay equal, and different ones different, so
- * that every outcome stays what it was and comes again in a replay. The newest content is known by the hash of its redacted bytes,
- * so that the same record sent again, which is redacted on arrival, is unchanged; a content that differs from it in what was
- * taken out alone gets a token.
+ * Hash overrides for each content of redacted records. Equal contents stay equal and different ones different, so outcomes do not change,
+ * also in a replay. The newest content gets the hash of its redacted bytes, so that the same record sent again (redacted on arrival) is
+ * unchanged; a content that differs from it only in redacted data gets a token.
  */
 export function hashOverridesOf(hits: readonly Hit[], salt: Buffer): HashOverride[] {
   const hashOverrides: HashOverride[] = [];
@@ -118,21 +116,20 @@ export function hashOverridesOf(hits: readonly Hit[], salt: Buffer): HashOverrid
   return hashOverrides;
 }
 
-/** How to find a guest. A name matches any part of a profile's or group's name, as `folded`. */
+/** Selects a guest's records. A name matches any part of a profile's or group's name, as `folded`. */
 export type GuestSearch =
   | { readonly kind: "record"; readonly subject: RecordSubject }
   | { readonly kind: "profile"; readonly profileId: string; readonly clientCode: string | null }
   | { readonly kind: "name"; readonly name: string; readonly clientCode: string | null };
 
-/** A record that was found, with what an operator knows the guest by. */
+/** A record found, with the data that identifies the guest. */
 interface FoundRecord extends RecordSubject {
-  /** How many times it lies in the log, each copy counted. */
+  /** Number of copies in the log. */
   copies: number;
   readonly names: Set<string>;
   readonly profileIds: Set<string>;
 }
 
-/** A copy of a record that is asked for. */
 interface FoundCopy {
   readonly subject: RecordSubject;
   readonly names: readonly string[];
@@ -161,8 +158,8 @@ function copiesOf({ resource, records }: ScannedPart, search: GuestSearch): Foun
 }
 
 /**
- * Finds records of a guest by reading the log, newest copies and old ones alike: about a million records in some seconds. A record
- * whose newest copy does not name the guest any more is found, too, as long as an older one does.
+ * Finds a guest's records by scanning all copies in the log: about a million records in some seconds. Also finds records of which only an
+ * older copy names the guest.
  */
 export async function findGuests(client: Queryable, search: GuestSearch): Promise<FoundRecord[]> {
   const found = new Map<string, FoundRecord>();

@@ -18,7 +18,7 @@ import {
 } from "./find-records.ts";
 import { withTexts } from "./redact-elsewhere.ts";
 
-/** States that swaps of a replay have put aside, each a schema of its own (src/apply/replay.ts). */
+/** State schemas kept by swaps of a replay (src/apply/replay.ts). */
 const findFormer = namedStatement(
   "find-former-states",
   `select quote_ident(nspname) as name from pg_namespace
@@ -26,13 +26,13 @@ const findFormer = namedStatement(
   order by nspname`,
 );
 
-/** Facts that are made of what is personal (PERSONAL_FIELDS), by the resource that has any. */
+/** Facts with personal data (PERSONAL_FIELDS), by resource. */
 const PERSONAL_FACT: Readonly<Partial<Record<ResourceLetter, number>>> = {
   r: COLUMNS.reservation.confirmationNumber,
   g: COLUMNS.group.name,
 };
 
-/** The live state, and those that swaps of a replay have put aside. */
+/** The live state and former states kept by replays. */
 export async function stateSchemas(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(findFormer);
   return [STATE_SCHEMA, ...rows.map(({ name }) => name)];
@@ -42,7 +42,7 @@ const RENAMED = `unnest($2::integer[], $3::text[], $4::text[], $5::text[]) as re
 const SAME_CONTENT = `of.bucket = $1 and of.property_id = renamed.property_id and of.key = renamed.key
   and of.content_hash = decode(renamed.before, 'hex')`;
 
-/** Facts without what is personal; an empty or absent one stays what it is. */
+/** SQL: the facts without personal data; empty or absent facts are unchanged. */
 function redactedFacts(resource: ResourceLetter): string {
   const column = PERSONAL_FACT[resource];
   if (column === undefined) return "of.facts";
@@ -52,8 +52,8 @@ function redactedFacts(resource: ResourceLetter): string {
 }
 
 /**
- * Reads the facts first, under lock, and then writes them: on Citus an update takes nothing from columns by functions that are
- * not immutable, as casts of facts are not.
+ * Reads and locks the facts first, then writes them: on Citus an update cannot compute values by functions that are not immutable, such as
+ * casts of facts.
  */
 async function redactVersions(
   client: pg.ClientBase,
@@ -93,10 +93,10 @@ async function redactVersions(
   return rowCount ?? 0;
 }
 
-/** A shorter text is in too many others: taking it out of them would take out what is nobody's. */
+/** Minimum length of a word: shorter ones occur in too many unrelated texts. */
 const WORD_CHARACTERS_MIN = 3;
 
-/** Texts by which a person could be found elsewhere, each once. */
+/** Distinct texts by which a person could be found elsewhere. */
 export function searchableWords(texts: Iterable<string>): string[] {
   const trimmed = [...texts].map((text) => text.trim()).filter((text) => text.length >= WORD_CHARACTERS_MIN);
   return [...new Set(trimmed)];
@@ -107,7 +107,7 @@ function partsOfWords(words: readonly string[]): string[] {
   return searchableWords(words.flatMap((word) => [word, ...word.split(/[^\p{L}\p{N}]+/u)]));
 }
 
-/** Whether a text has one of the words in it, whatever its case. */
+/** Whether a text contains one of the words, ignoring case. */
 export function mentions(text: string, words: readonly string[]): boolean {
   const lower = text.toLowerCase();
   return words.some((word) => lower.includes(word.toLowerCase()));
@@ -123,7 +123,7 @@ const readCorrelationIds = namedStatement(
   `select distinct request_id, correlation_id from bellhop.accept_log
   where request_id = any ($1::uuid[]) and correlation_id is not null`,
 );
-/** All parts of a batch have the same one. */
+/** All parts of a batch have the same correlation id. */
 const eraseCorrelationId = namedStatement(
   "erase-correlation-id",
   `update bellhop.accept_log set correlation_id = $2 where request_id = $1 and correlation_id is not null`,
@@ -139,8 +139,8 @@ interface DetailsRow {
 }
 
 /**
- * Removes words from the warnings and reasons of redacted records; their codes and counts stay. Returns the number of parts
- * changed: nearly always 0, as messages do not quote free text.
+ * Removes words from the warnings and reasons of redacted records; keeps codes and counts. Returns the number of parts changed: nearly
+ * always 0, as messages do not quote free text.
  */
 async function redactDetails(
   client: pg.ClientBase,
@@ -169,7 +169,7 @@ async function redactDetails(
   return changed;
 }
 
-/** Takes out the correlation ids of the batches that the records came in, where they mention a word; answers of how many batches. */
+/** Erases the correlation ids of the records' batches if they mention a word; returns the number of batches. */
 async function redactCorrelationIds(
   client: pg.ClientBase,
   hits: readonly Hit[],
@@ -187,8 +187,8 @@ async function redactCorrelationIds(
 }
 
 /**
- * Stand-ins for contents of records that only versions know any more, as retention has taken their copies out of the log: nobody can tell
- * whether they held anything personal or whom they named, so each gets a token. `hits`: every copy that the log has of the records.
+ * Hash overrides for contents known only to versions because retention has deleted their payloads. Whether they contained personal data is
+ * unknown, so each gets a token. `hits`: every copy of the records in the log.
  */
 async function findUnlogged(
   client: pg.ClientBase,
@@ -197,7 +197,7 @@ async function findUnlogged(
   hits: readonly Hit[],
   salt: Buffer,
 ): Promise<HashOverride[]> {
-  // What an applier has redacted since the log was searched has the hash of its redacted bytes.
+  // An applier may have redacted a record since the search; its hash is then that of the redacted bytes.
   const logged = new Set(
     hits.flatMap(({ identity, contentHash, redactedHash }) =>
       [contentHash, redactedHash].map((of) => `${identityText(identity)}\0${of}`),
@@ -223,7 +223,7 @@ const findProperties = namedStatement(
   `select client_code, property_code, property_id from bellhop.property where bucket = $1`,
 );
 
-/** What was found of the subjects and redacted so far. */
+/** Findings and counts of redactions so far. */
 export class Findings {
   readonly counts = {
     logParts: 0,
@@ -235,13 +235,13 @@ export class Findings {
     webhookMessages: 0,
     freeTexts: 0,
   };
-  /** The records that were found, redacted now or before, by their identity. */
+  /** The records found, redacted now or before, by identity. */
   readonly records = new Map<string, RecordIdentity>();
-  /** By which the persons are found elsewhere, before their records are redacted. */
+  /** Words that identify the persons elsewhere, collected before their records are redacted. */
   readonly texts = new Set<string>();
 }
 
-/** Writes the records of the hits anew, part by part. */
+/** Rewrites the records of the hits, part by part. */
 async function redactLog(
   client: pg.ClientBase,
   hits: readonly Hit[],
@@ -271,23 +271,23 @@ async function redactLog(
   return parts;
 }
 
-/** What is taken out of a bucket. */
+/** Input for redacting one bucket. */
 interface BucketRun {
   readonly bucket: number;
-  /** Whether a copy of a record is to be redacted. */
+  /** Decides whether a copy of a record is redacted. */
   readonly subjects: RedactionList;
-  /** The records that were found in the log, and those that are known by their key, whether or not it has anything of them. */
+  /** The records found in the log, and those listed by key, even without copies in the log. */
   readonly records: RecordsByText;
   readonly salt: Buffer;
 }
 
-/** A record that is redacted, and the number of its property. */
+/** A record to redact, and its property's id. */
 interface KnownRecord {
   readonly identity: RecordIdentity;
   readonly propertyId: number;
 }
 
-/** The records of a run whose property is known. */
+/** The records of a run with a known property. */
 async function recordsOf(
   client: pg.ClientBase,
   { bucket, records }: BucketRun,
@@ -304,8 +304,8 @@ async function recordsOf(
 }
 
 /**
- * Has the versions and current records of one bucket know their contents by other hashes, and takes out of their facts what is
- * personal. Answers how many versions of the live state there were.
+ * Replaces the content hashes of versions and current records in one bucket, and removes personal data from their facts. Returns the number
+ * of versions in the live state.
  */
 async function renameContents(
   client: pg.ClientBase,
@@ -328,7 +328,7 @@ async function renameContents(
       const table = `${schema}.${VERSION_TABLES[resource]}`;
       const count = await redactVersions(client, table, resource, values);
       if (schema === STATE_SCHEMA) versions += count;
-      // What a current row keeps of its nights begins with digits of the hash: they are read from the facts again.
+      // compact_nights starts with digits of the hash; null makes it read from the facts again.
       for (const [other, further] of [
         ["current_record", ", compact_nights = null"],
         ["released_copy", ""],
@@ -344,8 +344,8 @@ async function renameContents(
 }
 
 /**
- * Redacts the subjects in one bucket in one transaction (`rewriteFound`): its log, versions, current records and details of outcomes.
- * Adds what there was to the findings. False, with nothing redacted, where a text has come that is not among theirs.
+ * Redacts the subjects in one bucket in one transaction (`rewriteFound`): log, versions, current records and outcome details. Adds to the
+ * findings. Returns false, with nothing redacted, if a copy contains a word that is not among the findings.
  */
 export async function redactBucket(
   client: pg.ClientBase,

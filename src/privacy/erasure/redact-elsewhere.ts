@@ -26,8 +26,8 @@ interface FreeTextColumn {
 }
 
 /**
- * Columns in which people or other machines write freely (docs/privacy.md): the words of erased guests are taken out of them,
- * wherever they stand. The certificates among them hold no such word. Of the log first: messages to webhooks are made of it.
+ * Free-text columns (docs/privacy.md), from which the words of erased guests are removed. Certificates among them contain no such words.
+ * The log comes first, because webhook messages are derived from it.
  */
 export const FREE_TEXT_OF_LOG: readonly FreeTextColumn[] = [
   { table: "bellhop.accept_log", column: "correlation_id", type: "text" },
@@ -54,7 +54,7 @@ const ROWS_AT_ONCE = 1_000;
 /** A number is removed only as a whole number: its digits within a longer one (an id, a hash) identify nobody. */
 const isNumber = (word: string) => /^\d+$/.test(word);
 
-/** How a word stands in a column, and where a number begins there: in JSON behind an escape as well, whose letter is none of the text. */
+/** How a word is spelled in a column, and where a number may start: in JSON also after an escape, whose letter is not part of the text. */
 const SPELLING = {
   text: { spell: (word: string) => word, begin: "\\m" },
   json: {
@@ -63,14 +63,14 @@ const SPELLING = {
   },
 } as const;
 
-/** A pattern of PostgreSQL's in which every character of the words means itself: none beyond ASCII has another meaning. */
+/** A PostgreSQL regular expression that matches the words literally; no character beyond ASCII is special. */
 function patternOf(words: readonly string[], type: FreeTextColumn["type"]): string {
   const { spell, begin } = SPELLING[type];
   const escaped = (word: string) => spell(word).replaceAll(/[!-/:-@[-`{-~]/g, "\\$&");
   return words.map((word) => (isNumber(word) ? `${begin}${word}\\M` : escaped(word))).join("|");
 }
 
-/** The same for texts that are here. The longest first, as PostgreSQL takes the longest that fits. */
+/** The same as a JavaScript expression. Longest first, as PostgreSQL prefers the longest match. */
 function expressionOf(words: readonly string[]): RegExp {
   const longestFirst = words.toSorted((left, right) => right.length - left.length);
   const escaped = (word: string) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
@@ -80,7 +80,7 @@ function expressionOf(words: readonly string[]): RegExp {
   return new RegExp(alternatives.join("|"), "giu");
 }
 
-/** The same JSON with its texts rewritten; members keep their names. */
+/** JSON with its string values rewritten; member names are unchanged. */
 export function withTexts(value: unknown, rewrite: (text: string) => string): unknown {
   if (typeof value === "string") return rewrite(value);
   if (Array.isArray(value)) return value.map((item) => withTexts(item, rewrite));
@@ -89,8 +89,8 @@ export function withTexts(value: unknown, rewrite: (text: string) => string): un
 }
 
 /**
- * In a column of JSON words are taken out of texts alone: somebody's number may be a number of ours, and a name that of a member.
- * Answers in how many rows.
+ * Removes words from string values only: a person's number may equal one of Bellhop's, and a name a member's. Returns the number of rows
+ * changed.
  */
 async function redactJson(
   client: pg.ClientBase,
@@ -136,7 +136,7 @@ async function redactText(
   return rowCount ?? 0;
 }
 
-/** Takes words out of what is written freely, whatever their case; answers in how many rows and columns they stood. */
+/** Removes words from free-text columns, ignoring case; returns the number of rows changed, summed over columns. */
 export async function redactFreeTexts(
   client: pg.ClientBase,
   words: readonly string[],
@@ -149,7 +149,7 @@ export async function redactFreeTexts(
   return rows;
 }
 
-/** What stands in the place of a record in a message, as JSON; the same bytes where it stays. */
+/** Returns the JSON that replaces a record in a message; the same bytes if it is unchanged. */
 type RewriteRecord = (identity: RecordIdentity, bytes: Buffer) => Buffer;
 
 function rewriteChange(json: Buffer, rewrite: RewriteRecord): Buffer {
@@ -164,7 +164,7 @@ function rewriteChange(json: Buffer, rewrite: RewriteRecord): Buffer {
   });
 }
 
-/** What a message about a request says of it in its sender's own words. */
+/** The sender's own words in a message about a request. */
 interface AppliedMessageRow {
   readonly message_id: string;
   readonly correlation_id: string | null;
@@ -182,9 +182,9 @@ async function rewriteMessage(client: pg.ClientBase, messageId: string, data: Me
 }
 
 /**
- * Writes messages to webhooks anew, those that wait and those that were given up, when all that they are made of is redacted:
- * records by `rewrite`, of requests what the log has of them. What is delivered from now on discloses nothing of what is gone: a
- * message that was made of what was read before is here already, or is not queued. Answers in how many something changed.
+ * Rewrites waiting and dead webhook messages after their sources have been redacted: records by `rewrite`, requests from the log. Messages
+ * derived from earlier data are either rewritten here or not queued, so later deliveries disclose nothing erased. Returns the number of
+ * messages changed.
  */
 export async function rewriteMessages(client: pg.ClientBase, rewrite: RewriteRecord): Promise<number> {
   await raisePrivacyVersion(client);
@@ -201,7 +201,7 @@ export async function rewriteMessages(client: pg.ClientBase, rewrite: RewriteRec
     ]);
     if (await rewriteMessage(client, messageId, { members })) rewritten += 1;
   }
-  // Nor is an answer kept to a message that was sent before it was written anew.
+  // Responses to messages sent before the rewrite are not stored either.
   await raisePrivacyVersion(client);
   return rewritten;
 }

@@ -30,7 +30,7 @@ import {
   rewriteMessages,
 } from "./redact-elsewhere.ts";
 
-/** What an erasure did, as it is certified. Holds nothing that was erased. */
+/** Contents of the certificate, without erased data. */
 interface ErasureFacts {
   readonly erasureId: string;
   readonly requestedBy: string;
@@ -38,14 +38,14 @@ interface ErasureFacts {
   readonly startedAt: string;
   readonly finishedAt: string;
   readonly subjects: readonly ListedSubject[];
-  /** The records that were found of them: those known by their key, redacted now or before, and those that named a profile. */
+  /** The records found: those listed by key, redacted now or before, and those that named a profile. */
   readonly records: readonly RecordIdentity[];
   readonly redacted: Readonly<Record<string, number>>;
-  /** What was found of the subjects when all was read again: 0, or there is no certificate. */
+  /** Copies found when everything was read again. There is no certificate unless it is 0. */
   readonly leftAfterwards: number;
 }
 
-/** What an erasure cannot reach, in the certificate's own words. */
+/** Certificate text: what an erasure cannot reach. */
 const OUT_OF_REACH = [
   "backups made before, until they expire: a restore redacts them again by the erasure list",
   "the write-ahead log and dead rows of PostgreSQL, until they are recycled and vacuumed",
@@ -53,7 +53,7 @@ const OUT_OF_REACH = [
   "the hotel's own systems: what they send again is redacted before it is kept",
 ];
 
-/** A certificate as the text that is kept, and its SHA-256 in hexadecimal. */
+/** The text of a certificate, and its SHA-256 in hexadecimal. */
 function writeCertificate(facts: ErasureFacts): { readonly text: string; readonly hash: string } {
   const { reservations, groups } = PERSONAL_FIELDS;
   const pathsOf = (fields: readonly { readonly path: string }[]) => fields.map(({ path }) => path);
@@ -76,7 +76,7 @@ function writeCertificate(facts: ErasureFacts): { readonly text: string; readonl
   return { text, hash: hash("sha256", text) };
 }
 
-/** A record as text, however its texts are escaped. */
+/** A record as text without JSON escapes. */
 function readable(bytes: Buffer): string {
   const text = bytes.toString("utf8");
   try {
@@ -87,8 +87,8 @@ function readable(bytes: Buffer): string {
 }
 
 /**
- * Reduces to their identity the rejected records of lenient batches that are about the subjects: those that name one, and, as anything
- * may stand in them anywhere, those that mention one of the words. Answers how many there were.
+ * Reduces rejected records of lenient batches about the subjects to their identity: those that name one and, as they may be any JSON, those
+ * that mention one of the words. Returns how many there were.
  */
 function redactRejected(
   client: pg.ClientBase,
@@ -103,7 +103,7 @@ function redactRejected(
   });
 }
 
-/** The run and its subjects at once, and everybody looks at the list anew. */
+/** Stores the run and its subjects in one statement, and raises the list's version. */
 const beginErasure = namedStatement(
   "begin-erasure",
   `with begun as (
@@ -135,14 +135,14 @@ const finishErasure = namedStatement(
   where erasure_id = $1`,
 );
 
-/** Every round takes longer than it takes all nodes to hear of the list, so the second finds something only where one hangs. */
+/** Each round takes longer than nodes need to load the list, so a second round finds something only if a node hangs. */
 const ROUNDS_MAX = 5;
 
 export interface ErasureOrder {
   readonly subjects: readonly Subject[];
-  /** Why, in words of the operator's own that name nobody. */
+  /** The reason in the operator's words; must not name anyone. */
   readonly reason: string;
-  /** Who, as for the audit. */
+  /** The actor for the audit. */
   readonly who: string;
 }
 
@@ -154,7 +154,7 @@ export interface ErasureReport {
   readonly certificateHash: string;
 }
 
-/** What is taken out, under which name an operator hears of it. */
+/** Input of a redaction. */
 interface RedactionRun {
   readonly erasureId: string;
   readonly salt: Buffer;
@@ -167,9 +167,9 @@ interface Erasure extends RedactionRun {
 }
 
 /**
- * Puts the subjects on the erasure list, from when on nothing of them is kept that arrives, and takes them out of everything that is
- * kept: no count, outcome or figure changes, and a replay gives the same. Traffic goes on meanwhile. Throws
- * ErasureError, and WorkUnderWay while another rewrites or replays the log. An erasure that was cut off goes on with `resumeErasure`.
+ * Adds the subjects to the erasure list, so that their data is redacted on arrival, and erases what is stored. No count, outcome or figure
+ * changes, and a replay yields the same. Traffic continues meanwhile. Throws ErasureError, and WorkUnderWay while the log is rewritten or
+ * replayed. `resumeErasure` continues an interrupted erasure.
  */
 export async function runErasure(client: pg.ClientBase, order: ErasureOrder): Promise<ErasureReport> {
   if (order.subjects.length === 0) throw new ErasureError("An erasure names at least one record or profile.");
@@ -189,7 +189,7 @@ export async function runErasure(client: pg.ClientBase, order: ErasureOrder): Pr
   });
 }
 
-/** Goes on with an erasure that was cut off: what it has redacted already stays as it is. */
+/** Continues an interrupted erasure; redacted data stays redacted. */
 export async function resumeErasure(
   client: pg.ClientBase,
   erasureId: string,
@@ -199,9 +199,8 @@ export async function resumeErasure(
 }
 
 /**
- * Imports a list and takes the subjects of its erasures out of what is kept, as their runs did it elsewhere: after a restore from a
- * backup that was made before. Their certificates stay those of then. Answers how many erasures there were, how many of them were
- * not known, and how many copies of records were redacted.
+ * Imports a list and redacts its subjects, as after restoring a backup made before the erasures. Their certificates are unchanged. Returns
+ * the number of erasures, of new ones, and of redacted copies of records.
  */
 export async function carryOutList(
   client: pg.ClientBase,
@@ -209,7 +208,7 @@ export async function carryOutList(
   who: string,
 ): Promise<{ readonly erasures: number; readonly added: number; readonly records: number }> {
   const added = await importErasures(client, list);
-  // All of them: an interrupted import has listed some that it has not carried out.
+  // All of them: an interrupted import has listed erasures that it has not carried out.
   const erasureIds = list.erasures.map((erasure) => erasure.erasureId);
   return withExclusiveWork(client, async () => {
     const { rows } = await client.query<Erasure>({ ...readImported, values: [erasureIds] });
@@ -230,18 +229,18 @@ async function unfinished(client: pg.ClientBase, erasureId: string): Promise<Era
   });
   const [erasure] = rows;
   if (erasure === undefined) throw new ErasureError(`There is no erasure ${erasureId} that is under way.`);
-  // One that came by a list has none.
+  // An imported erasure has no salt.
   return { ...erasure, salt: erasure.salt ?? randomBytes(32) };
 }
 
-/** The buckets that may hold something of the subjects: of a profile all, as its client code's next property may lie in any. */
+/** The buckets that may contain the subjects' data: all for a profile, as its client code may have properties in any. */
 function bucketsOf(subjects: readonly ListedSubject[]): readonly number[] {
   if (subjects.some(({ profile }) => profile !== null)) return ALL_BUCKETS;
   const named = subjects.map(({ clientCode, propertyCode }) => bucketOf(clientCode, propertyCode ?? ""));
   return [...new Set(named)].toSorted((left, right) => left - right);
 }
 
-/** The subjects that are records of one bucket. */
+/** The subjects that are records in one bucket. */
 function recordsNamed(subjects: readonly ListedSubject[], bucket: number): RecordIdentity[] {
   return subjects.flatMap(({ resource, clientCode, propertyCode, key }) =>
     propertyCode === null || key === null || bucketOf(clientCode, propertyCode) !== bucket
@@ -250,7 +249,7 @@ function recordsNamed(subjects: readonly ListedSubject[], bucket: number): Recor
   );
 }
 
-/** The subjects of one erasure alone, to ask of records whether they are about them. */
+/** A redaction list of one erasure's subjects, to match records. */
 async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject[]): Promise<RedactionList> {
   return new RedactionList({
     version: "",
@@ -261,14 +260,11 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
   });
 }
 
-/** Short facts of versions, in each schema of a state, and bodies of batches and messages are noted as values of columns are. */
+/** Tables whose planner statistics may contain personal data: short facts of versions in each state schema, and bodies. */
 const VERSIONS_WITH_FACTS = [VERSION_TABLES.r, VERSION_TABLES.g];
 const OTHERS_NOTED = ["bellhop.accept_log", "bellhop.request_outcome", "bellhop.webhook_message"];
 
-/**
- * Takes the subjects out of what lies beside the buckets: rejected records and messages that are about them, and all that mentions
- * what was found of them.
- */
+/** Erases the subjects' data outside the buckets: rejected records, messages, and texts that mention them. */
 async function redactElsewhere(
   client: pg.ClientBase,
   subjects: RedactionList,
@@ -283,7 +279,7 @@ async function redactElsewhere(
   counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
 }
 
-/** Everything that is taken out of may have been noted, also by a run that was cut off. */
+/** Clears planner statistics of all redacted tables, also those redacted by an interrupted run. */
 async function forgetWords(client: pg.ClientBase): Promise<void> {
   const versions = (await stateSchemas(client)).flatMap((schema) =>
     VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
@@ -293,9 +289,9 @@ async function forgetWords(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Takes subjects out of everything that is kept, in rounds until nothing is left: what was under way when the list became known may
- * have been written verbatim, and is redacted at the latest when it is applied. In each round what mentions them goes first: their
- * records are all that says by which words to find it, also when a run that was cut off is resumed.
+ * Erases the subjects' data in rounds until none is left: data in flight when the list was published may be stored verbatim, and is
+ * redacted at the latest when applied. Each round redacts texts that mention the subjects first, because the words to search for come from
+ * their records, also when an interrupted run is resumed.
  */
 async function redactEverywhere(
   client: pg.ClientBase,
@@ -303,7 +299,7 @@ async function redactEverywhere(
 ): Promise<Pick<ErasureReport, "records" | "redacted">> {
   const matcher = await matcherOf(client, subjects);
   const findings = new Findings();
-  // Each once, though nothing is found in it: versions may know what the log does not, and appliers read the list when their lease ends.
+  // Visit each bucket at least once: versions may know what the log does not, and appliers reload the list when their lease ends.
   const redacted = new Set<number>();
   let buckets = bucketsOf(subjects);
   for (let rounds = 0; ; rounds += 1) {
@@ -329,7 +325,7 @@ async function redactEverywhere(
   return { redacted: findings.counts, records: [...findings.records.values()] };
 }
 
-/** Redacts, and writes the certificate. */
+/** Erases and writes the certificate. */
 async function carryOut(client: pg.ClientBase, erasure: Erasure, who: string): Promise<ErasureReport> {
   const { erasureId, requestedBy, startedAt, subjects } = erasure;
   const { records, redacted } = await redactEverywhere(client, erasure);

@@ -229,7 +229,7 @@ function headOf(change: ChangePage["changes"][number], cursor: string | undefine
 }
 
 /**
- * Yields the changes of a page as JSON objects in order, each with its record verbatim and, if `cursorAt` returns one, a cursor. Omits
+ * Yields the changes of a page as JSON objects of one line, in order, each with its record and, if `cursorAt` returns one, a cursor. Omits
  * changes whose record is no longer retained. Memory does not grow with the page.
  */
 export async function* changeObjects(
@@ -248,7 +248,7 @@ export async function* changeObjects(
     if (isNoLongerKept(record)) continue;
     const head = headOf(change, cursorAt(positions));
     const object = Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
-    // A line break of JSON stands between tokens, where a space is as good.
+    // Line breaks in JSON stand only between tokens, where a space is equivalent.
     for (const lineBreak of ["\n", "\r"])
       for (let at = object.indexOf(lineBreak); at >= 0; at = object.indexOf(lineBreak, at)) object[at] = 0x20;
     yield object;

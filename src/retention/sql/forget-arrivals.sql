@@ -1,7 +1,6 @@
--- Takes out of the bucket $1, of the properties $4 that lie there, what was noted of arrivals before the request $2, but for the newest
--- note of each feed, which says when it last came: at most $3 of each feed. Few at a time of a table that is only appended to: their
--- room is used again.
--- Plan: for each feed the beginning of feed_arrival's primary key, and its end.
+-- Deletes arrivals before request $2 of the properties $4 in bucket $1, except the newest of each feed; at most $3 per feed. Small deletes
+-- let an append-only table reuse the space.
+-- Plan: per feed the start and the end of feed_arrival's primary key.
 with old as materialized (
   select property.property_id, resource.letter as resource, note.last_request_id
   from unnest($4::integer[]) as property (property_id)

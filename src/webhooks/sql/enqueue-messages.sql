@@ -1,5 +1,5 @@
--- Queues the messages of $1, each id once, for endpoints that have fewer than $2 of the same event waiting; what finds the queue
--- full is counted. Of changes there is never more than one and its dead letters, so they always find room.
+-- Queues the messages $1, each id once, for endpoints with fewer than $2 waiting messages of the same event; others are dropped and
+-- counted. An endpoint has at most one waiting changes message, so it always fits.
 with sent as (
   select * from json_to_recordset($1::json)
     as sent (message_id uuid, endpoint_id uuid, event text, cause text, url text, body text)

@@ -1,4 +1,4 @@
--- Endpoints in the shards $1 that subscribe to changes and have no message of them pending, with what their client may read.
+-- Endpoints in shards $1 that subscribe to changes and have no changes message waiting, with their client's grants.
 select
   endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId", endpoint.resource,
   endpoint.client_code as "clientCode", endpoint.property_code as "propertyCode", endpoint.positions,

@@ -1,7 +1,6 @@
--- What is to be tried now of the endpoints in shards $1, but for the messages $2, which are being tried: of each endpoint the
--- longest due, $3 at most and of one that keeps failing only one; in all $4, those of healthy endpoints first. A ReplyTo whose
--- origin the operator has taken from the client's list is not due any more, nor are changes without the scope read. A test is due
--- whatever its endpoint's state is.
+-- At most $4 due messages of the endpoints in shards $1, except the messages $2 (in progress): the longest due first, at most $3 per
+-- endpoint, one of a failing endpoint, healthy endpoints first. Not due: a ReplyTo message whose origin has been removed from the client's
+-- list, and changes without the scope read. A test is due in any state of its endpoint.
 select
   due.message_id as "messageId", endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId",
   endpoint.failures

@@ -1,6 +1,5 @@
--- Endpoints of client $1 (null: of all) or the one of id $2 (null: any), the oldest first, at most $3, of the
--- clients $4 (null: of all), with what waits for them.
--- Counting stops at 10,001 of each.
+-- At most $3 endpoints of client $1 (null: all), or the one with id $2 (null: any), of the clients $4 (null: all), oldest first, with their
+-- waiting messages, counted up to 10,001.
 select
   endpoint.endpoint_id as "endpointId", case endpoint.kind when 'r' then 'reply-to' else 'webhook' end as kind,
   endpoint.client_id as "clientId", client.name as "clientName",

@@ -1,6 +1,6 @@
--- Records the $3-th attempt of message $1 of endpoint $2. Delivered ($10 null): the message is deleted and its endpoint is active.
--- Failed ($10): it is due in $11 seconds, or (null) a dead letter, or (a test, $14) deleted; the endpoint rests for $12 seconds and
--- is paused when it has been failing for $13 seconds or is gone ($15). A failed test says nothing about the endpoint.
+-- Records attempt $3 of message $1 of endpoint $2. Success ($10 null): deletes the message and activates the endpoint. Failure ($10): the
+-- message is due in $11 seconds, or (null) becomes a dead letter, or (a test, $14) is deleted; the endpoint rests for $12 seconds and is
+-- paused if it has failed for $13 seconds or is gone ($15). A failed test does not affect the endpoint.
 with again as (
   update bellhop.webhook_message
   set attempts = $3::integer, last_failure = $10::text,
@@ -31,8 +31,8 @@ worse as (
   where endpoint_id = $2 and $10::text is not null and not $14::boolean
   returning paused_at is not null and paused_by = 'service' as is_paused
 ),
--- The answer is kept only if nothing was erased since $9, and nothing is being erased: a run that is resumed would not find it.
--- The row is locked only for messages that contain guests' data.
+-- Keep the response body only if no erasure has run since $9 and none is running, as a resumed erasure would not find it. Locks the row
+-- only for messages with guest data.
 unerased as (
   select from bellhop.privacy_version
   where version = $9::bigint and not exists (select from bellhop.erasure where finished_at is null)

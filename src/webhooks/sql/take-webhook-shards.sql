@@ -1,5 +1,5 @@
--- Takes up to $3 shards that nobody holds (never held, given up, the lease over, or its backend gone) as $1 for $2 seconds.
--- A backend whose start is hidden (another role's) counts as the holder until the lease is over.
+-- Leases up to $3 free shards (never held, released, expired, or the holder's backend gone) to $1 for $2 seconds. A backend whose start
+-- time is hidden (another role's) counts as the holder until the lease expires.
 with free as (
   select shard.shard
   from bellhop.webhook_shard as shard

@@ -1,5 +1,5 @@
--- Keeps what is kept of the endpoints in shards $1 within bounds: the newest $2 tries, the newest $3 dead letters of the last
--- $4 days; and forgets ReplyTo origins that are on no list any more, with what waits for them.
+-- Applies the limits for endpoints in shards $1: keeps the newest $2 attempts and the newest $3 dead letters of the last $4 days. Deletes
+-- ReplyTo origins that no list contains, with their waiting messages.
 with endpoint as (
   select endpoint.endpoint_id from bellhop.webhook_endpoint as endpoint where endpoint.shard = any ($1::smallint[])
 ),

@@ -1,4 +1,4 @@
--- The versions of one resource that were received from $2 on, and those of earlier records that were released from quarantine since.
+-- The versions of one resource received from $2 on, and those of earlier records released from quarantine since.
 select '{of}'::text as resource, property_id, key, source_time, content_hash, request_id, record_index, outcome, status, from_date, to_date
 from bellhop_state.{of}_version
 where bucket = $1::smallint and request_id >= $2::uuid

@@ -1,4 +1,4 @@
--- The tables $1 that there are, as they are copied: their columns but for the generated ones, and the tables that they refer to.
+-- The existing tables among $1: their columns except generated ones, and the tables that they reference.
 select
   named.name as table,
   array(

@@ -1,4 +1,4 @@
--- The log writers that appliers still read, and those of this server's sessions that are gone and that nobody has closed.
+-- The log writers that appliers still read, and those of this server whose session has ended without their being closed.
 select
   count(*)::integer as read,
   count(*) filter (

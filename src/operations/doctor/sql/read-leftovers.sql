@@ -1,5 +1,4 @@
--- What somebody began or left behind: backfills that are open for more than $1 days, schemas of replays with their size, and
--- the client of a start on a laptop.
+-- Backfills open for more than $1 days, schemas of replays with their size, and the sandbox client.
 select
   (
     select count(*)::integer from bellhop.backfill

@@ -1,4 +1,4 @@
--- Who follows this server, what waits for those that do not, and whether its archiver comes along.
+-- Replicas and their lag, replication slots and the log they retain, and the state of the archiver.
 select
   current_setting('synchronous_standby_names') as "synchronousNames",
   (

@@ -1,4 +1,4 @@
--- What the service's role may do, and how many of the service's tables belong to somebody whose they are not to change.
+-- Privileges of the service's role, and the number of Bellhop tables that it cannot alter.
 select
   current_user::text as role,
   has_database_privilege(current_database(), 'create') as "mayCreate",

@@ -1,4 +1,4 @@
--- What the server and this database are, and what a session of the service finds set.
+-- Properties of the server and database, and the settings of a service session.
 select
   current_setting('server_version') as version,
   current_setting('server_version_num')::integer as "versionNumber",

@@ -1,5 +1,5 @@
--- The tables of the service with their rows, dead ones and age: at most 5 of which a fifth is dead ($1 dead rows at least), and
--- the age of the oldest row of the whole database in transactions, with the age at which PostgreSQL cleans up by force.
+-- At most 5 tables with at least $1 dead rows that make up a fifth of the table, the database's oldest transaction age, and the age at
+-- which PostgreSQL forces a vacuum.
 select
   (
     select coalesce(json_agg(dead), '[]') from (

@@ -1,6 +1,5 @@
--- Transactions of this server that have been open for longer than $1 seconds, the oldest first, at most 5, prepared ones among
--- them: as long as one is open, no row that died after its beginning is cleaned up, in any database. Without any, one row says
--- whether the role sees those of others.
+-- The 5 oldest transactions open for more than $1 seconds, including prepared ones. An open transaction prevents the cleanup of newer dead
+-- rows in all databases. If there is none, one row reports whether the role can see those of other roles.
 select open.*, pg_has_role('pg_read_all_stats', 'usage') as "seesAll"
 from (select) as asked left join (select * from (
   select

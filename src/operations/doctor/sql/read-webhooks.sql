@@ -1,4 +1,4 @@
--- Endpoints of webhooks and what is wrong with them; dead letters are counted to $1. Late is what find-due-messages.sql would have tried.
+-- Webhook endpoints and their problems. Counts dead letters up to $1. Late deliveries are those due by the rule of find-due-messages.sql.
 select
   count(*)::integer as endpoints,
   count(*) filter (where paused_at is not null and pause_reason is not null)::integer as paused,

@@ -1,4 +1,4 @@
--- How long each feed has been silent beyond its cadence, from its `newest` arrival; by resource.
+-- How long each feed has been silent beyond its cadence since its `newest` arrival, by resource.
 cross join lateral (
   select coalesce(
     (

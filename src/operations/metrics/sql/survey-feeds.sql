@@ -1,7 +1,7 @@
--- Feeds of which batches are expected, by resource: how many ever came, how many are silent by the rule of feed health (the last
--- batch that is applied is longer ago than the cadence of the property, else of its client code, else the default), and for
--- how long the most silent of them has been. $1 resources, $2 the settings' names, $3 their defaults.
--- For each property and resource the end of feed_arrival's primary key and two look-ups of settings.
+-- Feeds that are expected to send batches, by resource: how many have ever sent one, how many are silent (their last applied batch is older
+-- than the cadence of the property, of its client code or by default), and the longest silence. $1 resources, $2 setting names, $3
+-- defaults.
+-- Plan: per property and resource the end of feed_arrival's primary key and two lookups of settings.
 select expected.resource, count(*)::integer as feeds,
   count(*) filter (where late.seconds > 0)::integer as feeds_silent,
   greatest(coalesce(max(late.seconds), 0), 0)::float8 as feed_silence_longest_seconds

@@ -1,4 +1,4 @@
--- Messages that tell of an applied request and have another correlation id or ReplyTo in them than the log has by now.
+-- Messages about applied requests whose correlation id or ReplyTo differs from the log's.
 with reported as materialized (
   select message_id, cause::uuid as request_id, body::json -> 'data' as data
   from bellhop.webhook_message where event = 'request.applied'

@@ -1,4 +1,4 @@
--- One erasure of a list, unless it is known; everybody looks at the list anew. Answers a row where it was not known.
+-- Imports one erasure of a list unless it is known, and raises the list's version. Returns a row if it was not known.
 with brought as (
   insert into bellhop.erasure (erasure_id, reason, requested_by, started_at, finished_at, certificate, certificate_hash)
   values ($1, $2, $3, $4, $5, $6, $7)
