@@ -1,10 +1,10 @@
-# The service without a database of its own: it needs DATABASE_URL. docs/deployment.md says how it is run and what of this
-# was tried; `npm run try-deployment` carries out these instructions where there is no container engine.
+# The service without PostgreSQL: it needs DATABASE_URL. See docs/deployment.md. `npm run try-deployment` executes these instructions
+# without a container engine.
 ARG NODE_IMAGE=node:24-trixie-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-# Packages before sources, as they change less often. The optional ones are Node and PostgreSQL, for machines without.
+# Packages before sources, because they change less often. The optional ones are Node and PostgreSQL.
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 COPY packages/console/package.json packages/console/package-lock.json packages/console/
@@ -12,8 +12,8 @@ COPY packages/docs/package.json packages/docs/package-lock.json packages/docs/
 RUN npm ci --prefix packages/console --no-audit --no-fund && npm ci --prefix packages/docs --no-audit --no-fund
 COPY . .
 RUN npm run build --prefix packages/console -- --out dist && npm run build --prefix packages/docs -- --out dist && rm -rf packages/*/node_modules
-# Half of a start is stripping types and compiling. What runs cannot write its own tree, so that is kept here already, under
-# the user id it runs as, which Node makes part of the place.
+# Stripping types and compiling take half of a start. The process cannot write its tree, so the compile cache is created here, under the
+# user id it runs as, which is part of the cache's path.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/bellhop
 RUN mkdir -p "$NODE_COMPILE_CACHE" && chown 10001:10001 "$NODE_COMPILE_CACHE"
 USER 10001:10001
@@ -23,7 +23,7 @@ FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Bellhop" \
       org.opencontainers.image.description="An open hotel data ingestion service" \
       org.opencontainers.image.licenses="Apache-2.0"
-# An account that owns nothing: what it runs is root's, and it can write none of it.
+# An account that owns no files: root owns the code, so the process cannot change it.
 RUN groupadd --gid 10001 bellhop && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin bellhop
 WORKDIR /app
 COPY --from=build --chown=0:0 /app /app
@@ -38,7 +38,7 @@ ENV NODE_ENV=production \
 USER 10001:10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-# Whether the process lives, not whether it is ready: one that waits for its database must not be started again for that.
+# Liveness, not readiness: a process that waits for its database must not be restarted.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 CMD ["node", "bin/ask-health.mjs"]
 ENTRYPOINT ["node", "src/main.ts"]
 CMD ["serve"]

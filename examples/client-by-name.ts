@@ -1,6 +1,6 @@
 import { registerHooks } from "node:module";
 
-/** Within this repository the client is not installed: programs that import it by its name are given its source. */
+/** Resolves `@bellhop/client` to its source, because the package is not installed in this repository. */
 const CLIENT = new URL("../packages/client/src/index.ts", import.meta.url).href;
 
 registerHooks({

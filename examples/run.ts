@@ -1,6 +1,6 @@
 /**
- * `npm run example -- examples/guides/inventory.mjs …` runs programs of this directory in a checkout, where `@bellhop/client`
- * is not installed but lies beside them. Several run one after another in one process, each behind a line `=== file`.
+ * `npm run example -- examples/guides/inventory.mjs …` runs programs of this directory in a checkout, with `@bellhop/client` resolved to its
+ * source. Several programs run one after another in one process, each after a line `=== file`.
  */
 import "./client-by-name.ts";
 import { resolve } from "node:path";

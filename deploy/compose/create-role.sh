@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run once by PostgreSQL's image, on an empty volume: the role of the service is no superuser, and sees the sessions of all.
+# PostgreSQL's image runs this once, on an empty volume. The service's role is not a superuser and sees all sessions.
 set -eu
 psql --username postgres --set=ON_ERROR_STOP=1 --set=password="$(cat /run/secrets/database-password)" <<'SQL'
 create role bellhop login password :'password';

@@ -17,7 +17,7 @@ TYPES = {"text": "varchar", "integer": "integer", "date": "date", "timestamp": "
 
 
 def files_of(manifest, folder, table):
-    """The files that the manifest names: a run under way has written others."""
+    """The files that the manifest lists; a run in progress may have written others."""
     files = [file for written in manifest["passes"] for file in written["files"] if file["table"] == table]
     return [str(Path(folder) / file["path"]) for file in files]
 
@@ -30,18 +30,18 @@ def open_export(folder):
     for table, described in manifest["tables"].items():
         columns = described["columns"]
         files = files_of(manifest, folder, table)
-        # The pass is in the path of a file. Parquet has types; in the other formats every value is read as a text first.
+        # The pass is in the file's path. Parquet has types; in the other formats every value is first read as a string.
         options = "hive_partitioning = true, hive_types = {'pass': bigint}"
         if format != "parquet":
             options += f", columns = { {column['name']: 'varchar' for column in columns} }"
         rows = f"{READERS[format]}({files}, {options})"
         if not files:
-            # No rows were exported yet.
+            # No rows have been exported yet.
             rows = "(select " + "".join(f"null as {column['name']}, " for column in columns) + "null::bigint as pass limit 0)"
         values = ", ".join(f"{column['name']}::{TYPES[column['type']]} as {column['name']}" for column in columns)
         source = f"select {values}, pass from {rows}"
         if table == "nights":
-            # Those that were written with the newest row of their reservation.
+            # Nights written with the newest row of their reservation.
             connection.execute(
                 f"""create view nights as
                 select night.* from ({source}) as night
@@ -50,7 +50,7 @@ def open_export(folder):
                   and records.pass = night.pass"""
             )
         else:
-            # Of rows with the same key that of the newest pass counts.
+            # Of rows with the same key, the one of the newest pass counts.
             key = ", ".join(described["key"])
             connection.execute(
                 f"create view {table} as {source} qualify row_number() over (partition by {key} order by pass desc) = 1"
@@ -59,7 +59,7 @@ def open_export(folder):
 
 
 # %%
-# Rooms that are shared count once: the sharer with the smallest reservation id has them, as many as the most that any names.
+# A share counts once, with its largest number of rooms, under the sharer with the smallest reservation id.
 ON_THE_BOOKS = """
 with counted as (
   select *,
@@ -91,7 +91,7 @@ order by all
 
 
 def on_the_books(connection, client, property, statuses):
-    """Returns a pandas data frame. `statuses`: those that count, as the hotel sends them."""
+    """Returns a pandas data frame. `statuses`: the statuses that count on the books, verbatim."""
     parameters = {"client": client, "property": property, "statuses": statuses}
     return connection.execute(ON_THE_BOOKS, parameters).df()
 

@@ -1,4 +1,4 @@
-// Shared by the guides: one client for the whole process, and one token for all programs of this folder.
+// Shared by the guides: one client per process, and one token for all programs in this folder.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { BellhopClient } from "@bellhop/client";
 
@@ -6,7 +6,7 @@ const { BASE_URL = "http://127.0.0.1:8080", CLIENT_ID = "", CLIENT_SECRET = "" }
 const { TOKEN_FILE = ".bellhop-token" } = process.env;
 export const { PROPERTY = "LON01" } = process.env;
 
-/** Keeps the token in a file that only you can read, and below it when the next is taken, in Unix time. */
+/** Stores the token in a file that only you can read; the second line is the Unix time to renew it. */
 const tokenStore = {
   async find() {
     try {
@@ -31,10 +31,10 @@ export const bellhop = new BellhopClient({
   onWait: ({ reason, ms }) => console.error(`waiting ${Math.ceil(ms / 1000)} s: ${reason}`),
 });
 
-/** The source time of what is sent now. */
+/** The current time as a source time. */
 export const now = () => new Date().toISOString();
 
-/** The JSON of an address that the client has no method for. */
+/** GETs JSON from an address that the client has no method for. */
 export async function get(path, parameters) {
   const answer = await bellhop.fetch(`${path}?${new URLSearchParams(parameters)}`);
   if (!answer.ok) throw new Error(`${answer.status}: ${await answer.text()}`);

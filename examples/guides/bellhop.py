@@ -11,12 +11,12 @@ from datetime import datetime, timezone
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8080")
 PROPERTY = os.environ.get("PROPERTY", "LON01")
 
-# The token that every program of this folder uses, and below it when the next is taken, in Unix time.
+# The token of all programs in this folder; the second line is the Unix time to renew it.
 TOKEN_FILE = os.environ.get("TOKEN_FILE", ".bellhop-token")
 
 
 def token():
-    """The access token; a new one is taken a minute before the last one ends, not for every call."""
+    """Returns the access token, and renews it a minute before it expires."""
     try:
         with open(TOKEN_FILE) as file:
             value, renew_at = file.read().split()
@@ -41,7 +41,7 @@ def token():
 
 
 def call(method, path, body=None, headers=None):
-    """One call: its status, its headers and its JSON (None where the body is empty). An error is an answer, too."""
+    """Returns status, headers and JSON (None if the body is empty) of a call, also of a failed one."""
     request = urllib.request.Request(BASE_URL + path, method=method, headers=headers or {})
     request.add_header("Authorization", "Bearer " + token())
     if body is not None:
@@ -59,7 +59,7 @@ def call(method, path, body=None, headers=None):
 
 
 def push(resource, records, headers=None):
-    """Sends a batch and gives the id of the request. Raises for every other answer than 202."""
+    """Sends a batch and returns the id of the request. Raises unless the response is 202."""
     status, _, answer = call("POST", "/api/public/v1/" + resource, records, headers)
     if status != 202:
         raise RuntimeError(f"{status}: {answer}")
@@ -67,7 +67,7 @@ def push(resource, records, headers=None):
 
 
 def get(path, **parameters):
-    """The JSON of an address. Raises for every other answer than 200."""
+    """Returns the JSON of an address. Raises unless the response is 200."""
     query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
     status, _, answer = call("GET", path + query)
     if status != 200:
@@ -76,7 +76,7 @@ def get(path, **parameters):
 
 
 def outcome(request_id):
-    """The outcome of a request, once it is applied."""
+    """Waits until a request is applied and returns its outcome."""
     while True:
         path = "/api/public/v1/requests/" + request_id
         status, _, answer = call("GET", path, headers={"Prefer": "wait=5"})
@@ -87,5 +87,5 @@ def outcome(request_id):
 
 
 def now():
-    """The source time of what is sent now, to the microsecond."""
+    """Returns the current time as a source time, to the microsecond."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

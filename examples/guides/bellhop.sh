@@ -1,10 +1,10 @@
 # Helper functions of the guides: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PROPERTY=${PROPERTY:-LON01}
-# The token that every program of this folder uses, and below it when the next is taken, in Unix time.
+# The token of all programs in this folder; the second line is the Unix time to renew it.
 TOKEN_FILE=${TOKEN_FILE:-.bellhop-token}
 
-# call PATH [options of curl]: prints the answer. Any other status than 2xx ends the program, with status and body.
+# call PATH [curl options]: prints the response. A status other than 2xx ends the program with status and body.
 call() {
   path=$1
   shift
@@ -16,7 +16,7 @@ call() {
       echo "$path: $status $(cat "$answer")" >&2
       case $status in 401 | 403) rm -f "$TOKEN_FILE" ;; esac
       rm "$answer"
-      # Also where this runs within $( ): the whole program ends.
+      # Ends the whole program, even from within $( ).
       kill $$
       exit 1
       ;;
@@ -33,10 +33,10 @@ if [ "$(date +%s)" -ge "${NEXT:-0}" ]; then
   (umask 077 && printf '%s\n' "$TOKEN" $(($(date +%s) + LIFETIME - 60)) > "$TOKEN_FILE")
 fi
 
-# The source time of what is sent now.
+# Prints the current time as a source time.
 now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
 
-# push RESOURCE [options of curl]: sends the batch on standard input and prints the id of the request.
+# push RESOURCE [curl options]: sends the batch on standard input and prints the id of the request.
 push() {
   resource=$1
   shift
@@ -44,14 +44,14 @@ push() {
     -H 'Content-Type: application/json' -H 'Accept: text/plain' --data-binary @- "$@"
 }
 
-# outcome REQUEST: waits until the request is applied, 5 seconds at most, and prints its outcome.
+# outcome REQUEST: waits up to 5 seconds until the request is applied, and prints its outcome.
 outcome() {
   [ -n "$1" ] || exit 1
   call "/api/public/v1/requests/$1" -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'
   echo
 }
 
-# get ADDRESS [-d name=value …]: prints what is there.
+# get ADDRESS [-d name=value …]: prints the response.
 get() {
   address=$1
   shift

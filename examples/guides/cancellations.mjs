@@ -2,7 +2,7 @@ import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
-/** A reservation with its status, whole; without a cancellation its time is null. */
+/** A complete reservation with its status; the cancellation time is null without a cancellation. */
 function stay(reservationId, status, departureDate = "2027-11-06") {
   return {
     ...hotel,
@@ -22,12 +22,12 @@ async function send(...reservations) {
   console.log(`applied: ${report.outcomes?.applied}, on the books: ${books.items[0]?.rooms}`);
 }
 
-// Two bookings and one of day use, which leaves on the day it comes and so has no night.
+// Two bookings, and one of day use, which departs on its arrival date and has no night.
 const dayUse = stay("R-4003", "CONFIRMED", "2027-11-05");
 await send(stay("R-4001", "CONFIRMED"), stay("R-4002", "CONFIRMED"), dayUse);
 
-// One is cancelled. There is no delete: the whole reservation is sent again with a status that says so.
+// Cancel one. There is no delete: send the whole reservation again with a cancelled status.
 await send(stay("R-4001", "CANCELLED"));
 
-// It is taken back: the former content, with a newer time.
+// Reverse the cancellation: send the former content with a newer time.
 await send(stay("R-4001", "CONFIRMED"));

@@ -2,7 +2,7 @@ from bellhop import PROPERTY, get, now, outcome, push
 
 
 def stay(reservation, status, departure="2027-11-06", cancelled=None):
-    """A reservation with its status, whole; without a cancellation its time is null."""
+    """A complete reservation with its status; the cancellation time is null without a cancellation."""
     return {
         "clientCode": "DEMO",
         "propertyCode": PROPERTY,
@@ -25,15 +25,15 @@ def rooms():
     return [each["rooms"] for each in books["items"]]
 
 
-# Two bookings and one of day use, which leaves on the day it comes and so has no night.
+# Two bookings, and one of day use, which departs on its arrival date and has no night.
 day_use = stay("R-4003", "CONFIRMED", departure="2027-11-05")
 print("applied:", send(stay("R-4001", "CONFIRMED"), stay("R-4002", "CONFIRMED"), day_use))
 print("on the books:", rooms())
 
-# One is cancelled. There is no delete: the whole reservation is sent again with a status that says so.
+# Cancel one. There is no delete: send the whole reservation again with a cancelled status.
 print("applied:", send(stay("R-4001", "CANCELLED", cancelled=now())))
 print("on the books:", rooms())
 
-# It is taken back: the former content, with a newer time.
+# Reverse the cancellation: send the former content with a newer time.
 print("applied:", send(stay("R-4001", "CONFIRMED")))
 print("on the books:", rooms())

@@ -2,7 +2,7 @@ import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
-// Where the feed ends now: what comes from here on is new. Keep the cursor with what you make of the changes.
+// The current end of the feed: changes after it are new. Store the cursor together with your result.
 let cursor;
 const kept = (position) => {
   cursor = position.cursor;
@@ -10,7 +10,7 @@ const kept = (position) => {
 const query = { ...hotel, resource: "inventories" };
 for await (const _ of bellhop.changes({ ...query, from: "now", untilCaughtUp: true, onCursor: kept }));
 
-// Something changes: another count each time, since a record with the content it had is no change …
+// Change something: another count on each run, because a record with the same content is not a change …
 const night = {
   ...hotel,
   createDateTime: now(),
@@ -19,7 +19,7 @@ const night = {
 };
 await bellhop.inventories.send([night]);
 
-// … and appears in the feed. The loop waits for more changes without end: leave it after the first, or after a time.
+// … and read it from the feed. The loop waits for more changes forever: leave it after the first one, or after a time.
 console.log("waiting for the change, 25 s at most");
 const signal = AbortSignal.timeout(25_000);
 for await (const change of bellhop.changes({ ...query, cursor, signal })) {

@@ -19,10 +19,10 @@ def feed(**parameters):
     return lines[:-1], lines[-1]["cursor"]
 
 
-# Where the feed ends now: what comes from here on is new. Keep the cursor with what you make of the changes.
+# The current end of the feed: changes after it are new. Store the cursor together with your result.
 _, cursor = feed(**{"from": "now"})
 
-# Something changes: another count each time, since a record with the content it had is no change …
+# Change something: another count on each run, because a record with the same content is not a change …
 sold = int(time.time()) % 90
 night = {
     "clientCode": "DEMO",
@@ -33,7 +33,7 @@ night = {
 }
 push("inventories", [night])
 
-# … and appears in the feed. The answer waits for it, 25 seconds at most.
+# … and read it from the feed. The response waits for it up to 25 seconds.
 print("waiting for the change, 25 s at most")
 changes, cursor = feed(cursor=cursor, wait=25)
 for change in changes:

@@ -3,7 +3,7 @@ import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
-// 1. Say what is coming: three nights of inventory.
+// 1. Declare the data: three nights of inventory.
 const resource = { resource: "inventories", from: "2025-01-01", to: "2025-01-03", expectedRecords: 3 };
 const opened = await bellhop.fetch("/api/public/v1/backfills", {
   method: "POST",
@@ -13,7 +13,7 @@ const opened = await bellhop.fetch("/api/public/v1/backfills", {
 if (!opened.ok) throw new Error(`${opened.status}: ${await opened.text()}`);
 const { backfillId } = await opened.json();
 
-/** Sends nights of the past, each batch with the header of the backfill. */
+/** Sends past nights, each batch with the header of the backfill. */
 async function send(...dates) {
   const createDateTime = now();
   const nights = dates.map((occupancyDate) => ({
@@ -30,12 +30,12 @@ async function send(...dates) {
 // 2. Send it.
 await send("2025-01-01", "2025-01-03");
 
-// 3. What is missing?
+// 3. List what is missing.
 const gaps = await get(`/api/public/v1/backfills/${backfillId}/gaps`, {});
 for (const gap of gaps.items) console.log(gap.kind, gap.date ?? "");
 await send("2025-01-02");
 
-// 4. Close it. As long as a batch is very new the answer is NotReady: try again. Any other refusal says what is wrong.
+// 4. Close it. While a batch is very new the response is NotReady: try again. Any other error says what is wrong.
 for (;;) {
   const closed = await bellhop.fetch(`/api/public/v1/backfills/${backfillId}/close`, { method: "POST" });
   const answer = await closed.text();

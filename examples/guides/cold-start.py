@@ -2,7 +2,7 @@ import time
 
 from bellhop import PROPERTY, call, get, now, outcome, push
 
-# 1. Say what is coming: three nights of inventory.
+# 1. Declare the data: three nights of inventory.
 manifest = {
     "clientCode": "DEMO",
     "propertyCode": PROPERTY,
@@ -18,7 +18,7 @@ backfill = "/api/public/v1/backfills/" + opened["backfillId"]
 
 
 def send(*dates):
-    """Sends nights of the past, each batch with the header of the backfill."""
+    """Sends past nights, each batch with the header of the backfill."""
     nights = [
         {
             "clientCode": "DEMO",
@@ -36,12 +36,12 @@ def send(*dates):
 # 2. Send it.
 send("2025-01-01", "2025-01-03")
 
-# 3. What is missing?
+# 3. List what is missing.
 for gap in get(backfill + "/gaps")["items"]:
     print(gap["kind"], gap.get("date") or "")
 send("2025-01-02")
 
-# 4. Close it. As long as a batch is very new the answer is NotReady: try again. Any other refusal says what is wrong.
+# 4. Close it. While a batch is very new the response is NotReady: try again. Any other error says what is wrong.
 while True:
     status, headers, closed = call("POST", backfill + "/close")
     if status != 409 or closed["exception"] != "bellhop.backfill.NotReady":

@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# 1. Say what is coming: three nights of inventory.
+# 1. Declare the data: three nights of inventory.
 BACKFILL=$(call /api/public/v1/backfills -H "Authorization: Bearer $TOKEN" \
   -H 'Content-Type: application/json' --data-binary @- <<MANIFEST | sed 's/.*"backfillId":"\([^"]*\)".*/\1/'
 {"clientCode": "DEMO", "propertyCode": "$PROPERTY", "note": "go-live", "resources": [
@@ -8,7 +8,7 @@ BACKFILL=$(call /api/public/v1/backfills -H "Authorization: Bearer $TOKEN" \
 MANIFEST
 )
 
-# night DATE: sends a night of the past, each batch with the header of the backfill.
+# night DATE: sends a past night, with the header of the backfill.
 night() {
   outcome "$(push inventories -H "Backfill-Id: $BACKFILL" <<BATCH
 [{
@@ -19,15 +19,15 @@ BATCH
 )" | grep -o '"applied":[0-9]*'
 }
 
-# 2. Send it. In truth: hundreds of records a batch, one batch after another.
+# 2. Send it. In production, send hundreds of records per batch.
 night 2025-01-01
 night 2025-01-03
 
-# 3. What is missing?
+# 3. List what is missing.
 get "/api/public/v1/backfills/$BACKFILL/gaps" | grep -o '"kind":"[a-z-]*"\|"date":"[0-9-]*"'
 night 2025-01-02
 
-# 4. Close it. As long as a batch is very new the answer is NotReady: try again. Any other refusal says what is wrong.
+# 4. Close it. While a batch is very new the response is NotReady: try again. Any other error says what is wrong.
 try_close() {
   CLOSED=$(curl -sS -i -X POST "$BASE_URL/api/public/v1/backfills/$BACKFILL/close" -H "Authorization: Bearer $TOKEN")
   case $CLOSED in *'"bellhop.backfill.NotReady"'*) return 1 ;; esac

@@ -2,7 +2,7 @@ import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
-/** The group block master as it is now, whole. */
+/** The complete current group block master. */
 function block(blocks, pickup) {
   return {
     ...hotel,
@@ -40,7 +40,7 @@ const guest = {
 
 await bellhop.groups.send([block(25, 0)], { waitForOutcomes: true });
 await bellhop.reservations.send([guest], { waitForOutcomes: true });
-// The hotel takes five rooms back (wash) and counts the pickup: the master again, whole.
+// The hotel releases five rooms (wash) and counts the pickup: send the complete master again.
 await bellhop.groups.send([block(20, 1)], { waitForOutcomes: true });
 
 // The result: 20 held, 1 picked up by the master and by the reservations, 5 released.

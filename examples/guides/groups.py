@@ -2,7 +2,7 @@ from bellhop import PROPERTY, get, now, outcome, push
 
 
 def block(blocks, pickup):
-    """The group block master as it is now, whole."""
+    """The complete current group block master."""
     return {
         "clientCode": "DEMO",
         "propertyCode": PROPERTY,
@@ -47,7 +47,7 @@ guest = {
 
 outcome(push("groups", [block(25, 0)]))
 outcome(push("reservations", [guest]))
-# The hotel takes five rooms back (wash) and counts the pickup: the master again, whole.
+# The hotel releases five rooms (wash) and counts the pickup: send the complete master again.
 outcome(push("groups", [block(20, 1)]))
 
 # The result: 20 held, 1 picked up by the master and by the reservations, 5 released.

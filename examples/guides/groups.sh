@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# block BLOCKS PICKUP: the group block master as it is now, whole.
+# block BLOCKS PICKUP: the complete current group block master.
 block() {
   push groups <<BATCH
 [{
@@ -30,7 +30,7 @@ BATCH
 )
 outcome "$REQUEST" | grep -o '"applied":[0-9]*'
 
-# The hotel takes five rooms back (wash) and counts the pickup: the master again, whole.
+# The hotel releases five rooms (wash) and counts the pickup: send the complete master again.
 outcome "$(block 20 1)" | grep -o '"applied":[0-9]*'
 
 # The result: 20 held, 1 picked up by the master and by the reservations, 5 released.

@@ -1,6 +1,6 @@
 import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
-/** One record a night with all room types of the hotel: a newer record replaces the older one whole. */
+/** One record per night with all room types of the hotel: a newer record replaces the older one completely. */
 function night(occupancyDate, sold) {
   return {
     clientCode: "DEMO",
@@ -17,7 +17,7 @@ function night(occupancyDate, sold) {
 const batch = [night("2027-07-14", { DLX: 31, STD: 87 }), night("2027-07-15", { DLX: 42, STD: 90 })];
 const report = await bellhop.inventories.send(batch, { waitForOutcomes: true });
 
-// Both are applied. DLX on the 15th is overbooked, which is legal: the outcome says so by a warning.
+// Both are applied. DLX on the 15th is overbooked, which is legal and only raises a warning.
 console.log("applied:", report.outcomes?.applied);
 for (const requestId of report.requestIds) {
   const { records } = await bellhop.requests.get(requestId);
@@ -25,7 +25,7 @@ for (const requestId of report.requestIds) {
     for (const { code, pointer } of warnings) console.log(key, code, pointer);
 }
 
-// The nights as they are now, as they were sent.
+// The current nights, verbatim.
 const which = { clientCode: "DEMO", propertyCode: PROPERTY, from: "2027-07-14", to: "2027-07-15" };
 for await (const { occupancyDate, roomTypeInventories } of bellhop.inventories.list(which))
   console.log(occupancyDate, ...roomTypeInventories.map(({ roomsSold }) => roomsSold));

@@ -2,7 +2,7 @@ from bellhop import PROPERTY, get, now, outcome, push
 
 
 def night(date, *room_types):
-    """One record a night with all room types of the hotel: a newer record replaces the older one whole."""
+    """One record per night with all room types of the hotel: a newer record replaces the older one completely."""
     return {
         "clientCode": "DEMO",
         "propertyCode": PROPERTY,
@@ -21,13 +21,13 @@ batch = [
 ]
 became = outcome(push("inventories", batch))
 
-# Both are applied. DLX on the 15th is overbooked, which is legal: the outcome says so by a warning.
+# Both are applied. DLX on the 15th is overbooked, which is legal and only raises a warning.
 print("applied:", became["counts"]["applied"])
 for record in became["records"]:
     for warning in record["warnings"]:
         print(record["key"], warning["code"], warning["pointer"])
 
-# The nights as they are now, as they were sent.
+# The current nights, verbatim.
 nights = get(
     "/api/public/v1/inventories",
     clientCode="DEMO",

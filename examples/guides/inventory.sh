@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# One record a night with all room types of the hotel: a newer record replaces the older one whole.
+# One record per night with all room types of the hotel: a newer record replaces the older one completely.
 REQUEST=$(push inventories <<BATCH
 [{
   "clientCode": "DEMO", "propertyCode": "$PROPERTY", "createDateTime": "$(now)",
@@ -21,9 +21,9 @@ REQUEST=$(push inventories <<BATCH
 BATCH
 )
 
-# Both are applied. DLX on the 15th is overbooked, which is legal: the outcome says so by a warning.
+# Both are applied. DLX on the 15th is overbooked, which is legal and only raises a warning.
 outcome "$REQUEST" | grep -o '"applied":[0-9]*\|"warned":[0-9]*\|"code":"[a-z.-]*"'
 
-# The nights as they are now, as they were sent.
+# The current nights, verbatim.
 get /api/public/v1/inventories -d clientCode=DEMO -d propertyCode="$PROPERTY" \
   -d from=2027-07-14 -d to=2027-07-15 | grep -o '"occupancyDate": "[0-9-]*"'

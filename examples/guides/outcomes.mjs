@@ -25,7 +25,7 @@ const report = await bellhop.reservations.send(batch, { lenient: true });
 for (const [outcome, count] of Object.entries(report.outcomes ?? {}))
   if (count > 0) console.log(outcome, count);
 
-// Records that were plainly applied are counted only; the others are listed, each with its index in the batch.
+// Records applied without a warning are only counted; the others are listed, each with its index in the batch.
 for (const requestId of report.requestIds) {
   const { records } = await bellhop.requests.get(requestId);
   for (const { index, key, outcome, code, warnings } of records)

@@ -26,7 +26,7 @@ batch = [
 became = outcome(push("reservations", batch, {"Prefer": "handling=lenient"}))
 print({name: count for name, count in became["counts"].items() if count > 0})
 
-# Records that were plainly applied are counted only; the others are listed, each with its index in the batch.
+# Records applied without a warning are only counted; the others are listed, each with its index in the batch.
 for record in became["records"]:
     print(record["index"], batch[record["index"]]["reservationId"], record["outcome"], record["code"] or "")
     for found in record["warnings"] + record.get("violations", []):

@@ -21,9 +21,9 @@ REQUEST=$(push reservations -H 'Prefer: handling=lenient' <<BATCH
 BATCH
 )
 
-# Their outcomes, summed up.
+# The number of records with each outcome.
 outcome "$REQUEST" | grep -o '"counts":{[^}]*}' | grep -o '"[a-z]*":[1-9][0-9]*'
 
-# Records that were plainly applied are counted only; the others are listed, each with its index in the batch.
+# Records applied without a warning are only counted; the others are listed, each with its index in the batch.
 outcome "$REQUEST" | tr '{' '\n' |
   sed -n 's/"index":\([0-9]*\),.*"key":"\([^"]*\)","outcome":"\([a-z]*\)","code":\([^,]*\),.*/\1 \2 \3 \4/p'

@@ -1,7 +1,7 @@
-# 1. A token: bellhop.sh takes it and keeps it.
+# 1. A token: bellhop.sh requests and stores it.
 . ./bellhop.sh
 
-# 2. A batch: a JSON array of records of one kind. The answer is 202 and the id of the request.
+# 2. A batch: a JSON array of records of one kind. The response is 202 with the id of the request.
 REQUEST=$(push inventories <<BATCH
 [{
   "clientCode": "DEMO",
@@ -16,5 +16,5 @@ BATCH
 )
 echo "accepted: $REQUEST"
 
-# 3. Its outcome. The answer comes as soon as the batch is applied.
+# 3. Its outcome. The response arrives as soon as the batch is applied.
 outcome "$REQUEST" | grep -o '"status":"[a-z]*"\|"counts":{[^}]*}'

@@ -1,6 +1,6 @@
 import { bellhop, now, PROPERTY } from "./bellhop.mjs";
 
-/** The reservation as the hotel's system has it now, whole, with the time of its last modification. */
+/** The complete reservation as the hotel's system has it now, with the time of its last modification. */
 function booking(departureDate) {
   return {
     clientCode: "DEMO",
@@ -25,13 +25,13 @@ function booking(departureDate) {
   };
 }
 
-// It is booked, and then the guest stays a night longer: the same id, a newer time, the whole reservation again.
+// Book it, then extend the stay by a night: send the whole reservation again, with the same id and a newer time.
 for (const departure of ["2027-08-12", "2027-08-13"]) {
   const report = await bellhop.reservations.send([booking(departure)], { waitForOutcomes: true });
   console.log("applied:", report.outcomes?.applied);
 }
 
-// Nothing is lost: the history has every version.
+// The history has every version.
 const which = { clientCode: "DEMO", propertyCode: PROPERTY, reservationId: "R-1001" };
 for await (const { outcome, record } of bellhop.reservations.history(which))
   console.log(outcome, record.roomStays[0]?.departureDate);

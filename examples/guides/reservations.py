@@ -2,7 +2,7 @@ from bellhop import PROPERTY, get, now, outcome, push
 
 
 def booking(departure):
-    """The reservation as the hotel's system has it now, whole, with the time of its last modification."""
+    """The complete reservation as the hotel's system has it now, with the time of its last modification."""
     stay = {
         "arrivalDate": "2027-08-10",
         "departureDate": departure,
@@ -25,12 +25,12 @@ def booking(departure):
     }
 
 
-# It is booked, and then the guest stays a night longer: the same id, a newer time, the whole reservation again.
+# Book it, then extend the stay by a night: send the whole reservation again, with the same id and a newer time.
 for departure in ("2027-08-12", "2027-08-13"):
     became = outcome(push("reservations", [booking(departure)]))
     print("applied:", became["counts"]["applied"])
 
-# Nothing is lost: the history has every version.
+# The history has every version.
 history = get(
     "/api/public/v1/reservations/history",
     clientCode="DEMO",

@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# booking DEPARTURE: the reservation as the hotel's system has it now, whole, with the time of its last modification.
+# booking DEPARTURE: the complete reservation as the hotel's system has it now, with the time of its last modification.
 booking() {
   push reservations <<BATCH
 [{
@@ -15,10 +15,10 @@ booking() {
 BATCH
 }
 
-# It is booked, and then the guest stays a night longer: the same id, a newer time, the whole reservation again.
+# Book it, then extend the stay by a night: send the whole reservation again, with the same id and a newer time.
 outcome "$(booking 2027-08-12)" | grep -o '"applied":[0-9]*'
 outcome "$(booking 2027-08-13)" | grep -o '"applied":[0-9]*'
 
-# Nothing is lost: the history has every version.
+# The history has every version.
 get /api/public/v1/reservations/history -d clientCode=DEMO -d propertyCode="$PROPERTY" -d reservationId=R-1001 |
   grep -o '"departureDate": "[0-9-]*"'

@@ -9,12 +9,12 @@ const night = (roomsSold) => ({
   roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold }],
 });
 
-// The client makes a key for each batch itself, waits as Retry-After says, and sends again what may be sent again.
+// The client derives a key for each batch, waits for Retry-After, and retries where that is safe.
 const batch = [night(12)];
 const report = await bellhop.inventories.send(batch, { waitForOutcomes: true });
 console.log(`accepted ${report.accepted} of ${report.records}, applied ${report.outcomes?.applied}`);
 
-// By hand, it is the same body under the same key: one request, however often it is sent.
+// Manually: the same body under the same key is one request, however often it is sent.
 const key = randomUUID();
 const body = JSON.stringify(batch);
 const headers = { "content-type": "application/json", "idempotency-key": key };
@@ -23,6 +23,6 @@ const first = await (await push(body)).json();
 const again = await (await push(body)).json();
 console.log("one request, sent twice:", first.requestId === again.requestId);
 
-// Another body under the same key is a mistake of the sender, and reported as one.
+// Another body under the same key is an error.
 const refused = await push(JSON.stringify([night(13)]));
 console.log(refused.status, (await refused.json()).exception);

@@ -9,7 +9,7 @@ AGAIN = {408, 429, 500, 503}
 
 
 def send(records, key):
-    """Sends a batch until there is an answer to it: the same body under the same key, so that it is stored once."""
+    """Sends a batch until there is a response, always with the same body and key, so that it is stored once."""
     for attempt in range(TRIES_MAX):
         wait = min(60, 2**attempt)
         try:
@@ -40,6 +40,6 @@ _, first = send(batch, key)
 _, again = send(batch, key)
 print("one request, sent twice:", first["requestId"] == again["requestId"])
 
-# Another body under the same key is a mistake of the sender, and reported as one.
+# Another body under the same key is an error.
 status, answer = send([night(13)], key)
 print(status, answer["exception"])

@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# One batch, one key. What is sent again is the same file, byte for byte, under the same key.
+# One batch, one key. A retry sends the same file, byte for byte, under the same key.
 KEY=$(uuidgen 2>/dev/null || cat /proc/sys/kernel/random/uuid)
 cat > batch.json <<BATCH
 [{
@@ -17,7 +17,7 @@ FIRST=$(send)
 AGAIN=$(send)
 [ "$FIRST" = "$AGAIN" ] && echo "one request, sent twice"
 
-# Another body under the same key is a mistake of the sender, and reported as one.
+# Another body under the same key is an error.
 sed 's/"roomsSold": 12/"roomsSold": 13/' batch.json |
   curl -sS "$BASE_URL/api/public/v1/inventories" -H "Authorization: Bearer $TOKEN" \
     -H 'Content-Type: application/json' --data-binary @- -H "Idempotency-Key: $KEY" | grep -o '"exception":"[A-Za-z.]*"'

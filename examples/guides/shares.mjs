@@ -2,7 +2,7 @@ import { bellhop, get, now, PROPERTY } from "./bellhop.mjs";
 
 const hotel = { clientCode: "DEMO", propertyCode: PROPERTY };
 
-/** One guest's reservation of a room that two share: both name the same shareId. */
+/** A guest's reservation of a shared room: both guests' reservations have the same shareId. */
 function sharer(reservationId, other, departureDate) {
   return {
     ...hotel,

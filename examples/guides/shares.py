@@ -2,7 +2,7 @@ from bellhop import PROPERTY, get, now, outcome, push
 
 
 def sharer(reservation, other, departure, primary):
-    """One guest's reservation of a room that two share: both name the same shareId."""
+    """A guest's reservation of a shared room: both guests' reservations have the same shareId."""
     return {
         "clientCode": "DEMO",
         "propertyCode": PROPERTY,

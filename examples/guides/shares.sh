@@ -1,6 +1,6 @@
 . ./bellhop.sh
 
-# Two guests, each with a reservation of their own, share one room: both name the same shareId.
+# Two guests, each with their own reservation, share one room: both reservations have the same shareId.
 REQUEST=$(push reservations <<BATCH
 [{
   "clientCode": "DEMO", "propertyCode": "$PROPERTY", "reservationId": "R-3001", "lastModifiedDateTime": "$(now)",

@@ -7,10 +7,10 @@ const { WEBHOOK_SECRET = "", PORT = "8081" } = process.env;
 if (!/^whsec_.{32,}$/.test(WEBHOOK_SECRET))
   throw new Error("WEBHOOK_SECRET is what registering the endpoint answered.");
 const key = Buffer.from(WEBHOOK_SECRET.slice("whsec_".length), "base64");
-/** Messages that came before. Keep them, a few days long, where a restart finds them. */
+/** Ids of messages received before. In production, store them for a few days, so that they survive a restart. */
 const seen = new Set();
 
-/** Whether one of the signatures is by the secret, and the message is none of yesterday's that somebody sends again. */
+/** Whether one of the signatures is valid, and the message is recent, so that it is not a replay. */
 function isGenuine(id, timestamp, signatures, body) {
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return false;
   const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
@@ -22,13 +22,13 @@ function isGenuine(id, timestamp, signatures, body) {
 
 createServer(async (request, response) => {
   const header = (name) => String(request.headers[`webhook-${name}`]);
-  // Of a request that is cut off nothing is left, and nothing is what nobody signed.
+  // A truncated body fails the signature check.
   const body = await buffer(request).catch(() => Buffer.alloc(0));
   if (!isGenuine(header("id"), header("timestamp"), header("signature"), body)) {
     response.writeHead(401).end();
     return;
   }
-  // Answered at once: what is not answered within 15 seconds comes again.
+  // Answer at once: a message without an answer within 15 seconds is sent again.
   response.writeHead(204).end();
   if (seen.has(header("id"))) return;
   seen.add(header("id"));

@@ -1,5 +1,5 @@
 /**
- * A small adapter from a property management system to Bellhop: sends the nightly inventory and the reservations that changed,
+ * A small adapter from a property management system to Bellhop: sends the nightly inventory and changed reservations,
  * and prints their outcomes. Run it as often as you like; see README.md.
  */
 import { join } from "node:path";
@@ -20,13 +20,13 @@ const hotel = await readHotel(values.hotel);
 report("reservations", await sendReservations(hotel));
 report("inventory", await sendInventory(hotel));
 
-/** Sends every booking that is not as it was when it was accepted last. */
+/** Sends every booking that has changed since it was last accepted. */
 async function sendReservations(of: Hotel): Promise<SendReport> {
   const state = await SentState.open(join(values.hotel, "sent.json"));
   const changed = of.bookings
     .map((booking) => reservationOf(of, booking))
     .filter((record) => !state.has(record.reservationId, record));
-  // Do not note refused records, so that each run sends and reports them again until somebody fixes them.
+  // Rejected records are not stored as sent, so each run sends and reports them again until they are fixed.
   const refused = new Set<number>();
   const report = await bellhop.reservations.send(changed, {
     waitForOutcomes: true,
@@ -41,7 +41,7 @@ async function sendReservations(of: Hotel): Promise<SendReport> {
   return report;
 }
 
-/** Sends every night that can be booked. Most are unchanged, which costs next to nothing. */
+/** Sends every bookable night. Most are unchanged and cost little. */
 function sendInventory(of: Hotel): Promise<SendReport> {
   const now = new Date().toISOString();
   const nights = Array.from({ length: of.nights }, (_, day) =>

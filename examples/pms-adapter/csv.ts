@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 
 /**
- * The rows of a CSV file (RFC 4180) by the names of its first line. Quoted cells may have commas, quotes and lines in them.
- * Throws where a row has another number of cells than the first line.
+ * The rows of a CSV file (RFC 4180) by the names of its first line. Quoted cells may contain commas, quotes and line breaks.
+ * Throws if a row has a different number of cells than the first line.
  */
 export async function readCsv(file: string): Promise<Record<string, string>[]> {
   const [names = [], ...rows] = cellsOf(await readFile(file, "utf8"));
@@ -16,7 +16,7 @@ export async function readCsv(file: string): Promise<Record<string, string>[]> {
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
-  // A quoted cell or one without quotes, and what ends it.
+  // A quoted or unquoted cell, and its delimiter.
   for (const [, quoted, plain = "", end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^,"\r\n]*))(,|\r?\n|$)/g)) {
     row.push(quoted?.replaceAll('""', '"') ?? plain);
     if (end === ",") continue;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { readCsv } from "./csv.ts";
 
-/** The hotel as its own system keeps it: here three CSV files, in yours a database. */
+/** The hotel in its own system: here three CSV files, in yours a database. */
 export interface Hotel {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -34,7 +34,7 @@ export interface Booking {
   readonly cancelled: string;
 }
 
-/** Reads all of it. `directory` has hotel.csv, room-types.csv and bookings.csv. */
+/** Reads the hotel. `directory` has hotel.csv, room-types.csv and bookings.csv. */
 export async function readHotel(directory: string): Promise<Hotel> {
   const [[hotel], roomTypes, bookings] = (await Promise.all(
     ["hotel.csv", "room-types.csv", "bookings.csv"].map((name) => readCsv(join(directory, name))),

@@ -1,8 +1,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 
 /**
- * What was accepted last, by reservation, so that only what changed is sent. It may be lost, or be behind after a crash:
- * then more is sent than need be, and the service calls it duplicate. So it is written after the 202, never before.
+ * The last accepted version of each reservation, so that only changes are sent. It is written after the 202, never before: if it is
+ * lost, or outdated after a crash, unchanged reservations are sent again and are duplicates.
  */
 export class SentState {
   readonly #file: string;

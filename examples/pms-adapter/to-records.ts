@@ -1,8 +1,8 @@
 import type { Booking, Hotel } from "./hotel-store.ts";
 
 /**
- * What the words of this system mean. A word that is not here is sent as it stands: it is kept, warned about and counted
- * apart until the operator has given it a meaning, which is better than a guess.
+ * The statuses of this system. Any other status is sent unchanged: Bellhop stores it with a warning and reports it separately until the
+ * operator maps it, which is better than a guess.
  */
 const LABELS: Readonly<Record<string, { readonly label: string; readonly holdsRooms: boolean }>> = {
   Confirmed: { label: "CONFIRMED", holdsRooms: true },
@@ -13,7 +13,7 @@ const LABELS: Readonly<Record<string, { readonly label: string; readonly holdsRo
   "Day use": { label: "CONFIRMED", holdsRooms: true },
 };
 
-/** A booking as a reservation: whole, with this system's own time of its last change. */
+/** A booking as a complete reservation, with this system's time of its last change. */
 export function reservationOf(hotel: Hotel, booking: Booking) {
   const { arrival, departure } = booking;
   return {
@@ -38,12 +38,12 @@ export function reservationOf(hotel: Hotel, booking: Booking) {
   };
 }
 
-/** A date so many days after another, without any time zone. */
+/** The date `days` after another, without a time zone. */
 export function daysAfter(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
-/** A night with all room types of the hotel, as it is sold now. */
+/** A night with the current sales of all room types. */
 export function inventoryOf(hotel: Hotel, occupancyDate: string, createDateTime: string) {
   const sold = (roomType: string) =>
     hotel.bookings
