@@ -26,10 +26,12 @@ const DEPTH_MAX = 16;
 
 /** The violation with the record's place in the file instead of that in a batch of its own, which has a bracket before it. */
 function inFile({ pointer, code, message }: Violation, place: number): Violation {
-  const moved = message.replace(
-    /record 0, byte (\d+) of the body/,
-    (_all, byte) => `record ${place}, byte ${Number(byte) - 1} of it`,
-  );
+  const moved = message
+    .replace(/^Record 0 \(byte 1\)/, `Record ${place}`)
+    .replace(
+      /record 0, byte (\d+) of the body/,
+      (_all, byte) => `record ${place}, byte ${Number(byte) - 1} of it`,
+    );
   return { pointer: pointer.replace(/^\/0/, `/${place}`), code, message: moved };
 }
 

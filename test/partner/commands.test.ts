@@ -138,6 +138,21 @@ describe("bellhop send", () => {
     assert.equal(syntax.violations[0].message, syntax.message);
   });
 
+  test("names a record that is too deep or too large by its place in the file, as validate does", async () => {
+    const deep = `{"a":${"[".repeat(17)}${"]".repeat(17)}}`;
+    const large = `{"a":[${"0,".repeat(250_000)}0]}`;
+    const input = `${asLines(reservations("LARGE", 2))}${deep}\n${large}\n`;
+    const place = ["--resource", "reservations", "--json"];
+    const sent = JSON.parse((await run(["send", "-", ...place, "--lenient"], input)).out);
+    const checked = JSON.parse((await run(["validate", "-", ...place], input)).out);
+    const said = (found: { code: string; message: string }[]) =>
+      found.map(({ code, message }) => `${code}: ${message}`).sort();
+    assert.deepEqual(said(sent.refused), said(checked.violations));
+    const [depth = "", values = ""] = said(sent.refused);
+    assert.match(depth, /^json\.depth: .* at record 2, byte \d+ of it, /);
+    assert.match(values, /^json\.values: Record 3 exceeds the limit of 250,000 values for one record\./);
+  });
+
   test("killed in the middle, goes on where it stopped: nothing twice, nothing missing", async () => {
     const slow = await service.newClient({ requestRate: 20, requestBurst: 10 });
     const file = inDirectory("killed.ndjson");

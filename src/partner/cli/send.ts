@@ -246,9 +246,9 @@ const own = verb({
           headers: backfill === undefined ? {} : { "backfill-id": backfill },
           signal: stopped.signal,
           onRefused: (refused) => {
-            const isSyntax = refused.code === "json.syntax";
+            const isOfJson = refused.code.startsWith("json.");
             // The service counts records and bytes within the batch.
-            const own = isSyntax ? refusedOffline(resource, refused.record as FileRecord) : undefined;
+            const own = isOfJson ? refusedOffline(resource, refused.record as FileRecord) : undefined;
             refusals.add(own ?? refused);
           },
           onProgress: (soFar) => {
