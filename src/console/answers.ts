@@ -208,7 +208,7 @@ export interface PortfolioItem extends PropertyCodes {
 }
 
 /**
- * The properties that sell in a currency, together; last year's of those of which it is known. Rooms, occupancy and RevPAR are of those whose
+ * The properties that sell in a currency, or whose own it is while nothing is booked, together; last year's of those of which it is known. Rooms, occupancy and RevPAR are of those whose
  * main currency it is: no room counts twice.
  */
 export interface PortfolioTotal {

@@ -29,24 +29,28 @@ export interface InventoryNight<Column extends keyof typeof COLUMN> extends Stoc
   readonly rooms: readonly InventoryRooms<Column>[];
 }
 
-/** Sums facts by room type or in total, without virtual room types. Empty beyond ROOM_TYPES_MAX. */
+/** Sums facts by room type or in total, without virtual room types. Undefined beyond ROOM_TYPES_MAX. */
 function roomsOf<Column extends keyof typeof COLUMN>(
   facts: string,
   columns: readonly Column[],
   isByRoomType: boolean,
-): InventoryRooms<Column>[] {
+): InventoryRooms<Column>[] | undefined {
   const given = factsOfText(facts);
   const roomTypes = elementsOf(given[ROOM.roomTypeCode]);
-  if (roomTypes.length > ROOM_TYPES_MAX) return [];
+  if (roomTypes.length > ROOM_TYPES_MAX) return undefined;
   const isVirtual = elementsOf(given[IS_VIRTUAL]);
   const reported = columns.map((column) => [column, elementsOf(given[COLUMN[column]])] as const);
-  const byUnit = new Map<string | null, Record<Column, number | null>>();
+  const nothing = () => Object.fromEntries(columns.map((column) => [column, null])) as Record<Column, null>;
+  // A record without room types is the night's too: there are no rooms.
+  const byUnit = new Map<string | null, Record<Column, number | null>>(
+    isByRoomType ? [] : [[null, nothing()]],
+  );
   for (const [at, roomType] of roomTypes.entries()) {
     if (isVirtual[at] === "t") continue;
     const unit = isByRoomType ? roomType : null;
     let counts = byUnit.get(unit);
     if (counts === undefined) {
-      counts = Object.fromEntries(columns.map((column) => [column, null])) as Record<Column, null>;
+      counts = nothing();
       byUnit.set(unit, counts);
     }
     for (const [column, values] of reported) {
@@ -195,7 +199,7 @@ export async function* readInventory<Column extends keyof typeof COLUMN>(
       // Summing a thousand room types takes a millisecond: yield to other requests of the thread.
       if (facts.length > LONG_FACTS) await new Promise((resume) => setImmediate(resume));
       const rooms = roomsOf(facts, columns, isByRoomType);
-      if (rooms.length > 0) yield { ...version, rooms };
+      if (rooms !== undefined) yield { ...version, rooms };
     }
   }
 }

@@ -50,7 +50,10 @@ const FIELDS = {
     "0.7750",
   ),
   adr: field.adr,
-  revpar: field.decimalOrNull("Net room revenue divided by the same base; rounded like `adr`.", "139.50"),
+  revpar: field.decimalOrNull(
+    "Net room revenue divided by the same base; rounded like `adr`. 0 where nothing is booked.",
+    "139.50",
+  ),
   currency: field.currency,
   blocksRemaining: field.count(
     "Rooms blocked for groups whose status counts on the books, not picked up yet. They are not in `rooms`.",
@@ -111,7 +114,7 @@ function itemOf(
     ...reported,
     occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
     adr: ratio(roomRevenue, Number(rooms), digits),
-    revpar: ratio(roomRevenue, base, digits),
+    revpar: ratio(roomRevenue ?? (Number(rooms) === 0 ? "0" : null), base, digits),
     currency,
     blocksRemaining: Number(books?.blocks ?? 0),
     unmappedRooms: Number(books?.unmapped_rooms ?? 0),

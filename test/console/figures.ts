@@ -497,7 +497,7 @@ function totalOf(items: readonly Item[]): Total {
             revenueOf(priced),
             sum(priced, (item) => item.rooms),
           ),
-    revpar: priced.length === 0 ? null : ratio(revenueOf(priced.filter(isBased)), base),
+    revpar: priced.length === 0 && rooms > 0 ? null : ratio(revenueOf(priced.filter(isBased)), base),
   };
 }
 

@@ -4,6 +4,7 @@ import { addDays } from "#contract/dates.ts";
 import { addMoney } from "../../packages/console/src/field/format.ts";
 import type { PortfolioAnswer } from "../../src/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
+import { setSetting } from "../../src/settings/change-setting.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { addProperty } from "../support/insight-fixture.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";
@@ -198,7 +199,10 @@ test("a total has the money of every property in its currency, and counts the ro
   const nightly = Array.from({ length: 10 }, () => runOf(20));
   await addBooked("MIX-PARIS", [...nightly, runOf(1, { currency: "CHF", net: 15_000 })]);
   await addBooked("MIX-LYON", [runOf(25), runOf(25)]);
-  const stock = ["MIX-PARIS", "MIX-LYON"].flatMap((propertyCode) =>
+  // Nothing is booked there: what could be sold counts all the same.
+  await addProperty(service, "MIX-NICE");
+  await setSetting(service.pool, { clientCode: "ACME", propertyCode: "MIX-NICE", name: "currency" }, "EUR");
+  const stock = ["MIX-PARIS", "MIX-LYON", "MIX-NICE"].flatMap((propertyCode) =>
     Array.from({ length: 30 }, (_, night) =>
       inventory(addDays(today, night), `${today}T00:00:00Z`, {
         propertyCode,
@@ -216,8 +220,8 @@ test("a total has the money of every property in its currency, and counts the ro
     })),
     [
       {
-        ...{ currency: "EUR", properties: 2, rooms: 251, occupancy: "0.2092" },
-        ...{ roomRevenue: "50000.00", adr: "200.00", revpar: "41.67" },
+        ...{ currency: "EUR", properties: 3, rooms: 251, occupancy: "0.1394" },
+        ...{ roomRevenue: "50000.00", adr: "200.00", revpar: "27.78" },
       },
       // Its room counts among the euros', and what could be sold with it.
       {
@@ -226,6 +230,9 @@ test("a total has the money of every property in its currency, and counts the ro
       },
     ],
   );
+  assert.deepEqual((await itemOf("MIX-NICE")).now?.amounts, [
+    { currency: "EUR", roomRevenue: null, adr: null, revpar: "0.00" },
+  ]);
   assert.deepEqual(
     (await itemOf("MIX-PARIS")).now?.amounts.map(({ currency, roomRevenue }) => [currency, roomRevenue]),
     [

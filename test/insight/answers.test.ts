@@ -323,20 +323,20 @@ describe("capacity", () => {
     assert.deepEqual(of(await insightItems(service, "on-the-books", asked)), [
       ["14", "-", 3, 12, 2, "0.2500", "25.00", 1],
       ["14", "-", 1, 12, 2, "0.0833", "8.25", 1],
-      ["16", "-", 0, 8, 0, "0.0000", null, 0],
+      ["16", "-", 0, 8, 0, "0.0000", "0.00", 0],
       ["17", "-", 1, null, null, null, null, null],
-      ["20", "-", 0, 3, 0, "0.0000", null, 3],
+      ["20", "-", 0, 3, 0, "0.0000", "0.00", 3],
     ]);
   });
 
   test("by room type is that of the room type, page by page", async () => {
     const whole = [
       ["14", "DLX", 3, 8, 2, "0.3750", "37.50", 1],
-      ["14", "STD", 0, 4, 0, "0.0000", null, 0],
+      ["14", "STD", 0, 4, 0, "0.0000", "0.00", 0],
       ["14", "SUITE", 1, null, null, null, null, null],
-      ["16", "DLX", 0, 8, 0, "0.0000", null, 0],
+      ["16", "DLX", 0, 8, 0, "0.0000", "0.00", 0],
       ["17", "DLX", 1, null, null, null, null, null],
-      ["20", "DLX", 0, 3, 0, "0.0000", null, 3],
+      ["20", "DLX", 0, 3, 0, "0.0000", "0.00", 3],
     ];
     for (const limit of ["1", "2", "3", "5", "1000"])
       assert.deepEqual(

@@ -38,6 +38,7 @@ function hotel(propertyCode: string) {
     return answer.json();
   };
   return {
+    ask,
     book: (
       id: string,
       nights: Record<string, unknown>,
@@ -100,6 +101,37 @@ test("a hotel whose count is that of its reservations does not differ on any nig
     ],
   );
   assert.deepEqual((await night(1)).findings, []);
+});
+
+test("an inventory record without room types reports none sold and no capacity, and one that is not there nothing", async () => {
+  const { book, ask, differences } = hotel("BARE");
+  await book("b1", stay(0, 2));
+  await apply(service, "inventories", [
+    inventory(FIRST, COUNTED, {
+      propertyCode: "BARE",
+      roomTypeInventories: [],
+      virtualRoomTypeInventories: [],
+    }),
+  ]);
+  for (const by of ["none", "roomType"] as const)
+    assert.deepEqual(
+      (await differences(2, by === "none" ? {} : { by })).map(({ reported, difference }) => [
+        reported,
+        difference,
+      ]),
+      [
+        [0, -1],
+        [null, null],
+      ],
+    );
+  const books = (await ask("on-the-books", { from: FIRST, to: on(1) }))["items"] as Record<string, unknown>[];
+  assert.deepEqual(
+    books.map(({ capacity, occupancy, soldReported }) => [capacity, occupancy, soldReported]),
+    [
+      [0, null, 0],
+      [null, null, null],
+    ],
+  );
 });
 
 test("a reservation that never came is found, with its nights and the count's record", async () => {
@@ -379,6 +411,14 @@ test("what a newer version of a block no longer says is not known", async () => 
   await block("ONCE", nights({ blocks: 8 }), "2026-06-25T00:00:00Z");
   const [once] = await blocks();
   assert.deepEqual([once?.blocks, once?.pickedUp, once?.originalBlocks, once?.wash], [8, null, null, null]);
+  const std = { occupancyDate: FIRST, roomTypeCode: "STD", blocks: 0, originalBlocks: 0 };
+  await block("ONCE", { groupBlocks: [...nights({ blocks: 8 }).groupBlocks, std] }, "2026-06-26T00:00:00Z");
+  const [beside] = await blocks();
+  assert.deepEqual(
+    [beside?.blocks, beside?.originalBlocks],
+    [8, null],
+    "a room type without rooms gives nothing",
+  );
 });
 
 test("a cutoff date may be the first or the last of the calendar, by which some systems mean none", async () => {

@@ -80,6 +80,12 @@ const pickupOf = ({ rooms, amounts }: PickupSum) => ({
   })),
 });
 
+/** A property with nothing booked is in the total of its own currency, with what could be sold. */
+const withCurrency = (books: BooksSum, currency: string | null): BooksSum =>
+  books.amounts.length > 0
+    ? books
+    : { ...books, amounts: [{ currency, rooms: 0, revenue: null, basedRevenue: "0" }] };
+
 type YearFigures = Pick<RangeFigures, "books" | "pickup">;
 
 function figuresOf({ books, pickup }: YearFigures): PortfolioFigures {
@@ -251,8 +257,16 @@ export async function answerPortfolio(
     glanceAtFeeds(pool, properties),
   ]);
   const all = properties.map((row, at): Found => {
-    const { clientCode, propertyCode, propertyId, range } = row;
+    const { clientCode, propertyCode, propertyId } = row;
     const { feeds = [], settings } = glances[at] ?? {};
+    const inCurrency = <Year extends YearFigures>(year: Year): Year => ({
+      ...year,
+      books: withCurrency(year.books, settings?.currency ?? null),
+    });
+    const range = row.range && {
+      ...inCurrency(row.range),
+      lastYear: row.range.lastYear && inCurrency(row.range.lastYear),
+    };
     const count = quarantined.get(propertyId) ?? 0;
     const item = {
       clientCode,

@@ -100,7 +100,7 @@ export function addUp(items: readonly OnTheBooksItem[], currency: string | undef
     revenue,
     occupancy: base === 0 ? null : roomsOf(within(items)) / base,
     adr: revenue === null ? null : divideMoney(revenue, roomsOf(priced)),
-    revpar: revenue === null ? null : divideMoney(revenueOf(within(priced)), base),
+    revpar: revenue === null && roomsOf(items) > 0 ? null : divideMoney(revenueOf(within(priced)), base),
   };
 }
 
