@@ -282,12 +282,10 @@ function endSpan(span: Span, { status, failure }: TryResult, due: DueMessage, at
   span.end();
 }
 
-async function send(
-  { pool, cipher, send: parts }: DeliveryParts,
-  { endpointId, messageId }: DueMessage,
-  { url, body, nowSeconds }: LoadedMessage,
-  span: Span | undefined,
-): Promise<TryResult> {
+async function send(parts: DeliveryParts, due: DueMessage, message: LoadedMessage): Promise<TryResult> {
+  const { pool, cipher } = parts;
+  const { endpointId, messageId } = due;
+  const { url, body, nowSeconds, attempts } = message;
   let secrets: readonly string[];
   try {
     secrets = await readLiveSecrets(pool, cipher, endpointId);
@@ -296,10 +294,16 @@ async function send(
     if (error instanceof Error && "code" in error) throw error;
     return { ...NO_ANSWER, failure: "SecretNotReadable" };
   }
+  const span = await beginSpan(parts, message);
   const signed = { id: webhookIdOf(messageId), timestampSeconds: Math.floor(nowSeconds), body };
   // Not signed, because a proxy may continue the trace.
   const traced = span === undefined ? {} : { traceparent: traceparentOf(span.spanContext()) };
-  return await sendMessage({ url, body, headers: { ...signedHeaders(signed, secrets), ...traced } }, parts);
+  const result = await sendMessage(
+    { url, body, headers: { ...signedHeaders(signed, secrets), ...traced } },
+    parts.send,
+  );
+  if (span !== undefined) endSpan(span, result, due, attempts + 1);
+  return result;
 }
 
 /**
@@ -315,12 +319,10 @@ export async function deliverOnce(parts: DeliveryParts, due: DueMessage): Promis
   const isOfChanges = loaded.event === "changes.available";
   const message = isOfChanges ? { ...loaded, body: withinGrants(loaded.body, loaded.grants ?? []) } : loaded;
   const startedAt = performance.now();
-  const span = await beginSpan(parts, message);
-  const result = await send(parts, due, message, span);
+  const result = await send(parts, due, message);
   if (result.failure === "Stopped") return undefined;
   const durationMs = Math.round(performance.now() - startedAt);
   const attempt = message.attempts + 1;
-  if (span !== undefined) endSpan(span, result, due, attempt);
   const { event, url, privacyVersion } = message;
   const { status, failure, answer, retryAfterSeconds } = result;
   const nextSeconds = secondsUntilNextTry(plan, attempt, retryAfterSeconds, Math.random()) ?? null;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import type { Tracer } from "../../src/platform/telemetry/opentelemetry.ts";
 import { readSummariesOf } from "../../src/query/request-summary.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import {
@@ -13,7 +14,7 @@ import {
   testWebhook,
   type WebhookAdmin,
 } from "../../src/webhooks/administration.ts";
-import type { RetryPlan } from "../../src/webhooks/deliver-once.ts";
+import { deliverOnce, type RetryPlan } from "../../src/webhooks/deliver-once.ts";
 import { WebhookDeliverer } from "../../src/webhooks/deliver-webhooks.ts";
 import { findEndpoint } from "../../src/webhooks/endpoint.ts";
 import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
@@ -156,6 +157,41 @@ describe("a message", () => {
     assert.equal((await stands(endpointId)).state, "active");
     await node.stop();
     assert.deepEqual(node.failures, []);
+  });
+
+  test("leaves no span open, also where the database fails before it is sent", async () => {
+    const { pool } = database;
+    const endpointId = await newEndpoint("/traced");
+    const { clientId } = await stands(endpointId);
+    const [messageId = ""] = await enqueue(endpointId, 1);
+    receiver.answer = accept;
+    let open = 0;
+    const context = { traceId: "1".repeat(32), spanId: "1".repeat(16), traceFlags: 1 };
+    const nothing = () => undefined;
+    const end = () => {
+      open -= 1;
+    };
+    const begin = () => {
+      open += 1;
+      return { spanContext: () => context, setAttributes: nothing, setStatus: nothing, end };
+    };
+    const tracer = { begin, beginWithin: begin } as unknown as Tracer;
+    const send = { rules, resolve: resolveByDns, stopping: new AbortController().signal };
+    const deliver = () =>
+      deliverOnce(
+        { pool, cipher, plan: QUICK, send, tracer },
+        { messageId, endpointId, clientId, failures: 0 },
+      );
+    await pool.query("alter table bellhop.webhook_secret rename to webhook_secret_away");
+    try {
+      await assert.rejects(deliver(), { code: "42P01" });
+    } finally {
+      await pool.query("alter table bellhop.webhook_secret_away rename to webhook_secret");
+    }
+    assert.equal(open, 0);
+    assert.equal((await deliver())?.failure, null);
+    assert.equal(open, 0);
+    assert.equal(at("/traced")[0]?.headers["traceparent"], `00-${context.traceId}-${context.spanId}-01`);
   });
 
   test("that is never taken becomes a dead letter, and is delivered when it is redriven", async () => {
