@@ -4,7 +4,7 @@ import { isUtcTimestamp } from "#contract/walk-value.ts";
 import type { CertificationItem } from "../console/answers.ts";
 import { type AuthAdmin, demand, isWhole } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
-import { readForChange } from "../identity/client-admin.ts";
+import { findClient, readForChange } from "../identity/client-admin.ts";
 import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import {
@@ -141,8 +141,12 @@ export async function openCertification(
 }
 
 /** Ends a client's open certification and restores its ordinary limits. Returns whether there was one. */
-export async function endCertification({ internals, who }: AuthAdmin, clientId: string): Promise<boolean> {
+export async function endCertification(
+  { internals, who, scope }: AuthAdmin,
+  clientId: string,
+): Promise<boolean> {
   return changeAuth(internals, async ({ connection, epoch, audit }) => {
+    await findClient(connection, clientId, scope);
     const { rowCount } = await connection.query({ ...END, values: [clientId] });
     if (rowCount === 0) return false;
     await connection.query({ ...TOUCH_CLIENT, values: [clientId, epoch] });

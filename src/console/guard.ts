@@ -1,6 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type pg from "pg";
-import { clientsWithin } from "../identity/client-admin.ts";
 import { findSession, isCsrfTokenOf, type OperatorSession } from "../identity/operators.ts";
 import { isAllowed, leastRoleFor, type Permission } from "../identity/roles.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
@@ -86,17 +84,6 @@ export function requireInScope(
   if (propertyCode === null ? scope.permitsClientCode(clientCode) : scope.permits(clientCode, propertyCode))
     return;
   throw new ConsoleError("bellhop.console.NotFound", { message: "There is no such property." });
-}
-
-/** Refuses a client outside the operator's scope, and what belongs to it, as one that does not exist. */
-export async function requireClientInScope(
-  pool: pg.Pool,
-  { scope }: OperatorSession,
-  clientId: string,
-  message: string,
-): Promise<void> {
-  if ((await clientsWithin(pool, scope))?.includes(clientId) === false)
-    throw new ConsoleError("bellhop.console.NotFound", { message });
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Pool } from "pg";
 import type { ClientItem, ClientLimits, Row, SecretItem } from "../console/answers.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -119,9 +118,9 @@ async function putNewSecret(
 }
 
 /** The clients that have grants, all within the scope; null means every client. */
-export async function clientsWithin(pool: Pool, { keys }: Scope): Promise<readonly string[] | null> {
+export async function clientsWithin(on: Queryable, { keys }: Scope): Promise<readonly string[] | null> {
   if (keys === null) return null;
-  const { rows } = await pool.query<{ clientId: string }>({ ...LIST_WITHIN, values: [keys] });
+  const { rows } = await on.query<{ clientId: string }>({ ...LIST_WITHIN, values: [keys] });
   return rows.map(({ clientId }) => clientId);
 }
 
@@ -217,7 +216,7 @@ function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[
 }
 
 /** Throws NotFoundError also for a client with a grant outside the scope. */
-async function findClient(
+export async function findClient(
   connection: Queryable,
   clientId: string,
   scope: Scope | undefined,

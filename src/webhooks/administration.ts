@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { recordAudit } from "../identity/audit.ts";
+import { clientsWithin } from "../identity/client-admin.ts";
+import type { Scope } from "../identity/scope.ts";
 import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement, type Statement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
@@ -12,6 +14,7 @@ import {
   type EndpointSummary,
   findEndpoint,
   lockEndpoint,
+  NO_ENDPOINT,
   PAUSE_ENDPOINT,
   readEndpointSettings,
 } from "./endpoint.ts";
@@ -61,6 +64,7 @@ const REMOVE = namedStatement(
 /** Each may keep several connections busy; partners can distribute messages to more receivers themselves. */
 const ENDPOINTS_OF_CLIENT_MAX = 10;
 const REASON_CHARACTERS_MAX = 200;
+const NO_CLIENT = "There is no active client with this id.";
 
 /** Context for managing endpoints: a partner's own, or for an operator those of all clients. */
 export interface WebhookAdmin {
@@ -69,16 +73,29 @@ export interface WebhookAdmin {
   readonly rules: AddressRules;
   /** The client whose endpoints are visible; null means all. */
   readonly clientId: string | null;
+  /** Of an operator: clients beyond it are not there. */
+  readonly scope?: Scope;
   /** `client:<id>`, `cli:<user>` or `console:<operator>`. */
   readonly who: string;
 }
 
-async function checkClient(on: Queryable, clientId: string, { events }: EndpointSettings): Promise<void> {
+/** The rights of a client within the scope, which do not change until the transaction ends. Throws WebhookNotFound. */
+async function lockClient(on: Queryable, { scope }: WebhookAdmin, clientId: string, otherwise: string) {
   const values = [clientId];
   const { rows } = await on.query<{ scopes: string[]; isRevoked: boolean }>({ ...READ_CLIENT, values });
-  const [client] = rows;
-  if (client === undefined || client.isRevoked)
-    throw new WebhookNotFound("There is no active client with this id.");
+  const isWithin = scope === undefined || (await clientsWithin(on, scope))?.includes(clientId) !== false;
+  if (!isWithin) throw new WebhookNotFound(otherwise);
+  return rows[0];
+}
+
+async function checkClient(
+  on: Queryable,
+  admin: WebhookAdmin,
+  clientId: string,
+  { events }: EndpointSettings,
+): Promise<void> {
+  const client = await lockClient(on, admin, clientId, NO_CLIENT);
+  if (client === undefined || client.isRevoked) throw new WebhookNotFound(NO_CLIENT);
   if (events.includes("changes.available") && !client.scopes.includes("read"))
     throw new WebhookInputError("changes.available requires the scope read.");
 }
@@ -91,13 +108,14 @@ function valuesOf(settings: EndpointSettings): readonly unknown[] {
 
 /** Adds an endpoint for a client. Only this call returns the secret. Throws WebhookInputError and WebhookNotFound. */
 export async function addWebhook(
-  { pool, cipher, rules, who }: WebhookAdmin,
+  admin: WebhookAdmin,
   clientId: string,
   input: EndpointInput,
 ): Promise<{ readonly endpoint: EndpointSummary; readonly secret: string }> {
+  const { pool, cipher, rules, who } = admin;
   const settings = readEndpointSettings(input, rules);
   return withTransaction(pool, async (on) => {
-    await checkClient(on, clientId, settings);
+    await checkClient(on, admin, clientId, settings);
     const positions = positionsText(await readEnds(on));
     const endpointId = randomUUID();
     const values = [endpointId, clientId, ...valuesOf(settings), ENDPOINTS_OF_CLIENT_MAX, positions];
@@ -114,14 +132,16 @@ export async function addWebhook(
 
 /** Changes one endpoint and writes its audit entry in one transaction. Throws WebhookNotFound. */
 function change<Result>(
-  { pool, clientId, who }: WebhookAdmin,
+  admin: WebhookAdmin,
   endpointId: string,
   what: string,
   work: (on: Queryable, endpoint: EndpointSummary) => Promise<Result>,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<Result> {
+  const { pool, clientId, who } = admin;
   return withTransaction(pool, async (on) => {
     const endpoint = await lockEndpoint(on, clientId, endpointId);
+    await lockClient(on, admin, endpoint.clientId, NO_ENDPOINT);
     const result = await work(on, endpoint);
     const entry = { who, what, clientId: endpoint.clientId, detail: { endpointId, ...detail } };
     await recordAudit(on, entry);
@@ -155,7 +175,7 @@ export function changeWebhook(
         "This endpoint was created for an origin of ReplyTo headers, which only the operator can change.",
       );
     const settings = readEndpointSettings({ ...endpoint, ...input }, admin.rules);
-    await checkClient(on, endpoint.clientId, settings);
+    await checkClient(on, admin, endpoint.clientId, settings);
     const isSame = selectionOf(endpoint) === selectionOf(settings);
     const positions = isSame ? null : positionsText(await readEnds(on));
     return run(on, UPDATE, endpoint, [...valuesOf(settings), positions]);

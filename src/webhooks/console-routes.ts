@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
-import { requireClientInScope } from "../console/guard.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import type { OperatorSession } from "../identity/operators.ts";
 import {
@@ -15,7 +14,8 @@ import {
   testWebhook,
   type WebhookAdmin,
 } from "./administration.ts";
-import { findEndpoint, listEndpoints } from "./endpoint.ts";
+import { findEndpoint, listEndpoints, NO_ENDPOINT } from "./endpoint.ts";
+import { WebhookNotFound } from "./endpoint-address.ts";
 import { listAttempts, listDeadLetters } from "./queue.ts";
 
 const LISTED_MAX = 100;
@@ -23,7 +23,8 @@ const CREATE_FIELDS = ["clientId", "url", "description", "events", "resource", "
 
 async function requireEndpoint(pool: pg.Pool, operator: OperatorSession, endpointId: string) {
   const endpoint = await findEndpoint(pool, null, endpointId);
-  await requireClientInScope(pool, operator, endpoint.clientId, "There is no webhook endpoint with this id.");
+  if ((await clientsWithin(pool, operator.scope))?.includes(endpoint.clientId) === false)
+    throw new WebhookNotFound(NO_ENDPOINT);
   return endpoint;
 }
 
@@ -35,7 +36,7 @@ async function describe(pool: pg.Pool, operator: OperatorSession, endpointId: st
   return { ...endpoint, attempts, newestDeadLetters: letters.map(({ endpointId: _, ...letter }) => letter) };
 }
 
-async function create(admin: WebhookAdmin, { body, operator }: Form) {
+async function create(admin: WebhookAdmin, { body }: Form) {
   const input = {
     url: body.requiredText("url", 2_048),
     events: body.texts("events") ?? [],
@@ -44,10 +45,7 @@ async function create(admin: WebhookAdmin, { body, operator }: Form) {
     clientCode: body.text("clientCode"),
     propertyCode: body.text("propertyCode"),
   };
-  const clientId = body.requiredText("clientId");
-  const none = "There is no active client with this id.";
-  await requireClientInScope(admin.pool, operator, clientId, none);
-  const { endpoint, secret } = await addWebhook(admin, clientId, input);
+  const { endpoint, secret } = await addWebhook(admin, body.requiredText("clientId"), input);
   return { endpointId: endpoint.endpointId, secret, previousExpiresAt: null };
 }
 
@@ -74,11 +72,10 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     work: (admin: WebhookAdmin, form: Form, endpointId: string) => Promise<unknown>,
   ) =>
     addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (form) => {
-      const { endpointId } = form.named;
-      if (endpointId !== undefined) await requireEndpoint(pool, form.operator, endpointId);
       const { cipher } = parts.internals;
-      const admin = { pool, who: form.who, clientId: null, cipher, rules: parts.webhookRules };
-      return work(admin, form, endpointId ?? "");
+      const { scope: within } = form.operator;
+      const admin = { pool, who: form.who, clientId: null, scope: within, cipher, rules: parts.webhookRules };
+      return work(admin, form, form.named["endpointId"] ?? "");
     });
   /** A change that answers with the updated endpoint. */
   const change = (verb: string, fields: readonly string[], work: Parameters<typeof add>[2]) =>

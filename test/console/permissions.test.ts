@@ -421,15 +421,33 @@ describe("two tenants", () => {
     const [{ admin }, second] = pair();
     const grants = [{ clientCode: "FIRST", propertyCode: "*" }];
     const { clientId } = await service.newClient({ name: "Grows", grants });
-    const granted = `with epoch as (update bellhop.auth_epoch set epoch = epoch + 1)
+    const internals = service.service.authenticator.internals;
+    const { certificationId } = await openCertification({ internals, who: "cli:test" }, clientId);
+    const webhook = { clientId, url: "https://partner.invalid/grows", events: ["request.applied"] };
+    const created = await admin.post("webhooks", webhook);
+    const { endpointId } = JSON.parse(created.text) as { endpointId: string };
+    const granted = `with epoch as (update bellhop.auth_epoch set epoch = epoch + 1),
+        client as (update bellhop.client set changed_epoch = changed_epoch where client_id = $1)
       insert into bellhop.client_grant (client_id, client_code, property_code) values ($1, $2, '*')`;
     const before = await everything.read<ClientAnswer>(`clients/${clientId}`);
-    const answers = await whileChanging([granted, [clientId, second.code]], "%bellhop.auth_epoch%", () => [
+    const whileGranted = (change: () => readonly Promise<Answer>[]) =>
+      whileChanging([granted, [clientId, second.code]], "%bellhop.%", change);
+    const answers = await whileGranted(() => [
       admin.post(`clients/${clientId}/rotate`),
       admin.post(`clients/${clientId}/update`, { name: "Taken over" }),
       admin.post("certifications", { clientId }),
     ]);
-    for (const { status, text } of answers) assert.equal(status, 404, text);
+    await service.pool.query(
+      "delete from bellhop.client_grant where client_code <> 'FIRST' and client_id = $1",
+      [clientId],
+    );
+    const others = await whileGranted(() => [
+      admin.post(`certifications/${certificationId}/end`),
+      admin.post("webhooks", webhook),
+      admin.post(`webhooks/${endpointId}/pause`, { reason: "mine" }),
+      admin.post(`webhooks/${endpointId}/rotate`),
+    ]);
+    for (const { status, text } of [...answers, ...others]) assert.equal(status, 404, text);
     const { name, secrets } = await everything.read<ClientAnswer>(`clients/${clientId}`);
     assert.deepEqual([name, secrets], ["Grows", before.secrets]);
   });
