@@ -41,9 +41,9 @@ const STEP: Readonly<Record<string, Schema>> = {
   title: text("The step's title.", 128, "A cancelled reservation"),
   instruction: text("The definition of the endpoint.", 2048, "Book a reservation, then cancel it."),
   result: choice("The status.", ["pass", "fail", "not-yet"], "fail", {
-    pass: "It was done right.",
-    fail: "It was done wrong; the reason says what and what would be right.",
-    "not-yet": "It has not been seen.",
+    pass: "The requirement is met.",
+    fail: "The requirement is violated; the reason says how, and what to do.",
+    "not-yet": "No matching request has been received yet.",
   }),
   reason: text(
     "What was received, or is still missing.",

@@ -25,7 +25,7 @@ export const group: Step = {
   title: "A group block master",
   docs: "guides/groups",
   instruction: ({ clientCode, propertyCode }) =>
-    `Open a group in ${clientCode}/${propertyCode} with a name and a block for each night and room type, over ${DATES_LEAST} nights or more, all within startDate and endDate.`,
+    `Send a group in ${clientCode}/${propertyCode} with a name and a block for each night and room type, over at least ${DATES_LEAST} nights within startDate and endDate.`,
   notYet: `No group with a name and blocks of ${DATES_LEAST} dates has been seen.`,
   find(evidence) {
     const latest = latestOf(evidence, "groups");
@@ -83,8 +83,8 @@ function findingOfGroupPickup(record: SeenRecord, picked: readonly Picked[]): Fi
     return [pending("A reservation names the group; the group has not been sent again with its pickup.")];
   const reason =
     behind === undefined
-      ? `The reservations of ${key} are in no night and room type that it has blocks of.`
-      : `${key} was sent after its reservations and reports a pickup of ${behind.pickup} for ${behind.place}, where ${behind.booked} rooms are booked. Send the group again whenever a room is picked up.`;
+      ? `The reservations of ${key} are not in any night and room type with a block.`
+      : `${key} was sent after its reservations with a pickup of ${behind.pickup} for ${behind.place}, but ${behind.booked} rooms are booked. Send the group again whenever a room is picked up.`;
   return [wrong(reason, ...requests)];
 }
 
@@ -94,7 +94,7 @@ export const groupPickup: Step = {
   title: "A group with pickup",
   docs: "guides/groups#block-pickup-and-wash",
   instruction: () =>
-    "Book a room out of a group's block (roomStays/0/groupBlockCode is the groupCode) and send the reservation; then send the group again, its pickup of those nights and that room type raised.",
+    "Book a room from a group's block (roomStays/0/groupBlockCode is the groupCode) and send the reservation. Then send the group again with a higher pickup of those nights and that room type.",
   notYet: "No reservation that names a group's groupBlockCode has been seen.",
   find(evidence) {
     const picked = pickedUp(evidence);

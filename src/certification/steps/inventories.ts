@@ -99,14 +99,14 @@ function binaryFraction(value: unknown, pointer: string): string | undefined {
 
 function fractionOf({ key, index, requestId, fields }: SeenRecord): Finding[] {
   const found = binaryFraction(fields, `/${index}`);
-  const reason = `${key} has ${found}: an amount that went through binary floating point. Send decimals as text, as they are.`;
+  const reason = `${key} has ${found}: an amount that was converted to binary floating point. Send decimals as exact strings.`;
   return found === undefined ? [] : [wrong(reason, requestId)];
 }
 
 function refusalsOf({ events }: Evidence): Finding[] {
   return eventsOf(events, "refused").flatMap(({ at, resource, violations }) => {
     const form = violations.find(({ code }) => FORM_CODES.has(code));
-    const reason = `At ${at} a batch of ${resource} was refused: ${form?.message} (${form?.code} at ${form?.pointer}). null stands only where the specification shows it; leave other fields out. A number is a JSON number or a text of digits.`;
+    const reason = `At ${at} a batch of ${resource} was refused: ${form?.message} (${form?.code} at ${form?.pointer}). null is accepted only where the specification shows it; omit other fields. A number is a JSON number or a string of digits.`;
     return form === undefined ? [] : wrong(reason);
   });
 }
@@ -114,11 +114,11 @@ function refusalsOf({ events }: Evidence): Finding[] {
 /** Specification section 2: null where the contract shows it; decimals as strings; quantities as numbers or numeric strings. */
 export const nullAndNumbers: Step = {
   name: "null-and-numbers",
-  title: "null and numbers in the forms that are taken",
+  title: "null and numbers",
   docs: "records#types",
   instruction: () =>
-    `Send a reservation with null in a field that may be null and is empty (${NULLABLE.join(", ")}), amounts as decimal text ("129.90") and quantities as numbers or texts of digits. No batch may be refused for a null or a number.`,
-  notYet: "No reservation with a null where it may stand and amounts as decimal text has been seen.",
+    `Send a reservation with null in a field that may be null and is empty (${NULLABLE.join(", ")}), amounts as decimal strings ("129.90") and quantities as numbers or strings of digits. No batch may be refused for a null or a number.`,
+  notYet: "No reservation with null in a nullable field and amounts as decimal strings has been seen.",
   find(evidence) {
     const reservations = latestOf(evidence, "reservations");
     const shown = reservations.filter(
@@ -174,7 +174,7 @@ function findingOfHotel({ nights, changes }: HotelDays, run: readonly string[]):
       const reason = `${run.length} days in a row from ${first} to ${last}, each with its inventory and its bookings.`;
       return [right(reason, ...requests)];
     }
-    const reason = `From ${first} to ${last} no reservation was made or changed on ${quiet} (lastModifiedDateTime). Each day has its bookings.`;
+    const reason = `From ${first} to ${last} no reservation was created or changed on ${quiet} (lastModifiedDateTime). Each day needs one.`;
     return [wrong(reason, ...requests)];
   }
   // Days further apart belong to another attempt rather than to a week with a gap.
@@ -183,7 +183,7 @@ function findingOfHotel({ nights, changes }: HotelDays, run: readonly string[]):
   const [from, to] = [recent[0], recent.at(-1)];
   if (from === undefined || to === undefined || daysBetween(from, to) < DAYS - 1) return [];
   const without = datesFrom(from, 2 * DAYS).find((day) => !nights.has(day));
-  const reason = `From ${from} to ${to} there is no inventory of ${without} that was made on that day (createDateTime). Every day's push has that day's own night.`;
+  const reason = `From ${from} to ${to} there is no inventory of ${without} created on that day (createDateTime). Each day's push must include its own night.`;
   return [wrong(reason, ...requests)];
 }
 
@@ -193,7 +193,7 @@ export const sevenDays: Step = {
   docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ openedAt }) => {
     const today = openedAt.slice(0, 10);
-    return `Play ${DAYS} days in a row, ${addDays(today, -DAYS)} to ${addDays(today, -1)} say: of each day the inventory that was made on it (createDateTime), the day's own night and the nights ahead, and at least one reservation made or changed on it (lastModifiedDateTime). A later day's push replaces the nights it names.`;
+    return `Send ${DAYS} days in a row, for example ${addDays(today, -DAYS)} to ${addDays(today, -1)}: for each day the inventory created on it (createDateTime), of its own night and later ones, and at least one reservation created or changed on it (lastModifiedDateTime). A later day's push replaces the nights it contains.`;
   },
   notYet: "",
   find(evidence) {
@@ -234,17 +234,17 @@ function findingOfDates(evidence: Evidence): Finding {
     const listed = `${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`;
     if (!keys.has(last))
       return pending(`${seen.length} of ${DATES} dates so far; the next is ${missing[0]}.`);
-    const reason = `${missing.length} of ${DATES} dates from ${first} to ${last} were left out: ${listed}. A cold start has every date, also those on which nothing is sold.`;
+    const reason = `${missing.length} of ${DATES} dates from ${first} to ${last} are missing: ${listed}. Send every date, also those on which nothing is sold.`;
     return wrong(reason, ...requests);
   }
   if (seen.length / requests.length < DATES_A_REQUEST_LEAST) {
-    const reason = `${seen.length} dates came in ${requests.length} requests. Send many records in one batch: up to 10,000.`;
+    const reason = `${seen.length} dates arrived in ${requests.length} requests. Send many records in one batch, up to 10,000.`;
     return wrong(reason, ...requests);
   }
   const reservations = historiesOf(evidence, "reservations").length;
   if (reservations < RESERVATIONS_LEAST)
     return pending(
-      `The inventory is whole; ${reservations} of at least ${RESERVATIONS_LEAST} reservations so far.`,
+      `The inventory is complete; ${reservations} of at least ${RESERVATIONS_LEAST} reservations so far.`,
     );
   const batches = requests.length === 1 ? "one request" : `${requests.length} requests`;
   const reason = `Every date from ${first} to ${last} in ${batches}, and ${reservations} reservations.`;
@@ -260,14 +260,14 @@ function findingOfBackfill({ backfillId, complete, resources, hash }: SeenBackfi
   return complete && covered >= DATES && booked >= RESERVATIONS_LEAST ? [right(reason)] : [];
 }
 
-/** What a hotel sends when it is connected: all future data. */
+/** A hotel's initial load: all future data. */
 export const coldStart: Step = {
   name: "cold-start",
   title: "A cold start",
   docs: "guides/cold-start#what-to-send",
   instruction: (on) => {
     const dates = datesOf(on);
-    return `Send a hotel as if it were connected today: its inventory of every date from ${dates[0]} to ${dates.at(-1)} (${DATES} dates, none left out, in batches of ${DATES_A_REQUEST_LEAST} records or more), and ${RESERVATIONS_LEAST} reservations or more. Or send as much of any dates as a backfill, and close it with nothing missing.`;
+    return `Send a hotel as if it were connected today: its inventory of every date from ${dates[0]} to ${dates.at(-1)} (${DATES} dates, in batches of at least ${DATES_A_REQUEST_LEAST} records), and at least ${RESERVATIONS_LEAST} reservations. Or send the same amount for any dates as a backfill, and close it without gaps.`;
   },
   notYet: "",
   find(evidence) {

@@ -10,7 +10,7 @@ function sentAnew({ records }: Evidence): Finding[] {
     const first = firsts.get(batch[0]?.digest ?? "")?.requestId;
     const isAnew = batch.every(({ outcome }) => outcome === "duplicate") && first !== requestId;
     if (first === undefined || !isAnew) return [];
-    const reason = `The batch ${requestId} is the batch ${first} again, under another Idempotency-Key or none: it was stored a second time. A retry carries the key and the bytes of the first attempt.`;
+    const reason = `The batch ${requestId} repeats the batch ${first} under another Idempotency-Key or none, so it was stored twice. A retry must have the key and the bytes of the first attempt.`;
     return wrong(reason, first, requestId);
   });
 }
@@ -21,8 +21,8 @@ export const retry: Step = {
   title: "A batch sent again under its key",
   docs: "guides/retries#idempotency-key",
   instruction: () =>
-    "Send a batch with an Idempotency-Key and, as if the answer had been lost, send it again: the same key, the same bytes. Both answers name the same requestId.",
-  notYet: "No batch has come a second time under its Idempotency-Key.",
+    "Send a batch with an Idempotency-Key and, as if the response had been lost, send it again: the same key, the same bytes. Both responses contain the same requestId.",
+  notYet: "No batch has been repeated under its Idempotency-Key.",
   find(evidence) {
     const reused = eventsOf(evidence.events, "refused").filter(
       ({ code }) => code === "bellhop.accept.IdempotencyKeyReused",
@@ -30,7 +30,7 @@ export const retry: Step = {
     return [
       ...sentAnew(evidence),
       ...reused.map(({ at, resource }) => {
-        const reason = `At ${at} a batch of ${resource} came under the Idempotency-Key of another one and was refused (422). A key belongs to one batch: make a new one for each.`;
+        const reason = `At ${at} a batch of ${resource} had the Idempotency-Key of another one and was refused (422). Create a new key for each batch.`;
         return wrong(reason);
       }),
       ...eventsOf(evidence.events, "repeated").map(({ at, requestId }) =>
@@ -72,11 +72,11 @@ function findingsOfRateLimit(evidence: Evidence): Finding[] {
     const hasty = arrivals.filter(({ at }) => at > wait.from + TOLERANCE_MS && at < wait.to - TOLERANCE_MS);
     const seconds = Math.ceil((wait.to - wait.from) / 1000);
     if (hasty.length > UNDER_WAY_MAX) {
-      const reason = `At ${wait.at} the answer was 429 with Retry-After: ${seconds}, and ${hasty.length} more requests came within that time. Wait for as many seconds as it says before the next request, all workers together.`;
+      const reason = `At ${wait.at} the response was 429 with Retry-After: ${seconds}, and ${hasty.length} more requests arrived within that time. Wait that many seconds before the next request, in all workers.`;
       return wrong(reason, ...hasty.flatMap(({ requestId }) => requestId ?? []));
     }
     const next = requests.find(({ receivedAt }) => Date.parse(receivedAt) >= wait.to - TOLERANCE_MS);
-    const reason = `At ${wait.at} the answer was 429 with Retry-After: ${seconds}; sending went on after that.`;
+    const reason = `At ${wait.at} the response was 429 with Retry-After: ${seconds}; the next request came after that time.`;
     return next === undefined ? [] : right(reason, next.requestId);
   });
 }
@@ -87,8 +87,8 @@ export const rateLimit: Step = {
   title: "Waiting after a 429",
   docs: "guides/retries#request-rate",
   instruction: ({ requestRate, requestBurst }) =>
-    `Send small batches as fast as you can until one is answered 429, wait for the seconds of its Retry-After, and send it again. While you are certified the limit is ${requestRate} requests a second, ${requestBurst} at once.`,
-  notYet: "No 429 has been met.",
+    `Send small batches as fast as you can until one gets a 429, wait for the seconds of its Retry-After, and send it again. During the certification the limit is ${requestRate} requests per second with a burst of ${requestBurst}.`,
+  notYet: "No request has got a 429.",
   find(evidence) {
     const isMet = evidence.events.some(({ kind }) => kind === "rate-limited");
     const waiting = "A 429 was answered; nothing has been accepted since the wait that it asked for.";
@@ -127,11 +127,11 @@ function findingsOfTokenUse(evidence: Evidence): Finding[] {
   const [expired] = eventsOf(events, "token-expired");
   const findings = [pending(notYetTokenUse(evidence))];
   if (early > EARLY_TOKENS_MAX || eventsOf(events, "token-limited").length > 0) {
-    const reason = `${taken} tokens were taken for ${requests.length} batches, ${early} of them while the one before had more than half of its ${minutesText(certification.tokenSeconds)} left. Keep a token and send every request with it until \`expires_in\` is nearly over; share it among processes or workers.`;
+    const reason = `${taken} tokens were requested for ${requests.length} batches, ${early} of them while the previous one had more than half of its ${minutesText(certification.tokenSeconds)} left. Reuse a token until shortly before it expires (\`expires_in\`), and share it among processes or workers.`;
     findings.push(wrong(reason));
   }
   if (expired !== undefined) {
-    const reason = `At ${expired.at} a request came with a token past its end and was answered 403. Renew some time before \`expires_in\` is over (a minute, or a tenth of it), not after the first 403.`;
+    const reason = `At ${expired.at} a request had a token past its end and got a 403. Renew tokens before they expire (by a minute, or a tenth of \`expires_in\`), not after the first 403.`;
     findings.push(wrong(reason));
   }
   const renewals = taken - 1 - early;
@@ -146,7 +146,7 @@ export const tokenUse: Step = {
   title: "One token for many requests, renewed before it ends",
   docs: "authentication#token-rate",
   instruction: ({ tokenSeconds }) =>
-    `Take a token, send everything with it, and take the next one shortly before \`expires_in\` is over. While you are certified a token lives ${minutesText(tokenSeconds)}: let your integration run at least that long, so that a renewal is seen. At most ${EARLY_TOKENS_MAX} tokens may be taken early (a restart).`,
+    `Request a token, use it for every request, and request the next one shortly before it expires (\`expires_in\`). During the certification a token is valid for ${minutesText(tokenSeconds)}: run your integration at least that long, so that it renews its token. At most ${EARLY_TOKENS_MAX} tokens may be requested early (after a restart).`,
   notYet: "",
   find: findingsOfTokenUse,
 };

@@ -54,11 +54,11 @@ function lackingOf(record: SeenRecord): string[] {
 
 export const reservation: Step = {
   name: "reservation",
-  title: "A reservation with all that it is asked about",
+  title: "A complete reservation",
   docs: "guides/reservations#what-to-send-and-when",
   instruction: ({ clientCode, propertyCode }) =>
-    `Book two nights or more in ${clientCode}/${propertyCode} and send the reservation with bookingDateTime, numberOfRooms, channel, a room stay with marketSegmentCode, rateCode and numberOfAdults, and stayRevenue.daily with each night once, its total the sum of its parts. No reservation may have a doubtful date, total or an unknown status.`,
-  notYet: "No reservation that holds a room has been seen.",
+    `Book two or more nights in ${clientCode}/${propertyCode} and send the reservation with bookingDateTime, numberOfRooms, channel, a room stay with marketSegmentCode, rateCode and numberOfAdults, and stayRevenue.daily with each night once and its total the sum of its parts. No reservation may have a warning about a date, a total or its status.`,
+  notYet: "No reservation that counts on the books has been seen.",
   find(evidence) {
     const latest = latestOf(evidence, "reservations");
     const live = latest.filter(isLive).map((record) => ({ ...record, lacking: lackingOf(record) }));
@@ -96,7 +96,7 @@ export const modification: Step = {
   title: "A modified reservation",
   docs: "contract#identity-and-order",
   instruction: () =>
-    "Change a reservation that you have sent (a night more, another room type) and send it again: the same reservationId, the whole record, a newer lastModifiedDateTime.",
+    "Change a reservation that you have sent (such as its nights or room type) and send the whole record again, with the same reservationId and a newer lastModifiedDateTime.",
   notYet: "No reservation has been sent a second time with other content.",
   find: (evidence) => historiesOf(evidence, "reservations").flatMap(findingOfModification),
 };
@@ -106,7 +106,7 @@ function findingOfCancellation({ versions, latest }: KeyHistory): Finding[] {
   const cancelledAt = textOf(fields, "cancellationDateTime");
   const status = JSON.stringify(textOf(fields, "status"));
   if (!isCancelled(latest)) {
-    const reason = `${key} has a cancellationDateTime, and its status ${status} still holds the room. Send the status of a cancellation with it.`;
+    const reason = `${key} has a cancellationDateTime, but its status ${status} still counts on the books. Send a cancelled status with it.`;
     return cancelledAt === undefined ? [] : [wrong(reason, requestId)];
   }
   if (cancelledAt === undefined) {
@@ -124,8 +124,8 @@ export const cancellation: Step = {
   title: "A cancelled reservation",
   docs: "guides/cancellations#what-to-send",
   instruction: () =>
-    "Book a reservation, then cancel it: the same reservationId with its room stays, status CANCELLED (or a spelling of it that the default mapping knows, or your own word once your operator has mapped it as holding nothing), cancellationDateTime and, if there is one, cancellationReason. A cancelled reservation is sent, never left out.",
-  notYet: "No reservation that was sent as booked has come again as cancelled.",
+    "Book a reservation, then cancel it: the same reservationId with its room stays, status CANCELLED (or another spelling of the default mapping, or your own status once your operator has mapped it as not on the books), cancellationDateTime and, if known, cancellationReason. Always send cancelled reservations; never omit them.",
+  notYet: "No booked reservation has been sent again as cancelled.",
   find: (evidence) => historiesOf(evidence, "reservations").flatMap(findingOfCancellation),
 };
 
@@ -133,17 +133,17 @@ function findingOfDayUse(record: SeenRecord): Finding[] {
   const { key, requestId } = record;
   const day = staysOf(record).find(({ arrival, departure }) => arrival === departure)?.arrival;
   if (day === undefined || !isLive(record)) return [];
-  const reason = `${key} is a day use of ${day} whose stayRevenue.daily has no entry of that date: its revenue is lost. A day use has no night, and its revenue on its day.`;
+  const reason = `${key} is a day use on ${day} without an entry of that date in stayRevenue.daily, so its revenue is lost. Send the revenue of a day use on its date.`;
   if (!revenueDates(record).has(day)) return [wrong(reason, requestId)];
   return [right(`${key} is a day use of ${day} with its revenue.`, requestId)];
 }
 
 export const dayUse: Step = {
   name: "day-use",
-  title: "A day use",
+  title: "Day use",
   docs: "guides/cancellations#day-use",
   instruction: () =>
-    "Book a room for a day, without a night: departureDate is the arrivalDate, and stayRevenue.daily has one entry, of that date.",
+    "Book a room for a day without a night: departureDate equals arrivalDate, and stayRevenue.daily has one entry, of that date.",
   notYet: "No reservation that departs on the day of its arrival has been seen.",
   find: (evidence) => latestOf(evidence, "reservations").flatMap(findingOfDayUse),
 };
@@ -168,7 +168,7 @@ function findingOfShare(sharers: readonly Sharer[]): Finding[] {
   const keys = sharers.map(({ record }) => record.key).join(", ");
   const apart = others.find(({ stays }) => !stays.some((stay) => first.stays.some((one) => meet(one, stay))));
   if (apart === undefined) return [right(`${keys} share a room under shareId ${shareId}.`, ...requests)];
-  const reason = `${first.record.key} and ${apart.record.key} have the shareId ${shareId} and no night in the same room type: each would be counted as a room of its own. Sharers name the same room type and nights.`;
+  const reason = `${first.record.key} and ${apart.record.key} have the shareId ${shareId} but no night in the same room type, so each would count as a room. Sharers must have the same room type and nights.`;
   return [wrong(reason, ...requests)];
 }
 
@@ -178,7 +178,7 @@ function findingOfRoom(one: Sharer, other: Sharer): Finding[] {
   const room = one.stays.find((stay) =>
     other.stays.some((their) => their.roomNumber === stay.roomNumber && meet(stay, their)),
   )?.roomNumber;
-  const reason = `${one.record.key} and ${other.record.key} are in room ${JSON.stringify(room)} on the same night without one shareId: they would be counted as two rooms. Give both the same shareId.`;
+  const reason = `${one.record.key} and ${other.record.key} are in room ${JSON.stringify(room)} on the same night without a common shareId, so they would count as two rooms. Give both the same shareId.`;
   return room === undefined ? [] : [wrong(reason, one.record.requestId, other.record.requestId)];
 }
 
@@ -190,7 +190,7 @@ export const share: Step = {
   title: "Two reservations that share a room",
   docs: "guides/shares#what-to-send",
   instruction: () =>
-    "Put two guests with a reservation each into one room: two records with reservationIds of their own, the same shareId, room type and nights. Put the revenue on the reservation of the guest who pays it.",
+    "Put two guests, each with a reservation, into one room: two records with different reservationIds and the same shareId, room type and nights. Send revenue with the reservation of the guest who pays it.",
   notYet: "No two reservations with the same shareId have been seen.",
   find(evidence) {
     const live = latestOf(evidence, "reservations").filter(isLive);
@@ -223,11 +223,11 @@ function findingOfOutOfOrder({ versions, latest: { key, sourceTime, requestId } 
     second?.outcome === "applied" &&
     second.sourceTime >= third.sourceTime
   ) {
-    const reason = `${key}: the change to 2 adults was made before the one to 3, came after it, and said it was the newer one (${second.sourceTime}), so 2 adults are what counts now. lastModifiedDateTime is when the change was made in your system, not when it is sent.`;
+    const reason = `${key}: the change to 2 adults was made before the change to 3 but arrived after it with a newer time (${second.sourceTime}), so 2 adults are current. Set lastModifiedDateTime to the time of the change in your system, not of sending.`;
     return [wrong(reason, third.requestId, second.requestId)];
   }
   const late = versions.findLast(({ outcome }) => outcome === "stale");
-  const reason = `${key}: the version of ${late?.sourceTime} came late and is kept in the history; the one of ${sourceTime} stayed current.`;
+  const reason = `${key}: the version of ${late?.sourceTime} arrived late and is kept in the history; the version of ${sourceTime} is current.`;
   return late === undefined ? [] : [right(reason, late.requestId, requestId)];
 }
 
@@ -237,7 +237,7 @@ export const outOfOrder: Step = {
   title: "A change that arrives late",
   docs: "contract#identity-and-order",
   instruction: () =>
-    "Book a reservation with 1 adult, change it to 2, then to 3 (roomStays/0/numberOfAdults). Send the first version, then the third, then the second, as if it had been held up, each with the lastModifiedDateTime of its own change.",
-  notYet: "No older version of a reservation has come after a newer one.",
+    "Book a reservation with 1 adult, change it to 2, then to 3 (roomStays/0/numberOfAdults). Send the first version, then the third, then the second, as if it had been delayed, each with the lastModifiedDateTime of its own change.",
+  notYet: "No older version of a reservation has arrived after a newer one.",
   find: (evidence) => historiesOf(evidence, "reservations").flatMap(findingOfOutOfOrder),
 };
