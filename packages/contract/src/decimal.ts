@@ -1,13 +1,12 @@
-/** Most digits of a decimal: what PostgreSQL, Java's and .NET's decimals all hold without loss. */
+/** The maximum digits of a decimal, which PostgreSQL, Java and .NET can all store exactly. */
 export const DECIMAL_DIGITS_MAX = 38;
 
-// A numeric text may be padded ("0000012.50"); this bounds the padding.
+// Allows padding ("0000012.50").
 const DECIMAL_CHARACTERS_MAX = 64;
 
 /**
- * A JSON number whose literal a double may not hold exactly (more than 15 significant digits, or beyond 38 digits in plain
- * notation): its text as sent. `JSON.parse` would round it without a word, so `readBatch` and `readRecord` put this in its
- * place.
+ * The literal of a JSON number that a double may not hold exactly (more than 15 significant digits, or beyond 38 digits in plain
+ * notation). `JSON.parse` would round it silently.
  */
 export class ExactNumber {
   readonly source: string;
@@ -17,10 +16,10 @@ export class ExactNumber {
   }
 }
 
-/** A quantity as partners send it (specification, section 2.2): a JSON number or a numeric text. */
+/** A quantity (specification, section 2.2): a JSON number or a numeric text. */
 export type Quantity = number | string | ExactNumber;
 
-/** A number's digits without padding, and the power of ten of the last of them. `digits` is "" for zero. */
+/** The significant digits of a number ("" for zero), and the power of ten of the last one. */
 interface Decomposed {
   readonly sign: string;
   readonly digits: string;
@@ -37,7 +36,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** By hand: a regular expression takes ten times as long, and one record may have 250,000 numbers. */
+/** Without a regular expression, which takes ten times as long. */
 function decompose(source: string): Decomposed | undefined {
   const whole = source.charCodeAt(0) === 0x2d ? 1 : 0;
   const point = digitsEnd(source, whole);
@@ -73,10 +72,7 @@ function isTooLong({ digits, exponent }: Decomposed): boolean {
   return digits !== "" && Math.max(digits.length + Math.max(exponent, 0), -exponent) > DECIMAL_DIGITS_MAX;
 }
 
-/**
- * A JSON number literal in plain notation without an exponent ("1.5e2" is "150"), exact to the last digit.
- * Undefined when it is not a number or needs more than 38 digits.
- */
+/** Converts a JSON number literal to plain notation ("1.5e2" to "150"). Undefined if not a number, or beyond 38 digits. */
 export function plainDecimal(source: string): string | undefined {
   const parts = decompose(source);
   if (parts === undefined || isTooLong(parts)) return undefined;
@@ -87,13 +83,10 @@ export function plainDecimal(source: string): string | undefined {
   return `${sign}${whole.slice(0, exponent)}.${whole.slice(exponent)}`;
 }
 
-// IEEE 754: any decimal of up to 15 significant digits survives a double unchanged.
+// IEEE 754 doubles preserve decimals of up to 15 significant digits.
 const DOUBLE_DIGITS = 15;
 
-/**
- * The digits of a literal between its first and last that are not zero; Infinity where that does not tell whether a
- * double keeps it (an exponent, or so many characters that it may need more than 38 digits).
- */
+/** The number of significant digits of a literal; Infinity if that does not decide whether a double preserves it. */
 function significantDigits(source: string): number {
   if (source.length > DECIMAL_DIGITS_MAX) return Number.POSITIVE_INFINITY;
   let digits = 0;
@@ -108,7 +101,7 @@ function significantDigits(source: string): number {
   return significant;
 }
 
-/** Whether a JSON number literal must be kept as text, since a double may not give it back to the last digit. */
+/** Whether a JSON number literal must be kept as text because a double may not preserve it. */
 export function needsExactNumber(source: string): boolean {
   const significant = significantDigits(source);
   if (significant !== Number.POSITIVE_INFINITY) return significant > DOUBLE_DIGITS;
@@ -117,8 +110,8 @@ export function needsExactNumber(source: string): boolean {
 }
 
 /**
- * Whether a double would be infinite, or zero, for a JSON number literal that is not. Databases write such a number out in hundreds of
- * digits, and readers of JSON fail on it or lose it whole. One that has only more digits than a double is read exactly where it matters.
+ * Whether a JSON number literal overflows or underflows a double. Databases print such a number in hundreds of digits, and JSON readers
+ * fail on it or lose it.
  */
 export function isBeyondDouble(source: string): boolean {
   const value = Number(source);
@@ -143,7 +136,7 @@ function isDecimalText(text: string): boolean {
   return digits <= DECIMAL_DIGITS_MAX;
 }
 
-/** Whether a value is a quantity that can be kept exactly as a decimal. A plain JS number always can: see ExactNumber. */
+/** Whether a value is a quantity that can be stored as an exact decimal. A JavaScript number always is: see ExactNumber. */
 export function isDecimal(value: unknown): value is Quantity {
   if (typeof value === "number") return true;
   if (typeof value === "string") return isDecimalText(value);

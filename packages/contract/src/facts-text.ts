@@ -2,14 +2,14 @@ const BACKSLASH = 0x5c;
 const QUOTE = '"';
 const ESCAPED = /\\(.)/gsu;
 
-/** The end of a quoted text that begins at `start`, after its closing quote. */
+/** The position after the closing quote of a quoted text. */
 function endOfQuoted(text: string, start: number): number {
   let at = start + 1;
   for (; text[at] !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
   return at + 1;
 }
 
-/** What stands within the braces of a PostgreSQL array from `start` to `end`, element by element, after what is in `parts`. */
+/** Appends to `parts` the elements of a PostgreSQL array within its braces, from `start` to `end`. */
 function partsOf(text: string, start: number, end: number, parts: (string | null)[]): (string | null)[] {
   for (let at = start; at < end; at += 1) {
     const from = at;
@@ -27,12 +27,12 @@ function partsOf(text: string, start: number, end: number, parts: (string | null
   return parts;
 }
 
-/** The facts of a stored text by their columns; nothing, or null, where one is not given. */
+/** The facts of a stored text by column; undefined or null if absent. */
 export function factsOfText(text: string): (string | null | undefined)[] {
   return partsOf(text, 1, text.length - 1, [null]);
 }
 
-/** The elements of a fact that is a list; of one that is not given, none. Those left empty at the end are like the first. */
+/** The elements of a list fact; [] if absent. Trailing omitted elements equal the first. */
 export function elementsOf(list: string | null | undefined): (string | null)[] {
   if (list === null || list === undefined) return [];
   if (list[0] !== QUOTE && !list.includes(",")) return [list];

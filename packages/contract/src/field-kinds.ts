@@ -26,15 +26,15 @@ interface KindRules {
   /** Its type in the field reference. */
   readonly reference: (schema: FieldSchema) => string;
   readonly openApi: (schema: FieldSchema) => JsonSchema;
-  /** Reports what is wrong with a value that is not null. */
+  /** Reports the violations of a non-null value. */
   readonly check: (value: unknown, found: ViolationList, schema: FieldSchema) => void;
-  /** The text of a valid value as a fact; undefined for one that its type in PostgreSQL would not read. */
+  /** The text of a valid value as a fact; undefined if its PostgreSQL type would not read it. */
   readonly fact?: (value: unknown) => string | undefined;
-  /** How the walk over a record takes it: the key of WALK in a check, and where its span is kept. */
+  /** Keys of WALK: when checking a record, and when keeping the span of the value. */
   readonly walk: readonly [check: WalkKind, kept: WalkKind];
 }
 
-/** How a member's value is walked: numbers, since each member of each record is asked for its own. */
+/** How a member's value is walked. Numbers for speed. */
 export const WALK = {
   skip: 0,
   text: 1,
@@ -44,26 +44,26 @@ export const WALK = {
   decimal: 5,
   array: 6,
   object: 7,
-  /** The kinds that only the check of a record looks at. */
+  /** Kinds used only by checks. */
   boundedText: 8,
   boolean: 9,
   flagOrCode: 10,
   codeOrObject: 11,
   unknown: 12,
-  /** Where a walk ends. */
+  /** Ends the walk. */
   stop: 13,
 } as const;
 
 type WalkKind = keyof typeof WALK;
 
-/** How many violations of a batch were given the word that was meant, `SUGGESTIONS_MAX` at most: a hostile batch has a hundred thousand. */
+/** The number of suggestions ("did you mean") given in a batch, at most SUGGESTIONS_MAX. */
 export interface SuggestionCount {
   given: number;
 }
 
 const SUGGESTIONS_MAX = 20;
 
-/** Collects violations: keeps at most `keptMax`, counts all, and writes a message only for what it keeps. */
+/** Collects violations: counts all, but keeps at most `keptMax` and formats messages only for those. */
 export class ViolationList {
   readonly kept: Violation[];
   total: number;
@@ -88,7 +88,7 @@ export class ViolationList {
     this.#whole = whole;
   }
 
-  /** The end of a message, with the word that was meant; nothing once the batch has had its suggestions. */
+  /** A suggestion for the end of a message; "" once the batch has had SUGGESTIONS_MAX. */
   suggest(suggestion: () => string): string {
     if (this.#suggestions.given === SUGGESTIONS_MAX) return "";
     this.#suggestions.given += 1;
@@ -102,7 +102,7 @@ export class ViolationList {
     this.kept.push({ pointer: pointerOf(this.path), code, message: `${this.#subject()} ${message()}` });
   }
 
-  /** The field as a person names it: `arrivalDate`, `item 2 of roomStays`, `the record`. */
+  /** The field in prose: `arrivalDate`, `item 2 of roomStays`, `the record`. */
   #subject(): string {
     const last = this.path.at(-1);
     if (typeof last === "string") return last;
@@ -112,8 +112,8 @@ export class ViolationList {
 }
 
 /**
- * Compares a record with its schema and reports all that is wrong with it. It runs only on records that `walkRecord` is not sure
- * of, and must agree with it (property tests hold the two together). `required`: the value is a field that must be there.
+ * Reports all violations of a schema. Runs on records that `walkRecord` cannot decide, and must agree with it (a property test compares
+ * both). `required`: the value is a required field.
  */
 export function findViolations(
   schema: FieldSchema,
@@ -136,7 +136,7 @@ function checkObject(value: unknown, found: ViolationList, schema: FieldSchema):
     return;
   }
   const properties = schema.properties ?? {};
-  // JSON has no undefined, and no member of the contract is named like what every object inherits (a test says so).
+  // JSON has no undefined, and no contract member has the name of an inherited property (a test checks this).
   for (const name of schema.required ?? []) {
     if (value[name] !== undefined) continue;
     found.path.push(name);
@@ -154,7 +154,7 @@ function checkObject(value: unknown, found: ViolationList, schema: FieldSchema):
   if (schema.period !== undefined) checkPeriod(schema.period, value, found);
 }
 
-/** The field of an object that is near to one that is missing and is not known itself. */
+/** The unknown field of an object that resembles a missing one. */
 function misspelled(missing: string, value: object, properties: object): string {
   const sent = nearest(
     missing,
@@ -218,7 +218,7 @@ function checkText(value: unknown, found: ViolationList, charactersMax: number):
   found.add("length", () => `must have at most ${charactersMax} characters; got ${countCharacters(value)}`);
 }
 
-/** Says which type was sent, never the value: it may be a guest's name. */
+/** Reports the type of a value, never the value, which may be a guest's name. */
 function wrongType(expected: string, value: unknown, found: ViolationList): void {
   found.add("type", () => `must be ${expected}; got ${typeName(value)}`);
 }
@@ -238,7 +238,7 @@ function typeName(value: unknown): string {
   return value instanceof ExactNumber ? "number" : typeof value;
 }
 
-/** A string of any characters but NUL. */
+/** A string without NUL. */
 const textSchema = ({ minLength, maxLength }: Pick<FieldSchema, "minLength" | "maxLength">): JsonSchema => ({
   type: "string",
   ...(minLength === undefined ? {} : { minLength }),
@@ -277,7 +277,7 @@ const WHOLE: KindRules = {
   walk: ["whole", "whole"],
 };
 
-/** The one table by kind: check, facts, OpenAPI, field reference and the walk over a record's bytes. */
+/** The rules of each kind: validation, facts, OpenAPI, field reference, and the walk over a record's bytes. */
 export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   text: TEXT,
   code: TEXT,
@@ -295,7 +295,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   },
   timestamp: {
     reference: () => "timestamp",
-    // Of a date-time generated clients make a type that cuts microseconds (JavaScript) or is written with +00:00 (Python).
+    // Generated clients map date-time to types that lose microseconds (JavaScript) or write +00:00 (Python).
     openApi: () => ({
       type: "string",
       format: "utc-timestamp",
@@ -361,7 +361,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
           return `must be one of ${words.join(", ")}; got ${quoted(value)}${meant}`;
         });
     },
-    // No record has one.
+    // Does not occur in records.
     walk: ["stop", "skip"],
   },
   "flag-or-code": {
@@ -412,7 +412,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   },
 };
 
-/** One schema as JSON Schema 2020-12. */
+/** Converts a schema to JSON Schema 2020-12. */
 export function toOpenApi(schema: FieldSchema): JsonSchema {
   const described: JsonSchema = {
     description: schema.description,
@@ -422,7 +422,7 @@ export function toOpenApi(schema: FieldSchema): JsonSchema {
   return { ...described, ...(schema.nullable ? orNull(described) : {}), ...example };
 }
 
-/** What of a schema changes where null is accepted too. */
+/** The keywords of a schema that change if null is accepted too. */
 function orNull({ anyOf, type }: JsonSchema): JsonSchema {
   return Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: "null" }] } : { type: [type, "null"] };
 }

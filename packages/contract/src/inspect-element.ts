@@ -11,39 +11,38 @@ import {
   UNSURE,
 } from "./walk-value.ts";
 
-/** Field names that are ways into an object's prototype in JavaScript. No partner needs them. */
+/** Names that reach an object's prototype in JavaScript. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Whether a field name is refused wherever it stands. */
+/** Whether a name is refused at any depth. */
 export function isForbiddenName(name: string): boolean {
   return FORBIDDEN_NAMES.has(name);
 }
 
-/** Where JSON syntax ends: the byte offset in the body and what was expected there. Never the text itself. */
+/** The byte offset of a syntax error and what was expected there. Never contains text of the body. */
 export interface SyntaxFault {
   readonly offset: number;
   readonly expected: string;
 }
 
-/** What to look for in an element, and what is known of it. */
 export interface InspectionOrder {
-  /** The element's place in the batch: the first step of every pointer. */
+  /** The first step of every pointer. */
   readonly index: number;
   readonly violationsMax: number;
-  /** Names of the members that the value is to have, at any depth; without it no value is made. */
+  /** Names of the members to include in the value, at any depth; without it no value is built. */
   readonly keeps?: { has(name: string): boolean };
-  /** What the element is to be: its check judges the numbers of the fields that this names. */
+  /** Numbers of the fields that it names are not checked here, but by `checkRecord`. */
   readonly schema?: FieldSchema | undefined;
-  /** No name is repeated or forbidden: the parsed members were counted. */
+  /** Names are known not to be repeated or forbidden. */
   readonly namesAreSound?: boolean;
 }
 
 export const ALL_NAMES = { has: () => true };
 
-/** What the close look at one element found. At most `violationsMax` violations are kept; `total` counts all. */
+/** The result of inspecting one element. At most `violationsMax` violations are kept; `total` counts all. */
 export interface Inspection {
   readonly fault: SyntaxFault | undefined;
-  /** As `JSON.parse` gives it, but that numbers that need it are ExactNumbers, and members that are not kept are left out. */
+  /** As from `JSON.parse`, with ExactNumber where needed, and without members that are not kept. */
   readonly value: unknown;
   readonly violations: readonly Violation[];
   readonly total: number;
@@ -58,9 +57,9 @@ class SyntaxFaultError extends Error {
   }
 }
 
-/** Looks closely at one element (the body's bytes from `start` up to `end`), in one go: see `CloseLook`. */
+/** Inspects the element at `[start, end)` in one call; see `ElementInspector`. */
 export function inspectElement(body: Buffer, start: number, end: number, order: InspectionOrder): Inspection {
-  const look = new CloseLook(body, start, end, order);
+  const look = new ElementInspector(body, start, end, order);
   look.run(Number.POSITIVE_INFINITY);
   return look;
 }
@@ -73,15 +72,15 @@ const LITERALS: readonly (readonly [bytes: Buffer, value: boolean | null])[] = [
 ];
 const NUMBER_BYTE = new Uint8Array(256);
 for (const byte of Buffer.from("-+.eE0123456789")) NUMBER_BYTE[byte] = 1;
-/** The bytes of a text that stand for themselves. */
+/** 1 for bytes allowed unescaped in a string. */
 const PLAIN = new Uint8Array(256).fill(1, 0x20);
 PLAIN[0x22] = 0;
 PLAIN[0x5c] = 0;
 
-/** Names of one object that are compared one by one; more go into a set. */
+/** An object with more names uses a set to find repeated ones. */
 const NAMES_COMPARED_MAX = 8;
 
-/** What is to come next. */
+/** States: what is expected next. */
 const VALUE = 0;
 const FIRST_ITEM = 1;
 const FIRST_NAME = 2;
@@ -93,24 +92,23 @@ const COLON = 7;
 
 type Holder = unknown[] | Record<string, unknown>;
 
-/** An array or object that is not over yet. */
+/** An open array or object. */
 interface Open {
   readonly isArray: boolean;
-  /** What is kept of it; undefined where nothing is. */
+  /** The value being built, if it is kept. */
   readonly holder: Holder | undefined;
-  /** What the contract says of it; undefined where it says nothing. */
   readonly schema: FieldSchema | undefined;
-  /** Where its names begin among those that are compared one by one, and the set of them once they are many. */
+  /** The index of its first name in the list of names, or the set of its names once there are many. */
   readonly namesFrom: number;
   names: Set<string> | undefined;
 }
 
 /**
- * A close look at one element: strict RFC 8259 syntax with the place of the first fault, and what `JSON.parse` hides (repeated and
- * forbidden names, numbers that a double cannot hold, unpaired surrogates, NUL). Several times slower than the scan and the parse, so it
- * is for elements that these doubt, and for large ones: it goes on where it paused, so that one element does not hold the event loop.
+ * Inspects one element: strict RFC 8259 syntax with the position of the first error, and violations that `JSON.parse` hides (repeated and
+ * forbidden names, numbers that a double cannot hold, unpaired surrogates, NUL). Several times slower than scanning and parsing, so it is
+ * used for suspicious elements, and for large ones because it can pause.
  */
-export class CloseLook implements Inspection {
+export class ElementInspector implements Inspection {
   readonly violations: Violation[] = [];
   total = 0;
   fault: SyntaxFault | undefined;
@@ -118,7 +116,7 @@ export class CloseLook implements Inspection {
   readonly #body: Buffer;
   readonly #end: number;
   readonly #order: InspectionOrder;
-  /** The steps to the current value; a name that nobody has asked for yet is undefined, and its text stands in #nameAt. */
+  /** The path to the current value. A name not decoded yet is undefined; its position is in #nameAt. */
   readonly #path: (string | number | undefined)[];
   readonly #nameAt: number[] = [0];
   readonly #open: Open[] = [];
@@ -128,9 +126,9 @@ export class CloseLook implements Inspection {
   #pauseAt = 0;
   #next = VALUE;
   #isKept: boolean;
-  /** The name of the member whose value comes next, where it is kept. */
+  /** The name of the next member, if it is kept. */
   #name = "";
-  /** Of the text that is being gone over. */
+  /** State of the current string. */
   #textFrom = 0;
   #hasEscape = false;
   #isUnpaired = false;
@@ -150,14 +148,14 @@ export class CloseLook implements Inspection {
     return this.#at;
   }
 
-  /** Looks at about `bytes` bytes more; true when the element is over or at fault. */
+  /** Reads about `bytes` more bytes; true when the element is complete or invalid. */
   run(bytes: number): boolean {
     this.#pauseAt = Math.min(this.#end, this.#at + bytes);
     try {
       do this.#step();
       while (this.#at < this.#pauseAt);
       if (this.#at < this.#end) return false;
-      // What is still to come is not there.
+      // At the end of the bytes, the next step reports what is missing.
       while (this.#next !== AFTER_VALUE || this.#open.length > 0) this.#step();
     } catch (error) {
       if (!(error instanceof SyntaxFaultError)) throw error;
@@ -246,7 +244,7 @@ export class CloseLook implements Inspection {
     this.#path[this.#path.length - 1] = (this.#path.at(-1) as number) + 1;
   }
 
-  /** What the contract says of the value that comes next. */
+  /** The schema of the next value. */
   #schema(): FieldSchema | undefined {
     const open = this.#open.at(-1);
     if (open === undefined) return this.#order.schema;
@@ -279,7 +277,7 @@ export class CloseLook implements Inspection {
         ? nameAt(this.#body, from)
         : this.#texts.textAt(this.#body, from + 1, this.#at - 1);
       if (!isSound) this.#judgeName(open, name);
-      // Assigned, that name would set the prototype.
+      // Assigning to __proto__ would set the prototype.
       this.#isKept =
         open.holder !== undefined && name !== "__proto__" && this.#order.keeps?.has(name) === true;
       this.#name = name;
@@ -313,7 +311,7 @@ export class CloseLook implements Inspection {
     const isShort = isShortNumber(body, from, to);
     if (isShort && !this.#isKept) return;
     const source = body.toString("latin1", from, to);
-    // One that is unsafe needs its text in any case.
+    // An unsafe number needs its text in any case.
     if (isShort || (this.#isKept && !needsExactNumber(source))) {
       this.#keep(Number(source));
       return;
@@ -355,7 +353,7 @@ export class CloseLook implements Inspection {
     this.#text();
   }
 
-  /** Goes on over a text. Raw UTF-8 has no surrogates and no text has a raw NUL, so only escapes can. */
+  /** Continues a string. Raw UTF-8 cannot contain surrogates or (in JSON) NUL, so only escapes are checked. */
   #text(): void {
     const body = this.#body;
     for (;;) {
@@ -404,7 +402,7 @@ export class CloseLook implements Inspection {
     );
   }
 
-  /** Reads what follows a backslash up to its last byte: the code unit of a `\u` escape, -1 for any other. */
+  /** Reads an escape after its backslash. Returns the code unit of a `\u` escape, -1 for any other. */
   #escape(): number {
     this.#at += 1;
     const byte = this.#peek();
@@ -449,7 +447,7 @@ export class CloseLook implements Inspection {
   }
 }
 
-/** Whether the bytes are a number as RFC 8259 section 6 has it. */
+/** Whether the bytes are a number (RFC 8259, section 6). */
 function isNumber(body: Uint8Array, from: number, to: number): boolean {
   let at = body[from] === 0x2d ? from + 1 : from;
   const whole = at;
@@ -476,7 +474,7 @@ function skipDigits(body: Uint8Array, from: number, to: number): number {
   return at;
 }
 
-/** The name whose opening quote stands at `start`; it was gone over already, so it ends. */
+/** Decodes the name whose opening quote is at `start`. It has been validated. */
 function nameAt(body: Buffer, start: number): string {
   let at = start + 1;
   let hasEscape = false;

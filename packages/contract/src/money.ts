@@ -1,7 +1,4 @@
-/**
- * An exact amount: whole ten-thousandths where a double holds them, else the shortest plain decimal text.
- * Equal amounts are `===`.
- */
+/** An exact amount: an integer of ten-thousandths if a double holds it, else the shortest plain decimal text. Equal amounts are `===`. */
 export type Money = number | string;
 
 const SCALE = 4;
@@ -39,18 +36,18 @@ function moneyOfAmount({ units, scale }: Amount): Money {
 
 const UNITS_BY_DECIMALS = [10_000, 1_000, 100, 10, 1] as const;
 
-/** The amount of a plain decimal text: an optional minus, digits, an optional fraction. */
+/** Parses a plain decimal: an optional minus, digits, an optional fraction. */
 export function moneyOf(text: string): Money {
   return moneyAt(Buffer.from(text, "latin1"), 0, text.length);
 }
 
-/** The same of these bytes. */
+/** As `moneyOf`, from bytes. */
 export function moneyAt(bytes: Buffer, start: number, end: number): Money {
   const units = tenThousandthsAt(bytes, start, end);
   return Number.isNaN(units) ? moneyOfAmount(amountOf(bytes.toString("latin1", start, end))) : units;
 }
 
-/** The plain decimal of these bytes as ten-thousandths; NaN where a double does not hold that. */
+/** Parses a plain decimal as ten-thousandths; NaN if a double does not hold them. */
 export function tenThousandthsAt(bytes: Uint8Array, start: number, end: number): number {
   const isNegative = bytes[start] === MINUS;
   let units = 0;
@@ -79,7 +76,7 @@ export function sumOf(left: Money | null, right: Money | null): Money | null {
   return moneyOfAmount({ units: units(one) + units(other), scale });
 }
 
-/** An amount times a whole number; null stays null. */
+/** An amount times an integer; null stays null. */
 export function timesWhole(money: Money | null, factor: number): Money | null {
   if (money === null || factor === 1) return money;
   if (typeof money === "number" && Number.isSafeInteger(money * factor)) return money * factor + 0;
@@ -87,7 +84,7 @@ export function timesWhole(money: Money | null, factor: number): Money | null {
   return moneyOfAmount({ units: units * BigInt(factor), scale });
 }
 
-/** An amount as a plain decimal text, as short as it can be written. */
+/** The shortest plain decimal text of an amount. */
 export function textOfMoney(money: Money): string {
   return textOf(amountOf(money));
 }

@@ -1,14 +1,14 @@
-/** Longer words are not compared, as senders are hostile; the longest known one has 26 characters. */
+/** Longer words are not compared; the longest known one has 26 characters. */
 const COMPARED_CHARACTERS_MAX = 40;
-/** No more words are compared in one search. */
+/** Limit of comparisons per search. */
 const WORDS_COMPARED_MAX = 32;
 const SHORT_CHARACTERS_MAX = 4;
-/** A plural of a long word is three edits away. */
+/** From this length on three edits are allowed, as a plural needs. */
 const LONG_CHARACTERS_MIN = 16;
 
 const folded = (word: string) => word.toLowerCase().replaceAll(/[\s_-]/g, "");
 
-/** Characters to insert, delete or replace in one word to make it the other. */
+/** The Levenshtein distance. */
 function editsBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let at = 0; at < one.length; at += 1) {
@@ -22,10 +22,7 @@ function editsBetween(one: string, other: string): number {
   return row[other.length] as number;
 }
 
-/**
- * The one of `candidates` that is `word` but for case, separators and at most two edits (one in a short word, three in a long one); undefined where none
- * is. About 1,000 steps a candidate at most.
- */
+/** The candidate that differs from `word` only in case, separators and at most two edits (one in short words, three in long ones). */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > COMPARED_CHARACTERS_MAX) return undefined;
   const sought = folded(word);
@@ -42,7 +39,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return found?.candidate;
 }
 
-/** Follows a word that is not known in a message: the known one that it is near to, or nothing. */
+/** ` (did you mean …?)` for a message about an unknown word, or "". */
 export function didYouMean(word: string, known: readonly string[]): string {
   const meant = nearest(word, known);
   return meant === undefined ? "" : ` (did you mean ${meant}?)`;

@@ -18,28 +18,25 @@ import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { COLUMN_BYTES, type RecordSpans } from "./walk-record.ts";
 import { skipValue, skipWhitespace } from "./walk-value.ts";
 
-/** The bytes are no valid record, although they were accepted: a fault of ours (a rule that changed), or damage. */
+/** Accepted bytes are not a valid record: a bug (validation and reading disagree) or corruption. */
 export class UnreadableRecord extends Error {}
 
-/**
- * A value that its type in PostgreSQL would not read. Records are checked before, so this is a fault of ours; it is found
- * before the text is stored, since a text that cannot be read would fail every view over it.
- */
+/** A valid value that its PostgreSQL type would not read (a bug). Once stored, it would fail every view over it. */
 export class UnstorableFact extends Error {}
 
 type Value = Readonly<Record<string, unknown>>;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-/** Texts that mean themselves in arrays: ASCII, without the marks that have a meaning there. */
+/** ASCII texts that need no quotes in arrays. */
 const PLAIN = /^[!#-'*+\-.-[\]-z|~]+$/;
-/** A byte of a text takes as many in an element of a list. */
+/** Bytes per byte of text in an element of a list. */
 const ESCAPED_BYTES_MAX = 4;
 
-/** The spans of a record that was parsed or of stored facts, over a text of their own: what `walkSpans` gives of a usual record. */
+/** The spans of a parsed record or of stored facts, as from `walkSpans`, over a text of their own. */
 class ParsedSpans {
   readonly #slab: number[] = [];
-  /** No span begins at 0, which says that there is none. */
+  /** Starts with a byte because offset 0 means "absent". */
   readonly #pieces: string[] = [" "];
   #size = 1;
   readonly #counts = new Array<number>(LISTS).fill(0);
@@ -116,7 +113,7 @@ class ParsedSpans {
     for (const within of Object.values(inner)) this.#facts(within, facts);
   }
 
-  /** The place of another item of a list; see `newItem` of walk-record. */
+  /** Adds an item to its list and returns its place; see `newItem` of walk-record. */
   #newItem(noted: NotedObject): number {
     const list = noted.list as number;
     const place = this.#take(numbersOf(noted, ITEM_NUMBERS));
@@ -140,7 +137,7 @@ function numbersOf(noted: NotedObject, front: number): number {
   return front + 2 * (keptOf(noted).length + (noted.sought?.length ?? 0));
 }
 
-/** Where what is noted of a parsed record stands. Throws UnstorableFact, and UnreadableRecord for one that is not valid. */
+/** The spans of a parsed record. Throws UnstorableFact, or UnreadableRecord if it is not valid. */
 export function spansOf(resource: Resource, record: Value): RecordSpans {
   try {
     return new ParsedSpans().spans(resource, record);
@@ -150,12 +147,11 @@ export function spansOf(resource: Resource, record: Value): RecordSpans {
   }
 }
 
-/** Where the facts stand in a text of their own that are stored of a reservation or group: the columns of NOTED, and no more of it. */
+/** The spans of stored facts: only the columns of NOTED. */
 export function spansOfFacts(resource: "reservations" | "groups", facts: string): RecordSpans {
   return new ParsedSpans().ofFacts(resource, facts);
 }
 
-/** A record that was parsed: what it is known by, the runs of its content, and its spans. */
 export interface ParsedRecord {
   /** The texts of SOUGHT, in their order. */
   readonly sought: readonly string[];
@@ -164,7 +160,7 @@ export interface ParsedRecord {
   readonly spans: () => RecordSpans;
 }
 
-/** Parses one accepted record that cannot be walked over. Throws UnreadableRecord. */
+/** Parses an accepted record that the walk cannot decide. Throws UnreadableRecord. */
 export function parseRecord(resource: Resource, bytes: Buffer): ParsedRecord {
   const order = { index: 0, violationsMax: 0, keeps: ALL_NAMES, namesAreSound: true };
   const { fault, value } = inspectElement(bytes, 0, bytes.length, order);
@@ -182,7 +178,7 @@ export function parseRecord(resource: Resource, bytes: Buffer): ParsedRecord {
   };
 }
 
-/** Start and end of each unbroken run of top-level members that are content, of a record that was parsed. */
+/** Start and end of each run of consecutive top-level members that are content. */
 export function contentRuns(record: Buffer, notContent: readonly string[]): number[] {
   const runs: number[] = [];
   let isOpen = false;

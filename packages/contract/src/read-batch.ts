@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 import { findViolations, type SuggestionCount, ViolationList } from "./field-kinds.ts";
 import {
   ALL_NAMES,
-  CloseLook,
+  ElementInspector,
   type Inspection,
   inspectElement,
   isForbiddenName,
@@ -25,28 +25,28 @@ import {
 
 /** One element of a batch. */
 export interface BatchRecord {
-  /** Its place in the batch as sent, from 0. */
+  /** Position in the batch, from 0. */
   readonly index: number;
-  /** The bytes of the body that it is, without whitespace around it: from `start`, up to but not including `end`. */
+  /** Byte range `[start, end)` in the body, without surrounding whitespace. */
   readonly start: number;
   readonly end: number;
   /**
-   * As `JSON.parse` gives it, except that a number a double may not hold exactly is an ExactNumber. Of a record that was
-   * found valid it is parsed when it is asked for, every time. Of a large one it has only fields that the contract names somewhere.
+   * As from `JSON.parse`, with ExactNumber for numbers that a double may not hold exactly. A walked record is parsed on each access.
+   * A large record has only members that the contract names.
    */
   readonly value: unknown;
-  /** How many values it has, itself and all within it counted. */
+  /** Number of JSON values, including the record itself. */
   readonly values: number;
-  /** The resource of which it is known to be a valid record already; undefined where that is yet to be checked. */
+  /** The resource for which the record is known to be valid; undefined if not yet checked. */
   readonly validAs: Resource | undefined;
-  /** Where they can be read: texts that are not empty, stand once, and have neither NUL nor an unpaired surrogate. */
+  /** Undefined unless the code is a non-empty string that occurs once, without NUL or unpaired surrogates. */
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
-  /** Its source time up to the second, as sent (the minute and Z where it has none), if it was found valid without being parsed: then its value is better not asked for. */
+  /** For a walked record: the source time to the second, verbatim (the minute and Z if it has no seconds). Avoids parsing `value`. */
   readonly sourceSecond: string | undefined;
   /**
-   * What is wrong with its text although it parses: repeated or forbidden names, unsafe numbers, unpaired surrogates,
-   * NUL. At most 100 are kept in a whole batch, beyond them one a record; `lexicalTotal` counts all of this record.
+   * Violations of text that parses: repeated or forbidden names, unsafe numbers, unpaired surrogates, NUL. At most 100 per batch, then
+   * one per record; `lexicalTotal` counts all of this record.
    */
   readonly lexical: readonly Violation[];
   readonly lexicalTotal: number;
@@ -54,11 +54,11 @@ export interface BatchRecord {
 
 export interface BatchLimits {
   readonly recordsMax: number;
-  /** Deepest nesting, the batch's own array counted as 1. */
+  /** Maximum nesting; the array of the batch is 1. */
   readonly depthMax: number;
 }
 
-/** A body that is no batch at all. The codes are those of the error registry. */
+/** A body that is not a batch. The codes are those of the error registry. */
 export interface BatchRefusal {
   readonly ok: false;
   readonly code:
@@ -70,42 +70,39 @@ export interface BatchRefusal {
   readonly violations: readonly Violation[];
 }
 
-/** What a body says: its records in order, or why it is no batch. */
 export type BatchReading = { readonly ok: true; readonly records: readonly BatchRecord[] } | BatchRefusal;
 
-// Messages for a hundred are more than a developer reads at once; a hostile batch of a million must not cost their memory.
+// Bounds the memory of a hostile batch.
 const LEXICAL_KEPT_MAX = 100;
 
-// Bounds of the memory and the time that one record takes. A group of a year, thirty room types and twenty fields each has 220,000 values in 5 MB.
+// Bounds the cost of one record. A group of 365 dates, 30 room types and 20 fields has 220,000 values in 5 MB.
 const RECORD_BYTES_MAX = 8_388_608;
 const VALUES_PER_RECORD_MAX = 250_000;
-// Values cost time that their bytes do not show: 64 MiB of `{},` parse for 13 s. A full body of records with their field
-// names has 3,300,000.
+// Bounds time that bytes do not: 64 MiB of `{},` take 13 s to parse. A full body of records has 3,300,000.
 const VALUES_PER_BATCH_MAX = 4_000_000;
 
-// A body that is no array is parsed whole only up to here, to tell "not JSON" from "not an array".
+// A larger body is not parsed to distinguish "not JSON" from "not an array".
 const SMALL_BODY_BYTES = 65_536;
 
-// The byte at fault is sought in records up to this size; in a larger one the search itself would hold the event loop.
+// Finding the faulty byte of a larger record would block the event loop.
 const FAULT_SOUGHT_BYTES = 1_048_576;
 
-// Of `false` or an escape that the end of the body cuts off.
+// Length of `false` or an escape that the end of the body truncates.
 const CUT_BYTES_MAX = 7;
 
-// About a millisecond of work on a slow core: of what is walked or scanned. A byte that is parsed counts as several.
+// Bytes walked or scanned per turn, about 1 ms on a slow core. A parsed byte counts as several.
 const TURN_BYTES = 131_072;
 const PARSED_BYTE_COUNTS = 8;
 
-// A larger record is not walked or parsed in one go, which would hold the event loop.
+// A larger record would block the event loop if walked or parsed at once.
 const WALKED_BYTES_MAX = 4_194_304;
 const PARSED_BYTES_MAX = 65_536;
 const PARSED_VALUES_MAX = 1_024;
 
 /**
- * Reads a body as a batch: a JSON array (RFC 8259, UTF-8 without a byte order mark) of at least one element.
- * Elements are parsed one by one, exactly as sent; nothing is coerced. An element that is not an object is a record
- * all the same: `checkRecord` refuses it with its pointer. With a `resource`, records that are surely valid are found
- * without being parsed (see `walkRecord`).
+ * Reads a body as a batch: a JSON array (RFC 8259, UTF-8 without a byte order mark) of at least one element. Nothing is coerced; an
+ * element that is not an object is refused later by `checkRecord`. With a `resource`, most valid records are recognised without
+ * parsing (`walkRecord`).
  *
  * @example
  * const reading = readBatch(Buffer.from('[{"clientCode":"C1"}]'), { recordsMax: 10_000, depthMax: 16 });
@@ -119,8 +116,8 @@ export function readBatch(body: Buffer, limits: BatchLimits, resource?: Resource
 }
 
 /**
- * As `readBatch`, for large bodies: yields after every 128 KiB and visits each record once, in order, as it is parsed.
- * A refusal may follow any visited record. Undefined: the body is a batch. Synchronous if one turn was enough.
+ * As `readBatch`, but yields to the event loop after every 128 KiB and visits each record once, in order. A refusal may follow visited
+ * records; undefined means that the body is a batch. Synchronous if one turn was enough.
  */
 export function readBatchInTurns(
   body: Buffer,
@@ -138,20 +135,20 @@ async function finishInTurns(run: BatchRun): Promise<BatchRefusal | undefined> {
   return run.refusal;
 }
 
-/** Five numbers an element: start, end, members, doubts, values. The members of a record that was walked are not counted. */
+/** Numbers per element: start, end, members (WALKED: not counted), doubts, values. */
 const SPAN_NUMBERS = 5;
 const WALKED = -1;
-/** What the visit of a record that was walked takes of a turn: it was read in the turn in which it was found. */
+/** Cost of visiting a walked record, in bytes of a turn. */
 const WALKED_TURN_BYTES = 256;
 
-/** So many records in a row that the walk cannot judge, and it is not tried on the others: it would only add to them. */
+/** After this many undecided records in a row the walk is no longer tried. */
 const WALK_MISSES_MAX = 8;
 
-/** Of `2026-01-02T03:04:05`. */
+/** Length of `2026-01-02T03:04:05`. */
 const SECOND_CHARACTERS = 19;
 const MINUTE_CHARACTERS = 16;
 
-/** A record that was found valid without being parsed. */
+/** A record recognised as valid without parsing. */
 class WalkedRecord implements BatchRecord {
   readonly index: number;
   readonly start: number;
@@ -201,9 +198,8 @@ class BatchRun {
   readonly #resource: Resource | undefined;
   readonly #walk: RecordWalk = newRecordWalk();
   readonly #walkLimits: WalkLimits;
-  /** What each record is to be. */
   readonly #schema: FieldSchema | undefined;
-  /** The codes of the records that were walked, in their order, and where their source times begin. */
+  /** Codes and source time positions of the walked records, in order. */
   readonly #codes: string[] = [];
   readonly #times: number[] = [];
   readonly #visit: (record: BatchRecord) => void;
@@ -213,8 +209,8 @@ class BatchRun {
   #values = 0;
   #scanned = false;
   #lexicalKept = 0;
-  /** The record that is being validated over several turns. */
-  #look: CloseLook | undefined;
+  /** The record inspected over several turns. */
+  #inspector: ElementInspector | undefined;
   #walkMisses = 0;
   #walkedVisited = 0;
   #refusal: BatchRefusal | undefined;
@@ -236,7 +232,7 @@ class BatchRun {
     this.#refusal = this.#open();
   }
 
-  /** Works on about `bytes` bytes; true when done. All elements are found before the first is parsed: refusing is cheap. */
+  /** Processes about `bytes` bytes; true when done. Finds all elements before parsing the first, so that refusing is cheap. */
   turn(bytes: number): boolean {
     let left = bytes;
     while (left > 0 && this.#refusal === undefined) {
@@ -251,7 +247,6 @@ class BatchRun {
     return this.#refusal !== undefined;
   }
 
-  /** Why the body is no batch; undefined while nothing speaks against it. */
   get refusal(): BatchRefusal | undefined {
     return this.#refusal;
   }
@@ -266,7 +261,7 @@ class BatchRun {
     if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
       return malformed(0, "there is a byte order mark; send UTF-8 without one");
     }
-    // JSON begins with two characters of ASCII, so a NUL there is half of one (RFC 4627 section 3).
+    // JSON begins with two ASCII characters, so a NUL there is half of a wider one (RFC 4627, section 3).
     if (body[0] === 0 || body[1] === 0) return malformed(0, "the text is UTF-16 or UTF-32; send UTF-8");
     const at = skipWhitespace(body, 0);
     if (at === body.length) return malformed(at, "the body is empty; send a JSON array of records");
@@ -281,7 +276,7 @@ class BatchRun {
   #notAnArray(at: number): BatchRefusal {
     const body = this.#body;
     if (body.length <= SMALL_BODY_BYTES) {
-      // The scan bounds the depth to which the close look recurses; neither goes on after a value that is complete.
+      // The scan bounds the depth; neither it nor the inspection reads beyond a complete value.
       scanElement(body, at, this.#limits.depthMax, this.#scan);
       if (this.#scan.outcome !== "too-deep" && !this.#beginsRecords(at)) {
         const { fault } = inspectElement(body, at, body.length, { index: 0, violationsMax: 0 });
@@ -299,7 +294,7 @@ class BatchRun {
     );
   }
 
-  /** Whether an object and the beginning of another stand at `at`, as in newline-delimited JSON. */
+  /** Whether two objects follow each other at `at`, as in newline-delimited JSON. */
   #beginsRecords(at: number): boolean {
     const body = this.#body;
     const end = body[at] === OPEN_OBJECT ? skipValue(body, at) : UNSURE;
@@ -310,13 +305,13 @@ class BatchRun {
     return inspectElement(body, at, end, { index: 0, violationsMax: 0 }).fault === undefined;
   }
 
-  /** Finds one element and what follows it, or goes on with that for about so many bytes; gives the work of it in bytes. */
+  /** Finds one element, or continues with it for about `bytes` bytes. Returns the bytes read. */
   #findElement(bytes: number): number {
     const scan = this.#scan;
     const start = this.#at;
-    const goesOn = scan.outcome === "paused";
-    const from = goesOn ? scan.end : start;
-    if (goesOn || !this.#walkElement(start))
+    const isResumed = scan.outcome === "paused";
+    const from = isResumed ? scan.end : start;
+    if (isResumed || !this.#walkElement(start))
       scanElement(this.#body, start, this.#limits.depthMax, scan, RECORD_BYTES_MAX, bytes);
     if (scan.outcome !== "paused") this.#refusal = this.#endElement();
     return Math.max(scan.end, this.#at) - from;
@@ -361,7 +356,7 @@ class BatchRun {
     return undefined;
   }
 
-  /** Walks over the element at `start`. True: it is a valid record, and the scan's findings are the walk's. */
+  /** Walks the element at `start`. Returns true and fills the scan if it is a valid record. */
   #walkElement(start: number): boolean {
     if (this.#resource === undefined || this.#walkMisses === WALK_MISSES_MAX) return false;
     const body = this.#body;
@@ -385,7 +380,7 @@ class BatchRun {
     return true;
   }
 
-  /** Checks that nothing but whitespace follows the array's `]`, at which the position stands. */
+  /** Checks that only whitespace follows the array's `]` at the current position. */
   #close(): BatchRefusal | undefined {
     const at = skipWhitespace(this.#body, this.#at + 1);
     return at === this.#body.length
@@ -412,16 +407,13 @@ class BatchRun {
     return malformed(offset, `expected ${expected}`, index);
   }
 
-  /** Whether an element that does not end is sound as far as it goes, but for a word or an escape at the end of the body. */
+  /** Whether an unterminated element is valid up to the end of the body, except for a truncated word or escape. */
   #isCutOff(fault: SyntaxFault | undefined): boolean {
     if (this.#scan.outcome !== "unterminated") return false;
     return fault === undefined || fault.offset > this.#body.length - CUT_BYTES_MAX;
   }
 
-  /**
-   * Has the next element visited, parsed where that is needed, or goes on looking at it for about so many bytes; gives the work of it
-   * in bytes.
-   */
+  /** Visits the next element, parsing it if needed, or continues its inspection for about `bytes` bytes. Returns the cost in bytes. */
   #readElement(bytes: number): number {
     const index = this.#visited;
     const span = index * SPAN_NUMBERS;
@@ -431,7 +423,7 @@ class BatchRun {
     const values = this.#spans[span + 4] as number;
     if (members !== WALKED) {
       if (end - start > PARSED_BYTES_MAX || values > PARSED_VALUES_MAX)
-        return this.#lookAtElement(index, start, end, values, bytes);
+        return this.#inspectElement(index, start, end, values, bytes);
       this.#parseElement(index, start, end, members, this.#spans[span + 3] as number, values);
       return PARSED_BYTE_COUNTS * (end - start);
     }
@@ -469,33 +461,33 @@ class BatchRun {
     }
     const [violationsMax, schema] = [this.#violationsMax(), this.#schema];
     const order = { index, violationsMax, keeps: ALL_NAMES, schema, namesAreSound };
-    this.#visitLookedAt(inspectElement(this.#body, start, end, order), { index, start, end, values });
+    this.#visitInspected(inspectElement(this.#body, start, end, order), { index, start, end, values });
   }
 
-  /** Goes on with the close look at a large element, and has it visited once that is over; gives the work of it in bytes. */
-  #lookAtElement(index: number, start: number, end: number, values: number, bytes: number): number {
+  /** Continues the inspection of a large element, and visits it at the end. Returns the cost in bytes. */
+  #inspectElement(index: number, start: number, end: number, values: number, bytes: number): number {
     const keeps = this.#resource === undefined ? ALL_NAMES : FIELD_NAMES[this.#resource];
-    this.#look ??= new CloseLook(this.#body, start, end, {
+    this.#inspector ??= new ElementInspector(this.#body, start, end, {
       index,
       violationsMax: this.#violationsMax(),
       keeps,
       schema: this.#schema,
     });
-    const look = this.#look;
-    const from = look.at;
-    if (look.run(Math.ceil(bytes / PARSED_BYTE_COUNTS))) {
-      this.#look = undefined;
-      if (look.fault === undefined) this.#visitLookedAt(look, { index, start, end, values });
-      else this.#refusal = this.#faultAt(look.fault, index);
+    const inspector = this.#inspector;
+    const from = inspector.at;
+    if (inspector.run(Math.ceil(bytes / PARSED_BYTE_COUNTS))) {
+      this.#inspector = undefined;
+      if (inspector.fault === undefined) this.#visitInspected(inspector, { index, start, end, values });
+      else this.#refusal = this.#faultAt(inspector.fault, index);
     }
-    return PARSED_BYTE_COUNTS * (look.at - from);
+    return PARSED_BYTE_COUNTS * (inspector.at - from);
   }
 
   #violationsMax(): number {
     return Math.max(1, LEXICAL_KEPT_MAX - this.#lexicalKept);
   }
 
-  #visitLookedAt(
+  #visitInspected(
     { value, violations, total }: Inspection,
     of: Pick<BatchRecord, "index" | "start" | "end" | "values">,
   ): void {
@@ -515,7 +507,7 @@ class BatchRun {
   }
 }
 
-// An escape of NUL or of any surrogate. Pairs and escaped backslashes match too; the close look distinguishes them.
+// Escapes of NUL and of any surrogate. Also matches pairs and escaped backslashes, which the inspection distinguishes.
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
 function isSuspicious(text: string, doubts: number): boolean {
@@ -523,7 +515,7 @@ function isSuspicious(text: string, doubts: number): boolean {
   return (doubts & HAS_UNICODE_ESCAPE) !== 0 && SUSPICIOUS_ESCAPE.test(text);
 }
 
-/** The members of a value and all within it; NaN when a name among them is forbidden. Fewer than were sent: one was repeated. */
+/** The number of members at all depths; NaN if a name is forbidden. Fewer than the scan counted: a name was repeated. */
 function countMembers(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let members = 0;
@@ -543,7 +535,7 @@ function countMembers(value: unknown): number {
   return members;
 }
 
-/** A code that can be read: a text that is not empty, stands once, and has neither NUL nor an unpaired surrogate. */
+/** See `BatchRecord.clientCode`. */
 function codeIn(
   record: Pick<BatchRecord, "index" | "value" | "lexical" | "lexicalTotal">,
   name: string,
@@ -552,7 +544,7 @@ function codeIn(
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   const code = (value as Record<string, unknown>)[name];
   if (typeof code !== "string" || code === "") return undefined;
-  // Where not all violations were kept, one of the code's own may be among the others.
+  // A violation of the code may be among those not kept.
   if (lexicalTotal > lexical.length) return undefined;
   return lexical.some(({ pointer }) => pointer === `/${index}/${name}`) ? undefined : code;
 }
@@ -585,7 +577,7 @@ function malformed(
   return notJson(`The body cannot be read as JSON: at ${place}, ${clause}.`, index, code);
 }
 
-/** The refusal of a body that is JSON as far as it goes: a sender or a proxy has cut it off. */
+/** The refusal of a truncated body, which is valid JSON up to its end. */
 function cutOff(at: number, where: string, index?: number): BatchRefusal {
   return notJson(`The body is incomplete JSON: the body ends ${where}, at byte ${at}.`, index);
 }
@@ -617,35 +609,34 @@ for (const byte of Buffer.from("-0123456789")) BYTE_CLASS[byte] = NUMBER_START |
 for (const byte of Buffer.from("+.")) BYTE_CLASS[byte] = NUMBER_PART;
 for (const byte of Buffer.from("eE")) BYTE_CLASS[byte] = NUMBER_PART | EXPONENT;
 
-/** The element has `\u` escapes: perhaps of a surrogate or of NUL. */
+/** The element has `\u` escapes, perhaps of a surrogate or NUL. */
 const HAS_UNICODE_ESCAPE = 1;
 /** The element has a number that a double may not hold exactly. */
 const HAS_LONG_NUMBER = 2;
 
-/** What the scan of one element found. `end` is where the element's terminator stands, or where the scan stopped. */
+/** The result of scanning one element. `end` is the position of its terminator, or where the scan stopped. */
 interface ElementScan {
   outcome: "element" | "unterminated" | "too-deep" | "too-long" | "unbalanced" | "paused";
   end: number;
-  /** Structural colons: as many as the element has members, if it is JSON. */
+  /** Number of structural colons, which is the number of members if the element is JSON. */
   members: number;
-  /** At least as many as the element has values, itself counted; more by one for each array and object that is empty. */
+  /** Number of values, including the element itself; one more for each empty array or object. */
   values: number;
   /** HAS_UNICODE_ESCAPE, HAS_LONG_NUMBER. */
   doubts: number;
-  /** Where a scan that paused goes on: how deep, and whether within a text. */
+  /** State of a paused scan. */
   depth: number;
   isInText: boolean;
 }
 
-/** A scan to be filled by `scanElement`, reused so that a batch costs one. */
+/** A result for `scanElement`, reused for all elements of a batch. */
 export function newElementScan(): ElementScan {
   return { outcome: "element", end: 0, members: 0, values: 0, doubts: 0, depth: 1, isInText: false };
 }
 
 /**
- * Finds the end of one element of the batch's array: the `,` or `]` at the array's own depth (about 1 GB/s).
- * Only parsing decides whether the element is JSON. Reads at most `bytesMax + 1` bytes; pauses after `pauseBytes`,
- * and the next call continues.
+ * Finds the end of one element: the `,` or `]` at the depth of the batch's array (about 1 GB/s). Does not validate the JSON. Reads at
+ * most `bytesMax + 1` bytes, and pauses after `pauseBytes` until the next call.
  */
 export function scanElement(
   body: Uint8Array,
@@ -655,14 +646,14 @@ export function scanElement(
   bytesMax = Number.POSITIVE_INFINITY,
   pauseBytes = Number.POSITIVE_INFINITY,
 ): void {
-  const goesOn = scan.outcome === "paused";
+  const isResumed = scan.outcome === "paused";
   const length = Math.min(body.length, start + bytesMax + 1);
-  let depth = goesOn ? scan.depth : 1;
-  let members = goesOn ? scan.members : 0;
-  let values = goesOn ? scan.values : 1;
-  let doubts = goesOn ? scan.doubts : 0;
-  let at = goesOn ? scan.end : start;
-  let isInText = goesOn && scan.isInText;
+  let depth = isResumed ? scan.depth : 1;
+  let members = isResumed ? scan.members : 0;
+  let values = isResumed ? scan.values : 1;
+  let doubts = isResumed ? scan.doubts : 0;
+  let at = isResumed ? scan.end : start;
+  let isInText = isResumed && scan.isInText;
   const stop = Math.min(length, at + pauseBytes);
   scan.outcome = "unterminated";
   for (; at < stop; at += 1) {
@@ -691,7 +682,7 @@ export function scanElement(
       }
       values += 1;
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      // What is in it has one value more than it has commas. Colons tell nothing: `[[[]]]` has none.
+      // A container has one value more than commas. Colons cannot be used: `[[[]]]` has none.
       values += 1;
       depth += 1;
       if (depth > depthMax) {
@@ -730,7 +721,7 @@ export function scanElement(
 const UTF8_CHUNK_BYTES = 65_536;
 const SEQUENCE_BYTES_MAX = 4;
 
-/** The offset of the first byte that is not part of well-formed UTF-8 (RFC 3629). The body is known to be ill-formed. */
+/** The offset of the first invalid byte of a body known not to be UTF-8 (RFC 3629). */
 function firstInvalidUtf8(body: Buffer): number {
   let from = 0;
   while (from < body.length) {
@@ -746,7 +737,7 @@ function firstInvalidUtf8(body: Buffer): number {
   return from;
 }
 
-/** The last position at or before `limit` that does not cut a sequence of the body; `limit` itself at the end. */
+/** The last position at or before `limit` that does not split a UTF-8 sequence. */
 function sequenceStart(body: Buffer, limit: number): number {
   let at = limit;
   for (let back = 1; back < SEQUENCE_BYTES_MAX && at < body.length; back += 1) {
@@ -762,7 +753,7 @@ function sequenceBytes(lead: number): number {
   return lead < 0xf0 ? 3 : 4;
 }
 
-/** What is wrong with one record: the first violations, and how many there are in all. A valid record has none. */
+/** The first violations of a record and their total; none if it is valid. */
 export interface RecordCheck {
   readonly violations: readonly Violation[];
   readonly total: number;
@@ -771,9 +762,8 @@ export interface RecordCheck {
 const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 });
 
 /**
- * Checks one record of a batch against the contract of its resource (specification, section 2). Pointers are RFC 6901,
- * into the batch verbatim. At most `violationsMax` violations are listed, `total` counts all; a valid record costs nothing
- * where `readBatch` has found it valid already. The records of a batch share their `suggestions`.
+ * Checks a record against the contract of its resource (specification, section 2). Lists at most `violationsMax` violations, with
+ * RFC 6901 pointers into the batch; `total` counts all. All records of a batch should share one `suggestions` object.
  *
  * @example
  * const { violations, total } = checkRecord("reservations", record, 100);
@@ -793,7 +783,7 @@ export function checkRecord(
   return found.total === 0 ? VALID : { violations: found.kept, total: found.total };
 }
 
-/** Whether a valid record of a batch names a time after `latest` (`latestSourceTime`), to the second: it will be quarantined. */
+/** Whether the source time of a valid record is after `latest` (see `latestSourceTime`), to the second. */
 export function isAhead(resource: Resource, record: BatchRecord, latest: string): boolean {
   const field = NOTED[resource].sought?.[SOUGHT.sourceTime] as string;
   const second = record.sourceSecond ?? (record.value as Record<string, string>)[field];

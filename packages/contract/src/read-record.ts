@@ -22,39 +22,39 @@ import {
   walkSpans,
 } from "./walk-record.ts";
 import { areSame, microsecondTimestamp, TextMemory } from "./walk-value.ts";
-import { lookAt, type Warnings } from "./warnings.ts";
+import { checkWarnings, type Warnings } from "./warnings.ts";
 
-/** What lists filter by. */
+/** Values that lists filter by. */
 export interface RecordFilters {
   /** The status verbatim; null for inventory. */
   readonly status: string | null;
-  /** First and last date that the record is about, `YYYY-MM-DD`: the date; earliest arrival, latest departure; start, end. */
+  /** First and last date, `YYYY-MM-DD`: occupancy date (both); earliest arrival and latest departure; start and end. */
   readonly fromDate: string;
   readonly toDate: string;
 }
 
-/** A text to be written as UTF-8. */
+/** The facts of a record, written as UTF-8 text on demand. */
 export interface FactsText {
-  /** Most bytes that it takes. */
+  /** Upper bound of the length. */
   readonly bytesMax: () => number;
-  /** Writes it to where that many bytes have room, and answers its end. */
+  /** Writes the text, which needs room for `bytesMax()`, and returns its end. */
   readonly write: (to: Buffer, at: number) => number;
-  /** Where what it says stands in the record's bytes. */
+  /** The same facts as spans of the record's bytes. */
   readonly spans: RecordSpans;
 }
 
-/** What a record says beyond its identity: the same for every record of one content. */
+/** The content of a record, the same for all records with one content hash. */
 export interface RecordContent extends RecordFilters {
-  /** The room types that it names, each once, in order of appearance. */
+  /** Distinct room types in order of appearance. */
   readonly roomTypeCodes: readonly string[];
-  /** Its facts as the text of a PostgreSQL array (docs/decisions/0006). */
+  /** The facts as text of a PostgreSQL array (docs/decisions/0006). */
   readonly facts: FactsText;
   readonly warnings: Warnings;
   /** The warnings of counts below zero. */
   readonly negativeCounts: Warnings;
 }
 
-/** All that apply needs of one accepted record; its bytes alone decide. The content is read when it is first asked for. */
+/** An accepted record as apply needs it, a function of its bytes alone. */
 export interface RecordReading {
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -64,7 +64,7 @@ export interface RecordReading {
   readonly sourceTime: string;
   /** 32 hexadecimal digits; see `contentHash`. */
   readonly contentHash: string;
-  /** Throws UnreadableRecord for bytes that `checkRecord` would refuse. */
+  /** Reads the content on the first call. Throws UnreadableRecord for bytes that `checkRecord` would refuse. */
   readonly content: () => RecordContent;
 }
 
@@ -73,14 +73,14 @@ const times = new TextMemory();
 
 const HASH_DIGITS = 32;
 
-// Records are about 2 kB; a larger one gets a buffer of its own, so that the process keeps no more than this.
+// Records are about 2 kB; a larger one gets a temporary buffer.
 const SCRATCH_BYTES = 65_536;
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 
 /**
- * The content hash of an accepted record: the first 16 bytes, as hexadecimal digits, of SHA-256 over its content verbatim, without its
- * top-level source time and correlation id. What is hashed is `{`, the runs of content joined by commas, and `}`: JSON again, so
- * records that differ in content never hash the same text. Two spellings of one content may differ.
+ * The content hash of an accepted record: the first 16 bytes, in hexadecimal, of SHA-256 over its bytes without the top-level source
+ * time and correlation id. Hashes `{`, the runs of content joined by commas, and `}`, which is JSON again, so different contents never
+ * hash the same text. Different spellings of one content may hash differently.
  */
 export function contentHash(record: Buffer, runs: ArrayLike<number>, numbers = runs.length): string {
   const bytes = (runs[numbers - 1] ?? 0) - (runs[0] ?? 0) + 2;
@@ -95,14 +95,14 @@ export function contentHash(record: Buffer, runs: ArrayLike<number>, numbers = r
   return hash("sha256", room.subarray(0, size), "hex").slice(0, HASH_DIGITS);
 }
 
-/** The text of a member, out of a memory where the same comes again. */
+/** The text of a member, from a cache for repetitive members. */
 function textOf({ bytes, slab, base }: RecordSpans, place: number, memory?: TextMemory): string {
   const start = (slab[base + place] as number) >>> 1;
   const end = slab[base + place + 1] as number;
   return memory === undefined ? bytes.toString("utf8", start, end) : memory.textAt(bytes, start, end);
 }
 
-/** Batches often name one time throughout. */
+/** Records of a batch often have the same source time. */
 let lastTime = "";
 let lastTimeRead = "";
 
@@ -114,19 +114,19 @@ function timeOf(text: string): string {
   return lastTimeRead;
 }
 
-/** The list that names room types, and where the code stands in its items. */
+/** The list that has room types, and the place of the code in its items. */
 const ROOM_TYPES: Readonly<Record<Resource, readonly [list: number, place: number]>> = {
   inventories: [LIST.rooms, PLACES.room.roomTypeCode],
   reservations: [LIST.stays, PLACES.stay.roomTypeCode],
   groups: [LIST.blocks, PLACES.block.roomTypeCode],
 };
 
-/** Items of a list that are compared with one another one by one; of more a set is made. */
+/** A record with more room types uses a set to find repeated ones. */
 const COMPARED_MAX = 16;
-/** The room types of the record before, of each resource: most often those of the next. */
+/** The room types of the last record, usually those of the next. */
 const lastRoomTypes: Record<Resource, readonly string[]> = { inventories: [], reservations: [], groups: [] };
 
-/** The room types that a record names, each once, in order of appearance; whether one is named twice. */
+/** The distinct room types of a record in order of appearance, and whether one is repeated. */
 function roomTypesOf(
   resource: Resource,
   spans: RecordSpans,
@@ -141,7 +141,7 @@ function roomTypesOf(
   const first = slab[base + HEAD.firstOfList + list] as number;
   for (let item = first; item !== 0; item = slab[base + item] as number) {
     const code = textOf(spans, item + place, texts);
-    // Blocks of one room type stand together, one a date.
+    // Blocks of one room type usually follow each other.
     if (code === previous) isRepeated = true;
     else if (others !== undefined) others.push(code);
     else if (last[same] === code) same += 1;
@@ -170,15 +170,12 @@ const CLOSE_ARRAY = 0x7d;
 const LETTER_F = 0x66;
 const LETTER_T = 0x74;
 const NULL = Buffer.from("NULL");
-/** The bit by which ASCII's small letters differ from its large ones. */
+/** The bit that distinguishes ASCII lower case from upper case. */
 const SMALL = 0x20;
 
 const COLUMNS = byResource((resource) => FACT_SOURCES[resource].slice(1));
 
-/**
- * Writes the facts of a record as the text of an array; those after the last that is given are left out. Of a list it holds what
- * stands within the braces of an array. Answers its end.
- */
+/** Writes the facts as text of an array, without trailing absent ones. A list is one element: an array without braces. */
 function writeFacts(resource: Resource, spans: RecordSpans, to: Buffer, from: number): number {
   let at = from;
   to[at++] = OPEN_ARRAY;
@@ -200,11 +197,11 @@ function writeFacts(resource: Resource, spans: RecordSpans, to: Buffer, from: nu
 }
 
 const NOT_GIVEN = -1;
-/** Of each quote and backslash in a fact, and in an element of one. */
+/** Backslashes before a quote or backslash in a fact, and in an element of a list. */
 const FIELD_BACKSLASHES = 1;
 const ELEMENT_BACKSLASHES = 3;
 
-/** Writes the text of a span; NOT_GIVEN where the record leaves it out. */
+/** Writes the text of a span; NOT_GIVEN if absent. */
 function writeText(
   { bytes, slab }: RecordSpans,
   place: number,
@@ -243,7 +240,7 @@ function copyQuoted(
   return at;
 }
 
-/** A loop, since most are ten bytes and a call would cost more. */
+/** Copies bytes. A loop is faster than a call for the usual ten bytes. */
 function copy(bytes: Uint8Array, start: number, end: number, to: Uint8Array, from: number): number {
   let at = from;
   for (let byte = start; byte < end; byte += 1) {
@@ -253,7 +250,7 @@ function copy(bytes: Uint8Array, start: number, end: number, to: Uint8Array, fro
   return at;
 }
 
-/** Several elements are quoted, one only where it must be. Of elements that are all the same, those after the first are left empty. */
+/** Writes a list. Several elements are quoted, a single one only if needed. If all elements are equal, only the first is written. */
 function writeList(spans: RecordSpans, list: number, place: number, to: Buffer, from: number): number {
   const { slab, base } = spans;
   const first = slab[base + HEAD.firstOfList + list] as number;
@@ -291,7 +288,7 @@ function isQuoted({ bytes, slab, base }: RecordSpans, item: number, place: numbe
   return (mark & 1) === 1 || isNullWord(bytes, mark >>> 1, slab[base + item + place + 1] as number);
 }
 
-/** Whether a text is the word that arrays have for what is not given, in any case. */
+/** Whether a text is `NULL` in any case, which must be quoted in arrays. */
 function isNullWord(bytes: Buffer, start: number, end: number): boolean {
   if (end - start !== NULL.length) return false;
   for (let at = 0; at < NULL.length; at += 1)
@@ -299,7 +296,7 @@ function isNullWord(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Writes an element, the nth of its list from 0; NOT_GIVEN where its item leaves it out. */
+/** Writes the nth element (from 0) of a list; NOT_GIVEN if absent in its item. */
 function writeElement(
   spans: RecordSpans,
   item: number,
@@ -346,7 +343,7 @@ export class SpanFacts implements FactsText {
 
 function contentOf(resource: Resource, spans: RecordSpans): RecordContent {
   const { codes, isRepeated } = roomTypesOf(resource, spans);
-  const { warnings, negative, dates } = lookAt(resource, spans, isRepeated);
+  const { warnings, negative, dates } = checkWarnings(resource, spans, isRepeated);
   return {
     status:
       resource === "inventories" ? null : textOf(spans, SOUGHT_FROM[resource] + 2 * SOUGHT.status, texts),
@@ -359,16 +356,12 @@ function contentOf(resource: Resource, spans: RecordSpans): RecordContent {
   };
 }
 
-/**
- * Reads one accepted record: the bytes of a record that `checkRecord` found valid, as they were sent. The same bytes always
- * give the same reading, so a replay derives what apply derived. Throws UnreadableRecord where they name no identity or
- * source time.
- */
+/** Reads a record that `checkRecord` found valid. A function of the bytes alone. Throws UnreadableRecord. */
 export function readRecord(resource: Resource, bytes: Buffer): RecordReading {
   return new RecordReader(resource, bytes).read(0, bytes.length);
 }
 
-/** Reads the records that lie end to end in some bytes, in their order, each as `readRecord` does. */
+/** Reads concatenated records in order, each as `readRecord` does. */
 export class RecordReader {
   readonly #resource: Resource;
   readonly #records: RecordBytes;
@@ -378,7 +371,7 @@ export class RecordReader {
     this.#records = new RecordBytes(bytes);
   }
 
-  /** What comes after the head is walked over when the content is asked for: nine of ten records of a nightly push are known by then. */
+  /** Walks only the head; the rest follows when the content is needed, which it is not for unchanged records. */
   read(start: number, end: number): RecordReading {
     const head = walkHead(this.#resource, this.#records, start, end);
     if (head !== undefined) return this.#walked(head, HEAD_NUMBERS, undefined, start, end);
@@ -388,7 +381,7 @@ export class RecordReader {
       : this.#walked(spans, SOUGHT_FROM[this.#resource], spans, start, end);
   }
 
-  /** The reading of a record of which `known` was walked over just now; what is sought stands from `from` on. */
+  /** The reading of a record whose spans `known` were just walked; those of SOUGHT start at `from`. */
   #walked(
     known: RecordSpans,
     from: number,
@@ -417,7 +410,7 @@ export class RecordReader {
   }
 }
 
-/** The reading of a record that cannot be walked over. */
+/** The reading of a record that the walk cannot decide. */
 export function parsedReading(resource: Resource, bytes: Buffer): RecordReading {
   const { sought, runs, spans } = parseRecord(resource, bytes);
   const [clientCode = "", propertyCode = "", key = "", sourceTime = ""] = sought;

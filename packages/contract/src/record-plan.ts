@@ -3,37 +3,31 @@ import { byResource, type Resource } from "./resource.ts";
 import { CODE_CHARACTERS_MAX, type FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 
-/**
- * What apply keeps of a record: where in its bytes each of these members stands. Facts, warnings and the record's identity are made of
- * that alone.
- */
+/** The members of an object whose spans in the record's bytes are kept. Facts, warnings and identity are derived from these spans alone. */
 export interface NotedObject {
-  /**
-   * The facts, each by its column: where it stands among all facts of the record, counted from 1, as the views of migration 0001 count.
-   * A release that adds a fact gives it the next free number, whatever object it is of.
-   */
+  /** Facts and their column numbers in the views of migration 0001, unique in the record. A new fact gets the next free number. */
   readonly columns?: Readonly<Record<string, number>>;
-  /** Of items: the column that says of each which stay it belongs to, or whether its room type is virtual. */
+  /** Of items: the column with the number of their stay, or with whether their room type is virtual. */
   readonly stayColumn?: number;
   readonly virtualColumn?: number;
-  /** Members that only warnings look at. */
+  /** Members used only by warnings. */
   readonly checked?: readonly string[];
-  /** Of the record itself: what it is known by, in the order of SOUGHT. */
+  /** Of the record itself: identifying members, in the order of SOUGHT. */
   readonly sought?: readonly string[];
   /** Of the record itself: members that are not content. */
   readonly notContent?: readonly string[];
-  /** Members that are kept at the front of the record. */
+  /** Members whose spans are kept at a fixed place (HEAD). */
   readonly head?: Readonly<Record<string, number>>;
-  /** Objects, or arrays of objects, of which something is kept. */
+  /** Objects, or arrays of objects, with kept members. */
   readonly inner?: Readonly<Record<string, NotedObject>>;
-  /** The list whose items these are. */
+  /** The list that the items belong to. */
   readonly list?: number;
 }
 
-/** Where the sought members stand after the columns of a record. Inventory has no status. */
+/** Order of the identifying members. Inventory has no status. */
 export const SOUGHT = { clientCode: 0, propertyCode: 1, key: 2, sourceTime: 3, status: 4 } as const;
 
-/** The lists of items of a record; `rates`, `services` and `childAgeBuckets` are those of all stays. */
+/** The lists of a record; `rates`, `services` and `childAgeBuckets` contain those of all stays. */
 export const LIST = {
   stays: 0,
   rates: 1,
@@ -45,19 +39,19 @@ export const LIST = {
 } as const;
 export const LISTS = 5;
 
-/** The numbers at the front of a record: the first item of each list (0: none), and so on. */
+/** The numbers at the beginning of a record, first the first item of each list (0: none). */
 export const HEAD = {
   firstOfList: 0,
-  /** How many room types are not virtual. */
+  /** Number of room types that are not virtual. */
   regularRooms: LISTS,
-  /** Most bytes that its facts take. */
+  /** Upper bound of the bytes of its facts. */
   factsBytesMax: LISTS + 1,
   /** Spans of members of the summary. */
   netTotalTicketRevenue: LISTS + 2,
   totalTicketRevenue: LISTS + 4,
 } as const;
 export const HEAD_NUMBERS = LISTS + 6;
-/** The numbers at the front of an item: the next of its list, and the place of the stay that it belongs to. */
+/** The numbers at the beginning of an item: the next item of its list, and the place of its stay. */
 export const ITEM_NUMBERS = 2;
 
 const ROOM = {
@@ -196,13 +190,13 @@ export const COLUMNS = {
   block: BLOCK.columns,
 } as const;
 
-/** In the place of a list: a fact of the record itself. */
+/** Used as a list: a fact of the record itself. */
 export const OF_RECORD = -1;
-/** In the place of a span: the place of the item's stay, or whether its room type is virtual. */
+/** Used as places: the number of the item's stay, or whether its room type is virtual. */
 export const STAY_PLACE = -1;
 export const IS_VIRTUAL = -2;
 
-/** Where the values of a fact are found: the list that has one an item, and where the span stands within an item, or the record. */
+/** The source of a fact: a list (or OF_RECORD) and the place of the span within its items (or the record). */
 export interface FactSource {
   readonly list: number;
   readonly place: number;
@@ -223,24 +217,24 @@ function addSources(noted: NotedObject, front: number, to: FactSource[]): FactSo
   return to;
 }
 
-/** Of each resource, by column; there is no column 0. */
+/** By resource and column; there is no column 0. */
 export const FACT_SOURCES = byResource((resource): readonly FactSource[] =>
   addSources(NOTED[resource], HEAD_NUMBERS, []),
 );
 
-/** The members of an object whose spans are kept, in the order of their places; those of SOUGHT follow. */
+/** The kept members of an object in the order of their places; those of SOUGHT follow. */
 export function keptOf({ columns = {}, checked = [] }: NotedObject): readonly string[] {
   return [...Object.keys(columns), ...checked];
 }
 
-/** Where the spans of the members of SOUGHT begin among the numbers of a record with facts; else they are its first. */
+/** The place of the first SOUGHT member in a record with facts. */
 export const SOUGHT_FROM = byResource((resource) => HEAD_NUMBERS + 2 * keptOf(NOTED[resource]).length);
 
 type KeptName<Noted extends NotedObject> =
   | keyof Noted["columns"]
   | (Noted["checked"] extends readonly (infer Name)[] ? Name : never);
 
-/** Where the span of each member stands among the numbers of its object. */
+/** The place of each member's span among the numbers of its object. */
 function placesOf<Noted extends NotedObject>(
   front: number,
   noted: Noted,
@@ -262,54 +256,54 @@ export const PLACES = {
   block: placesOf(ITEM_NUMBERS, BLOCK),
 } as const;
 
-/** One member of an object or, without a name, the items of an array that are no objects. */
+/** A member of an object or, without a name, the items of an array that are not objects. */
 export interface SpanMember {
   readonly name: string;
-  /** The quoted name and the colon, without white space. */
+  /** Length of the glue: the quoted name and the colon. */
   readonly glueLength: number;
-  /** The name in its quotes. */
+  /** The quoted name. */
   readonly quoted: Uint8Array;
-  /** The first and the last word of the glue in GLUE_WORDS. */
+  /** Indexes of the first and last word of the glue in GLUE_WORDS. */
   readonly wordFirst: number;
   readonly wordLast: number;
-  /** Of this member among those of its object. */
+  /** Bit of this member within its object. */
   readonly bit: number;
   /** One of WALK. */
   readonly kind: number;
   readonly nullable: boolean;
-  /** Of a text, in characters. */
+  /** Length of a string in characters. */
   readonly lengthMin: number;
   readonly lengthMax: number;
   readonly itemsMin: number;
-  /** Where its span is kept among the numbers of its object, and among those of the record; 0: nowhere. */
+  /** Places of its span among the numbers of its object, and of the record; 0: not kept. */
   readonly column: number;
   readonly sought: number;
   /** In a check: 1 for the first date of a period, 2 for the last. */
   readonly period: number;
   readonly isContent: boolean;
-  /** Of an object, or of the items of an array. */
+  /** The plan of an object, or of the items of an array. */
   readonly inner: SpanPlan | undefined;
   readonly items: SpanMember | undefined;
-  /** The member that followed it the last time. */
+  /** The member that last followed it, tried first. */
   next: SpanMember | undefined;
 }
 
-/** What a walk is for: whether every value is valid; spans of a valid record; what it is known by, up to the first member that nests. */
+/** `check`: validate a record. `facts`: find the spans of a valid record. `head`: find its identity, up to the first nested member. */
 type WalkMode = "check" | "facts" | "head";
 
-/** One kind of object. */
+/** The plan for one type of object. */
 export interface SpanPlan {
   readonly mode: WalkMode;
   readonly members: readonly SpanMember[];
-  /** The bits of all members that must be there. */
+  /** Bits of the required members. */
   readonly requiredBits: number;
-  /** Of a head: those after which nothing else is sought. */
+  /** Of a head: bits of the members that complete it. */
   readonly enoughBits: number;
-  /** The list that it is an item of, or OF_RECORD. */
+  /** The list of the item, or OF_RECORD. */
   readonly list: number;
-  /** How many numbers are kept of one. */
+  /** Numbers kept per object. */
   readonly numbers: number;
-  /** The member that began the last one. */
+  /** The first member of the last object, tried first. */
   first: SpanMember | undefined;
 }
 
@@ -390,10 +384,7 @@ function memberOf(
   };
 }
 
-/**
- * The glue of all members, four bytes a number, little endian; the last of a member are its last four, whatever came
- * before. In one array, which compiled code knows where to find.
- */
+/** The glue of all members as little-endian words; the last word of a member is its last four bytes. One array for fast access. */
 export const GLUE_WORDS = new Int32Array(16_384);
 let wordsMade = 0;
 
@@ -414,7 +405,7 @@ function plansOf(mode: WalkMode, notedOf: (noted: NotedObject) => NotedObject) {
   );
 }
 
-/** The plans of each way to walk. The walks are their only users, and change what they expect to come next. */
+/** The plans by mode and resource. Walks update `next` and `first`. */
 export const SPAN_PLANS: Readonly<Record<WalkMode, Readonly<Record<Resource, SpanPlan>>>> = {
   facts: plansOf("facts", (noted) => noted),
   head: plansOf("head", ({ sought = [], notContent = [] }) => ({
@@ -424,7 +415,7 @@ export const SPAN_PLANS: Readonly<Record<WalkMode, Readonly<Record<Resource, Spa
   check: plansOf("check", ({ sought = [], notContent = [] }) => ({ sought, notContent })),
 };
 
-/** As what members are checked that the contract does not name. */
+/** The plan for members that the contract does not name. */
 export const UNKNOWN_OBJECT = planOf(
   { fieldKind: "object", description: "" },
   "check",

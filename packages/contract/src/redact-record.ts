@@ -13,10 +13,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/**
- * How to redact a value. `keep`: unchanged, byte by byte. A function maps the value's JSON to its replacement.
- * An inner rule descends: into an object by its members (unnamed ones follow `others`), into an array by its items.
- */
+/** How to redact a value: `keep` its bytes, replace its JSON by a function, or descend into members (`others`: unnamed ones) or items. */
 export type MemberRule = "keep" | ((json: Buffer) => Buffer) | InnerRule;
 
 interface InnerRule {
@@ -25,7 +22,7 @@ interface InnerRule {
   readonly items?: MemberRule;
 }
 
-/** Cannot happen for accepted records: callers validate the JSON first. */
+/** Does not occur for accepted records. */
 class NotJson extends Error {}
 
 function ended(at: number): number {
@@ -36,7 +33,7 @@ function ended(at: number): number {
 const NOTHING = Buffer.alloc(0);
 const ONE_COMMA = Buffer.from(",");
 
-/** Walks over one value and notes where other bytes stand from now on; between two such places the bytes stay as they are. */
+/** Walks one value and collects replacements; bytes between them are kept. */
 class Rewriting {
   readonly #bytes: Buffer;
   readonly #pieces: Buffer[] = [];
@@ -46,13 +43,13 @@ class Rewriting {
     this.#bytes = bytes;
   }
 
-  /** The bytes with all that was noted; the very same where nothing was. */
+  /** The rewritten bytes; the original buffer if there are no replacements. */
   result(): Buffer {
     if (this.#pieces.length === 0) return this.#bytes;
     return Buffer.concat([...this.#pieces, this.#bytes.subarray(this.#keptFrom)]);
   }
 
-  /** Goes over the value at `at` by its rule; answers where it is over. */
+  /** Applies a rule to the value at `at` and returns its end. */
   value(at: number, rule: MemberRule): number {
     const first = this.#bytes[at];
     if (typeof rule === "object") {
@@ -68,7 +65,7 @@ class Rewriting {
   }
 
   #object(start: number, rule: InnerRule): number {
-    // Where the last member that stays is over, or the brace; what was dropped since goes with the next one that is written.
+    // End of the last kept member or of the brace: members dropped after it are removed with the next replacement.
     let keptEnd = start + 1;
     let hasKept = false;
     let hasDropped = false;
@@ -109,7 +106,7 @@ class Rewriting {
     return at + 1;
   }
 
-  /** The name between the quotes; a name with an escape in it may be any. */
+  /** The name between the quotes, decoded if it has escapes. */
   #nameAt(start: number, end: number): string {
     const name = this.#bytes.subarray(start + 1, end - 1);
     return name.includes(BACKSLASH)
@@ -117,7 +114,7 @@ class Rewriting {
       : name.toString("utf8");
   }
 
-  /** Places come in order, since what is noted within a value is noted before what comes after it. */
+  /** Must be called in order of position. */
   #replace(from: number, to: number, written: Buffer): void {
     this.#pieces.push(this.#bytes.subarray(this.#keptFrom, from), written);
     this.#keptFrom = to;
@@ -128,28 +125,24 @@ class Rewriting {
   }
 }
 
-/**
- * Writes a JSON object or array anew by a rule. Whatever the rule keeps keeps its bytes, so no number or text in it changes; where
- * it keeps everything the answer is `json` itself. Throws for what is no JSON.
- */
+/** Rewrites a JSON object or array by a rule. Kept values keep their bytes; returns `json` itself if nothing changes. */
 export function rewriteMembers(json: Buffer, rule: MemberRule): Buffer {
   const rewriting = new Rewriting(json);
   rewriting.value(skipWhitespace(json, 0), rule);
   return rewriting.result();
 }
 
-/** A field that may say who somebody is. */
+/** A field that may identify a person. */
 interface PersonalField {
   /** From the record to the field; `*` stands for every item of a list. */
   readonly path: string;
-  /** The text alone identifies a person, so an erasure searches other members for it too. */
+  /** The text alone identifies a person, so an erasure also searches other members for it. */
   readonly identifies?: true;
 }
 
 /**
- * Every field of the contract that may hold personal data, whatever it is called for: what an erasure takes out of a record
- * (docs/privacy.md says why each, and why the others stay). No count, outcome or figure is made of any of them. Members that the
- * contract does not name are taken out, too: nobody knows what they hold.
+ * The fields that may contain personal data, which an erasure removes (docs/privacy.md gives the reasons), together with members that the
+ * contract does not name. No count, outcome or figure depends on them.
  */
 export const PERSONAL_FIELDS: Readonly<Record<Resource, readonly PersonalField[]>> = {
   inventories: [{ path: "correlationId" }],
@@ -174,22 +167,22 @@ export const PERSONAL_FIELDS: Readonly<Record<Resource, readonly PersonalField[]
   ],
 };
 
-/** Where profiles say who they are: what a guest is found by, and what is redacted on arrival where that is set. */
+/** An erasure finds guests by the id; the setting `personalData: strip` hashes the name on arrival. */
 const PROFILE_ID = "profiles/*/id";
 const PROFILE_NAME = "profiles/*/name";
 
-/** What stands in a record where a text was erased. */
+/** Replaces an erased text. */
 export const ERASED = "[erased]";
 const ERASED_JSON = Buffer.from(JSON.stringify(ERASED));
 const NO_ITEMS = Buffer.from("[]");
 
-/** Texts and lists go; null, true and numbers say nothing of anybody. An empty text stays: there was nothing. */
+/** Erases lists and non-empty texts. Null, booleans and numbers do not identify a person. */
 function erasedJson(json: Buffer): Buffer {
   if (json[0] === OPEN_ARRAY) return NO_ITEMS;
   return json[0] === QUOTE && json.length > 2 ? ERASED_JSON : json;
 }
 
-/** The rule that keeps what the contract names, takes out what is personal of it, and drops the rest. */
+/** The rule that keeps members of the contract, redacts personal ones, and drops the rest. */
 function ruleOf(schema: FieldSchema, path: string, personal: ReadonlyMap<string, MemberRule>): MemberRule {
   const own = personal.get(path);
   if (own !== undefined) return own;
@@ -206,15 +199,12 @@ const erasingRules = byResource((resource) => {
   return ruleOf(RECORD_SCHEMAS[resource], "", personal);
 });
 
-/**
- * An accepted record without anything that may say who somebody is (`PERSONAL_FIELDS`): still a valid record, of which the same
- * facts follow but for the texts that are gone. Stripped again it stays as it is.
- */
+/** Removes personal data (PERSONAL_FIELDS) from an accepted record. The result is a valid record with otherwise equal facts. Idempotent. */
 export function redactRecord(resource: Resource, bytes: Buffer): Buffer {
   return rewriteMembers(bytes, erasingRules[resource]);
 }
 
-/** Goes to one field by its path, and keeps all else. */
+/** A rule for one field by its path that keeps all others. */
 function ruleAt(path: readonly string[], rule: MemberRule): MemberRule {
   const [step, ...rest] = path;
   if (step === undefined) return rule;
@@ -222,7 +212,7 @@ function ruleAt(path: readonly string[], rule: MemberRule): MemberRule {
   return step === "*" ? { items: inner } : { members: new Map([[step, inner]]) };
 }
 
-/** Reads the texts that stand at one path of records, whatever else those hold. */
+/** Reads the texts at one path of records. */
 class TextsAt {
   readonly #rule: MemberRule;
   #texts: string[] = [];
@@ -252,17 +242,14 @@ export function profileNamesOf(bytes: Buffer): string[] {
   return profileNames.of(bytes);
 }
 
-/** The texts of a record by which a person could be found elsewhere. */
+/** The texts of a record that identify a person. */
 export function identifyingTextsOf(resource: Resource, bytes: Buffer): string[] {
   return PERSONAL_FIELDS[resource].flatMap(({ path, identifies }) =>
     identifies === true ? new TextsAt(path).of(bytes) : [],
   );
 }
 
-/**
- * A reservation whose profiles' names are replaced by what `hashOf` makes of them: the same name gives the same text, so that a
- * change of it is still one. Everything else keeps its bytes.
- */
+/** Replaces the profile names of a reservation by `hashOf`. Equal names give equal hashes, so a changed name remains a change. */
 export function hashProfileNames(bytes: Buffer, hashOf: (name: string) => string): Buffer {
   return rewriteMembers(
     bytes,
@@ -274,19 +261,19 @@ export function hashProfileNames(bytes: Buffer, hashOf: (name: string) => string
   );
 }
 
-/** Accepted codes and keys have at most 128 characters; refused ones are kept up to this length. */
+/** Accepted codes and keys have at most 128 characters; rejected ones are truncated to this. */
 const KEPT_CHARACTERS_MAX = 256;
 
-/** The identity of a refused record, in which any member may hold anything. */
+/** The identity of a rejected record, whose members are unchecked. */
 export interface RejectedIdentity {
-  /** A JSON object of the three, as far as they are texts. */
+  /** A JSON object of the three members, as far as they are strings. */
   readonly identity: Buffer;
   readonly clientCode?: string;
   readonly propertyCode?: string;
   readonly key?: string;
 }
 
-/** Reduces a rejected record of a lenient batch to its identity; to an empty object where it is no JSON. */
+/** Reduces a rejected record to its identity; to an empty object if it is not JSON. */
 export function identityOnly(resource: Resource, bytes: Buffer): RejectedIdentity {
   const fields = membersOf(bytes);
   const keyName = NOTED[resource].sought?.[SOUGHT.key] ?? "";

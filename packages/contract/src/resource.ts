@@ -1,15 +1,14 @@
-/** The three kinds of records, as their endpoint's path names them (specification, section 1). */
+/** The kind of a record, as in the path of its endpoint (specification, section 1). */
 export type Resource = "inventories" | "reservations" | "groups";
 
-/** Every resource, in the order of the specification. */
 export const RESOURCES: readonly Resource[] = ["inventories", "reservations", "groups"];
 
-/** What is made of each resource, by its name. */
+/** A value per resource. */
 export function byResource<Made>(make: (resource: Resource) => Made): Readonly<Record<Resource, Made>> {
   return { inventories: make("inventories"), reservations: make("reservations"), groups: make("groups") };
 }
 
-/** A resource as the one letter that the database stores. */
+/** A resource as stored in the database. */
 export type ResourceLetter = "i" | "r" | "g";
 
 const LETTERS = { inventories: "i", reservations: "r", groups: "g" } as const;

@@ -1,17 +1,15 @@
-/** What a reservation or group status means, until a client's own mapping says otherwise. */
+/** The default meaning of a reservation or group status, unless a client has its own mapping. */
 export interface KnownStatus {
-  /** The one word for all its spellings. */
   readonly canonical: string;
-  /** Whether it holds inventory: rooms under it are on the books. */
+  /** Whether rooms with this status are on the books. */
   readonly deducts: boolean;
-  /** The usual spellings, without regard to case; a space, hyphen or underscore between words may be any of them or none. */
+  /** Matched regardless of case, and of spaces, hyphens and underscores between words. */
   readonly spellings: readonly string[];
 }
 
 /**
- * The default mapping (specification, section 3, leaves the values open). A status that is not here is never guessed:
- * it is kept, warned about, and does not deduct until someone maps it. A no-show does not deduct: nobody came.
- * Checked-out stays deduct: the nights were sold.
+ * The default mapping (specification, section 3, leaves the values open). Any other status is kept with a warning, and does not deduct
+ * until an operator maps it. A no-show does not deduct. Checked-out stays do: the nights were sold.
  */
 export const KNOWN_STATUSES = {
   reservations: [
@@ -41,7 +39,7 @@ export const KNOWN_STATUSES = {
   ],
 } as const satisfies Record<"reservations" | "groups", readonly KnownStatus[]>;
 
-/** A spelling without case and without what stands between its words. */
+/** A spelling without case and separators. */
 function folded(status: string): string {
   return status
     .trim()
@@ -60,11 +58,11 @@ const BY_SPELLING = {
   groups: bySpelling(KNOWN_STATUSES.groups),
 };
 
-// The longest known spelling is far shorter; a status may have 128 characters and is not worth folding then.
+// Longer than any known spelling.
 const STATUS_CHARACTERS_MAX = 40;
 
 /**
- * What a status means by default: its canonical word and whether it deducts; undefined when it is not known.
+ * The default meaning of a status; undefined if it is not known.
  *
  * @example knownStatus("reservations", "In-House")?.canonical // "IN_HOUSE"
  */

@@ -1,7 +1,4 @@
-/**
- * Every reason for which a record is refused: a stable code and what it means. A code is never reused or renamed;
- * `docs/records.md` lists the same ones (a test holds it to this table).
- */
+/** Every violation code and its meaning. Codes are never reused or renamed. `docs/records.md` lists them (checked by a test). */
 export const VIOLATION_CODES = {
   "json.syntax": "The body is not JSON (RFC 8259); the message says where and what was expected.",
   "json.depth": "Arrays and objects are nested deeper than the limit.",
@@ -32,9 +29,8 @@ export const VIOLATION_CODES = {
 export type ViolationCode = keyof typeof VIOLATION_CODES;
 
 /**
- * One reason for which a record is refused. `pointer` is an RFC 6901 JSON pointer into the batch as sent
- * (`/3/roomStays/0/arrivalDate`); `message` is safe to log and to send: at most 240 printable ASCII characters,
- * and never a value of a free text field (a guest's name).
+ * A reason for refusing a record. `pointer` is an RFC 6901 JSON pointer into the batch (`/3/roomStays/0/arrivalDate`). `message` is safe
+ * to log: at most 240 printable ASCII characters, and never a value of a free text field.
  */
 export interface Violation {
   readonly pointer: string;
@@ -42,18 +38,18 @@ export interface Violation {
   readonly message: string;
 }
 
-/** No violations: one frozen array, shared, so that a valid record costs no allocation. */
+/** Shared by all valid records, to avoid allocations. */
 export const NO_VIOLATIONS: readonly Violation[] = Object.freeze([]);
 
-/** The steps from the batch to a value: record index, then field names and array indexes. */
+/** The path from the batch to a value: record index, then field names and array indexes. */
 export type PointerPath = readonly (string | number)[];
 
-// A partner's unknown fields may have names of any length; a pointer longer than this names the nearest ancestor instead.
+// Unknown fields may have names of any length.
 const POINTER_CHARACTERS_MAX = 512;
 
 /**
- * The RFC 6901 pointer of a path. Where a name is ill-formed Unicode, has NUL, or would make the pointer longer than
- * 512 characters, the pointer ends at the object that holds it, so that it is always valid and can always be stored.
+ * The RFC 6901 pointer of a path. Ends at the enclosing object if a name is ill-formed Unicode, contains NUL, or would make the pointer
+ * longer than 512 characters, so that it can always be stored.
  */
 export function pointerOf(path: PointerPath): string {
   let pointer = "";
@@ -68,10 +64,7 @@ export function pointerOf(path: PointerPath): string {
 
 const SHOWN_CHARACTERS_MAX = 40;
 
-/**
- * A text from a partner, quoted and cut to 40 characters, with everything but printable ASCII escaped: safe in a log
- * line, a terminal and a JSON body.
- */
+/** Quotes a text from a partner for logs and messages: truncated to 40 characters, with all but printable ASCII escaped. */
 export function quoted(text: string): string {
   const cut = text.length > SHOWN_CHARACTERS_MAX ? text.slice(0, SHOWN_CHARACTERS_MAX) : text;
   const escaped = JSON.stringify(cut).replace(

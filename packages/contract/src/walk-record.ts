@@ -29,7 +29,7 @@ import {
   walkTimestamp,
 } from "./walk-value.ts";
 
-// Compiled code knows what a module's own constants are, and has to look at those of others each time.
+// V8 inlines a module's own constants, but not imported ones.
 const WORDS = GLUE_WORDS;
 const LISTS_MAX = LISTS;
 const { stays: STAYS, rooms: ROOMS } = LIST;
@@ -56,10 +56,9 @@ const SPACE = 0x20;
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
- * Where the noted members of a record stand in its bytes: numbers in a slab that many records share, from `base` on. First HEAD, then
- * the spans of the record itself, then items as they came: the place of the next of their list, the place of their stay, and their
- * spans. A span is two numbers: where it begins, doubled, with 1 for a text that arrays must quote; and where it ends. 0, 0 for
- * none. Places count from `base`.
+ * The spans of the kept members of a record: numbers in a slab shared by many records, from `base` on. First HEAD, then the record's spans,
+ * then items in order: the place of the next item of the list, the place of their stay, and their spans. A span is two numbers: its start
+ * doubled, plus 1 for a text that arrays must quote, and its end; 0, 0 if absent. Places are relative to `base`.
  */
 export interface RecordSpans {
   readonly bytes: Buffer;
@@ -67,7 +66,7 @@ export interface RecordSpans {
   readonly base: number;
 }
 
-/** Of an object of which nothing is kept. */
+/** The item of an object without kept members. */
 const NO_ITEM = -1;
 
 const ASCII_MAX = 0x7f;
@@ -75,12 +74,12 @@ const DECIMAL_TEXT_CHARACTERS_MAX = 30;
 const WHOLE_DIGITS_MAX = 9;
 const NUMBER_CHARACTERS_MAX = 64;
 
-/** A quarter of a million numbers: those of some hundreds of records. */
+/** Holds some hundreds of records. */
 const SLAB_NUMBERS = 262_144;
-/** Facts of a column of an item that are not in its record's bytes: `NULL,` or `,\"\"`, or the place of a stay. */
+/** Bytes per item and column of facts that are not in the record: `NULL,`, `,\"\"`, or the number of a stay. */
 export const COLUMN_BYTES = 8;
 
-/** Classes of a text's bytes: plain in arrays, to be quoted there, or beyond what the walk can decide. */
+/** Classes of bytes in a string: plain in arrays, to be quoted there, or undecidable by the walk. */
 const PLAIN = 0;
 const TO_QUOTE = 1;
 const STOP = 2;
@@ -88,42 +87,42 @@ const TEXT_CLASS = new Uint8Array(256).fill(STOP, 0, 0x20).fill(TO_QUOTE, 0x20).
 for (const byte of Buffer.from(",{}()")) TEXT_CLASS[byte] = TO_QUOTE;
 for (const byte of Buffer.from('"\\')) TEXT_CLASS[byte] = STOP;
 
-// Of the walk that is going on; one runs at a time, from its begin to its end.
+// State of the current walk; walks are synchronous.
 let slab = new Int32Array(SLAB_NUMBERS);
 let base = 0;
 let top = 0;
 let view: DataView = NO_VIEW;
-/** How many items each list has, and its last. */
+/** The number of items of each list, and its last item. */
 const counts = new Int32Array(LISTS);
 const lasts = new Int32Array(LISTS);
-/** Of a check: the bytes and the depth that it goes to, and the values, as `scanElement` counts them. */
+/** State of a check: limits of bytes and depth, and the number of values as counted by `scanElement`. */
 let isCheck = false;
 let bytesEnd = 0;
 let depthMax = 0;
 let depth = 0;
 let values = 0;
-/** The date that was walked last, as YYYYMMDD. */
+/** The last date walked, as YYYYMMDD. */
 let date = 0;
-/** The unknown names of the objects that are open: start and end, quotes included. A record with more goes the slower way. */
+/** Start and end of unknown names in open objects, including quotes. A record with more is parsed. */
 const unknowns = new Int32Array(2 * 32);
 let unknownNumbers = 0;
-/** Of a head: where the member begins before which it ended, and the members that were passed. */
+/** State of a head: the position of the member that ended it, and the members before. */
 let stopAt = 0;
 let seenAtStop = 0;
-/** Where the known name that `memberAt` found is over. */
+/** The end of the name found by `memberAt`. */
 let nameEnd = 0;
-/** Start and end of each run of content. Two members are none, so there are at most three. */
+/** Start and end of each run of content: at most three, because two members are not content. */
 const runs = new Int32Array(8);
 let isRunOpen = false;
 let runNumbers = 0;
 
-/** Not content, and the only such member that a record may lack. */
+/** The only optional member that is not content. */
 const OPTIONAL = Buffer.from("correlationId");
 
-/** Names that are ways into an object's prototype in JavaScript. No partner needs them. */
+/** Names that reach an object's prototype in JavaScript. */
 const FORBIDDEN_NAMES = ["__proto__", "constructor", "prototype"].map((name) => Buffer.from(`"${name}"`));
 
-/** Where some bytes come next among others, looked for once over all of them; places are asked for in order. */
+/** Finds occurrences of some bytes, searching forward only once. Positions must be requested in order. */
 class NextPlace {
   readonly #bytes: Buffer;
   readonly #wanted: Buffer | number;
@@ -143,7 +142,7 @@ class NextPlace {
   }
 }
 
-/** Bytes in which records lie end to end, to be walked over in order. */
+/** Concatenated records, to be walked in order. */
 export class RecordBytes {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -157,13 +156,13 @@ export class RecordBytes {
     this.#optional = new NextPlace(bytes, OPTIONAL);
   }
 
-  /** Whether there surely is no correlation id from one place up to another, however it is spelled. */
+  /** Whether a range certainly has no correlation id, even with an escaped name. */
   hasNoCorrelationId(from: number, to: number): boolean {
     return !this.#optional.isWithin(from, to) && !this.#escape.isWithin(from, to);
   }
 }
 
-/** The end of one record by a plan; the walk writes what it found from `base` on. UNSURE if it cannot decide. */
+/** Walks one record by a plan, writing from `base` on, and returns its end or UNSURE. */
 function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): number {
   view = chunk;
   base = top;
@@ -189,9 +188,8 @@ function release(): void {
 }
 
 /**
- * Walks over the bytes of one accepted record and notes where its NOTED members stand, and (see `runsFound`) the runs of top-level
- * members that are content, in one pass that allocates nothing. Undefined for what is unusual (an escape in what is kept, a leading
- * zero, an exponent, a name twice): such a record is parsed.
+ * Finds the spans of an accepted record, and its runs of content (`runsFound`), in one pass without allocations. Undefined for unusual
+ * records (an escape in a kept value, a leading zero, an exponent, a repeated name), which are parsed instead.
  */
 export function walkSpans(
   resource: Resource,
@@ -212,10 +210,9 @@ export function walkSpans(
 }
 
 /**
- * Walks over the members of one accepted record up to the first that holds others, where most of its bytes are, and notes what it is
- * known by and the runs of its content: all that an unchanged record is asked for. No name comes twice, so once both members that are
- * not content have been passed, or cannot come any more, the rest is content to its end. Undefined for another order, or an escape in
- * what is kept. What is found is there until the next walk.
+ * Finds the identity and the runs of content of an accepted record, walking only up to its first nested member: enough for an unchanged
+ * record. Names are unique, so once both members that are not content were passed, or cannot follow, the rest is content. Undefined for
+ * another order, or an escape in a kept value. The result is valid until the next walk.
  */
 export function walkHead(
   resource: Resource,
@@ -241,33 +238,33 @@ export function walkHead(
   return { bytes, slab, base };
 }
 
-/** What the check of a valid record found. */
+/** The result of `walkRecord` for a valid record. */
 export interface RecordWalk {
-  /** Where it ends: after its closing brace. */
+  /** After the closing brace. */
   end: number;
-  /** As many as `scanElement` counts. */
+  /** As counted by `scanElement`. */
   values: number;
   clientCode: string;
   propertyCode: string;
-  /** Where its source time begins, after the quote. */
+  /** The position of the source time, after its quote. */
   sourceTimeAt: number;
 }
 
-/** A walk's findings, to be filled by `walkRecord`, one for a batch: equal codes are then one text. */
+/** A result for `walkRecord`. Use one per batch, so that equal codes share a string. */
 export function newRecordWalk(): RecordWalk {
   return { end: 0, values: 0, clientCode: "", propertyCode: "", sourceTimeAt: 0 };
 }
 
-/** Most bytes of a record to look at, and the deepest nesting, the batch's own array counted as 1. */
+/** Maximum bytes of a record, and maximum nesting, where the array of the batch is 1. */
 export interface WalkLimits {
   readonly bytesMax: number;
   readonly depthMax: number;
 }
 
 /**
- * Walks over the bytes of one record and says whether they surely are a valid one: strict JSON, each name once, and each value one that
- * `findViolations` takes. One pass, nothing allocated, a third of what parsing and checking takes. `false` says nothing: what is
- * unusual (an exponent, a fault) goes to the parse and the check, which alone know messages and places. The body is UTF-8.
+ * Returns true if the record is certainly valid: strict JSON with unique names, in which `findViolations` finds nothing. One pass without
+ * allocations, in a third of the time of parsing and checking. False means undecided: unusual or invalid records are parsed and checked.
+ * The body is UTF-8.
  */
 export function walkRecord(
   resource: Resource,
@@ -295,7 +292,7 @@ export function walkRecord(
   return true;
 }
 
-/** The text of a code that was walked over, without an escape; the one of the last record again where it is the same. */
+/** The text of a walked code; undefined if it has an escape. Reuses the string of the last record if equal. */
 function codeOf(body: Buffer, place: number, last: string): string | undefined {
   const start = (slab[place] as number) >>> 1;
   const end = slab[place + 1] as number;
@@ -303,13 +300,13 @@ function codeOf(body: Buffer, place: number, last: string): string | undefined {
   for (let at = start; at < end; at += 1) {
     const byte = body[at] as number;
     if (byte === BACKSLASH) return undefined;
-    // A character beyond ASCII is no byte of its code, and then the text is made anew.
+    // Bytes beyond ASCII cannot be compared with characters.
     if (byte > ASCII_MAX || (same && last.charCodeAt(at - start) !== byte)) same = false;
   }
   return same ? last : body.toString("utf8", start, end);
 }
 
-/** Takes a member of the record itself into the runs of content, or ends the last run. */
+/** Adds a top-level member to the runs of content, or ends the last run. */
 function noteRun(start: number, end: number, isContent: boolean): void {
   if (!isContent) isRunOpen = false;
   else if (isRunOpen) runs[runNumbers - 1] = end;
@@ -321,11 +318,11 @@ function noteRun(start: number, end: number, isContent: boolean): void {
   }
 }
 
-/** Start and end of each run of content of the record that was walked last: the first `runNumbersFound` numbers. */
+/** Start and end of each run of content of the last walked record: the first `runNumbersFound()` numbers. */
 export const runsFound = (): Int32Array => runs;
 export const runNumbersFound = (): number => runNumbers;
 
-/** Room for so many numbers, all 0; answers their place. A record lies in one slab. */
+/** Allocates zeroed numbers and returns their place. A record is never split across slabs. */
 function take(numbers: number): number {
   if (top + numbers > slab.length) {
     const larger = new Int32Array(Math.max(SLAB_NUMBERS, (top - base + numbers) * 2));
@@ -343,7 +340,7 @@ function walkSpace(body: Uint8Array, at: number): number {
   return (body[at] as number) <= SPACE ? skipWhitespace(body, at) : at;
 }
 
-/** Whether a member's name and colon stand at `at`: four bytes at a time, since names are most of a record's bytes. */
+/** Whether a member's name and colon are at `at`. Compares four bytes at a time, because names are most of a record. */
 function isGlueAt(at: number, { glueLength, wordFirst, wordLast }: SpanMember): boolean {
   const last = at + glueLength - 4;
   if (last + 4 > view.byteLength) return false;
@@ -355,7 +352,7 @@ function isGlueAt(at: number, { glueLength, wordFirst, wordLast }: SpanMember): 
   return view.getInt32(last, true) === WORDS[wordLast];
 }
 
-/** The member whose name stands at `at`, and in `nameEnd` where that is over. It is remembered as the one that comes after `last`. */
+/** The member whose name is at `at`; sets `nameEnd`. Remembers it as the successor of `last`. */
 function memberAt(
   body: Uint8Array,
   at: number,
@@ -374,7 +371,7 @@ function memberAt(
   return member;
 }
 
-/** Where the object is over whose first byte after the brace stands at `from`; its numbers are kept from `item` on. */
+/** Walks an object from after its brace, keeping its numbers from `item` on, and returns its end. */
 function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number): number {
   depth += 1;
   if (depth > depthMax) return UNSURE;
@@ -398,7 +395,7 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
       if (member.kind === STOP_HERE) return stopBefore(start, seen);
       seen |= member.bit;
       at = walkMember(body, at, member, item);
-      // The dates of a period must be in order, if both are present.
+      // If both dates of a period are present, they must be in order.
       if (member.period !== 0) {
         if (first !== 0 && (member.period === 1 ? first < date : date < first)) return UNSURE;
         first = date;
@@ -426,13 +423,13 @@ function stopBefore(at: number, seen: number): number {
   return UNSURE;
 }
 
-/** Where the value begins before which a colon is to stand. */
+/** The start of the value after the colon. */
 function walkColon(body: Uint8Array, from: number): number {
   const at = walkSpace(body, from);
   return body[at] === COLON ? walkSpace(body, at + 1) : UNSURE;
 }
 
-/** Where the unknown name at `at` is over. With an escape in it, it may be any name. In a check it must be new in its object. */
+/** The end of the unknown name at `at`. UNSURE if it has an escape or, in a check, is repeated in its object. */
 function unknownEnd(body: Uint8Array, at: number, ownUnknowns: number): number {
   if (body[at] !== QUOTE) return UNSURE;
   const limit = isCheck ? at + CODE_CHARACTERS_MAX + 1 : body.length - 1;
@@ -445,7 +442,7 @@ function unknownEnd(body: Uint8Array, at: number, ownUnknowns: number): number {
   return !isCheck || isNewName(body, at, end + 1, ownUnknowns) ? end + 1 : UNSURE;
 }
 
-/** Notes an unknown name; false for one that is forbidden, or came in this object already. */
+/** Records an unknown name; false if it is forbidden, or repeated in its object. */
 function isNewName(body: Uint8Array, start: number, end: number, ownUnknowns: number): boolean {
   if (unknownNumbers === unknowns.length) return false;
   for (let other = ownUnknowns; other < unknownNumbers; other += 2)
@@ -456,7 +453,7 @@ function isNewName(body: Uint8Array, start: number, end: number, ownUnknowns: nu
   return !FORBIDDEN_NAMES.some((name) => standsAt(body, start, name));
 }
 
-/** Where the value of an unknown member is over: it is kept verbatim. */
+/** The end of the value of an unknown member. */
 function walkUnknown(body: Uint8Array, at: number): number {
   switch (body[at]) {
     case QUOTE:
@@ -476,7 +473,7 @@ function walkUnknown(body: Uint8Array, at: number): number {
   }
 }
 
-/** Where the number of an unknown member is over, without an exponent and far within the range of a double. */
+/** The end of the number of an unknown member, if it has no exponent and is well within the range of a double. */
 function walkNumber(body: Uint8Array, at: number): number {
   const from = body[at] === MINUS ? at + 1 : at;
   const point = walkDigits(body, from);
@@ -516,7 +513,7 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
   }
 }
 
-/** Where the text at `at` is over, whose length is checked; it may have escapes. */
+/** Checks the length of the string at `at`, which may have escapes, and returns its end. */
 function walkBoundedText(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   if (body[at] !== QUOTE) return UNSURE;
   const end = walkText(body, at + 1, member.lengthMax);
@@ -525,7 +522,7 @@ function walkBoundedText(body: Uint8Array, at: number, member: SpanMember, item:
   return end;
 }
 
-/** Keeps a span, from `start` (doubled, with the mark) up to `end`, where its member is kept. */
+/** Stores a span if its member is kept. `start` is doubled, plus the quote mark. */
 function keep({ column, sought }: SpanMember, item: number, start: number, end: number): void {
   if (column !== 0) {
     slab[base + item + column] = start;
@@ -537,7 +534,7 @@ function keep({ column, sought }: SpanMember, item: number, start: number, end: 
   }
 }
 
-/** Where the text, date or time is over whose first byte after the quote stands at `at`. */
+/** The end of the text, date or time whose first byte is at `at`. */
 function walkQuoted(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   let end = at;
   let mark = PLAIN;
@@ -576,7 +573,7 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
   const end = walkDigits(body, from);
   const digits = end - from;
   if (digits === 0 || digits > WHOLE_DIGITS_MAX) return UNSURE;
-  // JSON numbers and facts have no leading zeros, and facts no zero below zero.
+  // JSON numbers and facts have no leading zeros, and facts no negative zero.
   const isPadded = body[from] === ZERO && (digits > 1 || isBelow);
   if (isPadded && !(isCheck && (isQuoted || digits === 1))) return UNSURE;
   if (isQuoted && body[end] !== QUOTE) return UNSURE;
@@ -584,7 +581,7 @@ function walkWhole(body: Uint8Array, at: number, member: SpanMember, item: numbe
   return isQuoted ? end + 1 : end;
 }
 
-/** The end of the decimal at `at`. A text is kept verbatim; a number loses its trailing zeros. */
+/** The end of the decimal at `at`. A string is kept verbatim, a number without trailing zeros. */
 function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: number): number {
   const isQuoted = body[at] === QUOTE;
   const start = isQuoted ? at + 1 : at;
@@ -608,7 +605,7 @@ function walkDecimal(body: Uint8Array, at: number, member: SpanMember, item: num
     while (body[factEnd - 1] === ZERO) factEnd -= 1;
     if (body[factEnd - 1] === POINT) factEnd -= 1;
   }
-  // Facts have no zero below zero.
+  // Facts have no negative zero.
   if (from > start && factEnd === from + 1 && body[from] === ZERO) return UNSURE;
   keep(member, item, start * 2, factEnd);
   return end;
@@ -619,7 +616,7 @@ function walkItems(body: Uint8Array, from: number, member: SpanMember): number {
   depth += 1;
   if (depth > depthMax) return UNSURE;
   const { inner: plan, items: item } = member;
-  // Facts have virtual room types last, wherever they stand.
+  // In facts, virtual room types follow the regular ones.
   const isRegular = member.name === "roomTypeInventories";
   if (isRegular && counts[ROOMS] !== 0) return UNSURE;
   values += 1;

@@ -9,7 +9,7 @@ const LETTER_Z = 0x5a;
 const SPACE = 0x20;
 const ZERO = 0x30;
 
-/** What a walk answers where it cannot tell that all is well: the bytes are then read the slower way. */
+/** Returned by walks that cannot decide: the bytes are then parsed. */
 export const UNSURE = -1;
 
 /** A digit's value by its byte; 255 for any other byte. */
@@ -23,10 +23,10 @@ for (let digit = 0; digit <= 15; digit += 1) {
     HEX[spelling.charCodeAt(0)] = digit;
 }
 
-/** Of a time; those beyond the sixth are kept as sent and compare no times. */
+/** Fraction digits of a time. Those beyond the sixth are stored verbatim, but not compared. */
 export const FRACTION_DIGITS_MAX = 9;
 
-/** Bytes of JSON's short escapes, after the backslash. */
+/** 1 for the characters of JSON's short escapes. */
 export const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 
@@ -35,7 +35,7 @@ export function isWhitespace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Where the next byte that is not JSON whitespace stands (RFC 8259, section 2), or the length of the body. */
+/** The position of the next byte that is not JSON whitespace (RFC 8259, section 2), or the length of the body. */
 export function skipWhitespace(body: Uint8Array, from: number): number {
   let at = from;
   while (at < body.length && isWhitespace(body[at] as number)) at += 1;
@@ -48,8 +48,8 @@ export function digitAt(body: Uint8Array, at: number): number {
 }
 
 /**
- * Where the text whose first byte stands at `at` is over, its quote included; UNSURE for what is no JSON text of at most
- * `bytesMax` bytes (which are at least as many as its characters), or escapes NUL or a surrogate. The body is UTF-8.
+ * The end, after the closing quote, of the string whose first byte is at `at`. UNSURE if it is not a JSON string of at most `bytesMax`
+ * bytes, or escapes NUL or an unpaired surrogate. The body is UTF-8.
  */
 export function walkText(body: Uint8Array, at: number, bytesMax: number): number {
   const limit = at + bytesMax;
@@ -64,7 +64,7 @@ export function walkText(body: Uint8Array, at: number, bytesMax: number): number
   return UNSURE;
 }
 
-/** The last byte of the escape whose first byte after the backslash stands at `at`; two escapes that are a pair are one. */
+/** The last byte of the escape whose backslash precedes `at`; a surrogate pair is one escape. */
 function walkEscape(body: Uint8Array, at: number): number {
   if (body[at] !== LETTER_U) return ESCAPED[body[at] as number] === 1 ? at : UNSURE;
   const unit = codeUnitAt(body, at + 1);
@@ -73,7 +73,7 @@ function walkEscape(body: Uint8Array, at: number): number {
   return isPair && codeUnitAt(body, at + 7) >>> 10 === 0xdc00 >>> 10 ? at + 10 : UNSURE;
 }
 
-/** The number of four hexadecimal digits; UNSURE where there are none. */
+/** The value of four hexadecimal digits, or UNSURE. */
 export function codeUnitAt(body: Uint8Array, at: number): number {
   let unit = 0;
   for (let digit = at; digit < at + 4; digit += 1) {
@@ -84,7 +84,7 @@ export function codeUnitAt(body: Uint8Array, at: number): number {
   return unit;
 }
 
-/** The calendar date `YYYY-MM-DD` at `at` as the number YYYYMMDD; UNSURE when there is none. Its end is not looked at. */
+/** The calendar date `YYYY-MM-DD` at `at` as the number YYYYMMDD, or UNSURE. Does not check what follows. */
 export function walkDate(body: Uint8Array, at: number): number {
   if (body[at + 4] !== MINUS || body[at + 7] !== MINUS) return UNSURE;
   const year = pairAt(body, at) * 100 + pairAt(body, at + 2);
@@ -93,7 +93,7 @@ export function walkDate(body: Uint8Array, at: number): number {
   return isDay(year, month, day) ? (year * 100 + month) * 100 + day : UNSURE;
 }
 
-/** The number of two digits; NaN where there are none. */
+/** The value of two digits, or NaN. */
 function pairAt(body: Uint8Array, at: number): number {
   const tens = digitAt(body, at);
   const ones = digitAt(body, at + 1);
@@ -101,8 +101,8 @@ function pairAt(body: Uint8Array, at: number): number {
 }
 
 /**
- * Where the UTC time at `at` is over, the quote after it included. Java leaves out seconds of zero and writes nine fractional digits,
- * .NET seven. 24:00 and the leap second :60 are none: they have no single instant that every database agrees on.
+ * The end, after the closing quote, of the UTC time at `at`, or UNSURE. Java omits zero seconds and writes nine fraction digits, .NET
+ * seven. 24:00 and :60 are refused, because databases disagree on their instant.
  */
 export function walkTimestamp(body: Uint8Array, at: number): number {
   if (walkDate(body, at) === UNSURE) return UNSURE;
@@ -132,7 +132,7 @@ export function standsAt(body: Uint8Array, at: number, bytes: Uint8Array): boole
   return true;
 }
 
-/** Whether some bytes are those that stand elsewhere. */
+/** Whether two ranges have equal bytes. */
 export function areSame(
   bytes: Uint8Array,
   from: number,
@@ -162,7 +162,7 @@ for (const byte of Buffer.from("[{")) BYTE_CLASS[byte] = OPEN;
 for (const byte of Buffer.from("]}")) BYTE_CLASS[byte] = CLOSE;
 for (const byte of Buffer.from(",")) BYTE_CLASS[byte] = COMMA;
 
-/** Where the text is over whose first byte after the quote stands at `at`, its quote included. The text is JSON. */
+/** The end, after the closing quote, of the JSON string whose first byte is at `at`. */
 function skipText(body: Uint8Array, at: number): number {
   for (let here = at; here < body.length; here += 1) {
     const byte = body[here];
@@ -172,7 +172,7 @@ function skipText(body: Uint8Array, at: number): number {
   return UNSURE;
 }
 
-/** Where the JSON value at `at` is over. */
+/** The end of the JSON value at `at`. */
 export function skipValue(body: Uint8Array, at: number): number {
   if (body[at] === QUOTE) return skipText(body, at + 1);
   let depth = 0;
@@ -202,7 +202,7 @@ function endOfScalar(body: Uint8Array, from: number): number {
 
 const DAYS_OF_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
-/** Whether these are a day of the calendar, years 1 to 9999; not where one is NaN. */
+/** Whether this is a calendar day, years 1 to 9999; false for NaN. */
 function isDay(year: number, month: number, day: number): boolean {
   if (!(year >= 1 && month >= 1 && month <= 12 && day >= 1)) return false;
   const leapDay = month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 1 : 0;
@@ -213,12 +213,12 @@ function isDay(year: number, month: number, day: number): boolean {
 const SHORT_CHARACTERS_MAX = 30;
 const short = Buffer.alloc(4 * SHORT_CHARACTERS_MAX);
 
-/** Whether a text is a real calendar date `YYYY-MM-DD`, years 0001 to 9999 (ISO 8601, specification section 2). */
+/** Whether a text is a calendar date `YYYY-MM-DD`, years 0001 to 9999 (specification, section 2). */
 export function isCalendarDate(text: string): boolean {
   return text.length === 10 && short.write(text) === 10 && walkDate(short, 0) !== UNSURE;
 }
 
-/** Whether a text is a UTC time `YYYY-MM-DDThh:mm[:ss[.f]]Z` with one to nine fractional digits (specification section 2). */
+/** Whether a text is a UTC time `YYYY-MM-DDThh:mm[:ss[.f]]Z` with one to nine fraction digits (specification, section 2). */
 export function isUtcTimestamp(text: string): boolean {
   if (text.length > SHORT_CHARACTERS_MAX) return false;
   const bytes = short.write(text);
@@ -226,17 +226,17 @@ export function isUtcTimestamp(text: string): boolean {
   return walkTimestamp(short, 0) === bytes + 1;
 }
 
-/** An accepted timestamp, cut to six fractional digits: `2026-01-02T03:04:05.000000Z`. Its text order is its time order. */
+/** Normalises an accepted timestamp to six fraction digits, for example `2026-01-02T03:04:05.000000Z`. Text order is time order. */
 export function microsecondTimestamp(text: string): string {
   if (text.length === 20) return `${text.slice(0, 19)}.000000Z`;
   if (text.length === 17) return `${text.slice(0, 16)}:00.000000Z`;
   return `${text.slice(0, Math.min(text.length - 1, 26)).padEnd(26, "0")}Z`;
 }
 
-/** A source time further ahead of the receipt would win for ever, so its record is quarantined; a replay decides the same. */
+/** A record further in the future would win over all later ones, so it is quarantined. */
 const SOURCE_TIME_AHEAD_MS_MAX = 10 * 60_000;
 
-/** The last microsecond that a record received then, milliseconds since 1970, may name: source times compare as text. */
+/** The latest source time of a record received at `receivedAt` (ms since 1970), as text for comparison. */
 export function latestSourceTime(receivedAt: number): string {
   const latest = new Date(receivedAt + SOURCE_TIME_AHEAD_MS_MAX).toISOString();
   return `${latest.slice(0, -1)}999Z`;
@@ -244,7 +244,7 @@ export function latestSourceTime(receivedAt: number): string {
 
 const DAYS_BEFORE_MARCH_0 = 719_468;
 
-/** Days from 1970-01-01 to a calendar day: a year counted from March ends with its leap day (Date.parse takes ten times as long). */
+/** Days since 1970-01-01. Counts years from March, so that the leap day is last. (Date.parse takes ten times as long.) */
 function dayNumber(year: number, month: number, day: number): number {
   const fromMarch = year - (month <= 2 ? 1 : 0);
   const ofYear = Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 1;
@@ -252,34 +252,33 @@ function dayNumber(year: number, month: number, day: number): number {
   return fromMarch * 365 + leaps + ofYear - DAYS_BEFORE_MARCH_0;
 }
 
-/** The number of two digits of an accepted value. */
+/** The value of two digits of an accepted value. */
 const twoDigits = (bytes: Uint8Array, at: number): number =>
   (bytes[at] as number) * 10 + (bytes[at + 1] as number) - 11 * ZERO;
 
-/** Days from 1970-01-01 to the accepted date `YYYY-MM-DD` whose first byte stands at `at`. */
+/** Days since 1970-01-01 of the accepted date at `at`. */
 export function dayAt(bytes: Uint8Array, at: number): number {
   const year = twoDigits(bytes, at) * 100 + twoDigits(bytes, at + 2);
   return dayNumber(year, twoDigits(bytes, at + 5), twoDigits(bytes, at + 8));
 }
 
-/** The accepted date whose first byte stands at `at` as YYYYMMDD: enough to compare. */
+/** The accepted date at `at` as the number YYYYMMDD. */
 export function dateAt(bytes: Uint8Array, at: number): number {
   const century = twoDigits(bytes, at) * 1_000_000 + twoDigits(bytes, at + 2) * 10_000;
   return century + twoDigits(bytes, at + 5) * 100 + twoDigits(bytes, at + 8);
 }
 
-/** Days from 1970-01-01 to an accepted date `YYYY-MM-DD`. */
+/** Days since 1970-01-01 of an accepted date. */
 export function dayOfText(date: string): number {
   short.write(date, "latin1");
   return dayAt(short, 0);
 }
 
-// Up to 15 significant digits survive a double unchanged (IEEE 754), so a literal this short needs no second look; with an exponent
-// of at most 22 in addition it has no more than 38 digits in plain notation.
+// A double preserves 15 significant digits (IEEE 754); with an exponent up to 22 the plain notation has at most 38 digits.
 export const SHORT_NUMBER_CHARACTERS_MAX = 15;
 const SHORT_EXPONENT_MAX = 22;
 
-/** Whether a number is one that a double surely keeps, by its length and its exponent; of what is no number the answer says nothing. */
+/** Whether a double preserves a number, judging by its length and exponent. The bytes must be a number. */
 export function isShortNumber(body: Uint8Array, from: number, to: number): boolean {
   if (to - from > SHORT_NUMBER_CHARACTERS_MAX) return false;
   let at = from;
@@ -296,14 +295,10 @@ const PLACES_REMEMBERED = 1_024;
 const CHARACTERS_REMEMBERED_MAX = 32;
 const ASCII_MAX = 0x7f;
 
-/**
- * Texts that come again and again, as codes and statuses do: found by their bytes without making a string of them. A place
- * holds the last text that fell there, so it never holds more than a few ten thousand characters.
- */
+/** A bounded cache of repetitive texts such as codes and statuses, looked up by their bytes without creating a string. */
 export class TextMemory {
   readonly #texts: string[] = new Array<string>(PLACES_REMEMBERED).fill("");
 
-  /** The text of the bytes (UTF-8) from `start` up to `end`. */
   textAt(bytes: Buffer, start: number, end: number): string {
     const length = end - start;
     if (length > CHARACTERS_REMEMBERED_MAX) return bytes.toString("utf8", start, end);

@@ -4,10 +4,7 @@ import type { Resource } from "./resource.ts";
 import type { RecordSpans } from "./walk-record.ts";
 import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
 
-/**
- * Every warning code and what it means. A code is never reused or renamed; `docs/records.md` lists the same ones
- * (a test compares them).
- */
+/** Every warning code and its meaning. Codes are never reused or renamed. `docs/records.md` lists them (checked by a test). */
 export const WARNING_CODES = {
   "inventory.oversold": "roomsSold exceeds the capacity minus the rooms not available. Overbooking is legal.",
   "inventory.sold-split": "transientSold and groupSold do not add up to roomsSold.",
@@ -31,17 +28,17 @@ export const WARNING_CODES = {
 
 export type WarningCode = keyof typeof WARNING_CODES;
 
-/** One doubt about an accepted record. `pointer` is an RFC 6901 JSON pointer into the record (`/roomStays/0`). */
+/** A warning about an accepted record. `pointer` is an RFC 6901 JSON pointer into the record (`/roomStays/0`). */
 export interface Warning {
   readonly pointer: string;
   readonly code: WarningCode;
   readonly message: string;
 }
 
-// A record may have 100,000 blocks; a partner learns nothing from the 101st warning, and outcomes are stored.
+// A record may have 100,000 blocks, and warnings are stored.
 const WARNINGS_LISTED_MAX = 100;
 
-/** The first warnings of a record; the texts of those beyond its limit are never made. */
+/** The first warnings of a record, up to a limit. */
 export class WarningList {
   readonly #max: number;
   readonly #kept: Warning[] = [];
@@ -50,7 +47,6 @@ export class WarningList {
     this.#max = max;
   }
 
-  /** What is added from now on is not listed. */
   get isFull(): boolean {
     return this.#kept.length >= this.#max;
   }
@@ -60,7 +56,7 @@ export class WarningList {
     this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
   }
 
-  /** The warnings, in the order in which they were found, and one more where there are more than were listed. */
+  /** The warnings in order, and a last one that counts those not listed. */
   toArray(count: number): readonly Warning[] {
     const more = count - this.#kept.length;
     if (more === 0) return this.#kept;
@@ -71,7 +67,7 @@ export class WarningList {
   }
 }
 
-/** The warnings of a record: counted at once, and found again to be listed, as those of a batch may be a million. */
+/** The warnings of a record: counted first, and found again to be listed, because a batch may have a million. */
 export class Warnings {
   readonly count: number;
   readonly #find: (list: WarningList) => void;
@@ -85,7 +81,7 @@ export class Warnings {
     if (this.count > 0) this.#find(list);
   }
 
-  /** The first `max` in order, at most 100, and one more that says how many are not listed. */
+  /** The first `max` warnings in order, at most 100, and one more that counts those not listed. */
   list(max = WARNINGS_LISTED_MAX): readonly Warning[] {
     const list = new WarningList(Math.min(max, WARNINGS_LISTED_MAX));
     if (max > 0) this.addTo(list);
@@ -95,19 +91,19 @@ export class Warnings {
 
 export const NO_WARNINGS = new Warnings(0, () => undefined);
 
-/** What a record may say of nights for insight to count it; hotels stay far below. Beyond, insight leaves the record out. */
+/** Nights of one room stay. Insight ignores records beyond this and the following limits. */
 export const STAY_NIGHTS_MAX = 1_100;
-/** Nights of all room stays of a reservation together. */
+/** Nights of all room stays of a reservation. */
 export const RESERVATION_NIGHTS_MAX = 11_000;
-/** Entries of `groupBlocks`, such as 30 room types on each night of a year. */
+/** Entries of `groupBlocks`, enough for 30 room types on each night of a year. */
 export const GROUP_BLOCKS_MAX = 11_000;
-/** Room types of an inventory record, virtual ones included. */
+/** Room types of an inventory record, including virtual ones. */
 export const ROOM_TYPES_MAX = 1_000;
 
 const { inventory: INVENTORY, room: ROOM, reservation: RESERVATION, stay: STAY, rate: RATE } = PLACES;
 const { service: SERVICE, bucket: BUCKET, day: DAY, group: GROUP, block: BLOCK } = PLACES;
 
-/** Counts of which each below zero is warned of, with their places. */
+/** Counts that must not be negative, with their places. */
 type Counts = readonly { readonly name: string; readonly place: number }[];
 const countsOf = <Name extends string>(
   places: Readonly<Record<Name, number>>,
@@ -134,14 +130,14 @@ const NET_PARTS = [DAY.netRoomRevenue, DAY.netFoodRevenue, DAY.netBeverageRevenu
 const MINUS = 0x2d;
 
 /**
- * The dates of all stays of a reservation, days of departure included. Overlapping stays are merged once, so that a
- * hostile record of many stays and many days costs n log n to check and not n squared. Dates are numbers that compare.
+ * The dates of all stays of a reservation, including departures. Overlapping stays are merged, so that checking a hostile record takes
+ * O(n log n). Dates are comparable numbers.
  */
 export class StayDates {
   readonly #arrivals: number[] = [];
   readonly #departures: number[] = [];
 
-  /** Each stay as two days, in any order. */
+  /** `stays` may be in any order. */
   constructor(stays: (readonly [arrival: number, departure: number])[]) {
     for (const [arrival, departure] of stays.sort(([one], [other]) => one - other)) {
       const last = this.#departures.length - 1;
@@ -165,26 +161,25 @@ export class StayDates {
   }
 }
 
-/** Dates come again and again. */
 const dateTexts = new TextMemory();
 
-/** Looks for what is doubtful in one record. A place is that of an item, 0 for the record itself, plus that of its member. */
+/** Finds the warnings of one record. A place is the place of an item (0: the record itself) plus that of its member. */
 class WarningCheck {
   readonly #bytes: Buffer;
   readonly #slab: Int32Array;
   readonly #base: number;
   readonly #found: WarningList | undefined;
   readonly #only: WarningCode | undefined;
-  /** All warnings, and those of counts below zero. */
+  /** Number of warnings, and of those for counts below zero. */
   count = 0;
   negative = 0;
-  /** The list and item being checked, and the list and item within it; "" for none. */
+  /** Path of the current item, and of the item within it; "": none. */
   #list = "";
   #item = 0;
   #innerList = "";
   #innerItem = 0;
 
-  /** Lists the warnings in `found`, or `only` those of one code; without it they are counted. */
+  /** Adds the warnings (or `only` those of one code) to `found`; without it, only counts them. */
   constructor({ bytes, slab, base }: RecordSpans, found?: WarningList, only?: WarningCode) {
     this.#bytes = bytes;
     this.#slab = slab;
@@ -199,7 +194,7 @@ class WarningCheck {
     else this.#inventory(isRoomRepeated);
   }
 
-  /** Oversold, a split that does not add up, repeated room types. `isRepeated`: whether any is. */
+  /** `isRepeated`: whether a room type occurs twice. */
   #inventory(isRepeated: boolean): void {
     const count = this.#countOf(LIST.rooms);
     if (count > ROOM_TYPES_MAX) {
@@ -291,7 +286,6 @@ class WarningCheck {
     return item !== 0 && this.#slab[this.#base + item + 1] === this.#item;
   }
 
-  /** Nights of each room stay, of which day use has none, and of all together. */
   #warnOfNights(): void {
     let all = 0;
     let at = 0;
@@ -316,10 +310,10 @@ class WarningCheck {
     this.#warn("reservation.too-many-nights", "roomStays", message);
   }
 
-  /** Rates and services belong to their own stay; its day of departure counts as within it (a service may be taken then). */
+  /** Checks a date of a rate or service against its stay, including the day of departure. */
   #warnOfDate(name: string, place: number, arrival: number, departure: number, stay: number): void {
     const date = this.#date(place);
-    // Of a date that is not given every comparison is false.
+    // An absent date is NaN, and every comparison false.
     if (!(date < arrival || date > departure)) return;
     const [from, to] = [stay + STAY.arrivalDate, stay + STAY.departureDate];
     const message =
@@ -360,7 +354,7 @@ class WarningCheck {
     return stays;
   }
 
-  /** Whether a day's total is the sum of its parts; true if no part is given. */
+  /** Whether a day's total is the sum of its parts; true if it has none. */
   #isSum(day: number): boolean {
     const total = this.#amount(day + DAY.netTotalRevenue);
     if (total === null) return true;
@@ -369,7 +363,7 @@ class WarningCheck {
     return sum === null || sum === total;
   }
 
-  /** A total of the summary can be compared only when every day names the price that it sums up. */
+  /** Compares a total of the summary if every day has the price that it sums. */
   #warnOfSummary(
     total: "netTotalTicketRevenue" | "totalTicketRevenue",
     price: "netTicketPrice" | "ticketPrice",
@@ -442,7 +436,7 @@ class WarningCheck {
     this.#found?.add(code, [...path, member], message);
   }
 
-  /** Whether the text of a warning is made: a closure that would make it costs each record a tenth of its reading. */
+  /** Whether texts are needed. (Passing closures instead would cost a tenth of reading a record.) */
   get #isListing(): boolean {
     return this.#found?.isFull === false;
   }
@@ -494,18 +488,18 @@ class WarningCheck {
     return dayAt(this.#bytes, this.#start(place));
   }
 
-  /** As YYYYMMDD; NaN where none is given. */
+  /** As YYYYMMDD; NaN if absent. */
   #date(place: number): number {
     return this.#isGiven(place) ? dateAt(this.#bytes, this.#start(place)) : Number.NaN;
   }
 
-  /** NaN where none is given. */
+  /** NaN if absent. */
   #whole(place: number): number {
     if (!this.#isGiven(place)) return Number.NaN;
     return tenThousandthsAt(this.#bytes, this.#start(place), this.#end(place)) / 10_000;
   }
 
-  /** What an absent count counts as. */
+  /** 0 if absent. */
   #count(place: number): number {
     return this.#isGiven(place) ? this.#whole(place) : 0;
   }
@@ -515,7 +509,7 @@ class WarningCheck {
   }
 }
 
-/** Warnings that were counted, to be found again; called only where there are any, as closures cost (see `#isListing`). */
+/** Warnings that were counted, to be found again when listed. */
 function foundAgain(
   count: number,
   resource: Resource,
@@ -526,8 +520,8 @@ function foundAgain(
   return new Warnings(count, (list) => new WarningCheck(spans, list, only).record(resource, isRoomRepeated));
 }
 
-/** The warnings of a record, in the order of its members, those of counts below zero, and the first and last date that it is about. */
-export function lookAt(
+/** The warnings of a record in the order of its members, those for counts below zero, and its first and last date. */
+export function checkWarnings(
   resource: Resource,
   spans: RecordSpans,
   isRoomRepeated: boolean,

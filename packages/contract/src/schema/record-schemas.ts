@@ -216,14 +216,14 @@ const groupSchema = period("A group block master", ["startDate", "endDate"], {
   services: optional(list("Services attached", groupService)),
 });
 
-/** The schema of each resource, as the walk for violations and the OpenAPI document read it. */
+/** The record schema of each resource, for validation and the OpenAPI document. */
 export const RECORD_SCHEMAS: Readonly<Record<Resource, FieldSchema>> = {
   inventories: inventorySchema,
   reservations: reservationSchema,
   groups: groupSchema,
 };
 
-/** The names of all fields of each resource's records, whatever objects they stand in. */
+/** The names of all fields of each resource's records, at any depth. */
 export const FIELD_NAMES = byResource(
   (resource): ReadonlySet<string> => new Set(namesIn(RECORD_SCHEMAS[resource])),
 );
