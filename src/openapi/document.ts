@@ -65,7 +65,7 @@ function serversOf(url: string): readonly Server[] {
   return [
     {
       url,
-      description: "The deployment that served this document",
+      description: "The deployment that served this document (production, staging or sandbox)",
       "x-internal": false,
     },
   ];
