@@ -61,7 +61,7 @@ process.exitCode = hasPassed ? 0 : 1;
 /** The test file of this name, or those of the folder. */
 async function testsAt(name: string): Promise<string[]> {
   const pattern = name.endsWith(".test.ts") ? name : `${name}/**/*.test.ts`;
-  const found = await Array.fromAsync(glob(pattern, { cwd: root }));
+  const found = await Array.fromAsync(glob(pattern, { cwd: root, exclude: ["**/node_modules"] }));
   if (found.length > 0) return found;
   console.error(`${name} is neither a test file nor a folder with any.`);
   process.exit(2);

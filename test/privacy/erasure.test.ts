@@ -427,4 +427,11 @@ describe("an erasure", () => {
     assert.deepEqual([unread.code, unread.out], [1, ""]);
     assert.match(unread.err, /^bellhop: The erasure list \S+nowhere cannot be read \(ENOENT\)\.$/);
   });
+
+  test("says so where nothing that is stored is erased", async () => {
+    const never = ["--reservation", "ACME/PAR01/R-NEVER", "--reason", "asked", "--yes"];
+    const { code, out } = await run(service.database, "run", ...never);
+    assert.equal(code, 0);
+    assert.match(out, /\nNo stored record matches\. Check the code with: bellhop erasure find\. /);
+  });
 });

@@ -85,9 +85,14 @@ function printReport(
   { erasureId, records: found, redacted, certificateHash }: ErasureReport,
   output: Output,
 ): void {
+  // A mistyped code would look like an erasure that is done.
+  const isUnmatched = redacted["logRecords"] === 0 && redacted["versions"] === 0;
   output.result({ erasureId, records: found, redacted, certificateHash }, [
     `Erasure ${erasureId}: of ${countText(found.length, "record")}, redacted ${redacted["logRecords"]} copies in the log,`,
     `${redacted["versions"]} versions, ${redacted["rejectedRecords"]} rejected records and ${redacted["webhookMessages"]} webhook messages.`,
+    ...(isUnmatched
+      ? ["No stored record matches. Check the code with: bellhop erasure find. Later batches are redacted."]
+      : []),
     `Certificate: bellhop erasure certificate ${erasureId} (SHA-256 ${certificateHash}).`,
     "Export the erasure list now, because no backup contains this erasure: bellhop erasure export FILE",
   ]);

@@ -5,6 +5,7 @@ granted, which of two dates is the earlier, which ids exist), so that a valid re
 the document alone makes invalid is corrected.
 """
 import base64
+import datetime
 import itertools
 import json
 import os
@@ -85,6 +86,16 @@ def grant(values):
             values[name] = code
 
 
+TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d((?::\d\d(?:\.\d+)?)?)Z")
+
+
+def is_calendar_time(text):
+    try:
+        return datetime.datetime.fromisoformat(text[:19].rstrip("Z")) is not None
+    except ValueError:
+        return False
+
+
 def moment(text):
     """A date or time as a text whose order is its own: fractions have any number of digits."""
     return re.sub(r"(?:\.(\d+))?Z$", lambda found: "." + (found[1] or "").ljust(6, "0"), text)
@@ -108,9 +119,9 @@ def correct_query(case):
         if any(other in query for other in CODES) and name in case.operation.query:
             query[name] = code
     for name, value in query.items():
-        # Lengths are tried out by the pattern alone.
-        if isinstance(value, str) and value.startswith("0000-00-00T"):
-            query[name] = "2026-01-01T" + value[11:]
+        # Lengths are tried out by the pattern alone, which has no calendar; the form is kept, and so the length.
+        if isinstance(value, str) and TIMESTAMP.fullmatch(value) and not is_calendar_time(value):
+            query[name] = TIMESTAMP.sub(r"2026-01-01T00:00\1Z", re.sub(r":\d\d(?=[.Z])", ":00", value))
     for first, last in (("from", "to"), ("since", "until"), ("since", "asOf")):
         put_in_order(query, first, last)
     if case.path.startswith("/api/insight/") and "from" in query and "to" in query:
