@@ -3,7 +3,7 @@ import { extname, join, sep } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 
-/** What a built file may be; anything else (a map of the sources, say) is not served. */
+/** Media types of the files served; others, such as source maps, are not. */
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -20,13 +20,13 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const INDEX = "index.html";
 const FOR_EVER = "public, max-age=31536000, immutable";
-/** What the build may have compressed a file with, best first. */
+/** Encodings of precompressed files, best first. */
 const ENCODINGS = [
   ["br", ".br"],
   ["gzip", ".gz"],
 ] as const;
 
-/** Whether an encoding is one that the client accepts. */
+/** Whether the client accepts an encoding. */
 export function accepts(request: FastifyRequest, encoding: string): boolean {
   const accepted = String(request.headers["accept-encoding"] ?? "");
   return accepted
@@ -36,21 +36,21 @@ export function accepts(request: FastifyRequest, encoding: string): boolean {
 }
 
 /**
- * The files of a built package (its `dist`), streamed from disk so that slow readers cost no memory. Names are looked up in a list,
- * never joined to a path; the list is read again after a build.
+ * Serves the files of a built package (`dist`), streamed from disk so that slow readers cost no memory. Names are looked up in a list,
+ * never joined to a path. The list is read again after a build.
  */
 export class BuiltFiles {
   readonly #directory: string;
   readonly #cacheControl: string;
   #listed: { readonly builtAtMs: number; readonly names: ReadonlySet<string> } | undefined;
 
-  /** `cacheControl`: of files without a hash in their names. */
+  /** `cacheControl` applies to files without a hash in their names. */
   constructor(directory: string, cacheControl: string) {
     this.#directory = directory;
     this.#cacheControl = cacheControl;
   }
 
-  /** Whether there is such a file now; undefined while the package is not built. */
+  /** Whether the file exists; undefined while the package is not built. */
   async has(name: string): Promise<boolean | undefined> {
     const index = await stat(join(this.#directory, INDEX)).catch(() => undefined);
     if (index === undefined) return undefined;
@@ -65,19 +65,19 @@ export class BuiltFiles {
     return extname(name) in TYPES && this.#listed.names.has(name);
   }
 
-  /** When the package was built that `has` has looked into. */
+  /** Build time of the package as of the last `has`. */
   get builtAtMs(): number {
     return this.#listed?.builtAtMs ?? 0;
   }
 
-  /** The text of a file that `has` has found. */
+  /** The text of a file found by `has`. */
   read(name: string): Promise<string> {
     return readFile(join(this.#directory, name), "utf8").catch(() => {
       throw new ServiceError("bellhop.http.NotFound");
     });
   }
 
-  /** Sends a file that `has` has found. A name with a hash of the content never changes its content. */
+  /** Sends a file found by `has`. Files with a hash in their names are cached forever. */
   async send(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const packed = ENCODINGS.find(
       ([encoding, extension]) =>
@@ -85,7 +85,7 @@ export class BuiltFiles {
     );
     const path = join(this.#directory, name + (packed?.[1] ?? ""));
     const file = await open(path).catch(() => {
-      // A build has replaced it since the list was read.
+      // A build has replaced the file since the list was read.
       throw new ServiceError("bellhop.http.NotFound");
     });
     const { size, mtimeMs } = await file.stat();

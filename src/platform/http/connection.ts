@@ -4,13 +4,13 @@ import { type ErrorCode, ServiceError } from "../errors/registry.ts";
 import { errorBody } from "./error-body.ts";
 import { freeBuffer } from "./receive-body.ts";
 
-/** A host name or address with an optional port, as RFC 9110 section 7.2 and RFC 3986 section 3.2.2 have it; or nothing. */
+/** Empty, or a host name or address with an optional port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
-/** More than any client and the proxies before it send. Their size is bounded by Node's parser. */
+/** More than clients and proxies send. Node's parser limits their size. */
 export const HEADERS_MAX = 100;
 
-/** Nearly every request names the same host. */
+/** Nearly all requests have the same Host. */
 let lastHost = "";
 
 function isHost(text: string): boolean {
@@ -21,8 +21,8 @@ function isHost(text: string): boolean {
 }
 
 /**
- * Finds framing that Node's parser accepts and two readers of the same bytes could understand differently (RFC 9112 sections 3.2
- * and 6.1): the connection must close with the refusal. Of repeated headers Node keeps the first.
+ * Finds ambiguous framing that Node's parser accepts (RFC 9112, sections 3.2 and 6.1), which could be used for request smuggling. The
+ * connection must be closed. (Node keeps the first of repeated headers.)
  */
 function findFramingFault(request: IncomingMessage): ServiceError | undefined {
   const { rawHeaders, httpVersionMajor, httpVersionMinor } = request;
@@ -39,7 +39,7 @@ function findFramingFault(request: IncomingMessage): ServiceError | undefined {
   let host = "";
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;
-    // The length is asked first: nearly every header is passed by without a lower-case copy of its name.
+    // Comparing the length first avoids lower-casing nearly all names.
     if (name.length === 4 && name.toLowerCase() === "host") {
       hosts += 1;
       host = rawHeaders[at + 1] as string;
@@ -62,8 +62,8 @@ function refusal(message: string): ServiceError {
 }
 
 /**
- * The hardening headers of every answer: Helmet's defaults, with a policy that lets our pages load nothing. A test compares them
- * with Helmet, whose hook would take 8 % of the CPU time of a one-record request.
+ * Helmet's default headers, with a stricter content security policy. A test compares them with Helmet, whose hook would take 8 % of the CPU
+ * time of a one-record request.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none';frame-ancestors 'none'",
@@ -80,49 +80,46 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-xss-protection": "0",
 };
 
-/** Of every answer, errors too: nobody keeps one unless its route says for how long. */
+/** Headers of all responses, including errors. Not cacheable unless the route overrides it. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   ...SECURITY_HEADERS,
   "cache-control": "no-store",
 };
 
-/** Closes the connection of a client that takes nothing of what lies ready of its answer for so long, or up to twice as long. */
+/** Closes the connection if the client reads nothing of a pending response for `ms` to twice `ms`. */
 export function endWhenStalled(response: ServerResponse, ms: number): void {
-  // Nothing lies ready while the request still comes, or its answer is being made.
+  // Nothing is pending while the request is received or handled.
   response.setTimeout(ms, () => {
     if (response.writableLength > 0) response.destroy();
   });
 }
 
-/** How long a refused client may take to read its answer before the connection is cut. */
+/** How long a refused client has to read the response before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
-/** Beside the codes of Node's parser: a body whose chunks are smaller than is allowed. */
+/** Our own code, besides those of Node's parser. */
 const CHUNKS_TOO_SMALL = "CHUNKS_TOO_SMALL";
 
-/** `reason` is one of the parser's own fixed texts, such as "Missing expected CR after header value". */
+/** `reason` is a fixed text of the parser, such as "Missing expected CR after header value". */
 interface ParserError {
   readonly code?: string | undefined;
   readonly reason?: unknown;
 }
 
-/** The latest answer on each connection, owed or given. */
+/** The latest response of each connection, pending or sent. */
 const latest = new WeakMap<Socket, ServerResponse>();
 const refused = new WeakSet<Socket>();
 
 /**
- * The last request of a connection and its framing fault. A request that offers another protocol has no fault, but Node drops what
- * follows it in the same segment, so that the next segment may begin in the middle of a body.
+ * The last request of a connection that must be closed, and its framing fault if any. Without a fault it is an Upgrade request: Node drops
+ * the rest of its segment, so the next one may begin within a body.
  */
 const last = new WeakMap<
   Socket,
   { readonly request: IncomingMessage; readonly fault: ServiceError | undefined }
 >();
 
-/**
- * Notes that a request came whose answer is owed, for `refuseConnection` to know whom a fault on the connection concerns,
- * and whether its framing can be trusted. To be called at once, in the server's `request` event.
- */
+/** Registers a request for `refuseConnection` and checks its framing. Must be called synchronously in the server's `request` event. */
 export function noteRequest(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   if (last.has(socket)) return;
@@ -131,26 +128,26 @@ export function noteRequest(request: IncomingMessage, response: ServerResponse):
   if (fault !== undefined || request.headers.upgrade !== undefined) last.set(socket, { request, fault });
 }
 
-/** What is wrong with a request's framing: it is to be refused and its connection closed. */
+/** The framing fault for which a request must be refused and its connection closed. */
 export function faultOf(request: IncomingMessage): ServiceError | undefined {
   const found = last.get(request.socket);
   return found?.request === request ? found.fault : undefined;
 }
 
-/** Whether a request's answer is to close its connection: its framing is at fault, or it offers another protocol. */
+/** Whether the response must close the connection: faulty framing, or an Upgrade request. */
 export function isLast(request: IncomingMessage): boolean {
   return last.get(request.socket)?.request === request;
 }
 
-/** Whether a request came behind the last one of its connection: it may be part of a body, and is not to be done. */
+/** Whether a request follows the last one of its connection: it may be part of a body and must not be handled. */
 export function followsLast(request: IncomingMessage): boolean {
   const found = last.get(request.socket);
   return refused.has(request.socket) || (found !== undefined && found.request !== request);
 }
 
 /**
- * Answers a malformed, oversized or slow request and closes its connection, whose further bytes cannot be trusted. Each request gets
- * exactly one answer: one in progress gets its own first, and one already answered gets no second.
+ * Responds to a malformed, oversized or slow request and closes its connection. Each request gets exactly one response: a request in
+ * progress is answered first, and an answered one gets no second response.
  */
 export function refuseConnection(error: ParserError, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
@@ -163,7 +160,7 @@ export function refuseConnection(error: ParserError, socket: Socket): void {
   if (response === undefined || (response.req.complete && response.writableFinished)) {
     refuseDirectly(error, socket);
   } else if (response.req.complete) {
-    // The fault is in what follows a whole request, whose answer must not be lost or mistaken for this one.
+    // The fault follows a complete request, which must get its own response first.
     if (!isLast(response.req)) response.once("finish", () => refuseDirectly(error, socket));
   } else if (response.headersSent) {
     socket.destroySoon();
@@ -184,7 +181,7 @@ function refuseDirectly(error: ParserError, socket: Socket): void {
 
 function refuseRequest(error: ParserError, response: ServerResponse, socket: Socket): void {
   const { status, body } = refusalOf(error);
-  // Node drops the request with its answer: a reader of its body would wait for ever, and keep its bytes.
+  // Otherwise a reader of the body would wait forever.
   socket.once("close", () => response.req.destroy());
   response.writeHead(status, refusalHeaders(body)).end(body);
 }
@@ -220,48 +217,45 @@ function codeOf(error: ParserError): ErrorCode {
   return "bellhop.http.BadRequest";
 }
 
-/** Smaller chunks are copied into one buffer: each as a Buffer of its own takes some 400 bytes, whatever it holds. */
+/** Smaller chunks are copied into one buffer, because each Buffer takes about 400 bytes. */
 const SMALL_BYTES = 512;
 const GATHERED_BYTES = 16_384;
 
 /**
- * The chunks of a body must average this many bytes over any thousand in a row. A chunk of one byte is 6 bytes to send and about a
- * microsecond to read; HTTP clients send what is written at once, records of hundreds of bytes, or fill buffers of 4 to 64 kB.
+ * The minimum average size over any 1,000 consecutive chunks. A one-byte chunk takes 6 bytes to send and 1 µs to read; HTTP clients send
+ * records of hundreds of bytes, or buffers of 4 to 64 kB.
  */
 const CHUNK_BYTES_MEAN = 64;
 const CHUNK_CREDIT = 1_000 * CHUNK_BYTES_MEAN;
 
-/**
- * Costs are counted in bytes that are read and dropped. A small chunk costs about a microsecond, whatever its size: as much as
- * this many bytes.
- */
+/** The cost of a small chunk (1 µs) in bytes read and dropped, the unit of cost. */
 const SMALL_CHUNK_COST = 256;
 
-/** What each request may cost before it takes turns with the others of its thread: most refused bodies are smaller. */
+/** Cost of a request before it takes turns with others; most refused bodies are smaller. */
 const FREE_COST = 262_144;
-/** What a turn grants: about what a socket is read by. */
+/** Cost granted per turn, about one read of a socket. */
 const TURN_COST = 65_536;
 /**
- * What all requests of a thread may cost together in each interval: 32 MB, or 128,000 small chunks, a second. A partner beyond its
- * rate that sent on as fast as it could had 580 MB a second read, which took half of the processor from the others.
+ * Cost per interval of all requests of a thread: 32 MB or 128,000 small chunks per second. Unlimited, a partner beyond its rate caused
+ * 580 MB/s to be read, half of the CPU.
  */
 const INTERVAL_COST = 5 * TURN_COST;
 const INTERVAL_MS = 10;
 
-/** Shares out what a thread spends on bodies that nobody wants, and on small chunks. */
+/** Limits the time that a thread spends on drained bodies and small chunks. */
 class Pace {
   readonly #waiting: (() => void)[] = [];
   #left = INTERVAL_COST;
   #isCounting = false;
 
-  /** Whether there is something left after this was spent; a debt is paid in the next intervals. */
+  /** Spends cost and returns whether some is left. A debt is carried into the next intervals. */
   spend(cost: number): boolean {
     this.#left -= cost;
     this.#count();
     return this.#left > 0;
   }
 
-  /** Calls back with the next turn, whose cost is then spent. */
+  /** Calls back on the next turn, which costs TURN_COST. */
   wait(turn: () => boolean): void {
     this.#waiting.push(() => {
       if (turn()) this.#left -= TURN_COST;
@@ -283,15 +277,12 @@ class Pace {
       if (turn === undefined) break;
       turn();
     }
-    // With nobody waiting and nothing spent, there is no interval to count.
+    // Idle: stop the timer.
     if (this.#left < INTERVAL_COST || this.#waiting.length > 0) this.#count();
   }
 }
 
-/**
- * A request that limits what its body costs, whether or not it is read: small chunks are gathered, too many are
- * refused, and work beyond that of a usual request takes turns with other requests.
- */
+/** A request that limits the cost of its body: gathers small chunks, refuses too many, and takes turns beyond FREE_COST. */
 export abstract class PacedRequest extends IncomingMessage {
   protected abstract readonly pace: Pace;
   #gathered: Buffer | undefined;
@@ -302,7 +293,7 @@ export abstract class PacedRequest extends IncomingMessage {
   #isWaiting = false;
   #isDrained = false;
   #isRefused = false;
-  /** Called before the body is first read, where the client waits for `100 Continue` (RFC 9110 section 10.1.1). */
+  /** Called before the body is read if the client waits for `100 Continue` (RFC 9110, section 10.1.1). */
   askForBody: (() => void) | undefined;
 
   /** Called by Node with each chunk, and null at the end. `false` stops reading from the socket. */
@@ -313,7 +304,7 @@ export abstract class PacedRequest extends IncomingMessage {
     }
     if (this.#isRefused) return false;
     this.#chunkCredit = Math.min(CHUNK_CREDIT, this.#chunkCredit + chunk.length - CHUNK_BYTES_MEAN);
-    // A small part of a body with a length was a packet of its own, which costs its sender as much.
+    // Small parts of a body with Content-Length are packets, which cost the sender as much.
     if (this.#chunkCredit < 0 && this.headers["transfer-encoding"] !== undefined) return this.#refuse();
     const isSmall = chunk.length < SMALL_BYTES;
     const goesOn = this.#spend((isSmall ? SMALL_CHUNK_COST : 0) + (this.#isDrained ? chunk.length : 0));
@@ -334,8 +325,8 @@ export abstract class PacedRequest extends IncomingMessage {
   }
 
   /**
-   * What has come and still comes is dropped, so that the answer reaches a client that sends before it reads; the request's timeout
-   * bounds it. Its memory is freed chunk by chunk: a hundred large bodies would leave 64 MB to the garbage collector of each thread.
+   * Reads and drops the rest of the body, bounded by the request's timeout, so that a client that sends before it reads gets the response.
+   * Frees each chunk at once instead of leaving it to the garbage collector.
    */
   drain(): void {
     this.#isDrained = true;
@@ -347,7 +338,7 @@ export abstract class PacedRequest extends IncomingMessage {
 
   #gather(chunk: Buffer): boolean {
     if (this.#gathered === undefined) {
-      // Most small bodies are one chunk, which is passed on as it is.
+      // Most small bodies are one chunk, which is passed on without copying.
       this.#gathered = chunk;
     } else {
       if (this.#gathered.length < GATHERED_BYTES) {
@@ -384,7 +375,7 @@ export abstract class PacedRequest extends IncomingMessage {
     }
     const isLeft = this.pace.spend(cost - this.#credit);
     this.#credit = 0;
-    // Of a read, all chunks come even after reading was stopped: it need not be stopped for each.
+    // All chunks of one read are delivered even after reading was paused.
     if (isLeft || this.#isWaiting) return true;
     this.#isWaiting = true;
     this.pace.wait(() => {
@@ -407,8 +398,8 @@ export abstract class PacedRequest extends IncomingMessage {
 }
 
 /**
- * Makes the parser drop the rest of its current read: up to 10,000 one-byte chunks, each at a thirtieth of the cost of
- * delivering it. With an unknown version of Node's parser, they keep their full cost.
+ * Makes Node's parser drop the rest of its current read (up to 10,000 one-byte chunks) at a thirtieth of the cost. No effect with an
+ * unknown version of the parser.
  */
 function discardInput(socket: Socket): void {
   const parser = (socket as { parser?: Record<string, unknown> | null }).parser ?? {};
@@ -418,13 +409,13 @@ function discardInput(socket: Socket): void {
   if (handler === undefined) return;
   const [key, onBody] = handler;
   parser[key] = null;
-  // Parsers are used again by other connections.
+  // Parsers are reused by other connections.
   setImmediate(() => {
     parser[key] = onBody;
   });
 }
 
-/** The class of the requests of one server, whose bodies take turns with each other. */
+/** A request class for one server; the bodies of its requests share one Pace. */
 export function pacedRequests(): typeof IncomingMessage {
   const ofServer = new Pace();
   return class extends PacedRequest {

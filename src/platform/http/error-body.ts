@@ -4,10 +4,10 @@ import type { HttpContext } from "../../service-context.ts";
 import { isDatabaseOutage } from "../db/database-errors.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
 
-/** When a client may try again after the database was away: about as long as a log writer takes to open again. */
+/** Retry-After during a database outage: about the time to reopen a log writer. */
 const OUTAGE_RETRY_AFTER_SECONDS = 2;
 
-/** The public part of an error; ServiceError has it. */
+/** The public part of a ServiceError. */
 export interface PublicError {
   readonly code: string;
   readonly status: number;
@@ -17,7 +17,7 @@ export interface PublicError {
   readonly violationTotal?: number | undefined;
 }
 
-/** The body of every error that has one, its timestamp being now: the five fields of spec section 7, and violations where there are any. */
+/** The body of an error response: the five fields of section 7 of the specification, and violations if any. */
 export function errorBody(error: PublicError) {
   return {
     timestamp: new Date().toISOString(),
@@ -32,12 +32,11 @@ export function errorBody(error: PublicError) {
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-/** `Retry-After` of an error that is worth trying again, in whole seconds. */
+/** The `Retry-After` header of a retryable error, in whole seconds. */
 export function retryAfterOf({ retryAfterSeconds }: PublicError): string | undefined {
   return retryAfterSeconds === undefined ? undefined : String(Math.ceil(retryAfterSeconds));
 }
 
-/** Sends an error as its registry says. */
 export function sendError(reply: FastifyReply, error: PublicError): FastifyReply {
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== undefined) reply.header("retry-after", retryAfter);
@@ -47,7 +46,7 @@ export function sendError(reply: FastifyReply, error: PublicError): FastifyReply
     .send(JSON.stringify(errorBody(error)));
 }
 
-/** What was thrown while a request was answered, as the error to answer with: it is counted, and logged where it is a fault of ours. */
+/** Converts an exception of a request to the error to respond with. Counts it, and logs internal errors. */
 export function reportError(
   { log, metrics }: Pick<HttpContext, "log" | "metrics">,
   httpRequestId: string,
@@ -61,10 +60,7 @@ export function reportError(
   return error;
 }
 
-/**
- * Anything that was thrown, as an error with a public face. A database that is away is 503, to be tried again; what is
- * not ours otherwise becomes Internal. Causes are logged.
- */
+/** Converts any exception to a ServiceError: a database outage to 503, and unknown errors to Internal. */
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isDatabaseOutage(error)) {

@@ -9,10 +9,10 @@ import {
   type ZstdDecompress,
 } from "node:zlib";
 
-/** What Content-Encoding may name besides identity (RFC 9110 section 8.4.1, RFC 7932, RFC 9659). */
+/** Supported Content-Encodings besides identity (RFC 9110, section 8.4.1; RFC 7932; RFC 9659). */
 export type Encoding = "gzip" | "br" | "zstd";
 
-/** What takes the bytes of a body: those of the wire, then what they are decompressed to. Throws for too many of either. */
+/** Receives the bytes of a body as sent and as decompressed. Throws if there are too many of either. */
 interface Inflated {
   countWire(bytes: number): void;
   add(chunk: Buffer): void;
@@ -20,20 +20,17 @@ interface Inflated {
 
 type Decompressor = Gunzip | BrotliDecompress | ZstdDecompress;
 
-/**
- * RFC 9659: senders of Content-Encoding zstd keep to windows of 8 MiB. zstd's own default would let a few bytes of a
- * frame header make every decompressor allocate 128 MiB.
- */
+/** RFC 9659 limits windows to 8 MiB; with zstd's default a frame header could make a decompressor allocate 128 MiB. */
 const ZSTD_WINDOW_LOG_MAX = 23;
-/** The most of what it gave out that a decompressor remembers: the windows of RFC 1952, 7932 (24 bits) and 9659. */
+/** Maximum window of a decompressor (RFC 1952, RFC 7932 with 24 bits, RFC 9659). */
 export const WINDOW_BYTES_MAX: Readonly<Record<Encoding, number>> = {
   gzip: 32_768,
   br: 2 ** 24,
   zstd: 2 ** ZSTD_WINDOW_LOG_MAX,
 };
-/** A decompressor is made for each frame, so a body of nothing but tiny frames would cost far more than its size. */
+/** Each frame needs a new decompressor, so tiny frames cost far more than their size. */
 const FRAMES_MAX = 1_000;
-/** Each turn of a decompressor costs a job of the thread pool, about 20 µs, whatever its bytes. */
+/** Each call of a decompressor is a job of the thread pool, about 20 µs. */
 const PIECE_BYTES_MIN = 16_384;
 
 const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
@@ -43,8 +40,8 @@ const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
 };
 
 /**
- * Decompresses a request as it arrives. gzip allows several members and zstd several frames (RFC 1952, RFC 8878), but Node drops what
- * follows a zstd frame or a brotli stream. Throws for data that is damaged, cut short or followed by something else.
+ * Decompresses a request as it arrives, including several gzip members or zstd frames (RFC 1952, RFC 8878), which Node alone would drop.
+ * Throws for data that is corrupt, truncated or followed by other data.
  */
 export async function inflateBody(
   request: IncomingMessage,
@@ -53,7 +50,7 @@ export async function inflateBody(
 ): Promise<void> {
   let frame = new Frame(MAKE[encoding](), collector);
   let frames = 1;
-  // A few bytes can be seconds of work, which nobody waits for any more.
+  // A few bytes can be seconds of work; stop if the client has left.
   const leave = () => {
     if (!request.complete) frame.abort(new Error("The client went away in the middle of its body."));
   };
@@ -78,11 +75,11 @@ export async function inflateBody(
   }
 }
 
-/** The body in pieces worth a decompressor's turn: gathers small chunks, and yields the remainder at the end. */
+/** The body in pieces of at least PIECE_BYTES_MIN, except the last. */
 async function* piecesOf(request: IncomingMessage, collector: Inflated): AsyncGenerator<Buffer> {
   let gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
   let length = 0;
-  // Leaving the loop must not destroy the request, or the client would see a reset instead of the answer.
+  // Destroying the request on leaving the loop would reset the connection before the response.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     const bytes = chunk as Buffer;
     collector.countWire(bytes.length);
@@ -91,7 +88,7 @@ async function* piecesOf(request: IncomingMessage, collector: Inflated): AsyncGe
       length += bytes.length;
       continue;
     }
-    // The decompressor may still read what it was given: the next small ones go into a buffer of their own.
+    // The decompressor may still read the last buffer.
     if (length > 0) yield gathered.subarray(0, length);
     gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
     length = 0;
@@ -119,20 +116,20 @@ class Frame {
     });
   }
 
-  /** Ends what it is doing, which then throws `error`. */
+  /** Makes the current operation throw `error`. */
   abort(error: unknown): void {
     this.#stop(error);
     this.#decompressor.destroy();
   }
 
-  /** Decompresses; gives back the bytes that lie beyond the frame's end. */
+  /** Decompresses bytes and returns those after the end of the frame. */
   async feed(bytes: Buffer): Promise<Buffer> {
     const before = this.#decompressor.bytesWritten;
     await this.#settle((done) => this.#decompressor.write(bytes, done));
     return bytes.subarray(this.#decompressor.bytesWritten - before);
   }
 
-  /** Says that no more comes; throws when the frame is not whole. */
+  /** Ends the input. Throws if the frame is incomplete. */
   async finish(): Promise<void> {
     await this.#settle((done) => {
       this.#decompressor.once("end", done);

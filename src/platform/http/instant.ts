@@ -1,15 +1,15 @@
 import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 
-/** An instant to the microsecond: whole milliseconds since 1970, and 0 to 999 microseconds more. */
+/** An instant: milliseconds since 1970 plus 0 to 999 microseconds. */
 export interface Instant {
   readonly ms: number;
   readonly us: number;
 }
 
-/** The last millisecond that a UUIDv7 can say. */
+/** The last millisecond that a UUIDv7 can represent. */
 const MS_LAST = 2 ** 48 - 1;
 
-/** Reads a time as records have it, cut after the microsecond; undefined when it is not of that form. */
+/** Reads a time in the format of records, truncated to microseconds; undefined if malformed. */
 export function readInstant(text: string): Instant | undefined {
   if (!isUtcTimestamp(text)) return undefined;
   const exact = microsecondTimestamp(text);

@@ -1,26 +1,25 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** An IP address that was read. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A network: an address in it, and how many of its first bits count. */
+/** A network: an address and the length of the prefix. */
 export type Network = readonly [address: Address, bits: number];
 
-/** Whether a host is this machine's own: a name, or an address, of IPv6 with or without its brackets. */
+/** Whether a host name or address (IPv6 with or without brackets) is loopback. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|\[?::1\]?|127(?:\.\d{1,3}){3})$/.test(host);
 }
 
-/** A list of networks cannot be read; the message names the entry and shows the form that it needs. */
+/** A list of networks is invalid; the message names the entry and the expected form. */
 export class NetworkError extends Error {}
 
-/** Reads an IP address; undefined for any other text. A zone (`%eth0`) is refused: it has a meaning on one machine only. */
+/** Reads an IP address; undefined for any other text, including addresses with a zone (`%eth0`). */
 export function readAddress(text: string): Address | undefined {
   return isIP(text) === 0 || text.includes("%") ? undefined : ipaddr.parse(text);
 }
 
-/** The network of a text such as `10.1.0.0/16` or `fd00:1::/48`. Throws NetworkError for any other. */
+/** Reads a network such as `10.1.0.0/16` or `fd00:1::/48`. Throws NetworkError. */
 export function networkOf(text: string): Network {
   const [start = "", bits = ""] = text.split("/", 2);
   const address = readAddress(start);
@@ -29,12 +28,12 @@ export function networkOf(text: string): Network {
   return [address, Number(bits)];
 }
 
-/** Whether an address lies in a network. One of IPv4 never lies in a network of IPv6, nor the other way round. */
+/** Whether a network includes an address of the same IP version. */
 export function includes([start, bits]: Network, address: Address): boolean {
   return address.kind() === start.kind() && address.match(start, bits);
 }
 
-/** Reads `10.1.0.0/16, fd00:1::/48`; empty for none. Throws NetworkError for the first that is not a network. */
+/** Reads a list such as `10.1.0.0/16, fd00:1::/48`, which may be empty. Throws NetworkError. */
 export function readNetworks(text: string): readonly string[] {
   const networks = text
     .split(",")
@@ -44,12 +43,12 @@ export function readNetworks(text: string): readonly string[] {
   return networks;
 }
 
-/** An address of IPv4 that a socket of IPv6 shows as `::ffff:10.0.0.1` as the address of IPv4 that it is; any other as it is. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function unmapped(address: Address): Address {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** The text of a socket's address: `10.0.0.1` for `::ffff:10.0.0.1` in any spelling, every other text as it is. */
+/** Converts an IPv4-mapped IPv6 address such as `::ffff:10.0.0.1` to `10.0.0.1`; returns any other text unchanged. */
 export function plainAddress(text: string): string {
   // Most addresses are of IPv4, and each request has one.
   if (!text.includes(":")) return text;
@@ -58,17 +57,17 @@ export function plainAddress(text: string): string {
   return plain?.kind() === "ipv4" ? plain.toString() : text;
 }
 
-/** The networks that an address counts for, where what is limited is limited by who sends it; of IPv4 both are the address itself. */
+/** The networks by which an address is rate limited. For IPv4 both are the address itself. */
 export interface Origin {
-  /** The /64 of an address of IPv6; any other text as it is. */
+  /** The /64 of an IPv6 address. */
   readonly subnet: string;
-  /** The /48 of an address of IPv6, which is what shares of memory and of time in flight are given to. */
+  /** The /48 of an IPv6 address, which shares limits of memory and concurrency. */
   readonly site: string;
-  /** Which of the 65,536 subnets of its site it is. */
+  /** The number of the subnet within its site, 0 to 65,535. */
   readonly subnetNumber: number;
 }
 
-/** A host of IPv6 has 2^64 addresses to choose from and a customer of a provider 2^80, so that limits by address limit nothing. */
+/** An IPv6 host can use 2^64 addresses and a provider's customer 2^80, so limits per address would be ineffective. */
 export function originOf(text: string): Origin {
   const address = readAddress(text);
   const plain = address === undefined ? text : unmapped(address);
@@ -84,11 +83,11 @@ export function originOf(text: string): Origin {
   };
 }
 
-/** Networks, to ask whether an address lies in one of them. */
+/** A set of networks. */
 export class NetworkSet {
   readonly #networks: readonly Network[];
 
-  /** As `readNetworks` answers them. */
+  /** `networks`: from `readNetworks`. */
   constructor(networks: readonly string[]) {
     this.#networks = networks.map(networkOf);
   }
@@ -97,7 +96,7 @@ export class NetworkSet {
     return this.#networks.length === 0;
   }
 
-  /** False for a text that is no address. */
+  /** False for a text that is not an address. */
   has(text: string): boolean {
     const address = readAddress(text);
     if (address === undefined) return false;

@@ -11,11 +11,11 @@ import { isKey, KEY_CHARACTERS_MAX } from "./position.ts";
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
-/** The parameters that say which page of a question. */
+/** The parameters that select a page. */
 const PAGING = ["limit", "cursor"];
 const QUERY_CHARACTERS_MAX = 8_192;
 
-/** An error that names the parameter and what it takes. */
+/** An error whose message names the parameter and its valid values. */
 export function invalidParameter(message: string): ServiceError {
   return new ServiceError("bellhop.http.InvalidParameter", { message });
 }
@@ -28,15 +28,12 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** A name from outside, as it may stand in a message: printable ASCII and short. */
+/** Quotes an unchecked name for a message: printable ASCII, truncated. */
 function shown(name: string): string {
   return JSON.stringify(name.slice(0, 40)).replace(/[^\x20-\x7e]/g, "?");
 }
 
-/**
- * The query of an address, read strictly: a parameter that this address does not know, one that comes twice and one that
- * cannot be decoded are errors, because a filter that is silently ignored answers another question.
- */
+/** A query string. Unknown, repeated and undecodable parameters are errors, because ignoring a filter would return wrong data. */
 export class QueryParameters {
   readonly #values = new Map<string, string>();
   readonly #allowed: readonly string[];
@@ -90,7 +87,7 @@ export class QueryParameters {
     return value;
   }
 
-  /** A UTC timestamp with six fractional digits, so that texts compare as times do. */
+  /** A UTC timestamp with six fraction digits, so that text order is time order. */
   timestamp(name: string): string | undefined {
     const value = this.#values.get(name);
     if (value !== undefined && !isUtcTimestamp(value))
@@ -105,7 +102,7 @@ export class QueryParameters {
     return value === undefined ? undefined : readInstant(value);
   }
 
-  /** One of a fixed set of words. */
+  /** One of the given words. */
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const value = this.#values.get(name);
     const word = words.find((candidate) => candidate === value);
@@ -114,7 +111,7 @@ export class QueryParameters {
     return word;
   }
 
-  /** A whole number between two bounds, both included. */
+  /** An integer from `least` to `most`. */
   whole(name: string, least: number, most: number): number | undefined {
     const value = this.#values.get(name);
     if (value === undefined) return undefined;
@@ -124,7 +121,7 @@ export class QueryParameters {
     return Number(value);
   }
 
-  /** How many items a page has at most: 100, or 1 to 1,000 as asked. */
+  /** The page size: 1 to 1,000, by default 100. */
   limit(): number {
     return this.whole("limit", 1, LIMIT_MAX) ?? LIMIT_DEFAULT;
   }
@@ -133,14 +130,14 @@ export class QueryParameters {
     return this.#values.get("cursor");
   }
 
-  /** What the question is, apart from its pages (or `without`): parameters in one order. A cursor belongs to it. */
+  /** The query as sorted parameters, without those of paging (or `without`). Cursors are bound to it. */
   question(without: readonly string[] = PAGING): string {
     const asked = [...this.#values].filter(([name]) => !without.includes(name));
     return JSON.stringify(asked.sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 }
 
-/** Two parameters that bound a range: refused when they are the wrong way round. */
+/** Refuses a range whose `from` is after its `to`. */
 export function checkOrder(from: string | undefined, to: string | undefined): void {
   if (from !== undefined && to !== undefined && from > to)
     throw invalidParameter("from must not be after to.");

@@ -1,19 +1,19 @@
 import type { ServerResponse } from "node:http";
 
-/** Why a reading was ended: its client has left. */
+/** The client of a read has disconnected. */
 export class ReaderGone extends Error {
   constructor() {
     super("The client left before its answer was made.");
   }
 }
 
-/** How long a reading may take, and what it fails with after that. */
+/** Time limit of a read, and the error after it. */
 export interface ReadingTime {
   readonly ms: number;
   error(): Error;
 }
 
-/** Aborts (`readFor`) when the connection of the client that a response is for closes, or when the time is over. */
+/** A signal for `readFor` that aborts when the client disconnects or the time limit is exceeded. */
 export function readingFor(
   response: Pick<ServerResponse, "closed" | "once">,
   time?: ReadingTime,

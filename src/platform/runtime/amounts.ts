@@ -1,6 +1,6 @@
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 
-/** `1.5 GB` of bytes, in powers of 1024. */
+/** Formats bytes, for example `1.5 GB`, in powers of 1024. */
 export function sizeText(bytes: number): string {
   let amount = bytes;
   let unit = 0;
@@ -18,7 +18,7 @@ const SPANS = [
   [60, "minutes"],
 ] as const;
 
-/** `29.9 years`, `3 days`, `90 minutes` or `4.2 s` of seconds: at least two of the largest unit. */
+/** Formats seconds, for example `29.9 years`, `3 days`, `90 minutes` or `4.2 s`: at least two of the largest unit. */
 export function spanText(seconds: number): string {
   for (const [length, name] of SPANS)
     if (seconds >= 2 * length) return `${Number((seconds / length).toFixed(1))} ${name}`;

@@ -1,4 +1,4 @@
-/** What of an error goes from one thread to another: cloning alone keeps neither its code nor a socket's address. */
+/** An error in a form that can be cloned: structured cloning drops its code and a socket's address. */
 interface CarriedError {
   readonly name: string;
   readonly message: string;
@@ -9,7 +9,7 @@ interface CarriedError {
 
 const FIELDS = ["code", "syscall", "address", "port", "hostname", "severity"];
 
-/** A chain of causes is followed this far. */
+/** Maximum length of a chain of causes. */
 const CAUSES_MAX = 5;
 
 function carryError(error: unknown, depth = 0): CarriedError {
@@ -27,13 +27,13 @@ function carryError(error: unknown, depth = 0): CarriedError {
   return { name: error.name, message: error.message, stack: error.stack, fields, cause };
 }
 
-/** The error again, on the other side: its name, words, code and causes, not its class. */
+/** Restores name, message, code and causes of an error, but not its class. */
 function unpackError({ name, message, stack, fields, cause }: CarriedError): Error {
   const error = new Error(message, cause === undefined ? {} : { cause: unpackError(cause) });
   return Object.assign(error, { name, stack, ...fields });
 }
 
-/** What one side of a channel answers, by name; arguments and answers are such as can be cloned. */
+/** The functions that one side of a channel serves. Arguments and results must be cloneable. */
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 
 type Argument<Theirs extends Calls, Name extends keyof Theirs> = Parameters<Theirs[Name]>[0];
@@ -49,13 +49,13 @@ type Message =
   | { readonly kind: "answer"; readonly id: number; readonly result: unknown }
   | { readonly kind: "failure"; readonly id: number; readonly error: CarriedError };
 
-/** A Worker as its parent has it, or a thread's port to its parent. */
+/** A Worker, or a thread's port to its parent. */
 export interface Port {
   postMessage(message: unknown): void;
   on(event: "message", listener: (message: Message) => void): unknown;
 }
 
-/** Calls between a thread and the one that started it, in both directions; each side answers `own` and calls `Theirs`. */
+/** Calls between a thread and its parent, in both directions. Each side serves `own` and calls `Theirs`. */
 export class Channel<Theirs extends Calls> {
   readonly #port: Port;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -70,7 +70,7 @@ export class Channel<Theirs extends Calls> {
     });
   }
 
-  /** Asks the other side. Rejects with its error, when the channel is closed first, or after `waitMsMax`. */
+  /** Calls the other side. Rejects with its error, if the channel closes first, or after `waitMsMax`. */
   async call<Name extends keyof Theirs & string>(
     name: Name,
     argument: Argument<Theirs, Name>,
@@ -93,12 +93,12 @@ export class Channel<Theirs extends Calls> {
     }
   }
 
-  /** Sends the other side something that it does not answer. */
+  /** Calls the other side without waiting for a result. */
   send<Name extends keyof Theirs & string>(name: Name, argument: Argument<Theirs, Name>): void {
     this.#port.postMessage({ kind: "call", id: undefined, name, argument });
   }
 
-  /** The other side is gone: what waits for it, and whatever is asked from now on, gets this error. */
+  /** Rejects pending and future calls with this error, because the other side is gone. */
   close(error: Error): void {
     this.#closed = error;
     for (const { reject } of this.#waiting.values()) reject(error);

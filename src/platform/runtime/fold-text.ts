@@ -1,4 +1,4 @@
-/** A text as it is compared: without case and accents, and with one space for several. */
+/** Normalises a text for comparison: no case or accents, single spaces. */
 export function folded(text: string): string {
   return text.normalize("NFKD").replaceAll(/\p{M}/gu, "").replaceAll(/\s+/g, " ").toLowerCase();
 }

@@ -3,35 +3,32 @@ import { getPriority, setPriority } from "node:os";
 import type pg from "pg";
 import { Repeat } from "./repeat.ts";
 
-/**
- * How much lower the priority of applying and of insight questions is, as a nice value. Under full load a thread at 10 gets about a tenth of the
- * time of one at 0, so applying never stops, only slows down.
- */
+/** The nice value of applying and of insight queries. Under full load, a thread at 10 still gets about a tenth of the time of one at 0. */
 export const LOWER_PRIORITY_NICE = 10;
 
 /**
- * Lowers the priority of the calling thread, on Linux alone: elsewhere `setpriority` of 0 concerns the whole process. A lower priority
- * stays as it is, and a system that refuses is no fault.
+ * Lowers the priority of the calling thread to LOWER_PRIORITY_NICE, if it is higher and the system permits it. Linux only: elsewhere
+ * `setpriority(0)` affects the whole process.
  */
 export function lowerPriority(): void {
   lower(0);
 }
 
 /**
- * The same of another process on this machine, the session of an embedded PostgreSQL. Every such session is a group of its
- * own where Linux groups processes by terminal session (`sched_autogroup_enabled`), and there the group's value counts.
+ * Lowers the priority of another process on this machine, a session of an embedded PostgreSQL. With `sched_autogroup_enabled` each
+ * such session is a scheduling group, whose value counts instead.
  */
 export function letLowerPriority(processId: number): void {
   if (lower(processId)) {
     try {
       writeFileSync(`/proc/${processId}/autogroup`, String(LOWER_PRIORITY_NICE));
     } catch {
-      // The kernel has no such groups, or does not let us.
+      // The kernel has no such groups, or denies permission.
     }
   }
 }
 
-/** Whether it has the wanted value now. */
+/** Returns whether the priority is now low enough. */
 function lower(processId: number): boolean {
   if (process.platform !== "linux") return false;
   try {
@@ -42,17 +39,17 @@ function lower(processId: number): boolean {
   }
 }
 
-/** A question that is answered within it takes from nobody for long. */
+/** Shorter queries delay others only briefly. */
 const LOOK_MS = 1_000;
 
-/** All sessions of ours are named so. What a question has others compute for it (a parallel worker) bears its name. */
+/** Sessions without the service's application_name. Parallel workers have the name of their query's session. */
 const FIND_OUTSIDERS = `select pid from pg_stat_activity
   where datname = current_database() and backend_type in ('client backend', 'parallel worker')
     and application_name not like 'bellhop%'`;
 
 /**
- * Lowers the priority of other programs' sessions with an embedded PostgreSQL to that of the appliers, each second until stopped. No
- * further: a starved query would hold its snapshot for as long. The process numbers are of this machine.
+ * Lowers the priority of other programs' sessions with an embedded PostgreSQL every second until stopped. Not below that of the appliers:
+ * a starved query would hold its snapshot for long.
  */
 export function letOutsidersLowerPriority(pool: pg.Pool, failed: (error: unknown) => void): Repeat {
   const given = new Set<number>();

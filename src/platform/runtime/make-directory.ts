@@ -1,10 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/**
- * Makes a directory with those above it, unless something has its name. As `mkdir` with `recursive`, which never returns where a file
- * system answers ENOENT to making an entry (/proc does).
- */
+/** As `mkdir` with `recursive`, which never returns on file systems that answer ENOENT to creating an entry (/proc does). */
 export async function makeDirectory(directory: string, mode?: number): Promise<void> {
   const make = () =>
     mkdir(directory, { mode }).catch((error: NodeJS.ErrnoException) => {

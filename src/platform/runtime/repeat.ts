@@ -1,7 +1,7 @@
-/** The least pause between two runs: what wakes a loop comes in bursts. */
+/** The minimum pause between runs, because wake-ups come in bursts. */
 const GAP_MS = 20;
 
-/** Repeats its work: `everyMs` after the last run, or as soon as it is woken. A failure is reported and tried again. */
+/** Repeats work `everyMs` after the last run, or when woken. A failure is reported and retried. */
 export class Repeat {
   readonly #work: () => Promise<unknown>;
   readonly #everyMs: number;
@@ -28,7 +28,7 @@ export class Repeat {
     else this.#isWanted = true;
   }
 
-  /** Lets the current run end, and nothing follow. */
+  /** Waits for the current run; no other follows. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -1,19 +1,16 @@
-/** More work waits than may. */
+/** The queue of a semaphore is full. */
 export class SemaphoreFull extends Error {
   constructor() {
     super("Too much waits to be done.");
   }
 }
 
-/**
- * Lets so many through at once, has so many wait, and refuses the others: a bound for work that costs. Those of one group wait in
- * order; groups take turns, and one of them cannot take all the places.
- */
+/** A semaphore with a bounded queue. Work of one group waits in order; groups take turns, and none can fill the whole queue. */
 export class Semaphore {
   readonly #atOnce: number;
   readonly #waitingMax: number;
   readonly #groupWaitingMax: number;
-  /** Of each group in which any wait; the group whose turn is next comes first. */
+  /** The queue of each waiting group; the next group is first. */
   readonly #groups = new Map<string, (() => void)[]>();
   #running = 0;
   #waiting = 0;
@@ -46,7 +43,7 @@ export class Semaphore {
     this.#groups.set(group, waiting);
     this.#waiting += 1;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // The work that ends passes its place on, so that none that arrives meanwhile takes it.
+    // Finished work passes its slot on, so that new arrivals cannot take it.
     const resume = () => {
       signal?.removeEventListener("abort", giveUp);
       resolve();

@@ -14,51 +14,47 @@ import { Channel } from "./channel.ts";
 /** The threads a service has beside its main one. */
 type ThreadKind = "apply" | "http";
 
-/** What a thread is started with; everything else comes with its first call. */
+/** A thread's workerData; everything else comes with its first call. */
 export interface ThreadData {
   readonly kind: ThreadKind;
   readonly name: string;
   readonly log: ThreadLog;
 }
 
-/** What the main thread answers to the others, about the whole process. */
+/** The functions that the main thread serves to others, about the whole process. */
 export type MainCalls = {
   blockedReason(_: undefined): Promise<string | undefined>;
   /** In the Prometheus text format. */
   metrics(_: undefined): Promise<string>;
 };
 
-/** What every thread answers to the main one. */
+/** The functions that every thread serves to the main thread. */
 export type ThreadCalls = {
-  /** Why it cannot do now what the role is for. */
+  /** The reason why the thread cannot serve this role now, if any. */
   blockedReason(role: Role): string | undefined;
   /** Values of the thread's own metrics. */
   metrics(_: undefined): Promise<MetricValues>;
-  /** Ends what is under way and closes every connection. */
+  /** Finishes current work and closes all connections. */
   stop(_: undefined): Promise<void>;
 };
 
-/** What a thread's own module begins with. */
 export interface ThreadContext {
   readonly name: string;
   readonly log: Logger;
   readonly main: Channel<MainCalls>;
 }
 
-/**
- * How a thread writes its log: to the same place as the process, in turn with the other threads, so that a crash
- * loses no line; or, where that place is known to the main thread alone (a test's), by way of it.
- */
+/** How a thread logs: directly to the process's destination, so that a crash loses no line, or (in tests) through the main thread. */
 type ThreadLog =
   | { readonly to: "descriptor"; readonly options: LoggerOptions }
   | { readonly to: "main thread"; readonly level: string };
 
-/** How the threads of a process log whose own log is `log`, made with `options` or, without them, to a stream. */
+/** The ThreadLog for a process whose log was created with `options`, or without them to a stream. */
 export function threadLogOf(log: Logger, options: LoggerOptions | undefined): ThreadLog {
   return options === undefined ? { to: "main thread", level: log.level } : { to: "descriptor", options };
 }
 
-/** A thread's own logger; `name` says in each line which thread wrote it. */
+/** Creates a thread's logger, which adds `name` to each line. */
 export function createThreadLogger(
   threadLog: ThreadLog,
   name: string,
@@ -72,33 +68,29 @@ export function createThreadLogger(
 }
 
 /**
- * How much the old generation of a heap may grow beyond what was alive, in percent, until it is collected whole. V8 chooses about a
- * third for heaps of some 15 MB, which then were collected after each 1,500 applied records: a third of the CPU of a record.
+ * Growth of the old generation, in percent of its live size, before a full collection. V8's default for heaps of 15 MB (about a third)
+ * collected after every 1,500 applied records, which took a third of the CPU.
  */
 const HEAP_GROWTH_PERCENT = 150;
 
-/** Sets what holds for the heaps of all threads; before the first is started. */
+/** Applies to the heaps of all threads. Call before the first one is started. */
 export function letHeapsGrow(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
 }
 
-/** How long a thread that was asked to stop may take; after that it is terminated. */
+/** A stopped thread that takes longer to exit is terminated. */
 const LEAVE_MS_MAX = 1_000;
 
-/** What every thread of a service is started with. */
 export interface ThreadParts {
   readonly threadLog: ThreadLog;
-  /** The service's log, for what goes there by way of the main thread. */
+  /** The service's log, for threads that log through the main thread. */
   readonly log: Logger;
   readonly main: MainCalls;
-  /** Most of a thread's heap but its youngest objects: one that needs more ends, and with it the process. */
+  /** Limit of a thread's old generation. Exceeding it ends the thread and the process. */
   readonly heapMbMax: number;
 }
 
-/**
- * A thread of the service, as the main thread sees it. It loads its modules at once and does nothing before its first
- * call. `died` settles when it ends unexpectedly: an uncaught error, or its heap's limit.
- */
+/** A thread, seen from the main thread. It does nothing before its first call. `died` settles if it ends unexpectedly. */
 export class ServiceThread<Theirs extends ThreadCalls> {
   readonly name: string;
   readonly died: Promise<Error>;
@@ -128,14 +120,14 @@ export class ServiceThread<Theirs extends ThreadCalls> {
   call: Channel<Theirs>["call"] = (name, argument, waitMsMax) =>
     this.#channel.call(name as never, argument as never, waitMsMax);
 
-  /** Asks it to stop what it does; a thread that has ended has stopped. */
+  /** Stops its work; no effect if it has ended. */
   async stop(): Promise<void> {
     await this.call("stop", undefined as never).catch((error: unknown) => {
       if (!this.#leaving) throw error;
     });
   }
 
-  /** Ends the thread, which has stopped what it did: at once, or by force after a second. */
+  /** Ends the stopped thread, by force after LEAVE_MS_MAX. */
   async leave(): Promise<void> {
     if (this.#leaving) return;
     this.#leaving = true;

@@ -1,15 +1,12 @@
 import { hash } from "node:crypto";
 
-/**
- * Milliseconds of the machine's monotonic clock, the same in every thread. (`performance.now()` counts from each thread's
- * own beginning.)
- */
+/** Milliseconds of the machine's monotonic clock, the same in all threads (unlike `performance.now()`). */
 export function monotonicNow(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1_000 + nanoseconds / 1e6;
 }
 
-/** A number in memory that all threads of the process share; it goes round after 2^32 steps. */
+/** A counter shared by all threads of the process; wraps at 2^32. */
 export class SharedCounter {
   readonly #words: Int32Array;
 
@@ -38,28 +35,25 @@ const FREE = 0;
 const HELD = 1;
 const WAITED_FOR = 2;
 
-/** What is done under a lock takes a microsecond; a holder that was interrupted gets this many looks before one sleeps. */
+/** Spins before sleeping; work under a lock takes about 1 µs. */
 const LOOKS = 100;
-/** Nobody holds such a lock for as long, unless its thread was ended within: better an error than a thread that hangs. */
+/** A lock held for longer belongs to a terminated thread: an error is better than a hang. */
 const WAIT_MS_MAX = 5_000;
 
-/**
- * A lock between the threads of a process: one word of shared memory. For a few arithmetic steps on memory that several
- * threads write, never around anything that waits.
- */
+/** A lock between threads: one word of shared memory. For a few arithmetic operations on shared memory, never for work that waits. */
 export class SharedLock {
   readonly #words: Int32Array;
   readonly #at: number;
   readonly #waitMsMax: number;
 
-  /** The word of index `at` is the lock; it begins as zero, which is free. */
+  /** The lock is the word at index `at`, initially 0 (free). */
   constructor(words: Int32Array, at: number, waitMsMax = WAIT_MS_MAX) {
     this.#words = words;
     this.#at = at;
     this.#waitMsMax = waitMsMax;
   }
 
-  /** Runs `work` alone. Not to be nested with itself. */
+  /** Runs `work` exclusively. Not reentrant. */
   run<Result>(work: () => Result): Result {
     this.#enter();
     try {
@@ -74,7 +68,7 @@ export class SharedLock {
     for (let look = 0; look < LOOKS; look += 1) {
       if (Atomics.compareExchange(this.#words, this.#at, FREE, HELD) === FREE) return;
     }
-    // The thread that releases the lock finds the mark and wakes one waiting thread.
+    // The releasing thread sees the mark and wakes one waiter.
     while (Atomics.exchange(this.#words, this.#at, WAITED_FOR) !== FREE) {
       if (Atomics.wait(this.#words, this.#at, WAITED_FOR, this.#waitMsMax) === "timed-out")
         throw new Error("A lock in shared memory was not released.");
@@ -82,19 +76,19 @@ export class SharedLock {
   }
 }
 
-/** A key can lie in the rows of one set alone, whose lock guards them. */
+/** Rows per set. A key belongs to one set, which has its own lock. */
 const ROWS_OF_SET = 16;
 const KEY_WORDS = 4;
 const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
 const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT;
 
-/** How large a table is: rows at most (rounded up to whole sets), numbers in a row. */
+/** Maximum rows (rounded up to whole sets), and numbers per row. */
 interface TableShape {
   readonly rows: number;
   readonly numbers: number;
 }
 
-/** The numbers of one row, to be read and written while `SharedTable.use` runs. */
+/** The numbers of one row, valid within `SharedTable.use`. */
 interface Row {
   readonly isNew: boolean;
   get(index: number): number;
@@ -106,15 +100,15 @@ function setsOf({ rows }: TableShape): number {
 }
 
 /**
- * Numbers by key in memory that all threads share, with a fixed number of rows: a new key replaces the least recently used of its
- * set that may go. Keys are 128 bits of their SHA-256, so that nobody chooses the set a key falls in.
+ * A fixed-size table of numbers by key, shared by all threads. A new key replaces the least recently used row of its set that `mayGo`.
+ * Keys are hashed with SHA-256 (128 bits), so that clients cannot choose the set.
  */
 export class SharedTable {
   readonly #sets: number;
   readonly #width: number;
   readonly #locks: SharedLock[];
   readonly #keys: Int32Array;
-  /** Of each row: when it was used last, then its numbers. */
+  /** Per row: the time of its last use, then its numbers. */
   readonly #values: Float64Array;
   #lastKey: string | undefined;
   #lastDigest = Buffer.alloc(32);
@@ -138,10 +132,7 @@ export class SharedTable {
     this.#values = new Float64Array(memory, (lockWords + rows * KEY_WORDS) * WORD_BYTES, rows * this.#width);
   }
 
-  /**
-   * Runs `work` with the key's row, alone; `now` is when it is used. A new row's numbers are zero. Without room for a new
-   * row, as no other row of its set `mayGo`, the answer is undefined.
-   */
+  /** Runs `work` exclusively on the key's row, zeroed if new. Undefined if the set is full and no row `mayGo`. */
   use<Result>(
     key: string,
     now: number,
@@ -161,7 +152,7 @@ export class SharedTable {
   }
 
   #digestOf(key: string): Buffer {
-    // A body's chunks come one after another from the same client.
+    // Consecutive uses usually have the same key.
     if (key !== this.#lastKey) {
       this.#lastKey = key;
       this.#lastDigest = hash("sha256", key, "buffer");
@@ -210,21 +201,21 @@ export class SharedTable {
   }
 }
 
-/** A word of a key as it is kept: the first never zero, which marks an empty row. */
+/** A word of a stored key; the first is never 0, which marks an empty row. */
 function keyWord(digest: Buffer, word: number): number {
   const value = digest.readInt32LE(word * WORD_BYTES);
   return word === 0 ? value | 1 : value;
 }
 
-/** How many may come within how many milliseconds. */
+/** At most `most` events within `windowMs`. */
 interface SlidingWindow {
   readonly most: number;
   readonly windowMs: number;
 }
 
 /**
- * Notes one more in a row whose first `most` numbers are the times of the last ones, milliseconds of any steady clock. Answers 0, or
- * the whole seconds until another may come; then it is not noted.
+ * Records an event in a row of the times (ms of any monotonic clock) of the last `most` events, and returns 0; if the window is full,
+ * returns the whole seconds until it is not.
  */
 export function noteInWindow(times: Row, now: number, { most, windowMs }: SlidingWindow): number {
   let oldest = 0;
@@ -240,32 +231,30 @@ export function noteInWindow(times: Row, now: number, { most, windowMs }: Slidin
 
 const WORD_BITS = 32;
 const NOBODY = 0;
-/** The other threads, as one of them sees them. */
+/** The other apply threads of the process. */
 export interface Siblings {
-  /** Says whether this one has nothing to do. */
+  /** Reports whether this thread is idle. */
   setIdle(isIdle: boolean): void;
-  /** Claims one that is idle; what is returned wakes it once buckets were given up for it. */
+  /** Claims an idle thread. Call the returned function to wake it after giving up buckets. */
   claimIdle(): (() => void) | undefined;
 }
 
-/** What a thread has said last: that it has nothing to do, or another, that it has passed something on to it. */
+/** States of a thread; a claiming thread sets the last one. */
 const BUSY = 0;
 const IDLE = 1;
 const OFFERED = 2;
 
 /**
- * Hints, one bit per bucket, that a bucket has something new, for the thread that owns it. Repeated hints merge, so
- * nothing queues up (a message would cost both threads several µs). Hints of buckets without an owner are dropped.
- * A busy thread finds by them one that has nothing to do, and passes buckets on to it.
+ * Hints to the owning thread that a bucket has new parts, one bit per bucket: repeated hints merge (messages would cost several µs each).
+ * Hints for buckets without an owner are dropped. Also shares which threads are idle.
  */
 export class SharedHints {
-  /** Of each bucket: the thread that owns it, counted from 1. */
+  /** The owning thread of each bucket, from 1. */
   readonly #owners: Int32Array;
-  /** One for each owning thread: its bits, a count of hints, on which it waits, and whether it is idle. */
+  /** Per thread: its bits, a count of hints on which it waits, and its state. */
   readonly #ofThreads: readonly Int32Array[];
   readonly #words: number;
 
-  /** For so many buckets and threads that own them. */
   static allocate(buckets: number, threads: number): SharedArrayBuffer {
     return new SharedArrayBuffer((buckets + threads * (buckets / WORD_BITS + 2)) * WORD_BYTES);
   }
@@ -281,12 +270,12 @@ export class SharedHints {
     );
   }
 
-  /** Makes a thread the owner of these buckets. Earlier hints are not repeated: the thread then checks them itself. */
+  /** Sets the buckets that a thread owns. It must poll them once, because earlier hints were dropped. */
   own(thread: number, buckets: readonly number[]): void {
     const owned = new Set(buckets);
     for (let bucket = 0; bucket < this.#owners.length; bucket += 1) {
       if (owned.has(bucket)) Atomics.store(this.#owners, bucket, thread + 1);
-      // Unless another thread has said meanwhile that it has it.
+      // Only if no other thread has become the owner meanwhile.
       else Atomics.compareExchange(this.#owners, bucket, thread + 1, NOBODY);
     }
   }
@@ -307,7 +296,7 @@ export class SharedHints {
     const state = this.#words + 1;
     const own = this.#wordsOf(thread);
     return {
-      // An offer stays until it is heard.
+      // Keeps a pending offer.
       setIdle: (isIdle) =>
         void Atomics.compareExchange(own, state, isIdle ? BUSY : IDLE, isIdle ? IDLE : BUSY),
       claimIdle: () => {
@@ -323,7 +312,7 @@ export class SharedHints {
     };
   }
 
-  /** Calls back with the buckets hinted to a thread since the last call, and when it was offered some, until `signal`. */
+  /** Calls back with the buckets hinted to a thread since the last call, and whether it was offered buckets, until `signal` aborts. */
   async listen(
     thread: number,
     hear: (buckets: readonly number[], isOffered: boolean) => void,
@@ -340,7 +329,7 @@ export class SharedHints {
     }
   }
 
-  /** Lets `listen` look at its signal. */
+  /** Makes `listen` check its signal. */
   wakeListeners(): void {
     for (const words of this.#ofThreads) this.#wake(words);
   }

@@ -1,9 +1,9 @@
-/** How each thing that was started is stopped. */
+/** A stack of stop functions. */
 export class Stops {
   readonly #stops: (() => unknown)[] = [];
   readonly #signal: AbortSignal | undefined;
 
-  /** `signal`: aborted once nothing more is to be started. */
+  /** `signal` aborts once nothing more may be started. */
   constructor(signal?: AbortSignal) {
     this.#signal = signal;
   }
@@ -14,13 +14,13 @@ export class Stops {
     this.#signal?.throwIfAborted();
   }
 
-  /** Has what was started be stopped, if anything was; throws as `push`. */
+  /** Registers the stop function of `started`, if defined. Throws as `push`. */
   add<Started extends { stop(): unknown } | undefined>(started: Started): Started {
     this.push(() => started?.stop());
     return started;
   }
 
-  /** Stops what was started, the last first; what cannot be stopped keeps nothing else from it. Throws the first error. */
+  /** Runs all stop functions, the last registered first, even if some fail. Throws the first error. */
   async all(): Promise<void> {
     const errors: unknown[] = [];
     for (const stop of this.#stops.splice(0).reverse()) {

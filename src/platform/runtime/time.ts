@@ -1,16 +1,15 @@
-/** Time as a part of the service sees it: the machine's, or that of a simulation (test/simulation). */
+/** The clock and timers of the machine, or of a simulation (test/simulation). */
 export interface Time {
   /** Milliseconds of a monotonic clock. */
   now(): number;
-  /** Calls once, `ms` milliseconds from now at the earliest. What it answers calls that off. */
+  /** Calls once, after at least `ms` milliseconds. Returns a function that cancels it. */
   after(ms: number, call: () => void): () => void;
   /** Calls once, in the next turn of the event loop. */
   nextTurn(call: () => void): void;
-  /** From 0 to less than 1, to spread out in time what many do. */
+  /** A random number in [0, 1), for jitter. */
   chance(): number;
 }
 
-/** The time of this machine. */
 export const machineTime: Time = {
   now: performance.now.bind(performance),
   after(ms, call) {

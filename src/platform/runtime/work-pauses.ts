@@ -1,15 +1,15 @@
-/** How long a computation keeps the thread's other requests waiting, and for how long it then leaves the processor to them. */
+/** Work between pauses, and length of a pause. */
 const WORK_MS = 2;
 const PAUSE_MS = 2;
 
 /**
- * The pauses of a long computation on a thread that serves other requests. A pause is a wait, not only a turn of the event loop:
- * on a busy machine the database processes of those requests need the processor, too.
+ * Pauses of a long computation on a thread that serves other requests. A pause is a timer, not only a turn of the event loop, because
+ * database processes need the CPU too.
  */
 export class WorkPauses {
   #workingSince = performance.now();
 
-  /** Whether the computation has worked for long enough; to be asked between its steps. */
+  /** Whether to pause now; check between steps. */
   get isDue(): boolean {
     return performance.now() - this.#workingSince >= WORK_MS;
   }

@@ -8,17 +8,17 @@ export type Logger = PinoLogger;
 export interface LoggerOptions {
   /** fatal, error, warn, info, debug or silent. */
   readonly level: string;
-  /** For people at a terminal: coloured lines instead of JSON. The caller decides (terminal and not production). */
+  /** Coloured lines instead of JSON. */
   readonly pretty: boolean;
-  /** Where lines go; by default standard output. Commands whose output is read by programs pass standard error (2). */
+  /** Default: standard output. Commands whose output is read by programs pass standard error (2). */
   readonly fileDescriptor?: 1 | 2;
-  /** Memory that the loggers of several threads share to take turns (`allocateTurns`). */
+  /** Memory of `allocateTurns`, shared by the loggers of several threads. */
   readonly turns?: SharedArrayBuffer;
-  /** Hears the messages below a warning, which are then not written. */
+  /** Receives messages below a warning instead of the log. */
   readonly onInfo?: (message: string) => void;
 }
 
-/** Whatever carries one of these names is a secret, wherever it stands up to three levels deep. */
+/** Fields with these names are redacted, up to three levels deep. */
 const SECRET_NAMES = new Set([
   "authorization",
   "proxy-authorization",
@@ -43,7 +43,7 @@ const CENSOR = "[redacted]";
 /** Pino's number of it. */
 const WARN_LEVEL = 40;
 
-/** The same fields with secrets replaced, copied only where there is one. pino's redaction by path takes twenty times as long. */
+/** Replaces secrets, copying only if there are any. (pino's redaction by path takes twenty times as long.) */
 function withoutSecrets(
   fields: Readonly<Record<string, unknown>>,
   levels = SECRET_LEVELS,
@@ -60,14 +60,14 @@ function withoutSecrets(
 }
 
 function shownBelow(value: unknown, levels: number): unknown {
-  // Errors have a serializer of their own, which keeps known fields only.
+  // `serializeError` keeps only known fields of errors.
   if (levels === 0 || typeof value !== "object" || value === null || value instanceof Error) return value;
   return withoutSecrets(value as Record<string, unknown>, levels);
 }
 
 /**
- * The service's log: one JSON object a line (pino), so a line break or an escape code in a partner's text stays inside
- * its string. Fields whose name says that they are secret are redacted, and database errors lose the values they quote.
+ * Creates the service's log: one JSON object per line (pino), which escapes line breaks and control codes of partners. Redacts secret
+ * fields, and the values quoted by database errors.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const file = openDestination(options.fileDescriptor ?? 1);
@@ -76,18 +76,18 @@ export function createLogger(options: LoggerOptions): Logger {
   return createLoggerTo(options.pretty ? inTurn : gatherLines(inTurn), options.level, options.onInfo);
 }
 
-/** Runs inside this process: a worker would lose the last lines of a crash. Its module takes 16 ms to load. */
+/** Runs in this thread, because a worker would lose the last lines of a crash. The module takes 16 ms to load. */
 function prettyStream(destination: DestinationStream): DestinationStream {
   const { build } = createRequire(import.meta.url)("pino-pretty") as typeof import("pino-pretty");
   return build({ destination, ignore: "pid,hostname", translateTime: "HH:MM:ss.l", singleLine: true });
 }
 
-/** More than this is not kept waiting for the end of the turn. */
+/** More characters are written before the end of the turn. */
 const CHARACTERS_MAX = 65_536;
 
 /**
- * Gathers the lines of one turn of the event loop and writes them in one system call. A regular exit, an error or a
- * fatal line (pino calls `flushSync`) writes the remaining lines; only a kill loses those of its turn.
+ * Writes the lines of one turn of the event loop in one system call. An exit, an uncaught error or a fatal line (pino calls `flushSync`)
+ * writes the remaining lines; only SIGKILL loses them.
  */
 function gatherLines(destination: DestinationStream) {
   let gathered = "";
@@ -114,34 +114,31 @@ function gatherLines(destination: DestinationStream) {
   };
 }
 
-/** Memory for the lock under which the threads of a process write to one place. */
+/** Memory of the lock for writing to one destination from several threads. */
 export function allocateTurns(): SharedArrayBuffer {
   return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 }
 
 /**
- * Writes while no other thread does, so that lines stay whole: a pipe with a slow reader takes a write in pieces, and
- * those of several threads would mix. A thread that waits for a slow reader blocks the others. `destination` writes at once and whole.
+ * Serialises writes of threads, because a pipe with a slow reader takes a write in pieces. A slow reader blocks all threads. `destination`
+ * must write synchronously.
  */
 function takeTurns(destination: DestinationStream, turns: SharedArrayBuffer): DestinationStream {
   const lock = new SharedLock(new Int32Array(turns), 0, Number.POSITIVE_INFINITY);
   return { write: (lines) => lock.run(() => destination.write(lines)) };
 }
 
-/** So much of what cannot be written is kept; what comes after it is lost. */
+/** Limit of lines kept while the destination cannot be written; further lines are dropped. */
 const UNWRITTEN_BYTES_MAX = 1_048_576;
 
-/**
- * Writes at once. A log that cannot be written (its disk is full) must not end the service: what was not written goes
- * ahead of the next line that can be.
- */
+/** Writes synchronously. If that fails (disk full), the service continues, and the lines are written before the next one. */
 function openDestination(fileDescriptor: number) {
   const file = pino.destination({ fd: fileDescriptor, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
   file.on("error", () => undefined);
   return file;
 }
 
-/** As createLogger, to a stream of the caller's. */
+/** As `createLogger`, to a stream. */
 export function createLoggerTo(
   destination: DestinationStream,
   level: string,
@@ -162,7 +159,7 @@ export function createLoggerTo(
     },
     destination,
   );
-  // A child's own fields do not pass the formatter. Children inherit this from their parent.
+  // pino does not pass a child's own fields to the formatter.
   const child: (this: unknown, fields: pino.Bindings, options?: pino.ChildLoggerOptions) => unknown =
     log.child as never;
   log.child = function (this: unknown, fields: pino.Bindings, options?: pino.ChildLoggerOptions) {
@@ -171,7 +168,7 @@ export function createLoggerTo(
   return log;
 }
 
-/** Writes lines that a logger of another thread made to where `log` writes its own. */
+/** Writes lines of another thread's logger to the destination of `log`. */
 export function writeLines(log: Logger, lines: string): void {
   (log as unknown as { readonly [pino.symbols.streamSym]: DestinationStream })[pino.symbols.streamSym].write(
     lines,
@@ -180,7 +177,7 @@ export function writeLines(log: Logger, lines: string): void {
 
 type LogEntry = Parameters<LogFn>;
 
-/** An entry without a message of its own takes its error's, which may quote data as the error itself may. */
+/** Prevents pino from using an error's message, which may quote data, as the message of the entry. */
 function withoutQuotedMessage(entry: LogEntry): LogEntry {
   const [subject, message]: unknown[] = entry;
   const error = subject instanceof Error ? subject : (subject as { err?: unknown } | undefined)?.err;
@@ -190,8 +187,8 @@ function withoutQuotedMessage(entry: LogEntry): LogEntry {
 }
 
 /**
- * What of an error is logged. Others are left out: PostgreSQL's `detail`, `where` and `hint` quote data (a guest's name
- * must not reach the log by way of a failed statement), and pg hangs the whole connection with its keys on an error.
+ * The fields of an error that are logged. PostgreSQL's `detail`, `where` and `hint` quote data such as guests' names, and pg attaches the
+ * connection with its keys.
  */
 const LOGGED_FIELDS = [
   "type",
@@ -209,7 +206,7 @@ const LOGGED_FIELDS = [
   "routine",
 ];
 
-/** A chain of causes is followed this far; deeper ones, or a circle, say nothing new. */
+/** Maximum length of a chain of causes, which may be a cycle. */
 const CAUSES_MAX = 5;
 
 function serializeError(error: unknown, depth = 0): unknown {
@@ -221,7 +218,7 @@ function serializeError(error: unknown, depth = 0): unknown {
   const fields = Object.fromEntries(
     LOGGED_FIELDS.filter((name) => all[name] !== undefined).map((name) => [name, all[name]]),
   );
-  // Class 22 (data exception) messages end in the offending value: invalid input syntax for type date: "…".
+  // Messages of class 22 (data exception) quote the value: invalid input syntax for type date: "…".
   if ("severity" in fields && String(fields["code"]).startsWith("22")) {
     for (const field of ["message", "stack"])
       fields[field] = String(fields[field]).replace(/"[^"]*"/g, '"…"');
@@ -233,55 +230,50 @@ function serializeError(error: unknown, depth = 0): unknown {
   return fields;
 }
 
-/**
- * What a request waited for, in milliseconds each; the rest of its time was work, its own or that of others on the same
- * thread. Nothing waits for the body budget: without room a request is refused at once.
- */
+/** The waits of a request in milliseconds. The rest of its time was work on the same thread. */
 export interface RequestWaits {
-  /** Its token had to be asked of the database. */
+  /** For a token that was not cached. */
   authentication: number;
-  /** Its body, from the first look at it to its last byte. */
+  /** From the start of reading the body to its last byte. */
   body: number;
-  /** Its records were read and judged, with the turns that others had in between. */
+  /** Reading and validating records, including turns of other requests. */
   records: number;
-  /** Statements, and connections of the pool or a turn among those of the same client; those at the same time count each. */
+  /** For statements, pool connections and client semaphores; concurrent waits count each. */
   database: number;
-  /** A log writer that was free to write it. */
+  /** For a free log writer. */
   logWriter: number;
-  /** The commit that it shared. */
+  /** For the commit. */
   flush: number;
-  /** What it had asked to wait for: a change, or a batch to be applied. */
+  /** As requested by the client: for a change, or until a batch is applied. */
   asked: number;
-  /** Its answer, until its client had taken it. */
+  /** Until the client has received the response. */
   answer: number;
 }
 
 export type Wait = keyof RequestWaits;
 
-/** Of a request that has waited for nothing yet. */
 export function noWaits(): RequestWaits {
   return { authentication: 0, body: 0, records: 0, database: 0, logWriter: 0, flush: 0, asked: 0, answer: 0 };
 }
 
-/** The waits of the request that is being answered, for what is too far below to be handed them. */
+/** The waits of the current request, for code that does not get them as a parameter. */
 const current = new AsyncLocalStorage<RequestWaits>();
 
-/** Runs what answers a request: what it waits for from now on is counted as its waits. */
+/** Handles a request, so that `currentWaits` returns its waits. */
 export function runWithWaits(waits: RequestWaits, answer: () => void): void {
   current.run(waits, answer);
 }
 
-/** The waits of the request that this is done for; undefined where it is done for none. */
+/** The waits of the current request; undefined outside of requests. */
 export function currentWaits(): RequestWaits | undefined {
   return current.getStore();
 }
 
-/** All of them together. */
 export function sumOfWaits(waits: RequestWaits): number {
   return Object.values(waits).reduce((sum, ms) => sum + ms);
 }
 
-/** Of the waits that were not asked for, what took longest, and `work` where that was more than each. */
+/** The longest wait except `asked`, or `work` if that took longer. */
 export function longestWait(waits: RequestWaits, elapsedMs: number): Wait | "work" {
   let longest: Wait | "work" = "work";
   let longestMs = elapsedMs - sumOfWaits(waits);
@@ -293,7 +285,7 @@ export function longestWait(waits: RequestWaits, elapsedMs: number): Wait | "wor
   return longest;
 }
 
-/** Those that were there, to the tenth of a millisecond, for a line of the log. */
+/** The non-zero waits, rounded to 0.1 ms, for a log line. */
 export function shownWaits(waits: RequestWaits): Readonly<Partial<Record<Wait, number>>> {
   const shown: Partial<Record<Wait, number>> = {};
   for (const wait of Object.keys(waits) as Wait[]) {

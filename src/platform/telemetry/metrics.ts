@@ -5,15 +5,15 @@ const WEBHOOK_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_
 const FLUSH_APPENDS = [1, 2, 4, 8, 16, 32, 64, 128];
 const BYTES = [1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** The values of one thread's metrics, as they go from thread to thread. */
+/** The values of one thread's metrics, which are sent between threads. */
 export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
 
-/** The metrics of a whole process in the Prometheus text format: values of the same name and labels are added up. */
+/** The metrics of a process in the Prometheus text format; adds values with the same name and labels. */
 export function renderMetrics(ofThreads: readonly MetricValues[]): Promise<string> {
   return AggregatorRegistry.aggregate([...ofThreads]).metrics();
 }
 
-/** As renderMetrics, as values. */
+/** As `renderMetrics`, but returns values. */
 export function sumMetrics(ofThreads: readonly MetricValues[]): Promise<MetricValues> {
   return AggregatorRegistry.aggregate([...ofThreads]).getMetricsAsJSON();
 }
@@ -21,12 +21,12 @@ export function sumMetrics(ofThreads: readonly MetricValues[]): Promise<MetricVa
 /** Metrics reported once per process. */
 export interface ProcessMetrics {
   readonly registry: Registry;
-  /** 1 for each of its roles while it can do it, else 0. */
+  /** 1 for each role that the process can serve now, else 0. */
   readonly ready: Gauge<"role">;
   readonly unresponsiveThreads: Gauge;
 }
 
-/** Beside our own, what prom-client knows of the process and its memory, and of the loop and heap of the thread that calls this. */
+/** Includes prom-client's metrics of the process, and of the event loop and heap of the calling thread. */
 export function createProcessMetrics(): ProcessMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -41,7 +41,7 @@ export function createProcessMetrics(): ProcessMetrics {
   };
 }
 
-/** How metrics of one registry are made, under names that begin alike. */
+/** Functions that create metrics of one registry, with a common name prefix. */
 function makersOf(registry: Registry) {
   const registers = [registry];
   return {
@@ -51,7 +51,7 @@ function makersOf(registry: Registry) {
       new Histogram({ name: `bellhop_${name}`, help, buckets, labelNames, registers }),
     gauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
       new Gauge({ name: `bellhop_${name}`, help, labelNames, registers }),
-    /** Of which each thread reports what holds for all: the greatest counts, not the sum. */
+    /** Reported by each thread for the whole process, so the maximum is used instead of the sum. */
     sharedGauge: <T extends string>(name: string, help: string, labelNames: T[] = []) =>
       new Gauge({ name: `bellhop_${name}`, help, labelNames, registers, aggregator: "max" }),
   };
@@ -149,10 +149,10 @@ function nodeMetrics({ counter, gauge, sharedGauge }: Makers) {
   };
 }
 
-/** What an operator of an ingest service watches. Labels are bounded: never a client's code, a key or an address. */
+/** The metrics of a thread. Label values are bounded: never a client code, a key or an address. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Makes the metrics of one thread; its own registry, so that two services in a test do not share counters. */
+/** Creates the metrics of one thread in a registry of its own, so that services in one test process do not share counters. */
 export function createMetrics() {
   const registry = new Registry();
   const makers = makersOf(registry);
@@ -166,7 +166,7 @@ export function createMetrics() {
   };
 }
 
-/** Values of a thread's metrics, what the thread itself has used among them. */
+/** The values of a thread's metrics, including its own event loop time. */
 export function readMetrics(metrics: Metrics, thread: string): Promise<MetricValues> {
   const { active } = performance.eventLoopUtilization();
   const busy = busyMs.get(metrics) ?? 0;
@@ -176,5 +176,5 @@ export function readMetrics(metrics: Metrics, thread: string): Promise<MetricVal
   return metrics.registry.getMetricsAsJSON();
 }
 
-/** How much of a loop's busy time the counter has had. */
+/** The part of the event loop's active time already counted. */
 const busyMs = new WeakMap<Metrics, number>();

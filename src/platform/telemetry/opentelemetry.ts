@@ -1,4 +1,4 @@
-/** Traces and metrics by OpenTelemetry's SDK. Only telemetry.ts loads this module, and only where a collector is named. */
+/** Traces and metrics with OpenTelemetry's SDK. Loaded by telemetry.ts only if a collector is configured. */
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -37,22 +37,22 @@ import type { Logger } from "./log.ts";
 import type { Metrics, MetricValues } from "./metrics.ts";
 import type { Telemetry } from "./telemetry-settings.ts";
 
-/** How many ended spans of a thread wait for a slow collector; what comes beyond them is lost, and counted. */
+/** Ended spans of a thread that wait for a slow collector; further spans are dropped and counted. */
 const WAITING_SPANS_MAX = 4_096;
 const SPANS_A_MESSAGE = 512;
 const SEND_MS = 1_000;
-/** How long a process that stops waits for the collector. */
+/** How long a stopping process waits for the collector. */
 const STOP_MS = 1_000;
-/** How often at most the log says that a collector cannot be reached. */
+/** Minimum interval between log lines about an unreachable collector. */
 const LOGGED_EVERY_MS = 60_000;
 
-/** Where failures of telemetry are logged and counted. */
+/** Logs and counts failures of telemetry. */
 export interface Reporter {
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
-/** What every span and metric of a process carries (OpenTelemetry, "Resource semantic conventions"). */
+/** Attributes of all spans and metrics of a process (OpenTelemetry, "Resource semantic conventions"). */
 function resourceOf({ serviceName, resource }: Telemetry): Resource {
   return resourceFromAttributes({
     "service.name": serviceName,
@@ -64,10 +64,7 @@ function resourceOf({ serviceName, resource }: Telemetry): Resource {
   });
 }
 
-/**
- * Every part of a sampled trace is recorded, on whatever node. A sampler that is not parent-based decides about a caller's trace as
- * about one of its own.
- */
+/** Records every part of a sampled trace, on all nodes. A sampler that is not parent-based also decides on traces of callers. */
 function samplerOf({ sampler, samplerRatio }: Telemetry): Sampler {
   let root: Sampler = new TraceIdRatioBasedSampler(samplerRatio);
   if (sampler.endsWith("always_on")) root = new AlwaysOnSampler();
@@ -80,7 +77,7 @@ interface Exporter<Batch> {
   export(batch: Batch, done: (result: ExportResult) => void): void;
 }
 
-/** Calls `failed` with what did not reach the collector, which the SDK reports to nobody. */
+/** Calls `failed` for exports that the SDK drops silently. */
 function watchExports<Batch>(
   exporter: Exporter<Batch>,
   failed: (error: unknown, batch: Batch) => void,
@@ -105,14 +102,14 @@ function logFailures({ log }: Reporter, what: string): (error: unknown) => void 
   };
 }
 
-/** Waits until all is sent, for a second at most. */
+/** Waits for pending exports, at most STOP_MS. */
 async function waitToStop(stopping: Promise<void>): Promise<void> {
   const late = new AbortController();
   const inTime = stopping.finally(() => late.abort());
   await Promise.race([inTime, delay(STOP_MS, undefined, { signal: late.signal })]).catch(() => undefined);
 }
 
-/** Sends ended spans in batches. The SDK's queue drops what it has no room for without a word; this one counts it. */
+/** Sends ended spans in batches. Unlike the SDK's queue, counts the spans that it drops. */
 class SpanQueue implements SpanProcessor {
   readonly #lost: (spans: number) => void;
   readonly #batches: BatchSpanProcessor;
@@ -163,7 +160,7 @@ class SpanQueue implements SpanProcessor {
   }
 }
 
-/** Begins the spans of one thread. Times are milliseconds since 1970; without one the SDK reads its own clock. */
+/** Begins the spans of one thread. Times are milliseconds since 1970; by default the SDK's clock is used. */
 export class Tracer {
   readonly #provider: TracerProvider;
   readonly #tracer: SdkTracer;
@@ -177,7 +174,7 @@ export class Tracer {
     this.#tracer = this.#provider.getTracer("bellhop", manifest.version);
   }
 
-  /** Begins a trace, or continues that of a caller's `traceparent`; undefined when it is not sampled. */
+  /** Begins a trace, or continues that of a `traceparent`; undefined if not sampled. */
   begin(name: string, options: SpanOptions, traceparent?: string): Span | undefined {
     const caller = traceparent === undefined ? null : parseTraceParent(traceparent);
     const context =
@@ -186,18 +183,18 @@ export class Tracer {
     return span.isRecording() ? span : undefined;
   }
 
-  /** Begins a part of a sampled span of this installation. */
+  /** Begins a child of a sampled span of this installation. */
   beginWithin(parent: SpanContext, name: string, options: SpanOptions): Span {
     return this.#tracer.startSpan(name, options, trace.setSpanContext(ROOT_CONTEXT, parent));
   }
 
-  /** Sends what waits, for a second at most. */
+  /** Sends pending spans, for at most STOP_MS. */
   async stop(): Promise<void> {
     await waitToStop(this.#provider.shutdown());
   }
 }
 
-/** Sends the metrics of a process to the collector at an interval, and once more as it stops. */
+/** Sends the metrics of a process at an interval and when stopped. */
 export function sendMetrics(
   telemetry: Telemetry,
   reporter: Reporter,
@@ -233,20 +230,20 @@ export function sendMetrics(
   return { stop: () => waitToStop(reader.shutdown()) };
 }
 
-/** What prom-client has of a histogram beside its values. */
+/** A value of prom-client. */
 interface Value {
   readonly value: number;
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
   readonly metricName?: string;
 }
 
-/** UCUM's words for the base units that names end in. */
+/** UCUM units by the suffix of a metric's name. */
 const UNITS: readonly (readonly [suffix: RegExp, unit: string])[] = [
   [/_seconds(_total)?$/, "s"],
   [/_bytes(_total)?$/, "By"],
 ];
 
-/** The buckets, sum and count of each set of labels as one value. Prometheus' buckets count what lies below them too, OTLP's do not. */
+/** Converts Prometheus histograms, whose buckets are cumulative, to OTLP histograms, whose buckets are not. */
 function histogramsOf(values: readonly Value[]) {
   const labelsOf = ({ labels: { le: _, ...labels } }: Value) => labels;
   const groups = Map.groupBy(values, (value) => JSON.stringify(labelsOf(value)));
@@ -269,8 +266,8 @@ function histogramsOf(values: readonly Value[]) {
 }
 
 /**
- * Metrics as the SDK has them, each under its Prometheus name, so that one dashboard reads both. `startedAtMs` and `nowMs` are
- * milliseconds since 1970. Metrics without a value are left out.
+ * Converts metrics to the SDK's form under their Prometheus names, so that one dashboard reads both. Times are milliseconds since 1970.
+ * Omits metrics without values.
  */
 export function metricDataOf(values: MetricValues, startedAtMs: number, nowMs: number): MetricData[] {
   const times = { startTime: millisToHrTime(startedAtMs), endTime: millisToHrTime(nowMs) };
@@ -285,7 +282,7 @@ export function metricDataOf(values: MetricValues, startedAtMs: number, nowMs: n
       descriptor: { name, description, unit, valueType: ValueType.DOUBLE },
       aggregationTemporality: AggregationTemporality.CUMULATIVE,
     };
-    // The type has numbers by its declaration, and names in what it is.
+    // Declared as a number, but a name at run time.
     switch (String(metric.type)) {
       case "counter":
         return [

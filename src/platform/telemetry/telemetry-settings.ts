@@ -10,29 +10,29 @@ export const SAMPLERS = [
 
 export type SamplerName = (typeof SAMPLERS)[number];
 
-/** Where traces and metrics go, and which. */
+/** Destination and selection of traces and metrics. */
 export interface Telemetry {
-  /** Without a slash at the end; `/v1/traces` and `/v1/metrics` are put behind it. */
+  /** Without a trailing slash; `/v1/traces` and `/v1/metrics` are appended. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly serviceName: string;
   readonly resource: Readonly<Record<string, string>>;
   readonly sampler: SamplerName;
   readonly samplerRatio: number;
-  /** 0: none are sent. */
+  /** 0: metrics are not sent. */
   readonly metricIntervalMs: number;
 }
 
-/** How settings (config-table.ts) are read; `refusal` makes what is thrown for one that cannot be used. */
+/** Reads settings (config-table.ts); `refusal` creates the error for an invalid one. */
 export interface TelemetryReader {
   text(name: string): string | undefined;
   number(name: string, most?: number): number;
-  /** An http or https address without a slash at the end; `example`: for the message of what is none. */
+  /** An http or https address without a trailing slash; `example` is for the error message. */
   address(name: string, example: string): string | undefined;
   refusal(reason: string): Error;
 }
 
-/** A timer takes no more. */
+/** The limit of Node's timers. */
 const INTERVAL_MS_MAX = 2 ** 31 - 1;
 const INTERVAL_MS_LEAST = 100;
 
@@ -45,13 +45,13 @@ function decode(value: string): string | undefined {
   }
 }
 
-/** W3C Baggage's list of names and values. */
+/** Reads a W3C Baggage list of names and values. */
 function readPairs(name: string, { text, refusal }: TelemetryReader): Record<string, string> {
   const pairs = (text(name) ?? "").split(",").filter((pair) => pair.trim() !== "");
   return Object.fromEntries(
     pairs.map((pair) => {
       const [, key, value] = /^\s*([^\s=]+)\s*=\s*(\S(?:.*\S)?)\s*$/.exec(pair) ?? [];
-      // The value is not repeated: it may be a secret.
+      // Omits the value, which may be a secret.
       if (key === undefined || value === undefined || !/^[\x20-\x7e]*$/.test(pair))
         throw refusal(`${name} must be name=value,name=value.`);
       const decoded = decode(value);
@@ -63,8 +63,8 @@ function readPairs(name: string, { text, refusal }: TelemetryReader): Record<str
 }
 
 /**
- * Reads and checks the settings under OpenTelemetry's names ("Environment Variable Specification"), as the SDK itself reports no
- * error for a value that it cannot use. Undefined when no collector is named, whatever else is set.
+ * Reads and validates OpenTelemetry's environment variables ("Environment Variable Specification"), for which the SDK reports no errors.
+ * Undefined without a collector.
  */
 export function readTelemetry(reader: TelemetryReader): Telemetry | undefined {
   const { text, number, address, refusal } = reader;

@@ -3,7 +3,7 @@ import type { MetricValues } from "./metrics.ts";
 import type { Reporter, Tracer } from "./opentelemetry.ts";
 import type { Telemetry } from "./telemetry-settings.ts";
 
-/** Starts tracing on this thread. Without a collector the answer is undefined and nothing is loaded. The caller stops it. */
+/** Starts tracing on this thread; undefined, loading nothing, without a collector. The caller stops it. */
 export async function startTracer(
   telemetry: Telemetry | undefined,
   reporter: Reporter,
@@ -13,7 +13,7 @@ export async function startTracer(
   return new Tracer(telemetry, reporter);
 }
 
-/** Starts to send the metrics of the whole process; undefined where no collector is named or none are to be sent. */
+/** Starts sending the metrics of the process; undefined without a collector, or if sending is disabled. */
 export async function startMetricSending(
   telemetry: Telemetry | undefined,
   reporter: Reporter,
@@ -29,17 +29,17 @@ const SPAN_ID_DIGITS = 16;
 const SAMPLED_DIGITS = "01";
 const PACKED_DIGITS = TRACE_ID_DIGITS + SPAN_ID_DIGITS + SAMPLED_DIGITS.length;
 
-/** The `traceparent` header that makes what is called part of this sampled span (W3C Trace Context). */
+/** The `traceparent` header for calls within this sampled span (W3C Trace Context). */
 export function traceparentOf({ traceId, spanId }: SpanContext): string {
   return `00-${traceId}-${spanId}-${SAMPLED_DIGITS}`;
 }
 
-/** A sampled span as it is stored with a batch in the log: trace id, span id and flags in hexadecimal digits, 25 bytes. */
+/** Encodes a sampled span for storage in the log: trace id, span id and flags in hexadecimal, 25 bytes. */
 export function packTraceContext({ traceId, spanId }: SpanContext): string {
   return `${traceId}${spanId}${SAMPLED_DIGITS}`;
 }
 
-/** The span that a part of the log was accepted in; undefined where it carries none, or one of another form. */
+/** Decodes the span in which a log part was accepted; undefined if absent or malformed. */
 export function unpackTraceContext(packed: string | null | undefined): SpanContext | undefined {
   if (packed?.length !== PACKED_DIGITS) return undefined;
   return {
