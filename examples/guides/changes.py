@@ -15,7 +15,7 @@ def feed(**parameters):
     with urllib.request.urlopen(request, timeout=60) as answer:
         lines = [json.loads(line) for line in answer]
     if not lines or lines[-1]["type"] != "cursor":
-        raise ConnectionError("the answer was cut off: ask again from the last cursor that you kept")
+        raise ConnectionError("the response was cut off: continue from the last cursor you stored")
     return lines[:-1], lines[-1]["cursor"]
 
 

@@ -21,7 +21,7 @@ def send(records, key):
         except (urllib.error.URLError, TimeoutError, ConnectionError):
             pass  # No answer: it may be on disk. The key makes sending it again safe.
         time.sleep(wait)
-    raise RuntimeError(f"no answer after {TRIES_MAX} tries; the batch is still ours to send")
+    raise RuntimeError(f"no response after {TRIES_MAX} attempts; keep the batch and send it later")
 
 
 def night(sold):

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 
 const { WEBHOOK_SECRET = "", PORT = "8081" } = process.env;
 if (!/^whsec_.{32,}$/.test(WEBHOOK_SECRET))
-  throw new Error("WEBHOOK_SECRET is what registering the endpoint answered.");
+  throw new Error("Set WEBHOOK_SECRET to the secret of the endpoint (whsec_…).");
 const key = Buffer.from(WEBHOOK_SECRET.slice("whsec_".length), "base64");
 /** Ids of messages received before. In production, store them for a few days, so that they survive a restart. */
 const seen = new Set();

@@ -39,7 +39,7 @@ export async function readHotel(directory: string): Promise<Hotel> {
   const [[hotel], roomTypes, bookings] = (await Promise.all(
     ["hotel.csv", "room-types.csv", "bookings.csv"].map((name) => readCsv(join(directory, name))),
   )) as [Row[], Row[], Row[]];
-  if (hotel === undefined) throw new Error("hotel.csv has no hotel in it");
+  if (hotel === undefined) throw new Error("hotel.csv contains no hotel");
   const text = (row: Row, name: string) => row[name] ?? "";
   return {
     clientCode: text(hotel, "clientCode"),
