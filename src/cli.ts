@@ -7,7 +7,7 @@ import type { UsageError } from "./platform/errors/operator-error.ts";
 
 type Entry = readonly [summary: string, load: () => Promise<{ readonly command: Noun }>];
 
-/** Every command, by what it is for. Each is loaded only when it is asked for. */
+/** Commands by topic, each loaded on demand. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   "Run and inspect the service": {
     serve: ["run the service", () => import("./service/cli.ts")],
@@ -70,7 +70,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   },
 };
 
-/** Every command in the order of the help. */
+/** Every command in the order of help. */
 export const COMMANDS: readonly CommandEntry[] = Object.values(GROUPS).flatMap((group) =>
   Object.entries(group).map(([name, [summary, load]]) => ({
     name,
@@ -99,12 +99,12 @@ function rootHelp(): string[] {
   ];
 }
 
-/** What a test puts in the place of a shell and of a running service. */
+/** Test replacements for the shell and the running service. */
 export interface Surroundings extends Partial<Streams> {
   readonly admin?: AuthAdmin;
 }
 
-/** Runs `bellhop ...`. Answers the exit code: 0 done, 1 failed, 2 the command line is wrong; some commands have more. */
+/** Runs `bellhop ...`. Returns the exit code: 0 success, 1 failure, 2 usage error; some commands have more. */
 export async function runCommand(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -130,7 +130,7 @@ export async function runCommand(
     const values = parseLine(path.join(" "), found.verb, found.words);
     const json = values["json"] === true;
     const { Session } = await import("./cli/session.ts");
-    // What was compiled is written for the next process; once it is written this takes no time.
+    // Write the compile cache for the next process; takes no time if it is written already.
     flushCompileCache();
     const progress = new Progress(shell, isTerminal);
     const output = new Output(shell, json, () => progress.clear());
@@ -158,7 +158,7 @@ function endOfOptions(words: readonly string[]): number {
   return end < 0 ? words.length : end;
 }
 
-/** `help client` as `client --help`. */
+/** Rewrites `help client` as `client --help`. */
 function withoutHelpWord(words: readonly string[]): readonly string[] {
   return words[0] === "help" ? [...words.slice(1), "--help"] : words;
 }
@@ -166,12 +166,12 @@ function withoutHelpWord(words: readonly string[]): readonly string[] {
 interface Found {
   readonly entry: CommandEntry;
   readonly noun: Noun;
-  /** Undefined where the line names none. */
+  /** Undefined if the line names no verb. */
   readonly verb: Verb | undefined;
   readonly words: readonly string[];
 }
 
-/** The verb that a line begins with; its names are added to `path`. Throws UsageError. */
+/** Finds the verb and appends its names to `path`. Throws UsageError. */
 async function findVerb([first = "", ...rest]: readonly string[], path: string[]): Promise<Found> {
   const entry = COMMANDS.find(({ name }) => name === first);
   if (entry === undefined)

@@ -1,12 +1,12 @@
 import { SAMPLERS } from "./platform/telemetry/telemetry-settings.ts";
 
-/** A setting of a service, as the environment names it. `docs/configuration.md` is the table for people; a test holds it to SETTINGS. */
+/** A setting in the environment. `docs/configuration.md` documents them; a test compares it with SETTINGS. */
 export interface Setting {
   readonly name: string;
   readonly kind: "text" | "whole number" | "yes or no";
   readonly fallback: string | undefined;
   readonly meaning: string;
-  /** Its value may be in a file that NAME_FILE names: more processes can read environment variables than files. */
+  /** The value may be in a file named by NAME_FILE, because more processes can read environment variables than files. */
   readonly isSecret?: true;
 }
 

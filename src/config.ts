@@ -9,22 +9,22 @@ import { readTelemetry } from "./platform/telemetry/telemetry-settings.ts";
 
 const MIB = 1_048_576;
 
-/** The client code that the sandbox client may push; the README's example uses it. */
+/** The sandbox client's client code, as in the README's example. */
 export const SANDBOX_CLIENT_CODE = "DEMO";
 
-/** A setting that cannot be used; the message names it and says what it takes. */
+/** An invalid setting; the message names it and its valid values. */
 export class ConfigError extends OperatorError {}
 
 const PORT_MAX = 65_535;
-/** Each thread costs some 30 MB and its connections to the database. */
+/** Each thread takes about 30 MB and its database connections. */
 const HTTP_THREADS_MAX = 64;
-/** On two hardware threads one that serves HTTP accepted as much as two, with 60 MB less (docs/decisions/0004-threads.md). */
+/** On two hardware threads one HTTP thread accepted as much as two, with 60 MB less (docs/decisions/0004-threads.md). */
 const HTTP_THREADS_DEFAULT = Math.min(Math.ceil(availableParallelism() / 2), 4);
 const ACCEPT_WRITERS_MAX = 16;
-/** There are 64 buckets to share out. */
+/** There are 64 buckets to distribute. */
 const APPLY_WRITERS_MAX = 64;
 const APPLY_WRITERS_DEFAULT = Math.min(availableParallelism(), 2);
-/** A balancer that asks every second has heard of it by then; and more would leave too little of the 10 s for the drain. */
+/** Load balancers that check every second have noticed by then; a longer time would leave too little of the 10 s for the drain. */
 const STOP_GRACE_MS_IN_PRODUCTION = 2_000;
 const STOP_GRACE_MS_MAX = 3_000;
 const WEBHOOK_PAUSE_HOURS_MAX = 8_760;
@@ -38,7 +38,7 @@ function readRoles(text: string): readonly Role[] {
   throw new ConfigError(`ROLE must be one or more of ${ROLES.join(",")}, each once, not "${text}".`);
 }
 
-/** A short `KEEP_ALIVE_TIMEOUT_MS`, as behind a proxy, is not for slow readers to feel. */
+/** Minimum for slow readers, independent of a short `KEEP_ALIVE_TIMEOUT_MS` behind a proxy. */
 const STALLED_MS_MIN = 30_000;
 const WINDOW_UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const WINDOW_MS_MAX = 31 * 86_400_000;
@@ -54,7 +54,7 @@ function readWindow(value: string): number {
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
 
-/** An address that documents and tokens name: http or https, without credentials, query or fragment, no slash at the end. */
+/** A URL for documents and tokens: http or https, without credentials, query or fragment; returned without trailing slash. */
 function readAddress(name: SettingName, value: string, example: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
@@ -64,7 +64,7 @@ function readAddress(name: SettingName, value: string, example: string): string 
   return value.replace(/\/+$/, "");
 }
 
-/** The OpenID Connect provider of the console's operators; undefined where none is named. */
+/** The OpenID Connect provider for operators; undefined if none is configured. */
 function readSingleSignOn({ text, address }: ReturnType<typeof reader>) {
   const issuer = address("CONSOLE_OIDC_ISSUER");
   const clientId = text("CONSOLE_OIDC_CLIENT_ID");
@@ -88,10 +88,10 @@ function readNetworksOf(name: SettingName, text: string | undefined): readonly s
 
 const LOOPBACK_NETWORKS = "127.0.0.0/8,::1/128";
 
-/** A secret is one line of at most so much: what is longer is another file than was meant. */
+/** A secret is a single line; a longer file is probably the wrong one. */
 const SECRET_BYTES_MAX = 65_536;
 
-/** A secret's value: of the environment, or of the file that NAME_FILE names, less the end of its line. */
+/** A secret's value from the environment, or from the file named by NAME_FILE without its line ending. */
 function secretOf(environment: NodeJS.ProcessEnv, name: string): string | undefined {
   const value = environment[name] || undefined;
   const file = environment[`${name}_FILE`] || undefined;
@@ -117,7 +117,7 @@ function readKey(name: SettingName, text: string): string {
   throw new ConfigError(`${name} must be ${KEY_BYTES} bytes in base64.`);
 }
 
-/** What protects what is kept, and how long each key does. */
+/** Encryption keys and key rotation. */
 function readKeys({ text, number, yes }: ReturnType<typeof reader>) {
   const current = text("KEY_ENCRYPTION_KEY");
   const previous = text("KEY_ENCRYPTION_KEY_PREVIOUS");
@@ -137,7 +137,7 @@ function readKeys({ text, number, yes }: ReturnType<typeof reader>) {
   };
 }
 
-/** How a setting's text is read as what it takes. */
+/** Creates readers of setting values by kind. */
 function reader(environment: NodeJS.ProcessEnv) {
   const text = (name: SettingName): string | undefined => {
     const setting: Setting | undefined = SETTINGS.find((each) => each.name === name);
@@ -171,10 +171,10 @@ function reader(environment: NodeJS.ProcessEnv) {
   return { text, number, positive, threads, yes, address };
 }
 
-/** The settings of a service (config-table.ts lists them), read from the environment once, here and nowhere else. */
+/** The settings of a service (listed in config-table.ts), read from the environment only here. */
 export type Config = Readonly<ReturnType<typeof readConfig>>;
 
-/** Reads and checks every setting. Throws ConfigError for the first that cannot be used. */
+/** Reads and validates all settings. Throws ConfigError for the first invalid one. */
 export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: boolean } = {}) {
   const settings = reader(environment);
   const { text, number, positive, threads, yes, address } = settings;
@@ -198,7 +198,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     dataDir: resolve(text("DATA_DIR") ?? "./data"),
     databaseUrl: text("DATABASE_URL"),
     production,
-    /** Whether a sandbox client may exist: with the embedded database on a loopback address alone, not in production. */
+    /** Whether a sandbox client may exist: only with the embedded database on a loopback address, and not in production. */
     sandbox,
     baseUrl: address("BASE_URL"),
     authUrl: address("AUTH_URL"),
@@ -239,7 +239,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
     slowRequestMs: number("SLOW_REQUEST_MS"),
     slowQueryMs: number("SLOW_QUERY_MS"),
     telemetry: readTelemetry({ ...settings, refusal: (reason) => new ConfigError(reason) }),
-    // Who tries the service out has a receiver on the same machine.
+    // For trying out webhooks with a receiver on the same machine.
     webhookAllowedNetworks: readNetworksOf(
       "WEBHOOK_ALLOWED_NETWORKS",
       text("WEBHOOK_ALLOWED_NETWORKS") ?? (sandbox ? LOOPBACK_NETWORKS : undefined),
@@ -250,12 +250,12 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
   };
 }
 
-/** Where the service of these settings listens. */
+/** The URL where a service with these settings listens. */
 export function localAddress({ host, port }: Pick<Config, "host" | "port">): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Where a partner's command goes, and as whom: what its options leave out (docs/sending.md). */
+/** Service address and credentials of partner commands, as defaults of their options (docs/sending.md). */
 export interface PartnerSettings {
   readonly url: string | undefined;
   readonly authUrl: string | undefined;
@@ -263,7 +263,7 @@ export interface PartnerSettings {
   readonly clientSecret: string | undefined;
 }
 
-/** Under which names they stand in the environment. */
+/** Their environment variables. */
 export const PARTNER_VARIABLES: Readonly<Record<keyof PartnerSettings, string>> = {
   url: "BELLHOP_URL",
   authUrl: "BELLHOP_AUTH_URL",
@@ -271,7 +271,7 @@ export const PARTNER_VARIABLES: Readonly<Record<keyof PartnerSettings, string>> 
   clientSecret: "BELLHOP_CLIENT_SECRET",
 };
 
-/** Reads them; what is empty counts as left out. */
+/** Reads them; empty values count as unset. */
 export function readPartnerSettings(environment: NodeJS.ProcessEnv): PartnerSettings {
   const text = (name: keyof PartnerSettings) => environment[PARTNER_VARIABLES[name]] || undefined;
   const clientSecret = secretOf(environment, PARTNER_VARIABLES.clientSecret);

@@ -12,35 +12,35 @@ import type { Semaphore } from "./platform/runtime/semaphore.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
 
-/** What the routes work with; made once by main. */
+/** Dependencies of the routes, created once per thread. */
 export interface HttpContext {
   readonly pool: pg.Pool;
-  /** Few connections of their own for insights and backfills, which nothing else waits for. */
+  /** A small separate pool for insights and backfills. */
   readonly questions: pg.Pool;
-  /** Turns of backfills among all clients, within those of each: however long they take, a connection is left to insights. */
+  /** One slot for backfill queries of all clients, within each client's slot, so that a connection always remains for insights. */
   readonly backfillTurns: ClientSemaphores;
-  /** One insight or backfill of a client at a time on a thread: it takes one of the connections, and no more work than pauses bound. */
+  /** One insight or backfill query per client and thread at a time, each using one connection of the pool. */
   readonly questionTurns: ClientSemaphores;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Requests that take at least this many milliseconds are logged; 0: none. */
+  /** Requests that take at least this many milliseconds are logged; 0 disables. */
   readonly slowRequestMs: number;
-  /** Undefined where nothing is traced. */
+  /** Undefined without tracing. */
   readonly tracer: Tracer | undefined;
   readonly authenticator: Authenticator;
-  /** What cursors are encrypted with: the same on all nodes, of this installation alone. */
+  /** The key that encrypts cursors, shared by all nodes of the installation. */
   readonly cursorKey: Buffer;
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;
-  /** The log by way of log writers that appliers read after the others; opened with the first batch of a backfill. */
+  /** The log with separate log writers, which appliers read last; opened with the first backfill batch. */
   backfillLog(): Promise<AcceptLog>;
   readonly backfills: BackfillAdmission;
   readonly properties: PropertyRegister;
-  /** What is taken out of records before they are kept. */
+  /** Redaction of records on arrival. */
   readonly redactions: RedactionListWatch;
-  /** Takes note of what clients under certification do. */
+  /** Records protocol events of clients under certification. */
   readonly wireNotes: WireNotes;
-  /** Reports of certifications are read one at a time, and clients take turns. */
+  /** Certification reports are read one at a time; clients take turns. */
   readonly reports: Semaphore;
   readonly budget: BodyBudget;
   readonly limits: BodyLimits & {
@@ -49,20 +49,20 @@ export interface HttpContext {
     readonly headersTimeoutMs: number;
     readonly requestTimeoutMs: number;
     readonly keepAliveTimeoutMs: number;
-    /** A client that takes nothing of its answer for so long, or up to twice as long, is cut off. */
+    /** A client that reads nothing of its response for this long, or at most twice as long, is disconnected. */
     readonly stalledTimeoutMs: number;
   };
-  /** The client's address: the connection's, or behind trusted proxies the one that they name. */
+  /** The client's address: of the connection, or as forwarded by trusted proxies. */
   clientAddress(raw: IncomingMessage): string;
-  /** How many nodes there are for requests of this kind, this one among them. */
+  /** The number of nodes for this kind of request, including this one. */
   nodes(role: "accept" | "read"): number;
-  /** What this node is there for. */
+  /** This node's roles. */
   readonly roles: readonly string[];
-  /** Whether the process is stopping: it still answers, and wants no more connections. */
+  /** Whether the process is stopping: it still answers, but wants no more connections. */
   isLeaving(): boolean;
-  /** Why no batch can be accepted now on this thread; undefined when one can. */
+  /** Why this thread cannot accept batches now; undefined if it can. */
   blockedReason(): string | undefined;
-  /** Why no balancer should send requests to the process: as long as one thread cannot take them. */
+  /** Why load balancers should not send requests to the process: a thread cannot serve them. */
   processBlockedReason(): Promise<string | undefined>;
   /** The metrics of the whole process in the Prometheus text format. */
   processMetrics(): Promise<string>;

@@ -5,9 +5,9 @@ import type { Field, Output } from "./output.ts";
 import type { Progress } from "./progress.ts";
 import type { Opened, Session } from "./session.ts";
 
-/** An option or an argument of a verb: what help and completion show of it, and how its texts become a value. */
+/** An option or argument of a verb: its help and completion, and how it is parsed. */
 export interface Parameter<Value> {
-  /** Its placeholder; a flag has none. */
+  /** Its placeholder; flags have none. */
   readonly value?: string;
   readonly help: string;
   readonly choices?: readonly string[];
@@ -16,7 +16,7 @@ export interface Parameter<Value> {
   readonly byDefault?: string;
   /** An argument that may also be given as `--name`. */
   readonly isAlsoOption?: boolean;
-  /** `given`: its texts in the order of the line. `name`: as an error names it. Throws UsageError. */
+  /** `given`: the values in order. `name`: for error messages. Throws UsageError. */
   read(given: readonly string[], name: string): Value;
 }
 
@@ -24,14 +24,14 @@ export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
 type Given = Readonly<Record<string, unknown>>;
 type Values<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]["read"]> };
 
-/** A command of the program, loaded when it is needed. */
+/** A command of the program, loaded on demand. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
   load(): Promise<Noun>;
 }
 
-/** What a verb runs with. `json`: whether --json was given. */
+/** The context of a verb. `json`: whether --json was given. */
 export interface CommandContext {
   readonly output: Output;
   readonly progress: Progress;
@@ -41,32 +41,32 @@ export interface CommandContext {
   readonly json: boolean;
 }
 
-/** One verb as help, completion and the dispatcher see it. */
+/** A verb for help, completion and dispatch. */
 export interface Verb {
   readonly summary: string;
   readonly details?: string;
-  /** A list under the options, which keeps its lines. */
+  /** A list shown below the options, with its line breaks. */
   readonly list?: { readonly title: string; readonly items: readonly Field[] };
   readonly args: Parameters;
   readonly options: Parameters;
   /** Command lines without the leading `bellhop`. */
   readonly examples: readonly [string, ...string[]];
-  /** What --json prints; without it there is no --json. */
+  /** The output of --json; without it there is no --json. */
   readonly json?: string;
   readonly exitCodes?: string;
   run(given: Given, context: CommandContext): Promise<unknown>;
 }
 
-/** A noun with verbs, or one with a verb of its own, or both. */
+/** A noun with verbs, with a default verb, or both. */
 export interface Noun {
   readonly verbs?: Readonly<Record<string, Verb>>;
   readonly own?: Verb;
 }
 
-/** What a verb does. It answers its exit code; nothing stands for 0. */
+/** Implementation of a verb. Returns its exit code; undefined means 0. */
 type Work<G> =
   | { run(given: G, context: CommandContext): Promise<unknown> }
-  /** On the service's database, which is opened for it. */
+  /** With the service's database. */
   | { database(given: G, opened: Opened, context: CommandContext): Promise<unknown> }
   /** With the administration of clients, tokens and keys. */
   | { admin(given: G, admin: AuthAdmin, context: CommandContext): Promise<unknown> };
@@ -79,13 +79,13 @@ export function verb<
   declared: Omit<Verb, "args" | "options" | "run"> & {
     readonly args?: A;
     readonly options?: O;
-    /** Throws UsageError for values that do not go together, before anything is opened. */
+    /** Throws UsageError for incompatible values, before anything is opened. */
     check?(given: Values<A> & Values<O>): void;
-    /** What a person at a terminal has to confirm; nothing: nothing. */
+    /** The question to confirm at a terminal; undefined: none. */
     confirms?(given: Values<A> & Values<O>): string | undefined;
   } & Work<Values<A> & Values<O>>,
 ): Verb {
-  // What is read by the declared parameters has their types.
+  // Values read by the declared parameters have their types.
   const work = declared as unknown as Work<Given> & {
     check?(given: Given): void;
     confirms?(given: Given): string | undefined;
@@ -109,10 +109,10 @@ export function flag(help: string): Parameter<boolean> {
   return { help, read: (given) => given.length > 0 };
 }
 
-/** Of a command that asks a person for confirmation. */
+/** Option of commands that ask for confirmation. */
 export const YES = flag("do not ask for confirmation (only a terminal is asked)");
 
-/** A text that `read` turns into a value; the last one counts. */
+/** An option parsed by `read`; the last occurrence counts. */
 export function parsed<Value>(
   value: string,
   help: string,
@@ -132,7 +132,7 @@ export function text(value: string, help: string): Parameter<string | undefined>
   return parsed(value, help, (given) => given);
 }
 
-/** A text that may be given several times. */
+/** An option that may be repeated. */
 export function texts(value: string, help: string): Parameter<string[]> {
   return { value, help, isMany: true, read: (given) => [...given] };
 }
@@ -141,7 +141,7 @@ export function choice<const Word extends string>(
   value: string,
   words: readonly Word[],
   help: string,
-  /** What stands for it where it is left out, as help shows it. */
+  /** The default shown in help. */
   byDefault?: string,
 ): Parameter<Word | undefined> {
   const one = parsed(value, help, (given, name) => {
@@ -208,7 +208,7 @@ export function withDefault<Value>(
   };
 }
 
-/** The id of a client, as an argument or as --client-id. */
+/** A client id, as an argument or as --client-id. */
 export const CLIENT_ID: Parameter<string> = {
   ...required(text("CLIENT_ID", "the client's id (bellhop client list)")),
   isAlsoOption: true,

@@ -1,7 +1,7 @@
 import { BellhopError } from "#client";
 import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 
-/** An error of the operating system about a socket (Node's SystemError). */
+/** An operating system error of a socket (Node's SystemError). */
 interface SocketError extends Error {
   readonly code: string;
   readonly syscall: string;
@@ -14,7 +14,7 @@ function isSystemError(error: Error): error is SocketError & { readonly path?: s
   return "code" in error && typeof error.code === "string" && "syscall" in error;
 }
 
-/** Errors of files that an operator can fix; any other is a fault of ours. */
+/** File errors that an operator can fix; any other is a defect. */
 const OF_FILES: Readonly<Record<string, string>> = {
   ENOENT: "it is not there",
   EACCES: "permission denied",
@@ -27,7 +27,7 @@ const OF_FILES: Readonly<Record<string, string>> = {
   EBUSY: "it is in use",
 };
 
-/** What keeps anybody from writing, wherever it was. */
+/** Errors that prevent any write. */
 const OF_DISKS: Readonly<Record<string, string>> = {
   ENOSPC: "The disk is full",
   EDQUOT: "The quota of the disk is used up",
@@ -42,7 +42,7 @@ function ofFile({ code, path }: { readonly code: string; readonly path?: string 
   return why === undefined || path === undefined ? undefined : `${path} cannot be used: ${why} (${code}).`;
 }
 
-/** Where the service listens is HOST and PORT; every other address that a start asks for is the database's. */
+/** A failed listen concerns HOST and PORT; every other address at startup is the database's. */
 function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | undefined {
   const { code, syscall, address, port, hostname } = error;
   if (syscall === "listen") {
@@ -61,7 +61,7 @@ function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | 
   return undefined;
 }
 
-/** PostgreSQL's refusals of a session that name a setting. Its own words say the rest; they hold no password. */
+/** Connection errors of PostgreSQL that concern a setting. Its message has the details and contains no password. */
 function ofDatabase(error: Error & { readonly code: string }): string | undefined {
   const { code, message } = error;
   if (code.startsWith("28") || code === "3D000") return `The database refuses DATABASE_URL: ${message}.`;
@@ -72,17 +72,14 @@ function ofDatabase(error: Error & { readonly code: string }): string | undefine
   return undefined;
 }
 
-/** The messages of node-postgres, which have no code, for a connection that was cut or timed out. */
+/** node-postgres errors without a code, for a closed or timed-out connection. */
 const LOST_CONNECTION = /^(?:Connection terminated|timeout expired)/;
 
-/**
- * One line for the operator about why the service or a command could not go on, or undefined when the error is a fault of
- * ours, which shows its stack.
- */
+/** One line for the operator about why the service or a command failed; undefined for a defect, which shows its stack. */
 export function failureText(error: unknown, environment: NodeJS.ProcessEnv): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof OperatorError || error instanceof BellhopError) return error.message;
-  // Several addresses of one host, none of which answered.
+  // None of a host's addresses answered.
   const first = error instanceof AggregateError ? (error.errors[0] as Error) : error;
   if (isSystemError(first)) return ofSocket(first, environment) ?? ofFile(first);
   if (LOST_CONNECTION.test(first.message)) {
@@ -94,7 +91,7 @@ export function failureText(error: unknown, environment: NodeJS.ProcessEnv): str
   return undefined;
 }
 
-/** A failure as the command line ends with it. A fault of ours shows its stack. */
+/** A failure as reported by the command line; a defect shows its stack. */
 export function failureOf(
   error: unknown,
   environment: NodeJS.ProcessEnv,

@@ -1,11 +1,11 @@
 import { createInterface } from "node:readline";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 
-/** Where a command writes. Lines come without their newline. */
+/** Output streams of a command. Lines have no newline. */
 export interface Streams {
   out(line: string): void;
   err(line: string): void;
-  /** Asks the person at the terminal; undefined where there is none. */
+  /** Asks at the terminal; undefined if there is none. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
 }
 
@@ -14,7 +14,7 @@ export const SHELL: Streams = {
   err: (line) => void process.stderr.write(`${line}\n`),
 };
 
-/** Answers nothing where the person ends the input instead. */
+/** Returns an empty string if input ends. */
 export function askAtTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
@@ -26,20 +26,20 @@ export function askAtTerminal(question: string): Promise<string> {
   });
 }
 
-/** What every command prints: one JSON object, or lines for people; messages and progress on standard error. */
+/** A command's output: one JSON object or text; messages and progress go to standard error. */
 export class Output {
   readonly #streams: Streams;
   readonly #isJson: boolean;
   readonly #clear: () => void;
 
-  /** `clear`: removes the progress from the terminal's line. */
+  /** `clear`: removes the progress line from the terminal. */
   constructor(streams: Streams, isJson: boolean, clear: () => void) {
     this.#streams = streams;
     this.#isJson = isJson;
     this.#clear = clear;
   }
 
-  /** The result: `data` under --json, else `lines`. */
+  /** The result: `data` with --json, otherwise `lines`. */
   result(data: unknown, lines: string | readonly string[]): void {
     if (this.#isJson) this.line(JSON.stringify(data));
     else for (const line of [lines].flat()) this.line(line);
@@ -50,13 +50,13 @@ export class Output {
     this.#streams.out(line);
   }
 
-  /** A message beside the result, on standard error. */
+  /** A message on standard error. */
   message(line: string): void {
     this.#clear();
     this.#streams.err(line);
   }
 
-  /** Throws OperatorError where a person at the terminal does not agree. Without a terminal nobody is asked. */
+  /** Throws OperatorError if the user does not confirm. Without a terminal, does not ask. */
   async confirm(question: string): Promise<void> {
     if (this.#streams.ask === undefined) return;
     this.#clear();
@@ -64,17 +64,17 @@ export class Output {
     if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError("Not confirmed: nothing was changed.");
   }
 
-  /** Why something could not be done, in the form of every failure. Answers the exit code. */
+  /** Reports a failure and returns the exit code. */
   failure(message: string): 1 {
     this.message(`bellhop: ${message}`);
     return 1;
   }
 }
 
-/** What a shell expects of a process that SIGPIPE ended; Node ignores that signal. */
+/** The exit code of a process ended by SIGPIPE, which Node ignores. */
 const BROKEN_PIPE = 141;
 
-/** Ends the process without a stack trace when its reader is gone (`bellhop watch --changes | head`). */
+/** Exits without a stack trace when the reader is gone (`bellhop watch --changes | head`). */
 export function exitOnBrokenPipe(): void {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
@@ -82,7 +82,7 @@ export function exitOnBrokenPipe(): void {
   });
 }
 
-/** Rows in columns as wide as their widest cell, under a heading; `empty` where there are none. */
+/** A table with columns as wide as their widest cell; `empty` if there are no rows. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -99,10 +99,9 @@ export function table(
   );
 }
 
-/** By its heading each column's field of an item, or what it shows of one. */
+/** Columns by heading: a field of the item, or a function. */
 export type Columns<Item> = Readonly<Record<string, keyof Item | ((item: Item) => unknown)>>;
 
-/** A table of items. */
 export function itemTable<Item extends object>(
   columns: Columns<Item>,
   items: readonly Item[],
@@ -120,7 +119,7 @@ function cellOf(value: unknown): string {
   return value === null ? "-" : String(value);
 }
 
-/** The fields under the names that JSON has elsewhere: `createdAt` as `created_at`. */
+/** Fields with snake_case names, as elsewhere in JSON output. */
 export function snakeCase(fields: object): Record<string, unknown> {
   const nameOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [nameOf(name), value]));
@@ -128,24 +127,24 @@ export function snakeCase(fields: object): Record<string, unknown> {
 
 export type Field = readonly [name: string, value: string];
 
-/** Named values, one a line, the values below each other. */
+/** Named values, one per line, aligned. */
 export function fields(all: readonly Field[]): string[] {
   const width = Math.max(...all.map(([name]) => name.length));
   return all.map(([name, value]) => `  ${name.padEnd(width)}  ${printable(value)}`.trimEnd());
 }
 
-/** A moment to the second, in UTC; a dash for none. */
+/** A UTC time to the second; a dash for null. */
 export function moment(at: Date | string | null): string {
   if (at === null) return "-";
   return `${(typeof at === "string" ? at : at.toISOString()).slice(0, 19)}Z`;
 }
 
-/** A number with thousands separated. */
+/** A number with thousands separators. */
 export function figure(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Codes and names come from people: nothing in them may move a terminal's cursor or colour its text. */
+/** Escapes control characters: codes and names must not move a terminal's cursor or change its colours. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

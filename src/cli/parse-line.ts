@@ -12,12 +12,12 @@ import {
 import { fields } from "./output.ts";
 
 const HELP_COLUMNS = 100;
-/** More commands than these are left to --help. */
+/** Longer lists of commands are only shown by --help. */
 const LISTED_MAX = 12;
 
 const helpColumns = (): number => Math.max(process.stdout.columns ?? HELP_COLUMNS, 60);
 
-/** A parser of commander's that neither prints nor ends the process: its errors are thrown. */
+/** A commander parser that throws errors instead of printing and exiting. */
 function newParser(path: string): Parser {
   return new Parser(path)
     .exitOverride()
@@ -31,7 +31,7 @@ function newParser(path: string): Parser {
     .configureHelp({ optionTerm: (option) => option.flags.replace(/<(.+)>/, "$1") });
 }
 
-/** The options of a verb, --json among them, by name. */
+/** The options of a verb by name, including --json. */
 export function optionsOf({ options, json }: Verb): [key: string, option: Parameter<unknown>][] {
   const all = Object.entries(options);
   return json === undefined ? all : [...all, ["json", flag("print one JSON object instead of text")]];
@@ -58,7 +58,7 @@ function usageOf({ args, options }: Verb): string {
   return [...named, ...needed, "[options]"].join(" ");
 }
 
-/** Collects every text of an option. A value with a leading dash is taken as a forgotten value unless it stands after `=`. */
+/** Collects an option's values. A value with a leading dash is an error unless it follows `=`, as it is probably another option. */
 function collected(argv: readonly string[], name: string) {
   return (text: string, before: string[] | undefined): string[] => {
     if (text.length > 1 && text.startsWith("-") && argv.includes(text))
@@ -90,7 +90,7 @@ function parserOf(path: string, declared: Verb, argv: readonly string[]): Parser
 /** `run the service` as a sentence. */
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 
-/** What stands below the options. */
+/** Sections below the options. */
 function sectionsOf({ list, json, exitCodes, examples }: Verb): string[] {
   const wrap = (text: string) => new Help().boxWrap(text, helpColumns());
   return [
@@ -106,7 +106,7 @@ export function helpOfVerb(path: string, declared: Verb): string {
   return helpText(parserOf(path, declared, []));
 }
 
-/** addHelpText acts on what commander prints, so that is caught. */
+/** Captures commander's output, which addHelpText appends to. */
 function helpText(parser: Parser): string {
   const parts: string[] = [];
   parser.configureOutput({ ...parser.configureOutput(), writeOut: (part) => void parts.push(part) });
@@ -120,7 +120,7 @@ function parserOfNoun(path: string, summary: string, verbs: Readonly<Record<stri
   return parser.configureHelp({ ...parser.configureHelp(), subcommandTerm: (command) => command.name() });
 }
 
-/** `--help` of a noun: what its verbs do, and with a verb of its own, how that is used. */
+/** `--help` of a noun: its verbs, and the usage of its default verb. */
 export function helpOfNoun(path: string, summary: string, { verbs = {}, own }: Noun): string {
   const more = `Run ${path} COMMAND --help for the options and examples of a command.`;
   if (own !== undefined) {
@@ -132,7 +132,7 @@ export function helpOfNoun(path: string, summary: string, { verbs = {}, own }: N
   return `${text}\n\nExamples:\n${examples.join("\n")}\n\n${more}`;
 }
 
-/** The usage error for a word that is no command, with the one nearest to it. */
+/** The usage error for an unknown command, with the nearest one. */
 export function unknownCommand(path: string, word: string, names: readonly string[]): UsageError {
   const parser = newParser(path);
   for (const name of names) parser.command(name);
@@ -151,7 +151,7 @@ function messageOf(work: () => void): string {
   }
 }
 
-/** Commander's message as a sentence of ours. */
+/** Commander's message as a sentence. */
 function wordsOf({ code, message }: CommanderError): string {
   const [said = "", near] = message.replace(/^error: /, "").split("\n");
   const [, meant] = /\(Did you mean (?:one of )?(.+)\?\)/.exec(near ?? "") ?? [];
@@ -160,13 +160,13 @@ function wordsOf({ code, message }: CommanderError): string {
     code === "commander.optionMissingArgument"
       ? `${option} needs a value.`
       : `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
-  // Ids of signing keys may begin with a dash.
+  // Ids of signing keys may start with a dash.
   if (option !== undefined && !option.startsWith("--"))
     return `${sentence} Write -- before an argument that begins with a dash.`;
   return meant === undefined ? sentence : `${sentence} Did you mean ${meant}?`;
 }
 
-/** Reads the words behind a verb by its declaration. Throws UsageError. */
+/** Parses the arguments of a verb. Throws UsageError. */
 export function parseLine(
   path: string,
   declared: Verb,
@@ -213,7 +213,7 @@ function readOptions(parser: Parser, declared: Verb): Record<string, unknown> {
   );
 }
 
-/** What a value is refused for, wherever it is checked, is an error of the line. */
+/** Any OperatorError of a value becomes a UsageError. */
 function read(parameter: Parameter<unknown>, given: readonly string[], name: string): unknown {
   try {
     return parameter.read(given, name);

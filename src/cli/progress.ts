@@ -1,20 +1,20 @@
 import { shareLine, timeText } from "#client/progress-bar.ts";
 import { printable, type Streams } from "./output.ts";
 
-/** A command that ends sooner shows nothing. */
+/** Shorter commands show no progress. */
 const QUIET_MS = 700;
 const WAIT_QUIET_MS = 300;
 const TICK_MS = 100;
-/** How often a line is written where standard error is no terminal, and redrawn where it is one. */
+/** Interval of lines if standard error is not a terminal, and of redraws if it is. */
 const LINE_MS = 5_000;
 const DRAW_MS = 200;
-/** A wait whose time is over is shown until the next one, or until this has passed. */
+/** An expired wait is shown until the next one, or for this long. */
 const WAIT_OVER_MS = 1_500;
 
-/** Shows what is done from now on, and how much of it is, 0 to 1. */
+/** Shows the current step and its fraction done, 0 to 1. */
 export type ShowStep = (step: string, share?: () => number | undefined) => void;
 
-/** What a command does, or the whole line about it. */
+/** A step, or the whole line. */
 type Step = string | (() => string);
 
 interface Wait {
@@ -33,8 +33,8 @@ const COLUMNS = 80;
 const COLUMNS_MIN = 20;
 
 /**
- * What a command does and waits for, on standard error, from its first second on: on a terminal one line that is rewritten, elsewhere
- * a line at once for each new wait and one every few seconds. Nothing of it is on standard output, also under --json.
+ * Shows a command's steps and waits on standard error: on a terminal one line that is redrawn, elsewhere a line for each new wait and one
+ * every few seconds.
  */
 export class Progress {
   readonly #streams: Streams;
@@ -58,7 +58,7 @@ export class Progress {
     this.#intervalMs = isTerminal ? DRAW_MS : LINE_MS;
   }
 
-  /** `command`: as `bellhop send`, which lines in a log begin with; `work`: what it does, shown until it names a step. */
+  /** `command` is the prefix of lines, such as `bellhop send`; `work` is shown until a step is named. */
   begin(command: string, work: string): void {
     this.#prefix = `${command}: `;
     this.#beganAtMs = performance.now();
@@ -67,7 +67,7 @@ export class Progress {
     this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  /** What is done from now on; steps with one `share`, 0 to 1, are of one work. Nothing is shown without a step. */
+  /** Sets the current step; steps with the same `share` belong together. Nothing is shown without a step. */
   readonly show = (step: Step | undefined, share?: () => number | undefined): void => {
     const isSame = share === undefined ? step === this.#step : share === this.#share;
     if (!isSame) this.#stepSinceMs = performance.now();
@@ -75,7 +75,7 @@ export class Progress {
     this.#share = share;
   };
 
-  /** Waits, for `ms` where that is known. */
+  /** Starts a wait of `ms`, if known. */
   wait(reason: string, { ms, givesUpInMs }: WaitTimes = {}): void {
     const now = performance.now();
     const sinceMs = this.#wait?.reason === reason ? this.#wait.sinceMs : now;
@@ -92,12 +92,12 @@ export class Progress {
     this.#wait = undefined;
   }
 
-  /** The step that is over has no successor yet. */
+  /** Ends a step without starting another. */
   stepOver(): void {
     this.show(this.#work);
   }
 
-  /** Makes place for another line. */
+  /** Clears the line for other output. */
   clear(): void {
     if (this.#drawn !== "") process.stderr.write("\r\u001b[2K");
     this.#drawn = "";
@@ -146,7 +146,7 @@ export class Progress {
 }
 
 function waitText({ reason, sinceMs, untilMs, givesUpAtMs }: Wait, now: number): string {
-  // A wait of unknown end says how long it has taken.
+  // A wait of unknown duration shows the time elapsed.
   const ms = untilMs === undefined ? now - sinceMs : untilMs - now;
   const time = ms < 500 ? "waiting" : `waiting ${timeText(ms)}`;
   const end = givesUpAtMs === undefined ? "" : ` Gives up in ${timeText(Math.max(0, givesUpAtMs - now))}.`;

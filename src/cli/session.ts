@@ -22,24 +22,24 @@ export interface Opened {
   readonly pool: pg.Pool;
   readonly log: Logger;
   readonly cipher: SecretCipher;
-  /** The operator, for the audit log: `cli:<user>`. */
+  /** The operator for the audit log: `cli:<user>`. */
   readonly who: string;
 }
 
-/** Opens what a command works on, and closes it afterwards. Everything is read when it is first needed. */
+/** Opens what a command needs at first use, and closes it afterwards. */
 export class Session {
   readonly environment: NodeJS.ProcessEnv;
   readonly #progress: Progress;
   readonly #admin: AuthAdmin | undefined;
 
-  /** `admin`: of a test that has a service running; else it is opened. */
+  /** `admin`: a running service in tests; otherwise one is opened. */
   constructor(environment: NodeJS.ProcessEnv, progress: Progress, admin?: AuthAdmin) {
     this.environment = environment;
     this.#progress = progress;
     this.#admin = admin;
   }
 
-  /** The operator, for the audit log: a container may run a command as a user without a name. */
+  /** The operator for the audit log. A container's user may have no name. */
   get who(): string {
     try {
       return `cli:${userInfo().username}`;
@@ -52,13 +52,13 @@ export class Session {
     return readConfig(this.environment);
   }
 
-  /** Warnings and worse go to standard error: standard output is the command's own. What is only information is shown as progress. */
+  /** Logs warnings and errors to standard error, as standard output is the command's; shows other messages as progress. */
   #log(): Logger {
     const onInfo = (message: string) => this.#progress.show(message);
     return createLogger({ level: "info", pretty: process.stderr.isTTY === true, fileDescriptor: 2, onInfo });
   }
 
-  /** The service's database, whether the service runs or not. Throws NoInstallation where none has started, unless `first`. */
+  /** The service's database, whether the service runs or not. Throws NoInstallation if none was ever started, unless `first`. */
   database<Result>(
     work: (opened: Opened) => Promise<Result>,
     { first = false }: { readonly first?: boolean } = {},
@@ -66,7 +66,7 @@ export class Session {
     return this.#use({ role: "command", existing: !first }, work);
   }
 
-  /** One connection of its own, for work that needs a session of the database. */
+  /** A separate connection, for work that needs a session. */
   connection<Result>(
     name: string,
     work: (client: pg.Client, opened: Opened) => Promise<Result>,
@@ -78,7 +78,6 @@ export class Session {
     );
   }
 
-  /** The administration of clients, tokens and keys. */
   async admin<Result>(work: (admin: AuthAdmin) => Promise<Result>): Promise<Result> {
     if (this.#admin !== undefined) return work(this.#admin);
     const { createAuthenticator } = await import("../identity/authenticator.ts");
@@ -91,12 +90,12 @@ export class Session {
     });
   }
 
-  /** As the service does, so that a running one is refused and none starts meanwhile. */
+  /** Opens the database as the service does: fails if one is running and prevents starts. */
   asService<Result>(existing: boolean, work: (opened: Opened) => Promise<Result>): Promise<Result> {
     return this.#use({ role: "service", leavesSchema: true, existing }, work);
   }
 
-  /** A database that an option names, to be filled: what is wrong with it is an error of the option. Throws OperatorError. */
+  /** Opens the database given by an option, to fill it. Throws OperatorError that names the option. */
   named<Result>(
     option: string,
     databaseUrl: string,
@@ -111,7 +110,7 @@ export class Session {
     return this.#use({ leavesSchema: true }, work, { ...this.config(), databaseUrl }, explain);
   }
 
-  /** Shows who holds a lock that the command waits for. A check that fails shows nothing. */
+  /** Shows who holds a lock that the command waits for. Failed checks are ignored. */
   #watchLocks(pool: pg.Pool): Repeat {
     let isWaiting = false;
     const check = async () => {
@@ -126,7 +125,7 @@ export class Session {
     return new Repeat(check, LOCK_CHECK_MS, () => undefined);
   }
 
-  /** `explain`: throws another error for one of opening. */
+  /** `explain`: replaces an error of opening. */
   async #use<Result>(
     options: DatabaseOptions,
     work: (opened: Opened) => Promise<Result>,

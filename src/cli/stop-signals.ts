@@ -1,17 +1,16 @@
-/** The exit codes that a shell expects of whom a signal ended. */
+/** Exit codes of a process ended by a signal. */
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** What ends a command in an orderly way. */
 export interface StopSignals {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;
-  /** The exit code that says which it was; undefined while there was none. */
+  /** The exit code of the signal; undefined if there was none. */
   code(): number | undefined;
-  /** Signals end the process again. */
+  /** Restores the signals' default action. */
   forget(): void;
 }
 
-/** Listens for SIGINT and SIGTERM. A terminal's signal comes twice, once by the launcher: both are one. */
+/** Listens for SIGINT and SIGTERM. A terminal's signal arrives twice, once by the launcher; both count as one. */
 export function untilStopped(): StopSignals {
   const controller = new AbortController();
   let code: number | undefined;

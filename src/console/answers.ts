@@ -19,7 +19,7 @@ import type {
   WebhookSecret,
 } from "./api-types.ts";
 
-/** An item of an answer as its row has it: JSON writes the instants as texts. */
+/** An item as a database row, with Date values, which JSON serializes as strings. */
 export type Row<Item> = {
   readonly [Key in keyof Item]: Key extends `${string}At` | `${string}Since`
     ? Date | Extract<Item[Key], null>
@@ -39,7 +39,7 @@ export interface ErrorAnswer {
 
 interface OfClient {
   readonly clientId: string;
-  /** Null: no client has this id. */
+  /** Null if no client has this id. */
   readonly clientName: string | null;
 }
 
@@ -50,19 +50,19 @@ export interface Page<Item> {
 }
 
 export interface SessionAnswer {
-  /** Null: nobody is logged in. */
+  /** Null if nobody is logged in. */
   readonly operator: {
     readonly name: string;
     readonly role: Role;
     readonly permissions: readonly Permission[];
-    /** `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*`, or one for everything. */
+    /** `CLIENTCODE/PROPERTYCODE`, `CLIENTCODE/*`, or a grant for everything. */
     readonly grants: readonly string[];
-    /** False: logs in at the OpenID Connect provider alone. */
+    /** False: logs in only at the OpenID Connect provider. */
     readonly hasPassword: boolean;
-    /** Codes of an authenticator app are asked for at a login with the password. */
+    /** Whether a login with the password requires a code of an authenticator app. */
     readonly hasTotp: boolean;
   } | null;
-  /** Null: no OpenID Connect provider is configured. */
+  /** Null if no OpenID Connect provider is configured. */
   readonly singleSignOn: { readonly host: string } | null;
   /** Sent with every POST; null without a session. Changes with each login. */
   readonly csrfToken: string | null;
@@ -77,33 +77,33 @@ export interface SessionAnswer {
 
 export type Rates = Readonly<Record<"batches" | "records", number>>;
 
-/** A minute, or of a day a quarter of an hour. */
+/** A minute, or a quarter of an hour for a day. */
 export interface IntakeMinute {
-  /** When it begins. */
+  /** Start time. */
   readonly minute: string;
-  /** Null: not counted yet. */
+  /** Null if not counted yet. */
   readonly resources: Readonly<Record<Resource, Rates>> | null;
 }
 
 export type IntakeRange = "hour" | "day";
 
-/** Outcomes of the records that are applied; `records` is all of them. */
+/** Outcomes of applied records; `records` is the total. */
 export type IntakeOutcomes = Readonly<Record<"records" | "rejected" | "quarantined" | "warned", number>>;
 
 export interface IntakeAnswer {
   readonly now: string;
   /**
-   * The last hour by minute, or the last day by quarter of an hour, oldest first. The current one is last and still growing. A day
-   * counts what is applied.
+   * The last hour by minute, or the last day by quarter of an hour, oldest first. The last entry is still growing. A day counts applied
+   * records.
    */
   readonly minutes: readonly IntakeMinute[];
-  /** Of these minutes. */
+  /** In these minutes. */
   readonly outcomes: IntakeOutcomes;
   readonly lag: {
-    /** The age of the oldest batch that is not applied yet; 0 when every batch is applied. */
+    /** The age of the oldest unapplied batch; 0 if every batch is applied. */
     readonly seconds: number;
     readonly oldestReceivedAt: string | null;
-    /** Parts of batches waiting to be applied; counted up to `waitingMax`. */
+    /** Unapplied batch parts, counted up to `waitingMax`. */
     readonly waiting: number;
     readonly waitingMax: number;
   };
@@ -113,7 +113,7 @@ export interface IntakeAnswer {
   readonly lastBatches: readonly RequestItem[];
 }
 
-/** `records` is the sum of all others but `warned`. */
+/** `records` is the sum of all others except `warned`. */
 export type RequestCounts = RequestSummary["counts"];
 
 export interface RequestItem extends RequestSummary, OfClient {}
@@ -157,14 +157,14 @@ export interface FeedGlance {
   readonly lastReceivedAt: string | null;
   /** `silent`: the last batch is older than the expected cadence; `never`: no batch was ever received. */
   readonly state: "ok" | "silent" | "never";
-  /** Expected hours between batches; null: none are expected, so the feed is never silent. */
+  /** Expected hours between batches; null if none are expected, so the feed is never silent. */
   readonly cadenceHours: number | null;
 }
 
-/** Why a property needs attention: a silent feed, records in quarantine, nights that do not reconcile, rooms under unmapped statuses. */
+/** Why a property needs attention: a silent feed, records in quarantine, nights that do not reconcile, rooms in unmapped statuses. */
 export type Attention = "silent" | "quarantine" | "variance" | "unmapped";
 
-/** Net room revenue in one currency, and what it comes to. Null: no revenue, rooms or capacity is known. */
+/** Net room revenue in one currency, with ADR and RevPAR. Null if revenue, rooms or capacity are unknown. */
 export interface PortfolioAmounts {
   readonly currency: string | null;
   readonly roomRevenue: string | null;
@@ -177,39 +177,39 @@ export interface PortfolioPickup {
   readonly amounts: readonly { readonly currency: string | null; readonly roomRevenue: string }[];
 }
 
-/** Some nights of a property added up, as the insights on the books and pickup have them. */
+/** Sums over nights of a property, as in the insights on-the-books and pickup. */
 export interface PortfolioFigures {
   readonly rooms: number;
-  /** Of the nights whose capacity is reported; null: of none. */
+  /** Of the nights with a reported capacity; null if there are none. */
   readonly occupancy: string | null;
   readonly amounts: readonly PortfolioAmounts[];
-  /** Since the same time yesterday, and seven days before. */
+  /** Since this time yesterday and seven days ago. */
   readonly pickup: Readonly<Record<"day" | "week", PortfolioPickup>>;
 }
 
 export interface PortfolioItem extends PropertyCodes {
   readonly name: string | null;
   readonly city: string | null;
-  /** When the figures were computed, and of which business day on; null: not yet, and neither are they. */
+  /** When the figures were computed, and their first business day; null if not computed yet. */
   readonly asOf: string | null;
   readonly day: string | null;
   readonly feeds: readonly FeedGlance[];
-  /** Records in quarantine; counted up to 1,000 of each property. */
+  /** Records in quarantine, counted up to 1,000 per property. */
   readonly quarantined: number;
   readonly attention: readonly Attention[];
   readonly now: PortfolioFigures | null;
-  /** The same weekdays 364 days before, as known then; null: nothing was. */
+  /** The same weekdays 364 days earlier, as known then; null if nothing was known. */
   readonly lastYear: PortfolioFigures | null;
-  /** Nights on which inventory and reservations differ, and by how many rooms in all. */
+  /** Nights on which inventory and reservations differ, and the total difference in rooms. */
   readonly variance: { readonly nights: number; readonly rooms: number } | null;
-  /** Rooms on the books of the next 90 nights. */
+  /** Rooms on the books for the next 90 nights. */
   readonly rooms: readonly number[] | null;
   readonly roomsLastYear: readonly number[] | null;
 }
 
 /**
- * The properties that sell in a currency, or whose own it is while nothing is booked, together; last year's of those of which it is known. Rooms, occupancy and RevPAR are of those whose
- * main currency it is: no room counts twice.
+ * Totals of the properties that sell in a currency, or have it as their own while nothing is booked; last year's include only properties
+ * for which it is known. Rooms, occupancy and RevPAR include only properties with this main currency, so no room counts twice.
  */
 export interface PortfolioTotal {
   readonly currency: string | null;
@@ -232,22 +232,22 @@ export type PortfolioSort =
   | "variance";
 
 export interface PortfolioAnswer extends Page<PortfolioItem> {
-  /** So many from today on are what the figures are of. */
+  /** The number of nights, from today, that the figures cover. */
   readonly nights: number;
-  /** Of all properties that match, not of this page alone. */
+  /** Of all matching properties, not only this page. */
   readonly totals: readonly PortfolioTotal[];
   readonly properties: number;
-  /** There are more properties than one portfolio has. */
+  /** Whether there are more properties than a portfolio can have. */
   readonly isCut: boolean;
   readonly cities: readonly string[];
 }
 
-/** Every client code that has a property, in order; at most 1,000. */
+/** Client codes that have properties, in order; at most 1,000. */
 export interface ClientCodesAnswer {
   readonly items: readonly { readonly clientCode: string; readonly properties: number }[];
 }
 
-/** What the navigation warns of: records in quarantine, counted up to 10,000, and properties with a silent feed. */
+/** Warnings in the navigation: records in quarantine, counted up to 10,000, and properties with a silent feed. */
 export interface AttentionAnswer {
   readonly quarantined: number;
   readonly silent: number;
@@ -264,15 +264,15 @@ export interface FoundRecord extends PropertyCodes {
   readonly key: string;
 }
 
-/** The best few of each kind, of what the operator may see. */
+/** The best few matches of each kind that the operator may see. */
 export interface SearchAnswer {
   readonly properties: readonly FoundProperty[];
-  /** How many match in all. */
+  /** The number of matches. */
   readonly propertyTotal: number;
   readonly clients: readonly { readonly clientId: string; readonly name: string }[];
-  /** By how their id begins. */
+  /** By prefix of the id. */
   readonly requests: readonly RequestItem[];
-  /** By their whole id. */
+  /** By exact id. */
   readonly records: readonly FoundRecord[];
 }
 
@@ -285,7 +285,7 @@ export interface CalendarNight {
 }
 
 export interface Calendar {
-  /** The first and last night with inventory; null: none. */
+  /** The first and last night with inventory; null if there are none. */
   readonly firstNight: string | null;
   readonly lastNight: string | null;
   readonly nights: readonly CalendarNight[];
@@ -296,7 +296,7 @@ export interface CalendarAnswer extends PropertyCodes, Calendar {
   readonly to: string;
 }
 
-/** One version of a record, and what it changed. */
+/** A version of a record and its changes. */
 export interface VersionItem {
   readonly sourceTime: string;
   readonly receivedAt: string;
@@ -306,19 +306,19 @@ export interface VersionItem {
   readonly status: string | null;
   /** Received after a version with a newer source time. */
   readonly late: boolean;
-  /** Differences from the version before it by source time; empty for the first. At most 200 of `changeTotal`. */
+  /** Differences from the previous version by source time; empty for the first. At most 200 of `changeTotal`. */
   readonly changes: readonly JsonChange[];
-  /** Null where the two were not compared: one is larger than 256 kB or no longer kept. */
+  /** Null if not compared: one is larger than 256 kB or no longer retained. */
   readonly changeTotal: number | null;
-  /** Null where it is no longer kept (docs/retention.md). */
+  /** Null if no longer retained (docs/retention.md). */
   readonly payload: Payload | null;
 }
 
-/** One difference; values are JSON verbatim (`"OTB"` with its quotes, 120.50), null where there is none. */
+/** A difference; values are JSON verbatim (`"OTB"` with its quotes, 120.50), null if absent. */
 export interface JsonChange {
-  /** RFC 6901, into the record: `/roomStays/0/departureDate`. */
+  /** RFC 6901 pointer into the record: `/roomStays/0/departureDate`. */
   readonly pointer: string;
-  /** The pointer as people read it: an entry of a list by its night and room type, else counted from 1. */
+  /** The pointer in readable form: list entries by night and room type, otherwise counted from 1. */
   readonly path: readonly string[];
   readonly before: string | null;
   readonly after: string | null;
@@ -327,7 +327,7 @@ export interface JsonChange {
 export interface QuarantineItem {
   readonly requestId: string;
   readonly index: number;
-  /** Null: the record could not be read. */
+  /** Null if the record could not be read. */
   readonly clientCode: string | null;
   readonly propertyCode: string | null;
   readonly resource: Resource;
@@ -342,35 +342,35 @@ export interface QuarantineItem {
 export interface QuarantineAnswer extends QuarantineItem {
   readonly clientId: string;
   readonly payload: Payload;
-  /** What a release would do; null: it is decided, or the record cannot be read. */
+  /** Preview of a release; null if the record is resolved or cannot be read. */
   readonly release: {
     readonly sourceTime: string;
-    /** Of the current version; null: there is none. */
+    /** Source time of the current version; null if there is none. */
     readonly currentSourceTime: string | null;
-    /** From the current version to the quarantined record; at most 200 of `changeTotal`. Null: one of them is too large to compare. */
+    /** From the current version to the quarantined record; at most 200 of `changeTotal`. Null if one is too large to compare. */
     readonly changes: readonly JsonChange[] | null;
     readonly changeTotal: number;
   } | null;
 }
 
-/** The records quarantined for one reason; of all that are quarantined, the oldest 10,000 are counted. */
+/** Records quarantined for one reason. Only the oldest 10,000 quarantined records are counted. */
 export interface QuarantineGroup {
   readonly code: string;
   readonly records: number;
   readonly oldestReceivedAt: string;
-  /** The first 20 of `propertyTotal`, the most records first. */
+  /** The first 20 of `propertyTotal`, by descending number of records. */
   readonly properties: readonly (PropertyCodes & { readonly records: number })[];
   readonly propertyTotal: number;
 }
 
 export interface QuarantinePageAnswer extends Page<QuarantineItem> {
-  /** Of all pages and reasons, whatever reason is asked for; the most records first. */
+  /** Of all pages and reasons, by descending number of records. */
   readonly groups: readonly QuarantineGroup[];
 }
 
-/** Null `failure`: the decision is durable and takes effect within moments. */
+/** `failure` is null if the decision is stored; it takes effect within moments. */
 export interface ResolvedRecord {
-  /** Request id, slash and index, as given. */
+  /** Request id, slash and index. */
   readonly record: string;
   readonly entryId: string | null;
   readonly failure: string | null;
@@ -392,7 +392,7 @@ export interface ClientItem extends ClientLimits {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly createdAt: string;
-  /** Set: revoked permanently. */
+  /** Not null: revoked permanently. */
   readonly revokedAt: string | null;
   /** To the minute. */
   readonly lastUsedAt: string | null;
@@ -401,7 +401,7 @@ export interface ClientItem extends ClientLimits {
 
 export interface ClientOptionsAnswer {
   readonly knownScopes: readonly string[];
-  /** The scopes of a new client, and the limits that apply where a client's own are null. */
+  /** The scopes of a new client, and the limits that replace null. */
   readonly defaults: {
     readonly scopes: readonly string[];
     readonly requestRate: number;
@@ -454,7 +454,7 @@ export type SettingName =
 
 export interface SettingItem {
   readonly name: SettingName;
-  /** The effective value, as text: "capacity", "Europe/Lisbon", "04:00", "EUR", "24". */
+  /** The effective value as text: "capacity", "Europe/Lisbon", "04:00", "EUR", "24". */
   readonly value: string | null;
   readonly from: "property" | "client" | "default";
 }
@@ -462,7 +462,7 @@ export interface SettingItem {
 export interface SettingsAnswer {
   readonly clientCode: string;
   readonly propertyCode: string | null;
-  /** Raised by every change of the client code's settings and status mappings. */
+  /** Increased by every change of the client code's settings and status mappings. */
   readonly settingsVersion: number;
   readonly settings: readonly SettingItem[];
 }
@@ -471,28 +471,28 @@ export interface StatusItem {
   readonly resource: "reservations" | "groups";
   readonly status: string;
   readonly records: number;
-  /** The word of the default mapping; null where it has none. */
+  /** The standard status of the default mapping; null if it has none. */
   readonly canonical: string | null;
-  /** Whether rooms under it are on the books. */
+  /** Whether its rooms are on the books. */
   readonly deducts: boolean;
   readonly by: "mapping" | "default" | "unmapped";
 }
 
-/** A page of the statuses in use or mapped, by resource and status. A change answers the first 100. */
+/** A page of the statuses in use or mapped, by resource and status. A change returns the first 100. */
 export interface StatusesAnswer extends Page<StatusItem> {
   readonly clientCode: string;
   /** Totals of all pages. */
   readonly unmapped: { readonly statuses: number; readonly records: number };
 }
 
-/** What another meaning of a status would change on the books. */
+/** Preview of a changed status mapping. */
 export interface MappingForesightAnswer {
-  /** Current records under the status; 10,000 at most. */
+  /** Current records in the status; at most 10,000. */
   readonly records: number;
   readonly properties: number;
-  /** From the first to the last date of those records, each night once per property. */
+  /** Nights between the first and last date of those records, counted once per property. */
   readonly nights: number;
-  /** There are more records, and may be more of the rest. */
+  /** Whether there are more records than counted. */
   readonly isCut: boolean;
 }
 
@@ -502,7 +502,7 @@ export interface TotpAnswer {
   readonly uri: string;
 }
 
-/** The only answer with the recovery codes; each is good once in the place of a code. */
+/** The only answer with the recovery codes; each replaces a code once. */
 export interface TotpConfirmedAnswer {
   readonly recoveryCodes: readonly string[];
 }
@@ -512,24 +512,24 @@ export interface OperatorItem {
   readonly role: Role;
   readonly grants: readonly string[];
   readonly email: string | null;
-  /** The account with this email has logged in; later accounts with it are others. */
+  /** Whether the account with this email has logged in; another account with it is rejected. */
   readonly isBound: boolean;
   readonly hasPassword: boolean;
   readonly hasTotp: boolean;
   readonly createdAt: string;
   readonly lastLoginAt: string | null;
-  /** Set: cannot log in. */
+  /** Not null: cannot log in. */
   readonly disabledAt: string | null;
 }
 
-/** The operators who see nothing that the asking one does not, by name. */
+/** The operators whose grants are within the requesting operator's, by name. */
 export interface OperatorsAnswer {
   readonly items: readonly OperatorItem[];
-  /** Every role there is, the least first. */
+  /** All roles in ascending order. */
   readonly roles: readonly Role[];
 }
 
-/** The only answer with the password; null: the operator logs in at the OpenID Connect provider alone. */
+/** The only answer with the password; null if the operator logs in only at the OpenID Connect provider. */
 export interface OperatorPasswordAnswer {
   readonly name: string;
   readonly password: string | null;
@@ -540,12 +540,12 @@ export interface AuditItem {
   readonly occurredAt: string;
   /** `console:<operator>`, `cli:<user>`, `client:<client id>`, `service`. */
   readonly who: string;
-  /** What an operator of the console was then; null: somebody else. */
+  /** The console operator's role at the time; null for other actors. */
   readonly role: Role | null;
-  /** A verb-noun: `rotate-secret`. */
+  /** An action name: `rotate-secret`. */
   readonly what: string;
   readonly clientId: string | null;
-  /** Null: no client has this id. */
+  /** Null if no client has this id. */
   readonly clientName: string | null;
   readonly detail: Readonly<Record<string, unknown>>;
 }
@@ -555,9 +555,9 @@ export interface CertificationItem extends PropertyCodes {
   readonly certificationId: string;
   readonly clientId: string;
   readonly clientName: string;
-  /** What the client may push; steps about others cannot pass. */
+  /** The resources that the client may push; steps for others cannot pass. */
   readonly resources: readonly Resource[];
-  /** The limits of the client while it is open. */
+  /** The client's limits while it is open. */
   readonly requestRate: number;
   readonly requestBurst: number;
   readonly tokenSeconds: number;
@@ -568,10 +568,10 @@ export interface CertificationItem extends PropertyCodes {
   readonly isOpen: boolean;
 }
 
-/** `docs`: where the documentation says how to do it right, below `/docs/`. */
+/** `docs`: the documentation page below `/docs/`. */
 export type CertificationStep = CertificationReport["steps"][number] & { readonly docs: string };
 
-/** A certification and its report, by the requests from `evidence.from` on. */
+/** A certification with its report on requests from `evidence.from` on. */
 export interface CertificationAnswer
   extends CertificationItem,
     Pick<CertificationReport, "verdict" | "observed" | "evidence"> {
@@ -587,7 +587,10 @@ export interface BackfillListItem extends BackfillItem, OfClient {
 export interface BackfillAnswer extends Backfill, OfClient {
   readonly abandonedBy: string | null;
   readonly abandonedWhy: string | null;
-  /** Of a closed one: whether the log gives the signed statement; null where retention may be why not, and without a statement. */
+  /**
+   * For a closed one: whether the log reproduces the signed statement; null without a statement, or if retention may account for a
+   * difference.
+   */
   readonly reproduced: boolean | null;
 }
 
@@ -612,7 +615,7 @@ export type BackfillGap =
       readonly mended: boolean;
     };
 
-/** `reply-to`: an origin that ReplyTo headers named. `waiting`: 10,001 is more than 10,000. */
+/** `reply-to`: an origin from ReplyTo headers. `waiting`: 10,001 means more than 10,000. */
 export interface WebhookItem extends Omit<WebhookEndpoint, "pausedBy"> {
   readonly clientId: string;
   readonly clientName: string;

@@ -27,7 +27,7 @@ export function sessionCookieOf(baseUrl: string): SessionCookie | undefined {
   };
 }
 
-/** The cookie of a single sign-on that has begun: it has to come along when the provider leads back, unlike a session's. */
+/** The cookie during a single sign-on. Unlike a session's, it must be sent with the provider's redirect. */
 export function signOnCookieOf({ name, attributes }: SessionCookie): SessionCookie {
   return {
     name: name.replace("console", "sign-on"),
@@ -35,7 +35,7 @@ export function signOnCookieOf({ name, attributes }: SessionCookie): SessionCook
   };
 }
 
-/** A session cookie: the service decides when the session ends. */
+/** A session cookie without expiry: the service decides when the session ends. */
 export function cookieOf({ name, attributes }: SessionCookie, sessionId: string): string {
   return `${name}=${sessionId}; ${attributes}`;
 }
@@ -44,7 +44,7 @@ export function endedCookieOf({ name, attributes }: SessionCookie): string {
   return `${name}=; ${attributes}; Max-Age=0`;
 }
 
-/** Undefined when there is none or more than one: one of them was planted. */
+/** Undefined if there is none, or several, one of which may have been planted. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   const values = (header ?? "")
     .split(";")
@@ -58,14 +58,14 @@ export interface ConsoleParts {
   readonly context: HttpContext;
   readonly internals: AuthInternals;
   readonly login: LoginParts;
-  /** Undefined where no provider is configured. */
+  /** Undefined if no provider is configured. */
   readonly singleSignOn: SingleSignOn | undefined;
-  /** Limits concurrent reads: operators share connections and the event loop with partners' batches. */
+  /** Limits concurrent reads, because operators share connections and the event loop with partners' batches. */
   readonly questions: Semaphore;
   readonly webhookRules: AddressRules;
   /** Known once the service listens. */
   baseUrl(): string;
-  /** Undefined where nobody may log in. */
+  /** Undefined if logins are not possible. */
   cookie(): SessionCookie | undefined;
 }
 

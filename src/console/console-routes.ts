@@ -13,30 +13,30 @@ import { JsonBody } from "./json-body.ts";
 
 export type { Paging };
 
-/** A form with 20,000 grants has less. */
+/** Fits a form with 20,000 grants. */
 const FORM_BYTES_MAX = 2 * 1_048_576;
 
-/** A question of an operator, read. */
+/** A parsed query of an operator. */
 export interface Asked {
   readonly query: QueryParameters;
   readonly operator: OperatorSession;
-  /** What the path names. */
+  /** Path parameters. */
   readonly named: Readonly<Record<string, string>>;
   readonly reply: FastifyReply;
 }
 
-/** A change that an operator asks for. */
+/** A change requested by an operator. */
 export interface Form {
   readonly body: JsonBody;
   readonly operator: OperatorSession;
-  /** The operator as the actor, for the audit. */
+  /** The operator as the actor for the audit. */
   readonly who: string;
   readonly named: Readonly<Record<string, string>>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-/** How an operator's question is paged; `limitMax`: a page has never more, whatever was asked for. */
+/** The paging of a query; `limitMax` caps the requested limit. */
 export function pagingOf(
   { context }: ConsoleParts,
   path: string,
@@ -48,7 +48,7 @@ export function pagingOf(
   return readPaging(context, { clientId: "console", path, filters: query.question() }, page, shape);
 }
 
-/** Adds a question: GET, of an operator with the permission, a few at a time. */
+/** Adds a GET route for operators with the permission, with limited concurrency. */
 export function addQuestion(
   scope: FastifyInstance,
   parts: ConsoleParts,
@@ -69,8 +69,8 @@ export function addQuestion(
 }
 
 /**
- * Adds a change: POST, of an operator with the permission, from a page of ours. `afterwards` runs once it is made and no longer
- * counts as one of the few at a time: it may wait.
+ * Adds a POST route for operators with the permission, from the console's own pages. `afterwards` runs once the change is made, outside the
+ * concurrency limit: it may wait.
  */
 export function addChange<Changed>(
   scope: FastifyInstance,
@@ -85,7 +85,7 @@ export function addChange<Changed>(
     requireOwnOrigin(parts, request);
     requireCsrfToken(request);
   };
-  // Before the body is read: what is refused is not worth its memory.
+  // Checked before the body is read, so that refused requests use no memory.
   scope.post(
     `${CONSOLE_API}/${path}`,
     { config: { permission }, onRequest: guard },
@@ -102,7 +102,7 @@ export function addChange<Changed>(
   );
 }
 
-/** Receives the JSON form of a change, with these fields and no others. */
+/** Reads the JSON form of a change with exactly these allowed fields. */
 export async function receiveJson(
   { context }: ConsoleParts,
   request: FastifyRequest,

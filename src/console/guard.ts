@@ -12,10 +12,10 @@ import { type ConsoleParts, readCookie } from "./console-parts.ts";
 
 export const CONSOLE_API = "/console/api";
 
-/** packages/console/src/contract.ts has it as CSRF_HEADER. */
+/** CSRF_HEADER in packages/console/src/contract.ts. */
 const CSRF_HEADER = "x-bellhop-csrf";
 
-/** Addresses that a page polls automatically: they do not keep a session alive. */
+/** Paths polled automatically by pages: they do not keep a session alive. */
 const POLLED: ReadonlySet<string> = new Set([
   "/console/api/attention",
   "/console/api/intake",
@@ -27,7 +27,7 @@ const POLLED: ReadonlySet<string> = new Set([
   "/console/api/webhooks/:endpointId",
 ]);
 
-/** The session whose cookie came with a request; undefined when nobody is logged in. */
+/** The session of the request's cookie; undefined if there is none. */
 export async function sessionOf(
   parts: ConsoleParts,
   request: FastifyRequest,
@@ -41,14 +41,14 @@ export async function sessionOf(
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** What an operator needs for a route of the console; `public`: nobody need be logged in. */
+    /** The permission that a console route requires; `public` requires no login. */
     permission?: Permission | "public";
   }
 }
 
 /**
- * Guards every route of the console's API by the permission that it declares. A route without one stops the start. The session, with
- * role and scope as they are now, is `request.operator` from then on.
+ * Guards every route of the console's API by the permission that it declares. A route without one fails the start. Sets `request.operator`
+ * to the session with its current role and scope.
  */
 export function guardRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   scope.addHook("onRoute", ({ url, config }) => {
@@ -69,13 +69,13 @@ export function guardRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   });
 }
 
-/** Who asks, behind the guard. */
+/** The operator of a guarded request. */
 export function operatorOf({ operator }: FastifyRequest): OperatorSession {
   if (operator === undefined) throw new ConsoleError("bellhop.console.NotLoggedIn");
   return operator;
 }
 
-/** Refuses a property, or (null) a whole client code, outside the operator's scope as one that does not exist. */
+/** Throws NotFound for a property, or (null) a whole client code, outside the operator's scope, as for an unknown one. */
 export function requireInScope(
   { scope }: OperatorSession,
   clientCode: string,
@@ -87,8 +87,8 @@ export function requireInScope(
 }
 
 /**
- * Refuses a change that another site's page may have sent. Browsers name a request's origin (Fetch metadata, else
- * Origin) and no page can change that; a request without either does not come from a browser.
+ * Refuses a change from another site's page. Browsers send a request's origin (Fetch metadata, otherwise Origin), which pages cannot
+ * change; a request without either is not from a browser.
  */
 export function requireOwnOrigin(parts: ConsoleParts, request: FastifyRequest): void {
   const { origin, host, "sec-fetch-site": site } = request.headers;
@@ -100,8 +100,8 @@ export function requireOwnOrigin(parts: ConsoleParts, request: FastifyRequest): 
 }
 
 /**
- * Refuses a host that is neither BASE_URL's nor this machine's own: a site that points its name here (DNS rebinding) would have its
- * pages taken for the console's.
+ * Refuses a host other than BASE_URL's and this machine's own. Otherwise a site whose name resolves to this address (DNS rebinding) could
+ * act as the console.
  */
 function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest): void {
   const host = `http://${headers.host}`;
@@ -113,14 +113,14 @@ function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest): void 
   });
 }
 
-/** Refuses a change without the session's token, which only a page of ours can have read. */
+/** Refuses a change without the session's token, which only the console's pages can read. */
 export function requireCsrfToken(request: FastifyRequest): void {
   const token = request.headers[CSRF_HEADER];
   if (typeof token !== "string" || !isCsrfTokenOf(operatorOf(request), token))
     throw new ConsoleError("bellhop.console.Forged");
 }
 
-/** The app's own files and nothing else: nothing from elsewhere, nothing inline, no frames. */
+/** Only the app's own files: nothing external, nothing inline, no frames. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -146,15 +146,15 @@ const NOT_BUILT = `<!doctype html>
 
 async function answer(files: BuiltFiles, path: string, request: FastifyRequest, reply: FastifyReply) {
   if (path !== "" && (await files.has(path)) === true) return files.send(path, request, reply);
-  // A file that a page of an older build asks for, or an address of the API that there is not, is no page.
+  // Missing files of an older build and unknown API paths must not return the page.
   if (/^(?:assets|api)(?:\/|$)/.test(path) || /\.[a-z0-9]+$/.test(path))
     throw new ServiceError("bellhop.http.NotFound");
-  // The app reads the address itself, so every deep link gets its page.
+  // The app routes by URL, so every deep link returns its page.
   if ((await files.has("index.html")) === true) return files.send("index.html", request, reply);
   return reply.code(503).header("cache-control", "no-store").type("text/html; charset=utf-8").send(NOT_BUILT);
 }
 
-/** The app as it was built, under `/console`: files for ever under hashed names, the page for every other address. */
+/** Serves the built app under `/console`: hashed files, cached permanently, and the page for every other path. */
 export function addAppRoutes(scope: FastifyInstance, directory: string): void {
   const files = new BuiltFiles(directory, "no-cache");
   const policy = async (_request: FastifyRequest, reply: FastifyReply) => {
@@ -166,10 +166,10 @@ export function addAppRoutes(scope: FastifyInstance, directory: string): void {
   );
 }
 
-/** When it is worth asking again after the console was busy. */
+/** Retry-After while the console is busy. */
 const BUSY_RETRY_SECONDS = 2;
 
-/** Renders the console's own errors; what is none goes on to the application's handler. */
+/** Renders the console's own errors; passes others to the application's handler. */
 export function renderConsoleError(error: unknown, _request: FastifyRequest, reply: FastifyReply): void {
   const refusal = asConsoleError(error);
   if (refusal === undefined) throw error;

@@ -8,7 +8,7 @@ function invalid(message: string): ConsoleError {
   return new ConsoleError("bellhop.console.InvalidInput", { message });
 }
 
-/** The form of a change. An unknown field is an error: ignoring it would lose what the operator meant. */
+/** The form of a change. Unknown fields are errors, because ignoring one would lose the operator's intent. */
 export class JsonBody {
   readonly #fields: ReadonlyMap<string, unknown>;
 
@@ -66,7 +66,7 @@ export class JsonBody {
     return value;
   }
 
-  /** What the form showed, when it opened, of the fields that it changes. */
+  /** The values of the changed fields that the form showed when it was opened. */
   shown(): Readonly<Record<string, unknown>> {
     const value = this.#fields.get("shown");
     if (value === undefined) return {};

@@ -28,7 +28,7 @@ import { CONSOLE_API, requireOwnOrigin, sessionOf } from "./guard.ts";
 
 const PASSWORD_CHARACTERS_MAX = 1_024;
 const CODE_CHARACTERS_MAX = 64;
-/** Anybody may send one: it is bounded before anything else is known of its sender. */
+/** A small limit, because senders are not authenticated. */
 const LOGIN_BYTES_MAX = 4_096;
 
 function accountOf(session: OperatorSession): NonNullable<SessionAnswer["operator"]> {
@@ -70,14 +70,14 @@ async function answerLogin(
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
   const code = body.text("code", CODE_CHARACTERS_MAX);
   const session = await logIn(parts.login, parts.context.clientAddress(request.raw), name, password, code);
-  // A session that this browser had before is not left behind.
+  // Close the browser's previous session.
   const before = await sessionOf(parts, request);
   if (before !== undefined) await closeSession(parts.context.pool, before.id);
   reply.header("set-cookie", cookieOf(cookie, session.id));
   return sendAnswer(reply, await describe(parts, version, session));
 }
 
-/** Throws unless the form has the operator's own password. */
+/** Throws unless the form contains the operator's own password. */
 async function requirePassword(parts: ConsoleParts, { body, operator, request }: Form): Promise<void> {
   const current = body.requiredText("current", PASSWORD_CHARACTERS_MAX);
   await confirmPassword(parts.login, parts.context.clientAddress(request.raw), operator.name, current);
@@ -91,7 +91,7 @@ async function changePassword(parts: ConsoleParts, version: string, form: Form):
   return describe(parts, version, operator);
 }
 
-/** Who is logged in, logging in and out, and the operator's own password. */
+/** Adds the routes for the session, login and logout, and the operator's own password. */
 export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, version: string): void {
   scope.get(`${CONSOLE_API}/session`, { config: { permission: "public" } }, async (request, reply) =>
     sendAnswer(reply, await describe(parts, version, await sessionOf(parts, request))),
@@ -114,7 +114,7 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
   addSignOnRoutes(scope, parts);
 }
 
-/** The second factor of a local password. */
+/** Adds the routes for the second factor of a local password. */
 function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { login } = parts;
   addChange(scope, parts, "own-account", "totp/begin", ["current"], async (form): Promise<TotpAnswer> => {
@@ -151,7 +151,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   );
 }
 
-/** Single sign-on: to the provider, and back from it. Whatever goes wrong leads to the login page, which has the words for it. */
+/** Adds the single sign-on redirects. Every failure leads to the login page, which has the messages. */
 function addSignOnRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { singleSignOn } = parts;
   if (singleSignOn === undefined) return;

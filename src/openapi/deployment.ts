@@ -10,14 +10,14 @@ import { buildOpenApiDocument } from "./document.ts";
 
 export interface Deployment extends DocumentOptions {
   readonly addresses: NonNullable<DocumentOptions["addresses"]>;
-  /** The id of the sandbox client, whose secret the start has printed; undefined where there is none. */
+  /** The id of the sandbox client, whose secret was printed at startup; undefined if there is none. */
   readonly sandboxId: string | undefined;
 }
 
-/** Parameters that an example shows although they are not required. */
+/** Optional parameters that examples include. */
 const SHOWN_PARAMETERS = new Set(["limit"]);
 
-/** The OpenAPI document of a deployment, with commands that can be pasted into a shell: first steps, and one an operation. */
+/** The OpenAPI document of a deployment, with shell commands: first steps, and one per operation. */
 export function describeDeployment(deployment: Deployment): object {
   const document = buildOpenApiDocument(deployment);
   const { baseUrl } = deployment.addresses;
@@ -35,15 +35,12 @@ export function describeDeployment(deployment: Deployment): object {
   return { ...document, info: { ...document.info, description }, paths: Object.fromEntries(paths) };
 }
 
-/**
- * The operation as a curl command for a POSIX shell, with `$TOKEN`, ids such as `$REQUEST`, `$CLIENT_ID` and `$CLIENT_SECRET`
- * where those belong.
- */
+/** The operation as a curl command for a POSIX shell, with variables such as `$TOKEN`, `$REQUEST`, `$CLIENT_ID` and `$CLIENT_SECRET`. */
 function curlOf(document: OpenApiDocument, server: string, path: string, operation: Operation): string {
   const parameters = (operation.parameters ?? []).map((parameter) =>
     resolved(document, parameter),
   ) as Parameter[];
-  // One parameter a line: a long address could not be read.
+  // One parameter per line for readability.
   const query = parameters
     .filter(({ name, in: place, required }) => place === "query" && (required || SHOWN_PARAMETERS.has(name)))
     .map((parameter) => `-d ${parameter.name}=${encodeURIComponent(exampleOf(document, parameter))}`);
@@ -82,9 +79,9 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** From credentials to the outcome of a first batch, in three commands for a POSIX shell. */
+/** From credentials to the outcome of a first batch, in three POSIX shell commands. */
 function firstSteps({ addresses: { baseUrl, authUrl }, sandboxId }: Deployment): string {
-  // The source time is that of the push: a fixed one could be in the future of a wrong clock, or repeat itself.
+  // Use the current time as source time: a fixed one could be in the future of a wrong clock, or repeated.
   return `## First steps
 
 The base URL of this deployment is \`${baseUrl}\`. ${

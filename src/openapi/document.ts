@@ -20,7 +20,7 @@ import { webhookOperations } from "../webhooks/webhook-routes.ts";
 import { introduction, TAGS } from "./guide.ts";
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
 
-/** The version of the contract, not of the service: additions raise the second number. */
+/** The contract's version, independent of the service's. Additions increase the second number. */
 const CONTRACT_VERSION = "1.0.0";
 
 const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
@@ -71,7 +71,7 @@ function serversOf(url: string): readonly Server[] {
   ];
 }
 
-/** Operations whose server is not that of the document say so, each. */
+/** Adds the server to operations that differ from the document's. */
 function servedBy(
   servers: readonly Server[],
   paths: Readonly<Record<string, PathItem>>,
@@ -87,8 +87,8 @@ function servedBy(
 }
 
 /**
- * The OpenAPI 3.1 document of everything public. Records are described by the schemas that check them, errors by their
- * registry. Without addresses it is relative, as `docs/openapi.json` is; with them it names the deployment.
+ * The OpenAPI 3.1 document of the public API. Record schemas are those used for validation; errors come from the registry. Without
+ * addresses its URLs are relative, as in `docs/openapi.json`.
  */
 export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument {
   const { baseUrl, authUrl } = options.addresses ?? { baseUrl: "", authUrl: "" };

@@ -1,7 +1,7 @@
 import type { Tag } from "../platform/http/openapi/model.ts";
 import type { DocumentOptions } from "../platform/http/openapi/options.ts";
 
-/** What the document says before its operations (CommonMark). */
+/** The document's introduction (CommonMark). */
 export function introduction({ requestRate, requestBurst, tokenBurst }: DocumentOptions): string {
   return `A batch is a JSON array of records of one kind. Bellhop answers **202** with a UUID once the batch is on disk, and then applies it exactly once, regardless of arrival order. Every accepted record has an outcome, and every earlier version is kept.
 
@@ -33,7 +33,7 @@ If several checks fail, the first of these determines the response: address and 
 \`/api/public/v1\` is frozen: fields, optional headers, codes and addresses may be added; nothing is renamed, removed or tightened. Ignore unknown fields, and handle an unknown code by its HTTP status. Other changes will be in \`/v2\`, beside \`/v1\`, and \`Deprecation\` and \`Sunset\` headers will announce an end.`;
 }
 
-/** The sections of the document, in the order in which a partner needs them. */
+/** The document's sections, in the order in which partners need them. */
 export const TAGS: readonly Tag[] = [
   {
     name: "Tokens",

@@ -7,7 +7,7 @@ const headers = headersOf("Cache-Control");
 const ROLES = ["accept", "apply", "read"];
 const UNREADY = "The accept log has no database connection.";
 
-/** The headers of what changes only with the deployment: it may be kept for a while, and then asked for again by its tag. */
+/** Headers of responses that change only with the deployment: cacheable for a while, then revalidated by ETag. */
 const keptHeaders: NonNullable<Answer["headers"]> = {
   ...headersOf(),
   "Cache-Control": {
@@ -45,7 +45,6 @@ function textAnswer(
   };
 }
 
-/** Operations about the service itself. */
 export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
   "/healthz": openOperation(
     "Service",
@@ -128,7 +127,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
   ),
 };
 
-/** The schemas of operations about the service itself. */
+/** Schemas of operations on the service itself. */
 export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
   Health: objectOf("The process answers.", {
     status: constant("Always `alive`.", "alive"),

@@ -6,7 +6,7 @@ import { RESOURCES } from "#contract/resource.ts";
 import { pointerOf, type Violation } from "#contract/violation.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 
-/** A record of a file, with its place there: 0 for the first. */
+/** A record of a file and its position, from 0. */
 export class FileRecord extends JsonRecord {
   declare readonly json: Uint8Array;
   readonly place: number;
@@ -21,10 +21,10 @@ const OPEN = Buffer.from("[");
 const CLOSE = Buffer.from("]");
 const VIOLATIONS_MAX = 100;
 const READ_BYTES = 262_144;
-/** As a service with default settings has it (docs/contract.md, "Limits"). */
+/** The default of a service (docs/contract.md, "Limits"). */
 const DEPTH_MAX = 16;
 
-/** The violation with the record's place in the file instead of that in a batch of its own, which has a bracket before it. */
+/** The violation with the record's position in the file instead of in a single-record batch, which adds a bracket. */
 function inFile({ pointer, code, message }: Violation, place: number): Violation {
   const moved = message
     .replace(/^Record 0 \(byte 1\)/, `Record ${place}`)
@@ -35,7 +35,7 @@ function inFile({ pointer, code, message }: Violation, place: number): Violation
   return { pointer: pointer.replace(/^\/0/, `/${place}`), code, message: moved };
 }
 
-/** Checks one record by the rules of the service, without one: the pointers are those of a batch that is the whole file. */
+/** Validates one record by the service's rules, offline. Pointers are as in a batch of the whole file. */
 export function checkOffline(resource: Resource, json: Uint8Array, place: number) {
   const body = Buffer.concat([OPEN, json, CLOSE]);
   const reading = readBatch(body, { recordsMax: 1, depthMax: DEPTH_MAX }, resource);
@@ -50,7 +50,7 @@ export function checkOffline(resource: Resource, json: Uint8Array, place: number
   return { violations: [inFile({ ...found, pointer: pointerOf([0]) }, place)], total: 1 };
 }
 
-/** The resource that a record is of, by the field that only such records have; undefined where it has none, or several. */
+/** The resource of a record, by a field that only it has; undefined if there is none, or several. */
 function resourceOf(json: Uint8Array): Resource | undefined {
   let value: unknown;
   try {
@@ -72,13 +72,13 @@ const OWN_FIELD: Readonly<Record<Resource, string>> = {
 export interface OpenedFile {
   readonly resource: Resource;
   readonly records: AsyncGenerator<FileRecord, void, undefined>;
-  /** How much of it was read, 0 to 1; undefined of a stream. */
+  /** The fraction read, 0 to 1; undefined for a stream. */
   share(): number | undefined;
 }
 
 /**
- * The records of a file (`-` is standard input) with their places, and their resource: `said`, or that of the first record. Throws
- * UsageError where that cannot be determined, and for a file that does not exist.
+ * The records of a file (`-` is standard input) with positions, and their resource: `said`, or that of the first record. Throws UsageError
+ * if the file does not exist or the resource cannot be determined.
  */
 export async function openFile(file: string, said: Resource | undefined): Promise<OpenedFile> {
   const size = file === "-" ? undefined : await sizeOf(file);
@@ -93,7 +93,7 @@ export async function openFile(file: string, said: Resource | undefined): Promis
   throw new UsageError(`The first record of ${file} does not identify its resource. Set --resource.`);
 }
 
-/** Throws UsageError where there is no such file. */
+/** Throws UsageError if the file does not exist. */
 export async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch((cause: unknown) => {
     throw new UsageError(`File ${file} does not exist.`, { cause });

@@ -18,15 +18,15 @@ export const CREDENTIALS_DETAILS =
 
 type PartnerValues = Readonly<Record<keyof typeof PARTNER_OPTIONS, string | undefined>>;
 
-/** The service and the credentials of a line and its environment. */
+/** Service addresses and credentials from options and environment. */
 export type PartnerIdentity = Pick<BellhopClientOptions, "baseUrl" | "authUrl" | "clientId" | "clientSecret">;
 
-/** Whether an address leads to this machine. What is no address is refused where it is used. */
+/** Whether a URL refers to this machine. Invalid URLs are refused where they are used. */
 export function isLocal(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }
 
-/** Throws UsageError where credentials are missing. */
+/** Throws UsageError if credentials are missing. */
 export async function readPartner(
   values: PartnerValues,
   { session }: CommandContext,
@@ -50,7 +50,7 @@ export async function readPartner(
   throw new UsageError(`${missing} (${config.dataDir} has no sandbox client: see DATA_DIR.)`);
 }
 
-/** A client that keeps its token for the next command, and shows what it waits for. */
+/** Creates a client that caches its token for later commands and shows waits. */
 export function partnerClient(
   options: PartnerIdentity & Pick<BellhopClientOptions, "concurrency" | "compression">,
   { session, progress }: CommandContext,

@@ -6,14 +6,14 @@ import type { Progress } from "../cli/progress.ts";
 import { waitForLock } from "../platform/db/embedded/file-lock.ts";
 import { makeDirectory } from "../platform/runtime/make-directory.ts";
 
-/** A request for a token takes less; one that hangs must not hold up every other command. */
+/** A token request takes less; a hanging one must not block all other commands. */
 const LOCK_MS_MAX = 20_000;
-/** The longest that a token is used, whatever its lifetime. */
+/** Maximum time that a token is used, whatever its lifetime. */
 const TOKEN_MS_MAX = 86_400_000;
 
 /**
- * Access tokens in the user's cache folder, one file per key and readable by the user alone. The key is a digest of the token endpoint
- * and the credentials, so a command finds a token only if it could request the same one. Every failure means no cache.
+ * Access tokens in the user's cache folder, one file per key, readable only by the user. The key is a digest of token endpoint and
+ * credentials, so a command finds a token only if it could request it. Any failure disables the cache.
  */
 export class TokenFiles implements TokenStore {
   readonly #directory: string;
@@ -29,7 +29,7 @@ export class TokenFiles implements TokenStore {
     return readToken(this.#path(key));
   }
 
-  /** Replaced whole, so that a reader never sees half a token. */
+  /** Written to a temporary file and renamed, so that readers never see a partial token. */
   async keep(key: string, token: StoredToken): Promise<void> {
     const path = this.#path(key);
     const fresh = `${path}.${process.pid}`;
@@ -68,7 +68,7 @@ export class TokenFiles implements TokenStore {
     return join(this.#directory, `${key}.json`);
   }
 
-  /** Makes the folder, and removes what is older than any token: its credentials are no longer used. */
+  /** Creates the folder, and deletes files older than any token. */
   async #prepare(): Promise<void> {
     await makeDirectory(this.#directory, 0o700);
     for (const name of await readdir(this.#directory)) {
@@ -78,7 +78,7 @@ export class TokenFiles implements TokenStore {
   }
 }
 
-/** Undefined for a token that expired, and for a file that another user wrote or could read. */
+/** Undefined if the token has expired, or another user owns or can read the file. */
 async function readToken(path: string): Promise<StoredToken | undefined> {
   try {
     const file = await lstat(path);

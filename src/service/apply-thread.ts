@@ -26,19 +26,18 @@ import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { startTracer, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import { outcomeName } from "../query/outcome.ts";
 
-/** What the applying thread needs to know. */
+/** Parameters of an apply thread. */
 export interface ApplyOrder {
   readonly config: Config;
   readonly session: SessionSource;
-  /** Of an embedded database. */
+  /** Of the embedded database. */
   readonly dataDirectory: string | undefined;
-  /** Which of the threads that apply this is, from 0. */
+  /** Number of this apply thread, from 0. */
   readonly writer: number;
-  /** Memory of the SharedHints that the accepting threads tell. */
+  /** Memory of the SharedHints that accepting threads set. */
   readonly hints: SharedArrayBuffer;
 }
 
-/** What the applying thread answers. */
 export type ApplyCalls = ThreadCalls & { start(order: ApplyOrder): Promise<void> };
 
 interface ApplyParts {
@@ -48,10 +47,7 @@ interface ApplyParts {
   readonly tracer: Tracer | undefined;
 }
 
-/**
- * Traces an apply transaction that has just been committed: a span for each part whose batch was traced, within the span of
- * the request that brought it, from whichever node that was.
- */
+/** Traces a committed apply transaction: a span for each part whose batch was traced, as a child of its request's span, from any node. */
 function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number, durationMs: number): void {
   const endMs = Date.now();
   for (const part of parts) {
@@ -71,7 +67,7 @@ function traceApplied(tracer: Tracer, parts: readonly LogPart[], records: number
 function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyParts) {
   const { writer, config, session, dataDirectory } = order;
   const connection = clientConfig(session.address, session.synchronousCommit);
-  // It asks for a property's number and for a client's statuses, perhaps at the same time.
+  // Two connections: a property's id and a client's statuses may be queried at the same time.
   const watch = logSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(connection, log, 2, POOL_ANSWER_MS_MAX, watch);
   const cipher = createSecretCipher(config.keyEncryptionKey, config.keyEncryptionKeysPrevious);
@@ -84,7 +80,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     properties,
     watch,
     connected(processId) {
-      // As the apply threads themselves.
+      // The same priority as the apply threads.
       if (dataDirectory !== undefined) letLowerPriority(processId);
     },
   };
@@ -136,7 +132,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   return { applier, pool, diskWatch, closePayloads };
 }
 
-/** A thread that applies its share of the buckets, so that what it does never delays an answer. */
+/** Starts a thread that applies its share of the buckets, so that applying does not delay responses. */
 export function begin({ name, log }: ThreadContext): ApplyCalls {
   lowerPriority();
   const metrics = createMetrics();

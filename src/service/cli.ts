@@ -6,10 +6,10 @@ import { hasOperators } from "../identity/operators.ts";
 import { allocateTurns, createLogger, type Logger } from "../platform/telemetry/log.ts";
 import { type Service, startService } from "./service.ts";
 
-/** A drain must end within 10 s; what it gives up is in the log already. */
+/** A drain must end within 10 s. Accepted batches are in the log already. */
 const DRAIN_MS_MAX = 9_500;
 
-/** The lines that lead to the first 202 and into the console. */
+/** Instructions for a first 202 and the console. */
 function welcome(
   service: Service,
   config: Config,
@@ -48,19 +48,19 @@ function welcome(
 }
 
 interface StopRequests {
-  /** Aborted by the first, whose reason `first` answers. */
+  /** Aborted by the first request; `first` resolves to its reason. */
   readonly signal: AbortSignal;
   readonly first: Promise<string>;
   readonly again: Promise<void>;
-  /** Something failed: all ends, with no grace. */
+  /** Reports a failure: stops without grace. */
   failed(error: unknown): void;
   exitCode(): number;
 }
 
-/** A terminal's SIGINT arrives directly, through the launcher and perhaps through npm, within this time: all are one. */
+/** A terminal sends SIGINT directly, through the launcher and perhaps through npm; within this time they count as one. */
 const SAME_SIGNAL_MS = 500;
 
-/** Listens for signals, for errors that nobody caught, and for the launcher's end: a service that can no longer be stopped stops itself. */
+/** Listens for signals, uncaught errors, and the end of the launcher, without which the service could not be stopped. */
 function listenForStop(log: Logger): StopRequests {
   const controller = new AbortController();
   const first = Promise.withResolvers<string>();
@@ -82,7 +82,7 @@ function listenForStop(log: Logger): StopRequests {
   };
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => request(name));
   if (process.connected) process.once("disconnect", () => request("the end of its launcher"));
-  // Of this thread; that of another comes as an event of its own. Node would print the error with all the values that it quotes.
+  // For this thread; other threads' errors arrive as events. Node would print the error with all values that it quotes.
   process.on("uncaughtException", failed);
   return { signal, first: first.promise, again: again.promise, failed, exitCode: () => exitCode };
 }
@@ -92,7 +92,7 @@ async function untilLate(begun: Promise<unknown>): Promise<undefined> {
   await delay(DRAIN_MS_MAX, undefined, { ref: false });
 }
 
-/** Keeps serving until balancers have seen /readyz fail. A second signal, or a failure, ends that at once. */
+/** Serves until load balancers have seen /readyz fail. A second signal or a failure ends that at once. */
 async function leaveWithGrace(service: Service, graceMs: number, again: Promise<void>): Promise<void> {
   service.leave();
   await Promise.race([new Promise((resolve) => setTimeout(resolve, graceMs)), again]);
@@ -127,7 +127,7 @@ const own = verb({
   },
   examples: ["serve", "serve --role accept,read --workers 2"],
   run: async ({ role, workers, noSandbox }, { output, progress, session }) => {
-    // It has a log.
+    // The service has a log instead of progress.
     progress.end();
     const given = {
       ...session.environment,
@@ -138,11 +138,11 @@ const own = verb({
     const pretty = process.stdout.isTTY === true && !config.production;
     const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
     const log = createLogger(logOptions);
-    // From here a signal is an orderly stop, also while the service is still starting.
+    // From here on a signal stops in an orderly way, even during the start.
     const stop = listenForStop(log);
     const starting = startService(config, log, logOptions, stop.signal).catch(async (error: unknown) => {
       if (!stop.signal.aborted) throw error;
-      // The start may have failed for a reason of its own.
+      // The start may have failed for another reason.
       const err = error === stop.signal.reason ? undefined : error;
       log.info({ reason: await stop.first, err }, "stopped before it had started");
       return null;
@@ -155,7 +155,7 @@ const own = verb({
     const { embedded, pool } = service.database;
     const client = await settleSandbox(service, config, log);
     log.info({ address: service.address, database: embedded ? "embedded" : "DATABASE_URL" }, "listening");
-    // From now on the launcher starts it again when it fails.
+    // From now on the launcher restarts the process if it fails.
     process.send?.("listening");
     if (!config.production)
       output.line(welcome(service, config, client, await hasOperators(pool)).join("\n"));

@@ -14,23 +14,23 @@ import { startTracer } from "../platform/telemetry/telemetry.ts";
 import { type HttpServing, ListeningAddresses, type Ports, prepareHttp } from "./serve-http.ts";
 import type { SharedState } from "./shared-state.ts";
 
-/** What a thread that serves HTTP needs to know. */
+/** Parameters of an HTTP thread. */
 export interface HttpOrder {
   readonly config: Config;
   readonly session: SessionSource;
   readonly dataDirectory: string | undefined;
-  /** Connections of the thread's own pool. */
+  /** Size of the thread's pool. */
   readonly poolSize: number;
   readonly shared: SharedState;
 }
 
-/** What a thread that serves HTTP answers; as HttpServing. */
+/** Calls to an HTTP thread, as HttpServing. */
 export type HttpCalls = ThreadCalls & {
   prepare(order: HttpOrder): Promise<void>;
   listen(ports: Ports): Promise<Ports>;
 };
 
-/** One of several threads that serve HTTP: an app, log writers and a pool of its own, on the port of all. */
+/** Starts one of several HTTP threads, with its own app, log writers and pool, on the shared port. */
 export function begin({ name, log, main }: ThreadContext): HttpCalls {
   const stops = new Stops();
   let serving: HttpServing | undefined;
@@ -87,7 +87,7 @@ export function begin({ name, log, main }: ThreadContext): HttpCalls {
     blockedReason: (role) => prepared().blockedReason(role),
     metrics: () => prepared().metrics(),
     stop: async () => {
-      // Another thread may have failed while this one opens its log writers.
+      // Another thread may fail while this one opens its log writers.
       await preparing?.catch(() => undefined);
       await stops.all();
     },

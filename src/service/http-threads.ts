@@ -12,35 +12,34 @@ import {
 import type { HttpCalls, HttpOrder } from "./http-thread.ts";
 import type { Ports } from "./serve-http.ts";
 
-/** A thread, or a part of the main one, as far as the whole process can be asked about it. What a thread does not answer in time rejects. */
+/** A thread, or a part of the main one, that reports to the whole process. Calls reject if a thread does not answer in time. */
 interface ProcessPart {
-  /** Of a thread but the main one. */
+  /** Undefined for the main thread. */
   readonly name?: string;
-  /** Why it cannot do now what the role is for; undefined when it can, or has no part in it. */
+  /** Why it cannot serve the role now; undefined if it can or has no part in it. */
   blockedReason?(role: Role): Promise<string | undefined>;
-  /** Values of its metrics. */
   metrics(): Promise<readonly MetricValues[]>;
 }
 
-/** What the process says of itself as a whole, whichever of its threads is asked: each of its parts is asked in turn. */
+/** The state of the whole process, collected from each of its threads. */
 export class WholeProcess {
   readonly #parts: ProcessPart[] = [];
   readonly #lastRead = new Map<ProcessPart, readonly MetricValues[]>();
   readonly #roles: readonly Role[];
   readonly #metrics = createProcessMetrics();
 
-  /** `roles`: what the node is for. */
+  /** `roles`: the node's roles. */
   constructor(roles: readonly Role[]) {
     this.#roles = roles;
   }
 
-  /** For the threads to call. */
+  /** Calls for the threads. */
   readonly calls: MainCalls = {
     blockedReason: () => this.#blockedReason(balancedRoles(this.#roles)),
     metrics: async () => renderMetrics(await this.#readParts()),
   };
 
-  /** Values of the metrics of all its threads, added up. */
+  /** Metric values summed over all threads. */
   async readMetrics(): Promise<MetricValues> {
     return sumMetrics(await this.#readParts());
   }
@@ -52,7 +51,7 @@ export class WholeProcess {
       const read = await part.metrics().catch(() => undefined);
       if (read === undefined) unresponsive += 1;
       else this.#lastRead.set(part, read);
-      // Without what a thread has counted, sums would fall and rise again.
+      // Use the last values: without a thread's counts, sums would fall and rise again.
       return this.#lastRead.get(part) ?? [];
     });
     const ofRoles = this.#roles.map(async (role) =>
@@ -77,7 +76,7 @@ export class WholeProcess {
     this.#parts.push(part);
   }
 
-  /** A thread, which is asked about these roles: all of a role have to be able, as the next connection may come to any. */
+  /** Adds a thread for these roles. All threads of a role must be able to serve, as the next connection may reach any of them. */
   addThread({ name, call }: Pick<ServiceThread<ThreadCalls>, "name" | "call">, roles: readonly Role[]): void {
     this.add({
       name,
@@ -89,22 +88,22 @@ export class WholeProcess {
 }
 
 /**
- * What balancers ask about: whether requests can be taken, and of a node that takes none whether it applies. What is accepted here
- * another node may apply.
+ * The roles that load balancers check: whether requests can be accepted or, for a node that only applies, whether it applies. Other nodes
+ * may apply what is accepted here.
  */
 function balancedRoles(roles: readonly Role[]): readonly Role[] {
   const serving = roles.filter((role) => role !== "apply");
   return serving.length === 0 ? roles : serving;
 }
 
-/** Throws when anybody listens on one of the ports, another Bellhop of the same user too: that one would share it unasked. */
+/** Throws if one of the ports is in use, also by another Bellhop of the same user, which would otherwise share it. */
 export async function requireFreePorts({
   host,
   port,
   authPort,
 }: Pick<Config, "host" | "port" | "authPort">): Promise<void> {
   for (const wanted of new Set([port, authPort ?? 0])) {
-    // A free one is taken.
+    // A free port will be chosen.
     if (wanted === 0) continue;
     const server = createServer().listen({ host, port: wanted });
     await once(server, "listening");
@@ -113,14 +112,14 @@ export async function requireFreePorts({
   }
 }
 
-/** Connections that the pools of all these threads hold at most, as far as each has its least. */
+/** Total size of these threads' pools, unless each needs its minimum. */
 const POOL_SIZE_TOTAL = 10;
-/** Fewer, and a client's first batches of a new property would keep everybody else from reading. */
+/** With fewer, a client's first batches of a new property would block all other reads. */
 const POOL_SIZE_LEAST = 3;
-/** A thread that has not answered by then hangs, or has more to do than it can. */
+/** A thread that has not answered by then hangs or is overloaded. */
 const ANSWER_MS_MAX = 2_000;
 
-/** Whether several threads can listen on one port here (SO_REUSEPORT with balancing; macOS and Windows cannot). */
+/** Whether several threads can listen on one port (SO_REUSEPORT with balancing; not on macOS and Windows). */
 export async function canSharePort(host: string): Promise<boolean> {
   const server = createServer();
   try {
@@ -128,14 +127,14 @@ export async function canSharePort(host: string): Promise<boolean> {
     await once(server, "listening");
     return true;
   } catch {
-    // Any other fault of the host surfaces when the service listens on it.
+    // Other faults of the host are reported when the service listens.
     return false;
   } finally {
     server.close();
   }
 }
 
-/** Has threads serve HTTP together: the first takes the ports, free ones where they are 0, the others join it. Answers the ports. */
+/** Starts HTTP on several threads: the first opens the ports (0: free ones), the others join. Returns the ports. */
 export async function serveTogether(
   threads: readonly ServiceThread<HttpCalls>[],
   order: Omit<HttpOrder, "poolSize">,
@@ -143,7 +142,7 @@ export async function serveTogether(
   const { host, port, authPort } = order.config;
   const poolSize = Math.max(POOL_SIZE_LEAST, Math.ceil(POOL_SIZE_TOTAL / threads.length));
   await Promise.all(threads.map((thread) => thread.call("prepare", { ...order, poolSize })));
-  // Another process may have taken a port since the start began.
+  // Another process may have opened a port since the start began.
   await requireFreePorts({ host, port, authPort });
   const [first, ...others] = threads;
   if (first === undefined) throw new Error("There is no thread to listen.");

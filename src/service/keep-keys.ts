@@ -17,7 +17,7 @@ import type { Logger } from "../platform/telemetry/log.ts";
 const LOOK_MS = 10_000;
 const WHO = "service";
 
-/** The knowledge that this node's own session announces. */
+/** The knowledge announced by this node's session. */
 export function knowledgeOf({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): number[] {
   const keys = [...(keyEncryptionKey === undefined ? [] : [keyEncryptionKey]), ...keyEncryptionKeysPrevious];
   return keys.map(knowledgeOfKey);
@@ -31,22 +31,22 @@ export interface KeyKeeping {
 }
 
 /**
- * Re-encrypts values under the current KEY_ENCRYPTION_KEY and replaces old signing and payload keys, on every node. It waits while a
- * running node could not decrypt what it encrypts.
+ * Re-encrypts values under the current KEY_ENCRYPTION_KEY and replaces old signing and payload keys, on every node. Waits while a running
+ * node could not decrypt the result.
  */
 export class KeyKeeper {
   readonly #parts: KeyKeeping;
   #isReencrypted = false;
   /** Names of the nodes last logged as waited for. */
   #waitedFor = "";
-  /** They were waited for at the last look, so one more is taken: a node's session may only have been lost. */
+  /** Nodes were missing at the last check. Checks once more before logging, as a node may only have lost its session. */
   #isWaiting = false;
 
   private constructor(parts: KeyKeeping) {
     this.#parts = parts;
   }
 
-  /** Looks once, before anything is served, and from then on every ten seconds. */
+  /** Runs once before anything is served, then every ten seconds. */
   static async start(parts: KeyKeeping): Promise<Repeat> {
     const keeper = new KeyKeeper(parts);
     await keeper.#look();
@@ -57,7 +57,7 @@ export class KeyKeeper {
   async #look(): Promise<void> {
     const { config, log, internals } = this.#parts;
     if (!(await this.#canAllOpen())) return;
-    // Before anything is re-encrypted: that a key lies readable says that it is to be replaced.
+    // Before re-encryption, which would hide that a signing key was stored unencrypted and must be replaced.
     const rotated = await rotateKeyWhenDue({ internals, who: WHO }, config.signingKeyRotationDays);
     if (rotated !== undefined) {
       const { kid, activateAt, because } = rotated;
@@ -68,7 +68,7 @@ export class KeyKeeper {
     if (config.encryptPayloads) await this.#keepPayloadKey();
   }
 
-  /** Whether every running node decrypts what this one encrypts. */
+  /** Whether every running node can decrypt what this one encrypts. */
   async #canAllOpen(): Promise<boolean> {
     const { pool, config, internals, log } = this.#parts;
     const { keyEncryptionKey } = config;

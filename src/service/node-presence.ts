@@ -4,31 +4,31 @@ import { openSession } from "../platform/db/connection.ts";
 import { countPresent, enterPresence, type Presence, type Role } from "../platform/db/coordination.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 
-/** How often the other nodes are counted: this is also how this one shows that it is there. */
+/** Interval for counting nodes, which also shows that this node is alive. */
 const COUNT_MS = 1_000;
 const ANSWER_MS_MAX = 5_000;
 
 export interface NodePresenceOptions {
   readonly clientConfig: pg.ClientConfig;
-  /** Names the node, for people. */
+  /** The node's name for display. */
   readonly owner: string;
   readonly roles: readonly Role[];
-  /** The knowledge that it announces (src/identity/key-admin.ts). */
+  /** The knowledge to announce (src/identity/key-admin.ts). */
   readonly knowledge: readonly number[];
   counted(present: ReadonlyMap<Presence, number>): void;
   failed(error: unknown): void;
 }
 
-/** The node's own session, as the rest of the node sees it. */
+/** The node's own database session. */
 export interface NodePresence {
-  /** Why nothing that needs the database can be done now. */
+  /** The reason if the database is unavailable. */
   blockedReason(): string | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * Enters the node in a session of its own: by it the others know that the node is there, and it counts them, for the first time
- * before this returns. A lost session is opened again; until then the counts stay as they were.
+ * Registers the node in a separate session, which other nodes see, and counts them, first before this returns. Reconnects a lost session;
+ * until then the counts are unchanged.
  */
 export async function enterNode({
   clientConfig,

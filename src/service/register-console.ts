@@ -26,30 +26,30 @@ import { addSettingsRoutes } from "../settings/console-routes.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";
 import { addWebhookRoutes } from "../webhooks/console-routes.ts";
 
-/** Questions answered at once on one thread; the pool has connections for others beside them. */
+/** Concurrent queries per thread; leaves connections of the pool for others. */
 const QUESTIONS_AT_ONCE = 3;
 const QUESTIONS_WAITING_MAX = 60;
-/** Passwords waiting to be verified, in all and from one network: some 3 seconds of work. */
+/** Passwords waiting to be verified, in total and per network: about 3 seconds of work. */
 const PASSWORDS_WAITING_MAX = 40;
 const NETWORK_PASSWORDS_WAITING_MAX = 10;
 
-/** Where the app lies once it is built (packages/console). */
+/** Build output of packages/console. */
 const APP_DIRECTORY = fileURLToPath(new URL("../../packages/console/dist/", import.meta.url));
 
 export interface ConsoleOptions {
   readonly internals: AuthInternals;
-  /** Where the service is found from outside, once it listens. */
+  /** Public addresses, known once the service listens. */
   readonly addresses: () => { readonly baseUrl: string };
-  /** The memory of failed logins, which all threads share. */
+  /** Memory of failed logins, shared by all threads. */
   readonly logins: LoginMemory;
-  /** Where webhooks may go. */
+  /** Addresses that webhooks may be sent to. */
   readonly webhookRules: AddressRules;
   readonly singleSignOn?: SingleSignOnSettings | undefined;
 }
 
 /**
- * Registers the console and its API, in a scope of their own: sessions instead of tokens, small JSON forms instead of
- * batches, and errors in words for operators.
+ * Registers the console and its API in a separate scope: sessions instead of tokens, small JSON forms instead of batches, and error
+ * messages for operators.
  */
 export async function registerConsole(
   app: FastifyInstance,

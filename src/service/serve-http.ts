@@ -72,19 +72,19 @@ import { registerWebhookRoutes } from "../webhooks/webhook-routes.ts";
 import { registerConsole } from "./register-console.ts";
 import type { SharedState } from "./shared-state.ts";
 
-/** Node's own default; a request line and headers beyond it are answered 431. */
+/** Node's default; larger request lines and headers get a 431. */
 const HEADER_BYTES_MAX = 16_384;
-/** Node looks at its timeouts only this often; its default of 30 s would let a slow client stay three times as long. */
+/** Node checks its timeouts at this interval; the default of 30 s would let a slow client stay three times as long. */
 const TIMEOUT_CHECK_MS = 1_000;
-/** Reports of certifications that wait, in all and of one client. A report of 1,000 requests takes seconds. */
+/** Waiting certification reports, in total and per client. A report of 1,000 requests takes seconds. */
 const REPORTS_WAITING_MAX = 60;
 const CLIENT_REPORTS_WAITING_MAX = 10;
 
 const ADDRESS_PART_MAX = 256;
 
 /**
- * The Fastify app with what every route shares: limits, framing checks, errors, log line. Routes are added by the caller, except for
- * the data endpoints, which answer before the framework sees the request.
+ * Creates the Fastify app with what all routes share: limits, framing checks, errors, request log. The caller adds routes, except the data
+ * endpoints, which answer before the framework sees the request.
  */
 function buildApp(
   context: HttpContext,
@@ -100,7 +100,7 @@ function buildApp(
     forceCloseConnections: "idle",
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => refuseConnection(error, socket),
-    // An address that cannot be decoded, or whose part is too long: the router refuses it before any hook.
+    // The router rejects an undecodable path, or one with a part that is too long, before any hook.
     frameworkErrors: (cause, request, reply) => {
       reply.headers({ ...COMMON_HEADERS, "x-request-id": request.id });
       const message = `The address is not percent-encoded UTF-8, or a part of it is longer than ${ADDRESS_PART_MAX} characters.`;
@@ -109,9 +109,9 @@ function buildApp(
     },
     serverFactory: (framework) =>
       makeServer(context, (raw, response) => {
-        // Not in a hook: what follows a request in the same segment is parsed before any hook of it runs.
+        // Not in a hook: a pipelined request in the same segment is parsed before any hook runs.
         noteRequest(raw, response);
-        // It gets no answer: the connection ends with the answer before it.
+        // It gets no response: the connection ends with the previous one.
         if (followsLast(raw)) return;
         endWhenStalled(response, context.limits.stalledTimeoutMs);
         if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
@@ -121,7 +121,7 @@ function buildApp(
     draining = true;
   });
   leaveBodies(app);
-  // Fastify refuses it without a media type before it looks for the address; it is a method like others that nobody takes.
+  // Fastify rejects it without a media type before routing; treat it as any other unsupported method.
   app.addHttpMethod("QUERY", { overrideExisting: true });
   app.decorateRequest("principal", undefined);
   preparePages(app);
@@ -138,13 +138,13 @@ function makeServer({ limits }: HttpContext, listener: RequestListener): Server 
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // Checked by `findFramingFault`: Node's own answer has no body.
+    // Checked by `findFramingFault`, because Node's response has no body.
     requireHostHeader: false,
   };
   const server = createServer(options, listener);
-  // Node's parser refuses what is beyond, after a ninth of the work; a version that drops it leaves `faultOf` enough to refuse.
+  // Node's parser rejects more, after a ninth of the work; if a version drops the limit, `faultOf` still rejects them.
   server.maxHeadersCount = HEADERS_MAX + 1;
-  // Node's own answer to an expectation it does not know has no body. RFC 9110 section 10.1.1 allows ignoring it.
+  // Node's response to an unknown expectation has no body. RFC 9110 section 10.1.1 allows ignoring it.
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     server.emit("request", request, response);
   });
@@ -160,7 +160,7 @@ function makeServer({ limits }: HttpContext, listener: RequestListener): Server 
 }
 
 function addHooks(app: FastifyInstance, requestLog: RequestLog, isClosing: () => boolean): void {
-  // The first, so that a refused request has its time too.
+  // First, so that refused requests are timed too.
   logRequests(app, requestLog);
   app.addHook("onRequest", (request, reply, done) => {
     reply.headers(COMMON_HEADERS).header("x-request-id", request.id);
@@ -168,11 +168,11 @@ function addHooks(app: FastifyInstance, requestLog: RequestLog, isClosing: () =>
     done(faultOf(request.raw) ?? encodedPathFault(request.url));
   });
   app.addHook("onSend", ({ raw }, _reply, payload, done) => {
-    // A body that nobody reads, or no further.
+    // Drain a body that was not read to its end.
     if (!raw.complete && raw instanceof PacedRequest) raw.drain();
     done(null, payload);
   });
-  // A client that keeps its connection, as most do, would send its next request to a node that is going, or hold up the drain.
+  // A keep-alive client would otherwise send its next request to a node that is stopping, or delay the drain.
   app.addHook("onSend", (_request, reply, payload, done) => {
     if (isClosing()) reply.header("connection", "close");
     done(null, payload);
@@ -180,15 +180,15 @@ function addHooks(app: FastifyInstance, requestLog: RequestLog, isClosing: () =>
 }
 
 /**
- * The router decodes a path before it matches it, and no address here needs an escape: `/%6detrics` would be a second
- * spelling of one that a proxy in front may be configured to keep to itself.
+ * Rejects paths with escapes. The router decodes a path before matching, so `/%6detrics` would reach a path that a proxy may block; no path
+ * here needs an escape.
  */
 function encodedPathFault(address: string): ServiceError | undefined {
   const path = address.split("?", 1)[0] ?? "";
   return path.includes("%") ? new ServiceError("bellhop.http.NotFound") : undefined;
 }
 
-/** `posts`: addresses that take a POST in front of the framework. */
+/** `posts`: paths that handle a POST before the framework. */
 function addErrorHandlers(app: FastifyInstance, context: HttpContext, posts: readonly string[]): void {
   const routes = new RouteIndex();
   for (const route of posts) routes.add("POST", route);
@@ -205,7 +205,7 @@ function addErrorHandlers(app: FastifyInstance, context: HttpContext, posts: rea
   });
 }
 
-/** As web servers log it; no client ever sees it. */
+/** Client closed the connection; only logged, never sent. */
 const CLIENT_GONE = 499;
 
 function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
@@ -213,7 +213,7 @@ function handleError(context: HttpContext, thrown: unknown, request: FastifyRequ
   return sendError(reply, reportError(context, request.id, thrown));
 }
 
-/** Where the service is found: as it is set, else where it listens. */
+/** Public addresses: as configured, otherwise where the service listens. */
 export class ListeningAddresses {
   readonly #config: Pick<Config, "host" | "baseUrl" | "authUrl">;
   base = "";
@@ -223,7 +223,7 @@ export class ListeningAddresses {
     this.#config = config;
   }
 
-  /** Notes the ports of the data endpoints and of the token endpoint, as far as they are known. */
+  /** Sets the ports of the data and token endpoints, as far as known. */
   set({ base, auth }: { readonly base?: number; readonly auth?: number }): void {
     const { host } = this.#config;
     if (base !== undefined) this.base = localAddress({ host, port: base });
@@ -236,7 +236,7 @@ export class ListeningAddresses {
   });
 }
 
-/** `/healthz`: the process lives. `/readyz`: 200 when a balancer should send requests here, 503 with the reason when not. */
+/** `/healthz`: the process is alive. `/readyz`: 200 if a load balancer should send requests here, otherwise 503 with the reason. */
 function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void {
   app.get("/healthz", async () => ({ status: "alive" }));
   app.get("/readyz", async (_request, reply) => {
@@ -247,55 +247,55 @@ function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void 
   });
 }
 
-/** One log writer a thread: batches of backfills that wait for it share its next flush. */
+/** One log writer per thread: waiting backfill batches share its next flush. */
 const BACKFILL_WRITERS = 1;
-/** Of the 10 s that a drain may take; the applier and the database need the rest. */
+/** A drain may take 10 s; the rest is for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
-/** Answers what is in flight. What is not answered in time, or whose client does not read it, is cut off. */
+/** Answers requests in flight; closes connections that are not done in time. */
 async function drain(app: FastifyInstance): Promise<void> {
   const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_REQUESTS_MS_MAX);
   await app.close();
   clearTimeout(late);
 }
 
-/** What HTTP is served with on one thread. */
+/** Dependencies of serving HTTP on one thread. */
 export interface HttpParts {
   readonly thread: string;
   readonly config: Config;
   readonly log: Logger;
-  /** The thread's own. */
+  /** The thread's own metrics. */
   readonly metrics: Metrics;
   readonly tracer: Tracer | undefined;
   readonly pool: pg.Pool;
-  /** For the log writers, which have connections of their own. */
+  /** For log writers, which use separate connections. */
   readonly clientConfig: pg.ClientConfig;
-  /** The embedded server's data directory, whose free space is watched. */
+  /** The embedded server's data directory, whose free space is monitored. */
   readonly dataDirectory: string | undefined;
   readonly authenticator: Authenticator;
   readonly addresses: ListeningAddresses;
   readonly shared: SharedState;
-  /** What only the whole process knows. */
+  /** State of the whole process. */
   readonly process: Pick<HttpContext, "processBlockedReason" | "processMetrics">;
 }
 
-/** HTTP as one thread serves it. */
+/** HTTP on one thread. */
 export interface HttpServing {
-  /** Takes connections from now on; 0 for a port takes a free one. Answers the ports. */
+  /** Starts listening and returns the ports; port 0 chooses a free one. */
   listen(ports: Ports): Promise<Ports>;
-  /** Why this thread cannot do now what the role is for; undefined when it can. */
+  /** Why this thread cannot serve the role now; undefined if it can. */
   blockedReason(role: Role): string | undefined;
   metrics(): Promise<MetricValues>;
 }
 
-/** Where to listen; `shared` when other threads listen there too. */
+/** `shared` if other threads listen on the same ports. */
 export interface Ports {
   readonly port: number;
   readonly authPort: number | undefined;
   readonly shared: boolean;
 }
 
-/** Makes everything that HTTP needs on this thread, and listens to nothing yet. What it starts is pushed to `stops`. */
+/** Creates everything for HTTP on this thread without listening. Adds what it starts to `stops`. */
 export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpServing> {
   const { config, metrics } = parts;
   const roles = new Set<Role>(config.roles);
@@ -308,7 +308,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   stops.push(() => backfillLog.close());
   const diskWatch = stops.add(new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes));
   const watch = logSlowStatements(config.slowQueryMs, parts.log, metrics);
-  // A batch that is to be accepted goes before a question that adds up for a second.
+  // Accepting a batch has priority over a query that runs for a second.
   const questions = createQuestionPool(parts.clientConfig, parts.log, watch, (processId) => {
     if (parts.dataDirectory !== undefined) letLowerPriority(processId);
   });
@@ -389,7 +389,7 @@ async function currentKeyOf(
   return stops.add(await followPayloadKey(pool, cipher, failed)).key;
 }
 
-/** `backfillWriters`: so many log writers for batches of backfills instead of the others. */
+/** `backfillWriters`: opens this many log writers for backfill batches instead of the others. */
 function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters = 0): Promise<AcceptLog> {
   const { config, clientConfig, log, metrics, shared } = parts;
   const hints = new SharedHints(shared.hints, BUCKET_COUNT);
@@ -416,7 +416,7 @@ function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters
   });
 }
 
-/** Also hears of expired tokens, of which nothing else is known by then than whose they were. */
+/** Also records expired tokens, of which only the client is known. */
 function openWireNotes({ pool, log, authenticator }: HttpParts): WireNotes {
   const { directory } = authenticator.internals;
   const failed = (error: unknown) => log.warn({ err: error }, "events of a certification could not be noted");
@@ -471,7 +471,7 @@ function createContext(
     budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
     limits,
     roles: config.roles,
-    // At least one: who asks is there.
+    // At least one: this node.
     nodes: (role) => Math.max(1, nodes[role].value),
     clientAddress: clientAddressReader(config.trustedProxies),
     isLeaving: () => leaving.value > 0,
@@ -490,7 +490,7 @@ async function listen(
   { port, authPort, shared }: Ports,
 ): Promise<Ports> {
   const portOf = ({ server }: FastifyInstance) => (server.address() as AddressInfo).port;
-  // Known before the first connection is taken: a request in between would not know who issues its token.
+  // Set before the first connection is accepted, because requests need the token issuer.
   authApp.server.once("listening", () => addresses.set({ auth: portOf(authApp) }));
   app.server.once("listening", () => addresses.set({ base: portOf(app), auth: portOf(authApp) }));
   const how = shared ? { host, reusePort: true } : { host };

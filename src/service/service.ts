@@ -33,33 +33,32 @@ import { enterNode } from "./node-presence.ts";
 import { ListeningAddresses, type Ports } from "./serve-http.ts";
 import { allocateSharedState, type SharedState } from "./shared-state.ts";
 
-/** Connections of the main thread's pool: where it serves HTTP, and where it starts, stops and does the upkeep alone. */
+/** Size of the main thread's pool: if it serves HTTP, and if it only starts, stops and maintains the service. */
 const POOL_SIZE_SERVING = 10;
 const POOL_SIZE_APART = 2;
 
 const MIB = 1_048_576;
-/** Bodies lie outside of the heap, what is read of them within: never more at once than the bodies themselves. */
+/** Bodies are outside the heap; parsed data within it never exceeds them. */
 const HEAP_MB_LEAST = 512;
 
 /** A running service. */
 export interface Service {
-  /** Address of the data endpoints as this process serves them, such as `http://127.0.0.1:8080`. */
+  /** URL of the data endpoints of this process, such as `http://127.0.0.1:8080`. */
   readonly address: string;
   readonly authAddress: string;
   readonly database: Database;
   readonly authenticator: Authenticator;
-  /** Settles when a thread of the service ends unexpectedly; the caller then stops the rest. */
+  /** Settles when a thread ends unexpectedly; the caller then stops the rest. */
   readonly failed: Promise<Error>;
-  /** From now on `/readyz` says that the node goes, and every answer closes its connection; requests are still taken. */
+  /** From now on `/readyz` fails and every response closes its connection; requests are still accepted. */
   leave(): void;
-  /** Answers what is in flight, applies what is running, and closes everything. */
+  /** Answers requests in flight, completes running applies, and closes everything. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts everything in the order of its needs; what was started is stopped again when a later step fails. `logOptions` are
- * those that `log` was made with: its threads then write to the same place, else by way of it. Once `signal` is aborted, a start
- * goes no further.
+ * Starts everything in dependency order; a failed start stops what was started. With `logOptions`, those of `log`, threads write to its
+ * destination; otherwise through it. Aborting `signal` ends the start.
  */
 export async function startService(
   config: Config,
@@ -76,7 +75,7 @@ export async function startService(
   }
 }
 
-/** The main thread's own part, beside what it serves: what concerns the whole process, once. */
+/** The main thread's work for the whole process, besides serving HTTP. */
 interface Start {
   readonly config: Config;
   readonly log: Logger;
@@ -105,7 +104,7 @@ async function startInOrder(
     onlyAccepts: config.roles.every((role) => role === "accept"),
     poolSize,
     answerMsMax: POOL_ANSWER_MS_MAX,
-    // A first start creates a database: report a taken port before that.
+    // A first start creates a database: report a port in use before that.
     first: () => requireFreePorts(config),
     watch: logSlowStatements(config.slowQueryMs, log, metrics),
     signal,
@@ -159,7 +158,7 @@ async function startInOrder(
     : serveOnThreads(start));
   addresses.set({ base: port, auth: authPort ?? port });
   const readAll = () => threads.whole.readMetrics();
-  // Stopped first of all: a thread that has stopped answers nothing.
+  // Stopped first, because stopped threads report no metrics.
   stops.add(await startMetricSending(config.telemetry, { log, metrics }, readAll));
   return {
     address: addresses.base,
@@ -172,7 +171,6 @@ async function startInOrder(
   };
 }
 
-/** Packs ledgers, and computes what the portfolio shows. */
 function startToKeepBooks({ database, log, stops }: Start): void {
   const { pool, clientConfig, embedded } = database;
   stops.add(
@@ -190,7 +188,7 @@ function startToKeepBooks({ database, log, stops }: Start): void {
   );
 }
 
-/** Makes windows of time ahead, and takes out of past ones what need not be kept any longer. */
+/** Creates future time windows, and runs retention on past ones. */
 async function startUpkeep(
   { retentionWindowMs, roles, minFreeDiskBytes }: Config,
   log: Logger,
@@ -204,7 +202,7 @@ async function startUpkeep(
   const retention = keepRetention(database, retentionWindowMs, {
     progress: ({ table, window, rows, keptRows, replaced }) => {
       if (replaced !== null) metrics.retentionWindows.inc({ table });
-      log.info({ table, window, rows, keptRows, ...replaced }, "what was past its term is gone");
+      log.info({ table, window, rows, keptRows, ...replaced }, "expired data was deleted");
     },
     ran: ({ state }) => {
       metrics.retentionRuns.inc({ state });
@@ -214,14 +212,14 @@ async function startUpkeep(
       metrics.retentionRuns.inc({ state: "failed" });
       log.warn({ err: error }, "retention failed and is tried again");
     },
-    // Beside full load it would else get ten times as much of the processor as those who apply.
+    // At normal priority it would get ten times as much CPU time as appliers under full load.
     copying: (processId) => database.embedded && letLowerPriority(processId),
     roomBytes: () => roomOnDisk(database, minFreeDiskBytes),
   });
   stops.add(retention);
 }
 
-/** Shows the other nodes that this one is there and what it knows, and counts them. */
+/** Announces this node and its knowledge to the others, and counts them. */
 async function showNode(
   config: Config,
   log: Logger,
@@ -234,7 +232,7 @@ async function showNode(
     await enterNode({
       clientConfig,
       owner: `${hostname()}/${process.pid}`,
-      // Appliers enter by themselves.
+      // Appliers register themselves.
       roles: config.roles.filter((role) => role !== "apply"),
       knowledge: knowledgeOf(config),
       counted: (present) => {
@@ -247,12 +245,12 @@ async function showNode(
   whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });
 }
 
-/** The threads of a service beside its main one. */
+/** The threads of a service besides the main one. */
 interface Threads {
   readonly whole: WholeProcess;
-  /** None where another node applies. */
+  /** Empty if this node does not apply. */
   readonly apply: readonly ServiceThread<ApplyCalls>[];
-  /** None where the main thread serves HTTP itself. */
+  /** Empty if the main thread serves HTTP. */
   readonly http: readonly ServiceThread<HttpCalls>[];
   readonly died: Promise<Error>;
 }
@@ -297,7 +295,7 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
   await Promise.all(threads.apply.map((thread, writer) => thread.call("start", { ...order, writer })));
 }
 
-/** Webhooks, on the main thread: beside threads that serve HTTP it has little else to do. */
+/** Delivers webhooks on the main thread, which has little else to do besides HTTP threads. */
 function startToDeliver({ config, log, tracer, stops, threads, database, authenticator }: Start): void {
   const { clientConfig } = database;
   const { cipher, cursorKey } = authenticator.internals;
@@ -307,7 +305,8 @@ function startToDeliver({ config, log, tracer, stops, threads, database, authent
 
 function startToSurvey({ log, stops, threads, database }: Start): void {
   const { pool, dataDirectory } = database;
-  const failed = (error: unknown) => log.debug({ err: error }, "a look at the installation failed");
+  const failed = (error: unknown) =>
+    log.debug({ err: error }, "collecting metrics of the installation failed");
   const survey = stops.add(startSurvey({ on: pool, dataDirectory, failed }));
   threads.whole.add({ metrics: async () => [await survey.metrics()] });
 }
@@ -325,7 +324,7 @@ async function serveOnThisThread(start: Start): Promise<Ports> {
     processBlockedReason: () => calls.blockedReason(undefined),
     processMetrics: () => calls.metrics(undefined),
   };
-  // Threads of their own load it beside each other.
+  // HTTP threads load it in parallel.
   const { prepareHttp } = await import("./serve-http.ts");
   const serving = await prepareHttp({ ...start, ...database, thread: "main", process }, stops);
   threads.whole.add({

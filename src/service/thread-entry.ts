@@ -11,7 +11,7 @@ useCompileCache();
 const [{ Channel }, { createThreadLogger }, { begin }] = await Promise.all([
   import("../platform/runtime/channel.ts"),
   import("../platform/runtime/service-thread.ts"),
-  // Each kind loads its own modules alone.
+  // Load only the modules of this kind of thread.
   kind === "apply" ? import("./apply-thread.ts") : import("./http-thread.ts"),
 ]);
 flushCompileCache();
@@ -24,6 +24,6 @@ const context: ThreadContext = {
   log: createThreadLogger(threadLog, name, (lines) => main.send("log", lines)),
 };
 Object.assign(own, begin(context), {
-  /** Nothing holds the thread any more once its port is closed. */
+  /** Closing the port lets the thread exit. */
   leave: () => void setImmediate(() => port.close()),
 });

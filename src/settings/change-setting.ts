@@ -4,7 +4,7 @@ import { namedStatement, readStatement, type Statement } from "../platform/db/st
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { checkCode, readSettingValue, type SettingName, settingNamed } from "./setting-values.ts";
 
-/** What is set, of one client code or of all: first what is said of the client code, then of its properties. */
+/** Stored settings of one client code or of all: those of the client code first, then of its properties. */
 const listStatement = namedStatement(
   "list-settings",
   `select client_code as "clientCode", property_code as "propertyCode", name, value, changed_at as "changedAt"
@@ -21,28 +21,28 @@ const isKnownStatement = namedStatement(
 const setStatement = readStatement(new URL("./sql/set-setting.sql", import.meta.url));
 const unsetStatement = readStatement(new URL("./sql/unset-setting.sql", import.meta.url));
 
-/** A setting of a client code, or of one of its properties. */
+/** Identifies a setting of a client code or property. */
 export interface SettingOf {
   readonly clientCode: string;
-  /** Null: of all properties of the client code that have none of their own. */
+  /** Null: for all properties of the client code without their own. */
   readonly propertyCode: string | null;
   readonly name: string;
 }
 
-/** What is set and since when. */
+/** A stored setting. */
 export interface StoredSetting extends SettingOf {
   readonly value: string;
   readonly changedAt: Date;
 }
 
-/** A change as it was made: what it goes into the audit with. */
+/** A change for the audit. */
 export interface SettingChange extends SettingOf {
   readonly name: SettingName;
-  /** What was set before; null: nothing. */
+  /** The previous value; null if unset. */
   readonly before: string | null;
-  /** What is set now, as it is kept; null: nothing. */
+  /** The new value in canonical form; null if unset. */
   readonly after: string | null;
-  /** The version of the client code's settings from now on. */
+  /** The client code's settings version after the change. */
   readonly settingsVersion: number;
 }
 
@@ -57,7 +57,7 @@ function checked({ clientCode, propertyCode, name }: SettingOf): SettingOf & { r
   return { clientCode, propertyCode, name: settingNamed(name).name };
 }
 
-/** Whether a batch has named the client code or property, or a client is granted it: one that is neither is likely misspelt. */
+/** Whether the client code or property has received a batch or is granted to a client; otherwise it is probably misspelt. */
 export async function isKnown(
   on: Queryable,
   { clientCode, propertyCode }: Omit<SettingOf, "name">,
@@ -66,7 +66,7 @@ export async function isKnown(
   return rowCount === 1;
 }
 
-/** Everything that is set, of one client code or of all. */
+/** Stored settings of one client code or of all. */
 export async function listSettings(on: Queryable, clientCode: string | null): Promise<StoredSetting[]> {
   const { rows } = await on.query<StoredSetting>({ ...listStatement, values: [clientCode] });
   return rows;
@@ -85,8 +85,8 @@ async function changed(
 }
 
 /**
- * Sets a setting and raises the version of its client code's settings; undefined where it said so already. Throws
- * SettingInputError for a name, code or value that cannot be.
+ * Stores a setting and increases the settings version; undefined if the value is unchanged. Throws SettingInputError for an invalid name,
+ * code or value.
  */
 export async function setSetting(
   on: Queryable,
@@ -97,12 +97,12 @@ export async function setSetting(
   return changed(on, setStatement, setting, readSettingValue(settingNamed(setting.name), text));
 }
 
-/** Takes a setting back, so that the client code's or the default holds again; undefined where there was none. As `setSetting`. */
+/** Removes a setting, so that the client code's or the default applies; undefined if there was none. Throws as `setSetting`. */
 export async function unsetSetting(on: Queryable, of: SettingOf): Promise<SettingChange | undefined> {
   return changed(on, unsetStatement, checked(of), null);
 }
 
-/** Sets a setting, or takes it back where `text` is undefined, with its audit entry in the same transaction. */
+/** Stores a setting, or removes it if `text` is undefined, with its audit entry in the same transaction. */
 export function changeSetting(
   pool: pg.Pool,
   who: string,

@@ -26,7 +26,7 @@ async function describeSettings(
   };
 }
 
-/** Position of a status in the list: resource and status, compared as texts. */
+/** Position of a status in the list: resource and status. */
 const STATUS_POSITION: PositionShape = [isKey, isKey];
 
 function compareStatuses(one: Position, other: Position): number {
@@ -34,10 +34,10 @@ function compareStatuses(one: Position, other: Position): number {
   return String(at) < String(toAt) ? -1 : at === toAt ? 0 : 1;
 }
 
-/** What a change answers: it was no question that a cursor could go on with. */
+/** The page in the response to a change, which has no cursor. */
 const FIRST_PAGE: Paging = { limit: 100, start: null, cursorOf: () => null };
 
-/** A page of status mappings. They are counted anew for each: a client code has tens of them, unless its sender has gone wrong. */
+/** A page of status mappings. Counts them for each page, because a client code normally has few. */
 async function describeStatuses(
   { context }: ConsoleParts,
   clientCode: string,
@@ -102,13 +102,13 @@ async function answerStatus(parts: ConsoleParts, kind: "set" | "unset", form: Fo
   return describeStatuses(parts, of.clientCode);
 }
 
-/** What holds for a client code and its properties, and what the hotels' statuses mean. */
+/** Adds the routes for settings and status mappings. */
 export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   addQuestion(scope, parts, "read-data", "settings", ["clientCode", "propertyCode"], async (asked) => {
     const { query, operator } = asked;
     const clientCode = query.requiredCode("clientCode");
     const propertyCode = query.code("propertyCode") ?? null;
-    // What holds for a client code holds for each of its properties.
+    // A client code's settings apply to each of its properties.
     if (propertyCode !== null || !operator.scope.touches(clientCode))
       requireInScope(operator, clientCode, propertyCode);
     return describeSettings(parts, clientCode, propertyCode);

@@ -9,8 +9,8 @@ import {
 } from "./setting-values.ts";
 
 /**
- * What is set of each of the client codes $1 and of one property ($2), or of all of them where $2 is null, with the number that
- * stands for it: one statement, so that the two belong together.
+ * Settings of each of the client codes $1 and of one property ($2), or of all if $2 is null, with the settings version: one statement, so
+ * that they are consistent.
  */
 const readStatementOfSettings = namedStatement(
   "read-settings",
@@ -27,27 +27,27 @@ const readStatementOfSettings = namedStatement(
   from unnest($1::text[]) as code (client_code)`,
 );
 
-/** The effective settings of a property: its own, its client code's and the defaults. */
+/** The effective settings of a property: its own, otherwise its client code's, otherwise the defaults. */
 export interface PropertySettings {
-  /** Raised by every change of the client code's settings and status mappings; 0 before the first. */
+  /** Increased by every change of the client code's settings and status mappings; 0 before the first. */
   readonly version: number;
   readonly occupancyBase: OccupancyBase;
   /** An IANA name. */
   readonly timeZone: string;
-  /** `HH:MM`, local: `businessDayOf` says what follows from it. */
+  /** `HH:MM` local time; see `businessDayOf`. */
   readonly businessDayEnd: string;
-  /** The ISO 4217 code that is shown where records name none; null: none is. */
+  /** The ISO 4217 code shown if records name none; null if unset. */
   readonly currency: string | null;
-  /** What operators call the property, and where it is; null: nobody has said. */
+  /** Display name and city; null if unset. */
   readonly name: string | null;
   readonly city: string | null;
   readonly cadence: ExpectedCadence;
 }
 
-/** The value that holds for a property, and who says so. */
+/** A property's effective value and its source. */
 interface EffectiveSetting {
   readonly name: SettingName;
-  /** As it is kept; null: none. */
+  /** In canonical form; null if unset. */
   readonly value: string | null;
   readonly by: "property" | "client" | "default";
 }
@@ -58,10 +58,10 @@ interface StoredSetting {
   readonly value: string;
 }
 
-/** All that is set of a client code, as it stood in one statement. */
+/** All settings of a client code, from one statement. */
 interface ClientSettings {
   readonly version: number;
-  /** What holds for one of its properties; of the client code itself for null. In the order in which settings are listed. */
+  /** The effective settings of one of its properties, or (null) of the client code, in the order of lists. */
   effectiveOf(propertyCode: string | null): readonly EffectiveSetting[];
   of(propertyCode: string | null): PropertySettings;
 }
@@ -102,7 +102,7 @@ function settingsFrom(version: number, effective: readonly EffectiveSetting[]): 
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
-/** All that is set of client codes, of their properties or of one of them: for an answer about many. Read anew each time. */
+/** Settings of client codes and of all or one of their properties. Not cached. */
 export async function settingsOfClients(
   on: Queryable,
   clientCodes: readonly string[],
@@ -129,7 +129,7 @@ export async function settingsOfClients(
   );
 }
 
-/** The same of one client code. */
+/** `settingsOfClients` for one client code. */
 export async function settingsOfClient(
   on: Queryable,
   clientCode: string,
@@ -140,9 +140,8 @@ export async function settingsOfClient(
 }
 
 /**
- * What holds for a property: what is said of it, else of its client code, else the default. Read from the database each
- * time, so a change holds from the next question on. Asked in the transaction (repeatable read) of the question itself, its
- * version stands for the settings and for the meaning of statuses that the question sees.
+ * The effective settings of a property, read from the database each time, so that a change applies to the next query. In a query's
+ * transaction (repeatable read), the version identifies the settings and status mappings that it uses.
  */
 export async function settingsOf(
   on: Queryable,
@@ -156,17 +155,17 @@ const DAY_MINUTES = 24 * 60;
 const NOON_MINUTES = DAY_MINUTES / 2;
 const MINUTE_MS = 60_000;
 
-/** What a business day is made of: an IANA name, and `HH:MM` local. */
+/** Defines a business day: an IANA time zone and `HH:MM` local time. */
 export type BusinessDay = Pick<PropertySettings, "timeZone" | "businessDayEnd">;
 
-/** How many minutes after midnight a business day ends, which is before it for one that ends from noon on. */
+/** Minutes from midnight to the end of the business day; negative if it ends at noon or later, before midnight. */
 export function minutesAfterMidnight({ businessDayEnd }: BusinessDay): number {
   const [hours = 0, minutes = 0] = businessDayEnd.split(":").map(Number);
   const end = hours * 60 + minutes;
   return end < NOON_MINUTES ? end : end - DAY_MINUTES;
 }
 
-/** What the clocks of a zone show at an instant, to the second: milliseconds since 1970 as if they were of UTC. */
+/** Local time of a zone at an instant, in whole seconds, as milliseconds since 1970 in UTC. */
 function localMsAt(instant: Date, timeZone: string): number {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone,
@@ -188,19 +187,19 @@ function localMsAt(instant: Date, timeZone: string): number {
 }
 
 /**
- * The business day (`YYYY-MM-DD`) of an instant at a property. A day that ends at 03:00 goes on until three in the morning of
- * the next calendar day; one that ends at 22:00 leaves the evening to the next day; noon parts the two.
+ * The business day (`YYYY-MM-DD`) of an instant at a property. A day that ends at 03:00 continues until three in the morning; one that ends
+ * at 22:00 leaves the evening to the next day. Noon separates the two cases.
  */
 export function businessDayOf(instant: Date, businessDay: BusinessDay): string {
   const localMs = localMsAt(instant, businessDay.timeZone);
   return new Date(localMs - minutesAfterMidnight(businessDay) * MINUTE_MS).toISOString().slice(0, 10);
 }
 
-/** The instant at which a business day (`YYYY-MM-DD`) is over: the first that `businessDayOf` gives to a later day. */
+/** The end of a business day (`YYYY-MM-DD`): the first instant of a later day by `businessDayOf`. */
 export function endOfBusinessDay(day: string, businessDay: BusinessDay): Date {
   const localMs = Date.parse(day) + (DAY_MINUTES + minutesAfterMidnight(businessDay)) * MINUTE_MS;
   const offsetMs = (ms: number) =>
     localMsAt(new Date(ms), businessDay.timeZone) - Math.floor(ms / 1_000) * 1_000;
-  // The offset of the instant itself: a first guess may lie on the other side of a change of the clocks.
+  // The offset at the instant itself, because the first estimate may be on the other side of a clock change.
   return new Date(localMs - offsetMs(localMs - offsetMs(localMs)));
 }

@@ -1,10 +1,10 @@
 import type { SettingName } from "../console/answers.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 
-/** What rooms sold are set against: all of a room type, or less those that are out of order. */
+/** What rooms sold are compared with: the capacity, or the capacity less rooms out of order. */
 export type OccupancyBase = "capacity" | "available";
 
-/** Hours that a property's batches of a resource are at most apart, null where nothing is expected. */
+/** Maximum hours between a property's batches of a resource; null if none are expected. */
 export interface ExpectedCadence {
   readonly inventories: number | null;
   readonly reservations: number | null;
@@ -13,25 +13,25 @@ export interface ExpectedCadence {
 
 export type { SettingName };
 
-/** One setting: what it takes, what holds where nobody says so, and the one text in which a value is kept. */
+/** A setting: its valid values, default, and canonical form. */
 export interface SettingDefinition {
   readonly name: SettingName;
-  /** Ends "… takes". */
+  /** Completes "… takes". */
   readonly takes: string;
-  /** Null: none. */
+  /** The default; null means none. */
   readonly fallback: string | null;
-  /** The text under which a value is kept; undefined when it cannot be used. */
+  /** The canonical form of a value; undefined if it is invalid. */
   read(text: string): string | undefined;
 }
 
-/** A value or a name that cannot be set; the message says what can. */
+/** An invalid value or name; the message says what is valid. */
 export class SettingInputError extends UsageError {}
 
 const CODE_CHARACTERS_MAX = 128;
 const LINE_CHARACTERS_MAX = 100;
 const HOURS_MAX = 8_784;
 
-/** A zone as Intl writes it. Offsets are refused: they know no summer time, and PostgreSQL reads their sign the other way round. */
+/** An IANA zone as Intl writes it. Offsets are refused: they have no daylight saving time, and PostgreSQL inverts their sign. */
 function readTimeZone(text: string): string | undefined {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(text)) return undefined;
   try {
@@ -41,7 +41,7 @@ function readTimeZone(text: string): string | undefined {
   }
 }
 
-/** Hours with up to three places, or `none`. */
+/** Hours with up to three decimal places, or `none`. */
 function readHours(text: string): string | undefined {
   if (text === "none") return text;
   if (!/^\d{1,4}(\.\d{1,3})?$/.test(text)) return undefined;
@@ -49,7 +49,7 @@ function readHours(text: string): string | undefined {
   return hours > 0 && hours <= HOURS_MAX ? String(hours) : undefined;
 }
 
-/** One line of text, as it is shown: neither blank nor with blanks around it. */
+/** A non-blank line of text, trimmed. */
 function readLine(text: string): string | undefined {
   const line = text.trim();
   return line !== "" && line.length <= LINE_CHARACTERS_MAX && line.isWellFormed() && !/\p{Cc}/u.test(line)
@@ -59,7 +59,7 @@ function readLine(text: string): string | undefined {
 
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
-/** Days of the week in their order, or `none`. */
+/** Days of the week in order, or `none`. */
 function readWeekdays(text: string): string | undefined {
   if (text === "none") return text;
   const named = text.split(/[\s,]+/).map((word) => word.toLowerCase());
@@ -71,7 +71,7 @@ const matching = (shape: RegExp) => (text: string) => (shape.test(text) ? text :
 
 const HOURS = `hours between batches, above 0 and at most ${HOURS_MAX} (24, 0.5), or none`;
 
-/** Every setting, in the order in which they are listed. */
+/** Every setting, in the order of lists. */
 export const SETTINGS: readonly SettingDefinition[] = [
   {
     name: "occupancyBase",
@@ -127,7 +127,7 @@ export const SETTINGS: readonly SettingDefinition[] = [
   },
 ];
 
-/** The setting of a name. Throws SettingInputError with the names there are. */
+/** The setting with this name. Throws SettingInputError that lists the names. */
 export function settingNamed(name: string): SettingDefinition {
   const setting = SETTINGS.find((one) => one.name === name);
   if (setting !== undefined) return setting;
@@ -135,14 +135,14 @@ export function settingNamed(name: string): SettingDefinition {
   throw new SettingInputError(`There is no setting ${JSON.stringify(name)}; there is ${names}.`);
 }
 
-/** A value as it is kept. Throws SettingInputError with what the setting takes. */
+/** The canonical form of a value. Throws SettingInputError that names the valid values. */
 export function readSettingValue(setting: SettingDefinition, text: string): string {
   const value = setting.read(text);
   if (value !== undefined) return value;
   throw new SettingInputError(`${setting.name} takes ${setting.takes}, not ${JSON.stringify(text)}.`);
 }
 
-/** Checks a client code or property code (1 to 128 characters, no NUL). Throws SettingInputError. */
+/** Validates a client code or property code (1 to 128 characters, no NUL). Throws SettingInputError. */
 export function checkCode(what: string, code: string): void {
   if (code === "" || code.length > CODE_CHARACTERS_MAX || code.includes("\0"))
     throw new SettingInputError(`A ${what} has 1 to ${CODE_CHARACTERS_MAX} characters.`);

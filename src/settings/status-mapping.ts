@@ -7,10 +7,7 @@ import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
 const listStatement = readStatement(new URL("./sql/list-statuses.sql", import.meta.url));
-/**
- * Says what a status means. What is on the books hangs on it, so the version of the client code's settings rises with it;
- * neither moves where it was said already.
- */
+/** Maps a status and increases the settings version, because books depend on it; neither changes if the mapping is unchanged. */
 const mapStatement = namedStatement(
   "map-status",
   `with written as (
@@ -22,7 +19,7 @@ const mapStatement = namedStatement(
   insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from written
   on conflict (client_code) do update set version = kept.version + 1`,
 );
-/** Takes a mapping back; the version of the client code's settings rises where there was one. */
+/** Removes a mapping; increases the settings version if it existed. */
 const unmapStatement = namedStatement(
   "unmap-status",
   `with removed as (
@@ -32,24 +29,24 @@ const unmapStatement = namedStatement(
   on conflict (client_code) do update set version = kept.version + 1`,
 );
 
-/** Resources whose records carry a status (specification, section 3). */
+/** Resources whose records have a status (specification, section 3). */
 export type StatusResource = "reservations" | "groups";
 
-/** A status of a client code, compared exactly as it is sent. */
+/** A status of a client code, compared exactly as sent. */
 export interface ClientStatus {
   readonly clientCode: string;
   readonly resource: StatusResource;
   readonly status: string;
 }
 
-/** What a status means to a client code, and how many current records carry it. */
+/** A status's mapping and its number of current records. */
 export interface StatusMapping extends ClientStatus {
   readonly records: number;
-  /** The canonical word of the default mapping; null where it has none. */
+  /** The standard status of the default mapping; null if it has none. */
   readonly canonical: string | null;
-  /** Whether its rooms are on the books; under an unmapped status they are not. */
+  /** Whether its rooms are on the books; those of an unmapped status are not. */
   readonly deducts: boolean;
-  /** Who says so: the client code's own mapping, the default one, or nobody yet. */
+  /** Source: the client code's mapping, the default, or none. */
   readonly by: "mapping" | "default" | "unmapped";
 }
 
@@ -71,15 +68,15 @@ function mappingOf({ clientCode, resource, status, records, deducts }: Row): Sta
   };
 }
 
-/** Every status in use or mapped, of one client code or of all. Counts the current records: some 0.3 s a million. */
+/** Statuses in use or mapped, of one client code or of all. Counts current records: about 0.3 s per million. */
 export async function listStatuses(pool: pg.Pool, clientCode: string | null): Promise<StatusMapping[]> {
   const { rows } = await pool.query<Row>({ ...listStatement, values: [clientCode] });
   return rows.map(mappingOf);
 }
 
 /**
- * The current records of a status, $4 at most, and the nights between their first and last date: each once per property.
- * Reads the current records of the client code, as `list-statuses` does.
+ * At most $4 current records of a status, and the nights between their first and last date, once per property. Reads the client code's
+ * current records, as `list-statuses` does.
  */
 const foreseeStatement = namedStatement(
   "foresee-status-mapping",
@@ -103,7 +100,7 @@ const foreseeStatement = namedStatement(
 const FORESEEN_RECORDS_MAX = 10_000;
 const FORESEEN_NIGHTS_MAX = 400;
 
-/** What another meaning of a status would change on the books. */
+/** Preview of a changed mapping. */
 export async function foreseeMapping(on: Queryable, of: ClientStatus): Promise<MappingForesightAnswer> {
   const values = [...lettered(of), FORESEEN_RECORDS_MAX, FORESEEN_NIGHTS_MAX];
   const { rows } = await on.query<Omit<MappingForesightAnswer, "isCut">>({ ...foreseeStatement, values });
@@ -113,20 +110,20 @@ export async function foreseeMapping(on: Queryable, of: ClientStatus): Promise<M
 
 const lettered = ({ clientCode, resource, status }: ClientStatus) => [clientCode, letterOf(resource), status];
 
-/** Says what a status means to a client code; it replaces what was said before. */
+/** Maps a status for a client code, replacing any mapping. */
 export async function mapStatus(connection: Queryable, of: ClientStatus, deducts: boolean): Promise<void> {
   await connection.query({ ...mapStatement, values: [...lettered(of), deducts] });
 }
 
-/** Takes a client code's own mapping back, so that the default holds again; false when there was none. */
+/** Removes a client code's own mapping, so that the default applies; false if there was none. */
 export async function unmapStatus(connection: Queryable, of: ClientStatus): Promise<boolean> {
   const { rowCount } = await connection.query({ ...unmapStatement, values: lettered(of) });
   return rowCount === 1;
 }
 
 /**
- * Says what a status means, or takes that back where `deducts` is undefined, with the audit entry in the same transaction. False
- * where there was no mapping to take back.
+ * Maps a status, or removes its mapping if `deducts` is undefined, with the audit entry in the same transaction. False if there was no
+ * mapping to remove.
  */
 export function changeMapping(
   pool: pg.Pool,

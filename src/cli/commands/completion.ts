@@ -10,12 +10,12 @@ import {
 } from "../command.ts";
 import { optionsOf } from "../parse-line.ts";
 
-/** One place of a command line: the words that may stand there. */
+/** A position on the command line with its possible words. */
 interface Place {
   /** The command so far, such as `client create`; empty for the first word. */
   readonly path: string;
   readonly words: readonly (readonly [word: string, help: string])[];
-  /** Options with their choices; no choices: a file or free text. */
+  /** Options with their choices; none for a file or free text. */
   readonly values: readonly (readonly [option: string, choices: readonly string[]])[];
 }
 
@@ -53,7 +53,7 @@ async function placesOf(commands: readonly CommandEntry[]): Promise<Place[]> {
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** One branch of a `case` for each option that has choices, and one for all that take a file or free text. */
+/** A `case` branch for each option with choices, and one for all with a file or free text. */
 function valueCases(
   all: readonly Place[],
   choose: (choices: readonly string[]) => string,
@@ -68,7 +68,7 @@ function valueCases(
   return branches.map(([name, action]) => `    ${name}) ${action}; return ;;`).join("\n");
 }
 
-/** Without a match bash completes files, as `-o default` says. */
+/** Without a match bash completes files (`-o default`). */
 function bash(all: readonly Place[]): string {
   const words = all.map(
     (place) => `    ${quoted(place.path)}) echo ${place.words.map(([word]) => word).join(" ")} ;;`,

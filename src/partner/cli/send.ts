@@ -30,7 +30,7 @@ import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from
 const NOT_SENT = 1;
 const SOME_REFUSED = 3;
 const UNCONFIRMED_LISTED_MAX = 5;
-/** An answer that takes longer is worth a word. */
+/** Show a longer wait for a response. */
 const SILENT_MS = 3_000;
 
 interface SentFile {
@@ -39,11 +39,11 @@ interface SentFile {
   readonly report: SendReport;
   readonly refusals: Refusals;
   readonly seconds: number;
-  /** Why it could not go on; undefined where all is sent. */
+  /** The error that stopped the file; undefined if everything was sent. */
   readonly failure: string | undefined;
 }
 
-/** The place in the file, which counts records refused offline. */
+/** Position in the file, which includes records refused offline. */
 const placeOf = ({ given }: UnconfirmedRecords): number => (given as FileRecord).place;
 
 function refusedJson({ index, outcome, code, message, violations }: RefusedRecord): object {
@@ -121,7 +121,7 @@ function exitCodeOf({ report, refusals, failure }: SentFile, stopped: number | u
   return unsettled === 0 ? 0 : SOME_REFUSED;
 }
 
-/** The report, also of a send that failed. */
+/** The report, also of a failed send. */
 async function reportOf(sending: Promise<SendReport>): Promise<Pick<SentFile, "report" | "failure">> {
   try {
     return { report: await sending, failure: undefined };
@@ -131,7 +131,7 @@ async function reportOf(sending: Promise<SendReport>): Promise<Pick<SentFile, "r
   }
 }
 
-/** Files by name or pattern, for shells that leave patterns alone; `-` is standard input. Throws UsageError for a name without a file. */
+/** Files by name or pattern, for shells that do not expand patterns; `-` is standard input. Throws UsageError if none matches. */
 async function findFiles(names: readonly string[]): Promise<readonly string[]> {
   const files: string[] = [];
   for (const name of names) {
@@ -167,7 +167,7 @@ function manyJson(sent: readonly SentFile[], remaining: readonly string[], secon
   };
 }
 
-/** How far a send is. Without an answer, its rate falls and it says for how long. */
+/** Progress of a send. Without responses it shows the time since the last one. */
 class SendLine {
   #latest: { readonly progress: SendProgress; readonly atMs: number } | undefined;
   readonly #title: string;
@@ -189,7 +189,7 @@ class SendLine {
     const silence = silentMs < SILENT_MS ? "" : `  no answer for ${timeText(silentMs)}`;
     const now = { ...progress, elapsedMs: progress.elapsedMs + silentMs, waiting: undefined };
     const { accepted, rejected, records } = progress;
-    // Records are read ahead of the answers to them.
+    // Records are read ahead of their responses.
     const settled = (accepted + rejected) / Math.max(1, records);
     const read = this.#share();
     const share = () => (read === undefined ? undefined : read * settled);
@@ -247,7 +247,7 @@ const own = verb({
           signal: stopped.signal,
           onRefused: (refused) => {
             const isOfJson = refused.code.startsWith("json.");
-            // The service counts records and bytes within the batch.
+            // The service's positions are within the batch; validate again for those in the file.
             const own = isOfJson ? refusedOffline(resource, refused.record as FileRecord) : undefined;
             refusals.add(own ?? refused);
           },
@@ -288,7 +288,7 @@ const own = verb({
 
 export const command: Noun = { own };
 
-/** The refusal of a record that is not valid by the service's rules, in the words of its file. */
+/** The refusal of a record that is invalid by the service's rules, with positions in the file. */
 function refusedOffline(resource: Resource, record: FileRecord): RefusedRecord | undefined {
   const { place: index, json } = record;
   const { violations } = checkOffline(resource, json, index);
@@ -301,24 +301,24 @@ function refusedOffline(resource: Resource, record: FileRecord): RefusedRecord |
   return { index, record, outcome: "rejected", code, message, violations: own, requestId: undefined };
 }
 
-/** Refused records in the report; the file of `--rejected` has all. */
+/** Refused records listed in the report; the file of `--rejected` has all. */
 const LISTED_MAX = 20;
 
-/** The refused records of a file, offline or by the service; indexes are their places in the file. */
+/** Records of a file refused offline or by the service, indexed by position in the file. */
 class Refusals {
   readonly listed: RefusedRecord[] = [];
-  /** Records refused offline, and not sent. */
+  /** Number of records refused offline and not sent. */
   keptBack = 0;
   readonly #name: string;
   readonly #file: number | undefined;
 
-  /** `name`: of the file of records. `file`: where all of them are written, as NDJSON. */
+  /** `name`: of the input file. `file`: descriptor that all refusals are written to, as NDJSON. */
   constructor(name: string, file: number | undefined) {
     this.#name = name;
     this.#file = file;
   }
 
-  /** Adds one that was rejected or quarantined. */
+  /** Adds a rejected or quarantined record. */
   add(refused: RefusedRecord): void {
     const record = refused.record as FileRecord;
     const own = { ...refused, index: record.place };
@@ -329,7 +329,7 @@ class Refusals {
     writeSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 
-  /** Yields the records that are valid by the service's rules, and keeps back the others. */
+  /** Yields valid records, and withholds those invalid by the service's rules. */
   async *keepBack(
     resource: Resource,
     records: AsyncIterable<FileRecord>,

@@ -34,7 +34,7 @@ import { UsageError } from "../../platform/errors/operator-error.ts";
 import { makeDirectory } from "../../platform/runtime/make-directory.ts";
 import { isLocal, type PartnerIdentity, partnerClient } from "../partner-client.ts";
 
-/** So that what a seed writes does not depend on the day it is run. */
+/** A fixed date, so that written data depends only on the seed. */
 const WRITTEN_START = "2025-01-01";
 const DAY_MS = 86_400_000;
 
@@ -43,7 +43,7 @@ const DATE = parsed(
   "first day (default: so that the last one was yesterday, with --out 2025-01-01)",
   (given, name) => {
     const isDate = /^\d{4}-\d{2}-\d{2}$/.test(given) && !Number.isNaN(Date.parse(`${given}T00:00:00Z`));
-    // The years for which the simulator has dates, with bookings ahead.
+    // Years covered by the simulator, including advance bookings.
     if (isDate && given >= "2000-01-01" && given < "2060-01-01" && dateText(dayOfDate(given)) === given)
       return given;
     throw new UsageError(
@@ -112,7 +112,7 @@ type Values = { readonly [Name in keyof typeof OPTIONS]: ReturnType<(typeof OPTI
 
 function simulationOf({ out, days, start, ...values }: Values): SimulationOptions {
   const yesterday = Math.floor(Date.now() / DAY_MS) - 1;
-  // Sent records must not lie in the future: a service quarantines them.
+  // Sent records must not have future source times: the service would quarantine them.
   const byDefault = out === undefined ? dateText(yesterday - days + 1) : WRITTEN_START;
   const { seed, properties, client: clientCode, horizon: horizonDays, faults } = values;
   return { seed, properties, days, start: start ?? byDefault, clientCode, horizonDays, faults };
@@ -131,7 +131,7 @@ async function write(values: Values, out: string, { output, json }: CommandConte
     return;
   }
   const counts = await writeLines(days, values.resource, toStandardOutput);
-  // Standard output holds the records.
+  // Records go to standard output.
   for (const line of json ? [JSON.stringify(counts)] : fields(countsFields(simulation, counts)))
     output.message(line);
 }
@@ -141,7 +141,7 @@ interface Target extends PartnerIdentity {
   readonly isOwn: boolean;
 }
 
-/** Without credentials, on this machine, the simulator creates a client of its own in the service's database. */
+/** Without credentials, on this machine, creates a client in the service's database. */
 async function findTarget(
   { url, clientId, clientSecret, ...values }: Values,
   { progress, session }: CommandContext,
@@ -177,7 +177,7 @@ async function send(values: Values, context: CommandContext): Promise<number> {
   const { batch: batchRecords, concurrency, speed } = values;
   const simulation = simulationOf(values);
   const { baseUrl, authUrl, clientId, clientSecret, isOwn } = await findTarget(values, context);
-  // On one machine compressing takes longer than sending.
+  // On one machine compression takes longer than sending.
   const compression = isLocal(baseUrl) ? "none" : "gzip";
   const bellhop = partnerClient(
     { baseUrl, authUrl, clientId, clientSecret, concurrency, compression },
@@ -211,7 +211,7 @@ async function send(values: Values, context: CommandContext): Promise<number> {
     return sent.rejected === (sent.planted.invalid ?? 0) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof SimulationCutShort)) throw error;
-    // What is neither a stop nor an answer of the service is a fault of the simulator.
+    // Any other cause is a defect of the simulator.
     if (!signal.aborted && !(error.cause instanceof BellhopError)) throw error.cause;
     report(error.sent, false);
     output.failure(cutShortText(simulation, error.sent, signal.aborted ? signal.reason : error));
@@ -293,7 +293,7 @@ function cutShortText(options: SimulationOptions, sent: SentSimulation, reason: 
   return `${why} ${days} The same command sends the same records again; those already stored are duplicates.`;
 }
 
-/** Pages of the console, and queries for the client's token. */
+/** Console pages to open, and requests to try with the client's token. */
 function nextSteps(options: SimulationOptions, baseUrl: string, ownClientId: string | undefined): string[] {
   const { clientCode, start, days, faults, seed } = options;
   const lastDay = dayOfDate(start) + days - 1;

@@ -53,13 +53,13 @@ function readCursor(path: string | undefined): string | undefined {
   }
 }
 
-/** Replaced whole: a kill leaves the cursor from before or the one from after. */
+/** Written to a temporary file and renamed, so that a kill leaves the previous or the new cursor. */
 function keepCursor(path: string, { cursor }: FeedPosition): void {
   writeFileSync(`${path}.new`, `${cursor}\n`);
   renameSync(`${path}.new`, path);
 }
 
-/** Waits until a line is written: the cursor must not pass a change that was not read. A broken pipe ends the process (output.ts). */
+/** Waits until the line is written, so that the cursor does not pass an unread change. A broken pipe ends the process (output.ts). */
 async function writeLine(line: string): Promise<void> {
   await new Promise<void>((written) => {
     process.stdout.write(`${line}\n`, (error) => {
@@ -111,9 +111,9 @@ const own = verb({
       }
       const { state, from, resource, client: clientCode, property: propertyCode, untilCaughtUp } = values;
       const cursor = readCursor(state) ?? values.cursor;
-      // All changes before it are written by now: after a kill some are printed again, and none is left out.
+      // All earlier changes are written, so a killed process repeats some and skips none.
       const onCursor = (position: FeedPosition) => {
-        // Without an end in sight nothing is worth a line but an outage.
+        // An endless watch shows nothing but outages.
         if (!untilCaughtUp) progress.show(undefined);
         if (state !== undefined) keepCursor(state, position);
       };

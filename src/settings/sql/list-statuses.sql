@@ -1,4 +1,4 @@
--- Every status that a current record carries or a client code has mapped, with the current records under it.
+-- Every status that current records have or a client code has mapped, with the number of current records.
 with carried as (
   select property.client_code, current.resource, current.status, count(*) as records
   from bellhop_state.current_record as current join bellhop.property as property using (property_id)

@@ -1,4 +1,4 @@
--- Sets one setting; the version rises with it, and neither moves where it said so already.
+-- Stores one setting and increases the version, unless the value is unchanged.
 with former as (
   select value from bellhop.property_setting
   where client_code = $1 and property_code is not distinct from $2 and name = $3
@@ -8,7 +8,7 @@ with former as (
     do update set value = excluded.value, changed_at = clock_timestamp() where kept.value <> excluded.value
   returning client_code
 ), looked_at as (
-  -- What is done on arrival is another from now on (src/ingest/redact.ts).
+  -- Redaction on arrival changes with these settings (src/ingest/redact.ts).
   update bellhop.privacy_version set version = version + 1
   where $3 in ('personalData', 'negativeCounts') and exists (select from written)
 )

@@ -1,10 +1,10 @@
--- Takes one setting back; the version rises where there was one.
+-- Removes one setting; increases the version if it existed.
 with removed as (
   delete from bellhop.property_setting
   where client_code = $1 and property_code is not distinct from $2 and name = $3
   returning client_code, value
 ), looked_at as (
-  -- What is done on arrival is another from now on (src/ingest/redact.ts).
+  -- Redaction on arrival changes with these settings (src/ingest/redact.ts).
   update bellhop.privacy_version set version = version + 1
   where $3 in ('personalData', 'negativeCounts') and exists (select from removed)
 )
