@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lookForLag } from "../../src/insight/console/intake.ts";
+import { openLagReader } from "../../src/insight/console/intake.ts";
 import { percentile } from "../statistics.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 
@@ -54,7 +54,7 @@ export async function lookAtRetention(
   const { rows: gaps } = await client.query<Stretch>(GAPS, [startedAt / 1000, endedAt / 1000]);
   const { rows } = await client.query<{ bytes: number; windows: number }>(SIZES);
   const { bytes = 0, windows = 0 } = rows[0] ?? {};
-  const { lag } = await (await lookForLag(client)).read();
+  const { lag } = await (await openLagReader(client)).read();
   const answers = sent.map(({ acceptMs }) => acceptMs);
   const accepted = sent.filter(({ status }) => status === 202).length;
   const long = gaps.filter(({ ms }) => ms !== null);

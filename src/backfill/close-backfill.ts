@@ -257,7 +257,7 @@ const findRemoved = namedStatement(
  * Replaces figures by the signed ones where they differ in the way that such retention explains: with payloads or versions deleted, fewer
  * keys and dates are found, and fewer failed records with a later version; with outcomes, requests are missing.
  */
-function asSigned(of: ResourceStatement, signed: ResourceStatement, removed: readonly string[]) {
+function withSignedFigures(of: ResourceStatement, signed: ResourceStatement, removed: readonly string[]) {
   const { resource, from, to, expectedRecords } = of;
   if (removed.includes("outcomes")) return { ...of, ...signed, resource, from, to, expectedRecords };
   const { distinctRecords, missingRecords, datesCovered, missingDates: dates, openRecords } = signed;
@@ -284,7 +284,7 @@ export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<b
   const { rows } = await pool.query<{ resource: string; kinds: string[] }>({ ...findRemoved, values });
   const before = resources.map((of, at) => {
     const { kinds = [] } = rows.find(({ resource }) => resource === letterOf(of.resource)) ?? {};
-    return asSigned(of, signed.resources[at] ?? of, kinds);
+    return withSignedFigures(of, signed.resources[at] ?? of, kinds);
   });
   const closing = { closedAt: endedAt, countedTo, acceptGaps };
   return stateResources(backfill, before, closing).text === statement ? null : false;

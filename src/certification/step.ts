@@ -158,9 +158,11 @@ export function latestOf(evidence: Evidence, resource: Resource): SeenRecord[] {
 }
 
 /** A failure for each record with a warning of one of these codes. */
-export function slipsOf(records: readonly SeenRecord[], codes: ReadonlySet<string>): Finding[] {
+export function mistakesOf(records: readonly SeenRecord[], codes: ReadonlySet<string>): Finding[] {
   return records.flatMap(({ key, index, requestId, warnings }) => {
-    const slip = warnings.find(({ code }) => codes.has(code));
-    return slip === undefined ? [] : wrong(`${key} (/${index}, ${slip.code}): ${slip.message}`, requestId);
+    const mistake = warnings.find(({ code }) => codes.has(code));
+    return mistake === undefined
+      ? []
+      : wrong(`${key} (/${index}, ${mistake.code}): ${mistake.message}`, requestId);
   });
 }

@@ -45,7 +45,7 @@ function reservedRooms(record: Json, night: string): { roomType: string; rooms: 
   );
 }
 
-function speaksOf(resource: Resource, key: string, record: Json, night: string): boolean {
+function concernsNight(resource: Resource, key: string, record: Json, night: string): boolean {
   if (resource === "inventories") return key === night;
   if (resource === "reservations") return reservedRooms(record, night).length > 0;
   return listOf(record["groupBlocks"]).some((block) => block["occupancyDate"] === night);
@@ -75,7 +75,7 @@ export async function readQuarantinedRecords(
     const record: unknown = JSON.parse(bytes.toString("utf8"));
     if (row === undefined || typeof record !== "object" || record === null) continue;
     const resource = resourceOf(row.resource);
-    if (!speaksOf(resource, row.key, record as Json, night)) continue;
+    if (!concernsNight(resource, row.key, record as Json, night)) continue;
     const status = String((record as Json)["status"] ?? "");
     const isCounted = resource === "reservations" && statuses.deducts("reservations", status) === true;
     quarantined.push({ ...row, resource, rooms: isCounted ? reservedRooms(record as Json, night) : [] });

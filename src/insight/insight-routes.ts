@@ -105,7 +105,7 @@ async function answer(
 }
 
 /** Where insights are served and who may query them: partners with a token, or operators with a session. */
-interface InsightDoor {
+interface InsightAccess {
   readonly path: string;
   readonly config?: FastifyContextConfig;
   /** Sets `request.principal`. */
@@ -124,7 +124,7 @@ const QUESTION_TIME: ReadingTime = {
   error: () => new ServiceError("bellhop.insight.TimedOut", { retryAfterSeconds: 5 }),
 };
 
-function doorOfPartners(context: HttpContext): InsightDoor {
+function partnerAccess(context: HttpContext): InsightAccess {
   const onRequest = authorize(context, "insight:read");
   return {
     path: INSIGHT_PATH,
@@ -143,7 +143,7 @@ function refuseLarge(error: unknown): never {
 export function registerInsightRoutes(
   app: FastifyInstance,
   context: HttpContext,
-  { path, config = {}, onRequest, run }: InsightDoor = doorOfPartners(context),
+  { path, config = {}, onRequest, run }: InsightAccess = partnerAccess(context),
 ): void {
   for (const insight of INSIGHTS)
     app.get(`${path}/${insight.name}`, { config, onRequest }, (request, reply) => {

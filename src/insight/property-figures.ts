@@ -217,7 +217,7 @@ async function computeFigures(
 }
 
 /** Every property, what its stored figures are based on, and whether they are due by age. */
-const readKept = namedStatement(
+const readStoredFigures = namedStatement(
   "read-kept-figures",
   `select property.property_id as "propertyId", property.bucket, property.client_code as "clientCode",
     property.property_code as "propertyCode", coalesce(settings.version, 0) as version, kept.basis,
@@ -237,7 +237,7 @@ const writeFigures = namedStatement(
   where kept.computed_at < excluded.computed_at`,
 );
 
-interface KeptRow extends Property, PropertyCodes {
+interface StoredFiguresRow extends Property, PropertyCodes {
   readonly version: number;
   readonly basis: string | null;
   readonly isDue: boolean;
@@ -246,7 +246,7 @@ interface KeptRow extends Property, PropertyCodes {
 /** Maximum age: figures since yesterday and of last year change with time alone. */
 const HOUR_MS = 3_600_000;
 /** Interval between checks for changes. */
-const LOOK_MS = 60_000;
+const CHECK_MS = 60_000;
 /** Idle time after each property, as a multiple of the time it took. */
 const RESTS = 4;
 
@@ -254,8 +254,8 @@ const RESTS = 4;
 async function findStale(
   pool: pg.Pool,
   propertyId: number | null = null,
-): Promise<(KeptRow & { readonly newBasis: string })[]> {
-  const { rows } = await pool.query<KeptRow>({ ...readKept, values: [propertyId] });
+): Promise<(StoredFiguresRow & { readonly newBasis: string })[]> {
+  const { rows } = await pool.query<StoredFiguresRow>({ ...readStoredFigures, values: [propertyId] });
   const newest = await newestArrivals(pool, rows);
   return rows.flatMap((row) => {
     const arrivals = newest.get(row.propertyId);
@@ -307,7 +307,7 @@ export async function refreshFigures(
       postponed.delete(propertyId);
     } catch (error) {
       if (signal?.aborted) return;
-      const forMs = before === undefined ? LOOK_MS : Math.min(2 * before.forMs, HOUR_MS);
+      const forMs = before === undefined ? CHECK_MS : Math.min(2 * before.forMs, HOUR_MS);
       postponed.set(propertyId, { untilMs: performance.now() + forMs, forMs });
       failed(error, { clientCode: stale.clientCode, propertyCode: stale.propertyCode });
     }
@@ -327,7 +327,7 @@ export function keepFiguresFresh(
 ): { stop(): Promise<void> } {
   const ending = new AbortController();
   const options = { failed, postponed: new Map<number, Postponed>(), signal: ending.signal };
-  const repeat = new Repeat(() => refreshFigures(pool, options), LOOK_MS, failed, 0);
+  const repeat = new Repeat(() => refreshFigures(pool, options), CHECK_MS, failed, 0);
   return {
     stop: () => {
       ending.abort();

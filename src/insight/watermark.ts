@@ -7,11 +7,11 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
 
 /** Checks for the end of transactions in progress; most appends take some milliseconds. */
-const LOOKS_MAX = 10;
-const LOOK_AGAIN_MS = 25;
+const CHECKS_MAX = 10;
+const CHECK_INTERVAL_MS = 25;
 
 /** The promised and the settled closed timestamp, and the database's clock in milliseconds. */
-const lookAtPromise = namedStatement(
+const readPromised = namedStatement(
   "look-at-promise",
   `select promised::text as promised, settled::text as settled,
     (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
@@ -79,8 +79,8 @@ async function appending(pool: pg.Pool): Promise<Map<string, string | null>> {
 /** Whether all appends in progress at the call have ended. Later ones see the promised closed timestamp. */
 async function haveAppendsEnded(pool: pg.Pool): Promise<boolean> {
   const before = await appending(pool);
-  for (let look = 0; before.size > 0 && look < LOOKS_MAX; look += 1) {
-    await delay(LOOK_AGAIN_MS);
+  for (let look = 0; before.size > 0 && look < CHECKS_MAX; look += 1) {
+    await delay(CHECK_INTERVAL_MS);
     const now = await appending(pool);
     for (const [logWriter, transaction] of before) {
       const other = now.get(logWriter);
@@ -99,7 +99,7 @@ export async function settledReceipts(
   pool: pg.Pool,
   { bucket }: Pick<Property, "bucket">,
 ): Promise<string | null> {
-  const { rows } = await pool.query<PromiseRow>(lookAtPromise);
+  const { rows } = await pool.query<PromiseRow>(readPromised);
   const [now] = rows;
   if (now === undefined) return null;
   const ofBucket = await closedTimestampOf(pool, bucket);

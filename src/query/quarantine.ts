@@ -16,7 +16,7 @@ import {
 } from "../platform/http/position.ts";
 
 /** Quarantined records within $4 (`Scope.keys`), filtered by client code ($1), property code ($2) and resource ($3) if given. */
-export const HELD = `bellhop.quarantine left join bellhop.property using (property_id)
+export const QUARANTINED = `bellhop.quarantine left join bellhop.property using (property_id)
   where quarantine.state = 'q'
     and ($1::text is null or property.client_code = $1)
     and ($2::text is null or property.property_code = $2)
@@ -33,7 +33,7 @@ const COLUMNS = `quarantine.bucket, quarantine.request_id as "requestId", quaran
 const listStatement = namedStatement(
   "list-quarantined-page",
   `select ${COLUMNS}
-  from ${HELD}
+  from ${QUARANTINED}
     and ($5::text is null or quarantine.code = $5)
     and (quarantine.request_id, quarantine.record_index) > ($7::uuid, $8::integer)
   order by quarantine.request_id, quarantine.record_index
@@ -73,28 +73,26 @@ export const QUARANTINE_POSITION: PositionShape = [isUuid, isIndex];
 const BEGINNING: Position = [ID_LOWEST, -1];
 
 /** Selects quarantined records; undefined means any. */
-export interface HeldFilter {
+export interface QuarantineFilter {
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
   readonly resource?: ResourceLetter | undefined;
 }
 
-export const heldValues = ({ clientCode, propertyCode, resource }: HeldFilter, keys: Scope["keys"]) => [
-  clientCode ?? null,
-  propertyCode ?? null,
-  resource ?? null,
-  keys,
-];
+export const quarantineValues = (
+  { clientCode, propertyCode, resource }: QuarantineFilter,
+  keys: Scope["keys"],
+) => [clientCode ?? null, propertyCode ?? null, resource ?? null, keys];
 
 /** One page of the records quarantined now, oldest first. */
 export async function listQuarantined(
   pool: pg.Pool,
-  filter: HeldFilter & { readonly code?: string | undefined },
+  filter: QuarantineFilter & { readonly code?: string | undefined },
   keys: Scope["keys"],
   start: Position | null,
   limit: number,
 ): Promise<ListPage<QuarantineItem>> {
-  const values = [...heldValues(filter, keys), filter.code ?? null, limit + 1, ...(start ?? BEGINNING)];
+  const values = [...quarantineValues(filter, keys), filter.code ?? null, limit + 1, ...(start ?? BEGINNING)];
   const { rows } = await pool.query<Row>({ ...listStatement, values });
   return firstOf(rows.map(itemOf), limit, ({ requestId, index }) => [requestId, index]);
 }

@@ -170,7 +170,7 @@ async function carry(
     const { rows } = await client.query<StoredBody>(`select layout, body ${ofPart}`, key);
     const [stored] = rows;
     if (stored === undefined) throw new Error(`A part of ${window.name} is gone.`);
-    const { kept, body } = await keepOf(part, stored, byClient ? past : undefined);
+    const { kept, body } = await keptRecordsOf(part, stored, byClient ? past : undefined);
     if (kept === 0 && kind === "c") return 0;
     await checkRoom(sessions, window);
     await client.query(`${into} select ${selected(kind, REWRITTEN)} ${ofPart}`, [
@@ -204,7 +204,7 @@ async function carry(
 const REWRITTEN = { layout: "$4::bytea", body: "$5::bytea" };
 
 /** The kept records of a part: those that are current or quarantined, and (`past`) those whose payload period has not expired. */
-async function keepOf(
+async function keptRecordsOf(
   { bucket, request_id: requestId, resource, pointed }: WindowPart,
   stored: StoredBody,
   past: PastTerm | undefined,

@@ -51,7 +51,7 @@ export async function expireVersionWindow(
   try {
     const expired = await expireWindow(sessions, of, expiring, async (successor) => {
       late = `${successor}_late`;
-      await noteLate(sessions, of, window.name, late);
+      await recordLate(sessions, of, window.name, late);
       const { rows } = await query<{ count: number }>(client, estimateRows, [`${schema}.${window.name}`]);
       const keptRows = await copyKept(sessions, of, expiring, successor, codes);
       await client.query(`analyze ${schema}.${successor}`);
@@ -68,11 +68,11 @@ export async function expireVersionWindow(
         },
       };
     });
-    if (expired.replaced === null) await forgetLate(sessions, of, window.name, late);
+    if (expired.replaced === null) await dropLate(sessions, of, window.name, late);
     else await client.query(`drop table ${schema}.${late}`);
     return expired;
   } catch (error) {
-    if (late !== "") await forgetLate(sessions, of, window.name, late).catch(() => undefined);
+    if (late !== "") await dropLate(sessions, of, window.name, late).catch(() => undefined);
     throw error;
   }
 }
@@ -136,7 +136,7 @@ async function copyKept(
 }
 
 /** Records rows written to a window from now on in a separate table, by a trigger. */
-async function noteLate(
+async function recordLate(
   { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   window: string,
@@ -153,7 +153,7 @@ async function dropTrigger(client: pg.ClientBase, window: string): Promise<void>
   await atGate(client, window, () => stopNoting(client, window, TRIGGER));
 }
 
-async function forgetLate(
+async function dropLate(
   { copying, replacing }: RetentionSessions,
   of: WindowedTable,
   window: string,
@@ -165,7 +165,7 @@ async function forgetLate(
 }
 
 /** The windows of a table with a trigger named $3. */
-const findNoting = namedStatement(
+const findTriggered = namedStatement(
   "find-noting",
   `select format('%I.%I', $1::text, partition.relname) as name
   from pg_trigger as noting join pg_class as partition on partition.oid = noting.tgrelid
@@ -174,14 +174,17 @@ const findNoting = namedStatement(
 );
 
 /** The windows of a table that have the trigger, with their schema. */
-export async function findNoted(on: Queryable, { schema, table }: WindowedTable): Promise<string[]> {
-  const { rows } = await query<{ name: string }>(on, findNoting, [schema, table, TRIGGER]);
+export async function findRecordingWindows(
+  on: Queryable,
+  { schema, table }: WindowedTable,
+): Promise<string[]> {
+  const { rows } = await query<{ name: string }>(on, findTriggered, [schema, table, TRIGGER]);
   return rows.map(({ name }) => name);
 }
 
 /** Removes the triggers and tables of killed runs from all windows of a table. */
-export async function forgetAllLate(client: pg.ClientBase, of: WindowedTable): Promise<void> {
-  for (const name of await findNoted(client, of)) await dropTrigger(client, name);
+export async function dropAllLate(client: pg.ClientBase, of: WindowedTable): Promise<void> {
+  for (const name of await findRecordingWindows(client, of)) await dropTrigger(client, name);
 }
 
 /** Number of late versions, counted up to the limit. */

@@ -21,7 +21,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
  */
 const WAIT_MS_MAX = 30;
 /** After this many tries the timeout grows by WAIT_MS_MAX, so that a slow machine succeeds eventually. */
-const PATIENT_AFTER = 50;
+const TRIES_PER_TIMEOUT = 50;
 const TRIES_MAX = 1_000;
 /** Pause between tries: about the duration of a shortened apply transaction on a busy machine. */
 const PAUSE_MS = 50;
@@ -29,10 +29,10 @@ const PAUSE_MS = 50;
 const TRIES_ANNOUNCED = 20;
 const RESPITE_MS = 500;
 /** Timeout of locks that block nobody: long enough for large apply transactions, or for PostgreSQL to cancel a vacuum (a second). */
-const UNFELT_MS_MAX = 3_000;
+const NONBLOCKING_LOCK_MS_MAX = 3_000;
 
 /** How long others were blocked, in milliseconds, and the number of tries. */
-interface HeldUp {
+interface BlockedTimes {
   readonly tries: number;
   /** How long appliers were blocked. */
   readonly gateMs: number;
@@ -50,7 +50,7 @@ export async function atGate(
   table: string,
   work: () => Promise<unknown>,
   before?: () => Promise<boolean>,
-): Promise<HeldUp | undefined> {
+): Promise<BlockedTimes | undefined> {
   let tries = 0;
   for (;;) {
     try {
@@ -58,7 +58,7 @@ export async function atGate(
       // is dropped only once it is durable.
       await client.query("begin; set local synchronous_commit = off");
       await reachAllBuckets(client);
-      await client.query(`set local lock_timeout = ${UNFELT_MS_MAX}`);
+      await client.query(`set local lock_timeout = ${NONBLOCKING_LOCK_MS_MAX}`);
       await client.query(`lock table only ${table} in share update exclusive mode`);
       if (before !== undefined && !(await before())) {
         await client.query("rollback");
@@ -86,8 +86,8 @@ async function tryOnce(
   client: pg.ClientBase,
   tries: number,
   work: () => Promise<unknown>,
-): Promise<HeldUp | undefined> {
-  const waitMsMax = WAIT_MS_MAX * Math.ceil(tries / PATIENT_AFTER);
+): Promise<BlockedTimes | undefined> {
+  const waitMsMax = WAIT_MS_MAX * Math.ceil(tries / TRIES_PER_TIMEOUT);
   await client.query("savepoint before_gate");
   await client.query(`set local lock_timeout = ${waitMsMax}`);
   const closedAt = performance.now();
@@ -148,7 +148,7 @@ export async function checkRoomFor(
   if (bytes > 0) await checkRoom(sessions, window, bytes);
 }
 
-interface Replaced extends HeldUp {
+interface Replaced extends BlockedTimes {
   /** How long writers were blocked before the commit, in milliseconds. */
   readonly lockMs: number;
 }

@@ -263,7 +263,7 @@ const LOG_COLUMNS = `
  * Refreshes or clears planner statistics of these tables, which may contain deleted values among the most common ones. `tables` are
  * qualified and quoted.
  */
-export async function forgetStatistics(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
+export async function clearStatistics(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
   if (tables.length === 0) return;
   const { rows } = await client.query<{ canClear: boolean }>(
     `select to_regproc('pg_clear_attribute_stats') is not null as "canClear"`,

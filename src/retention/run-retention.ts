@@ -11,7 +11,7 @@ import { isWindowed, type TimeWindow, type WindowedTable } from "../platform/db/
 import type { Queryable } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { expireLogWindow } from "./expire-log.ts";
-import { expireVersionWindow, forgetAllLate, resourceOfVersions } from "./expire-versions.ts";
+import { dropAllLate, expireVersionWindow, resourceOfVersions } from "./expire-versions.ts";
 import {
   type ExpiringWindow,
   findExpiring,
@@ -71,7 +71,7 @@ const KEPT_MS = 35 * 86_400_000;
 const NOTES_AT_ONCE = 500;
 
 /** Deletes arrivals older than feed health needs. Keeps the newest of each feed. */
-async function forgetArrivals(client: pg.ClientBase, nowMs: number): Promise<void> {
+async function deleteOldArrivals(client: pg.ClientBase, nowMs: number): Promise<void> {
   const before = lowestIdAt(Math.floor(nowMs) - KEPT_MS);
   const { rows } = await client.query<{ bucket: number; ids: number[] }>(
     "select bucket, array_agg(property_id) as ids from bellhop.property group by bucket order by bucket",
@@ -145,7 +145,7 @@ async function runOn(copying: pg.ClientBase, options: RetentionOptions): Promise
   const rules = await readRules(copying, options.nowMs);
   if (options.dryRun === true) return { state: "done", due: await listDue(copying, rules), expired: [] };
   await dropStrays(copying);
-  await forgetArrivals(copying, rules.nowMs);
+  await deleteOldArrivals(copying, rules.nowMs);
   return inSession(options, async (replacing) => {
     const { roomBytes } = options;
     const sessions = { copying, replacing, ...(roomBytes && { roomBytes }) };
@@ -226,7 +226,7 @@ async function expireAll(
     for (const expiring of due) {
       const { fromMs, toMs } = expiring.window;
       if (before.some((other) => other.fromMs < toMs && fromMs < other.toMs)) continue;
-      if (await passEmpty(client, of, expiring)) continue;
+      if (await markIfEmpty(client, of, expiring)) continue;
       try {
         const expired = await expire(sessions, expiring);
         // Unapplied parts block everything younger, whose outcomes and versions are still to come.
@@ -247,7 +247,7 @@ async function expireAll(
 }
 
 /** Whether a window is empty; then it is only marked, without blocking anyone. */
-async function passEmpty(
+async function markIfEmpty(
   client: pg.ClientBase,
   of: WindowedTable,
   { window, mark }: ExpiringWindow,
@@ -271,7 +271,7 @@ async function findStrays(client: Queryable): Promise<string[]> {
 
 async function dropStrays(client: pg.ClientBase): Promise<void> {
   const strays = await findStrays(client);
-  if (strays.length > 0) for (const of of VERSION_WINDOWS) await forgetAllLate(client, of);
+  if (strays.length > 0) for (const of of VERSION_WINDOWS) await dropAllLate(client, of);
   for (const name of strays) await client.query(`drop table ${name}`);
 }
 
@@ -310,9 +310,9 @@ export async function findOverdue(client: Queryable, graceMs: number): Promise<O
 }
 
 /** The longest interval, so data outlives its period by at most this, however long windows are. */
-const LOOK_MS_MAX = 3_600_000;
+const PAUSE_MS_MAX = 3_600_000;
 /** With the shortest windows (one minute), expired data is deleted within two of them. */
-const LOOKS_A_WINDOW = 2;
+const RUNS_PER_WINDOW = 2;
 /** Leftovers of a killed run may fill the disk, so they are removed before the next run. */
 const SWEEP_MS = 60_000;
 
@@ -327,7 +327,7 @@ export function keepRetention(
 ): { stop(): Promise<void> } {
   const ending = new AbortController();
   const options = { ...heard, clientConfig, signal: ending.signal };
-  const everyMs = Math.min(LOOK_MS_MAX, windowMs / LOOKS_A_WINDOW);
+  const everyMs = Math.min(PAUSE_MS_MAX, windowMs / RUNS_PER_WINDOW);
   const repeat = new Repeat(async () => heard.ran(await runRetention(options)), everyMs, heard.failed);
   const sweep = async () => {
     if ((await findStrays(pool)).length === 0) return;

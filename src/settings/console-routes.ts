@@ -8,7 +8,7 @@ import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { changeSetting } from "./change-setting.ts";
 import { settingsOfClient } from "./property-settings.ts";
-import { type ClientStatus, changeMapping, foreseeMapping, listStatuses } from "./status-mapping.ts";
+import { type ClientStatus, changeMapping, listStatuses, previewMapping } from "./status-mapping.ts";
 
 const CODE_CHARACTERS_MAX = 128;
 
@@ -126,7 +126,7 @@ export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     requireInScope(operator, clientCode, null);
     const resource = query.word("resource", ["reservations", "groups"]) ?? "reservations";
     const of = { clientCode, resource, status: query.requiredCode("status") };
-    return foreseeMapping(parts.context.questions, of);
+    return previewMapping(parts.context.questions, of);
   });
   for (const kind of ["set", "unset"] as const) {
     const setting = ["clientCode", "propertyCode", "name", ...(kind === "set" ? ["value"] : [])];

@@ -78,7 +78,7 @@ export async function listStatuses(pool: pg.Pool, clientCode: string | null): Pr
  * At most $4 current records of a status, and the nights between their first and last date, once per property. Reads the client code's
  * current records, as `list-statuses` does.
  */
-const foreseeStatement = namedStatement(
+const previewStatement = namedStatement(
   "foresee-status-mapping",
   `with carried as (
     select current.property_id, current.from_date, current.to_date
@@ -101,9 +101,9 @@ const FORESEEN_RECORDS_MAX = 10_000;
 const FORESEEN_NIGHTS_MAX = 400;
 
 /** Preview of a changed mapping. */
-export async function foreseeMapping(on: Queryable, of: ClientStatus): Promise<MappingForesightAnswer> {
+export async function previewMapping(on: Queryable, of: ClientStatus): Promise<MappingForesightAnswer> {
   const values = [...lettered(of), FORESEEN_RECORDS_MAX, FORESEEN_NIGHTS_MAX];
-  const { rows } = await on.query<Omit<MappingForesightAnswer, "isCut">>({ ...foreseeStatement, values });
+  const { rows } = await on.query<Omit<MappingForesightAnswer, "isCut">>({ ...previewStatement, values });
   const found = rows[0] ?? { records: 0, properties: 0, nights: 0 };
   return { ...found, isCut: found.records === FORESEEN_RECORDS_MAX };
 }

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type RequestOptions, request as requestInTheClear } from "node:http";
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request } from "node:https";
 import { isIP } from "node:net";
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
@@ -63,7 +63,7 @@ export async function sendMessage(outgoing: OutgoingTry, parts: SendParts): Prom
     const status = response.statusCode ?? 0;
     const isGood = status >= 200 && status < 300;
     const failure = isGood ? null : status >= 300 && status < 400 ? "Redirected" : "NotAccepted";
-    return { status, answer, failure, retryAfterSeconds: secondsAskedFor(response.headers["retry-after"]) };
+    return { status, answer, failure, retryAfterSeconds: parseRetryAfter(response.headers["retry-after"]) };
   } catch (error) {
     const failure = parts.stopping.aborted ? "Stopped" : late.aborted ? "TimedOut" : reasonOf(error);
     return { ...NO_ANSWER, failure };
@@ -91,7 +91,7 @@ function lookupOf(addresses: readonly string[]): NonNullable<RequestOptions["loo
 
 function post(url: URL, addresses: readonly string[], { headers, body }: OutgoingTry, signal: AbortSignal) {
   const { promise, resolve, reject } = Promise.withResolvers<{ response: IncomingMessage; answer: string }>();
-  const sending = (url.protocol === "https:" ? request : requestInTheClear)(url, {
+  const sending = (url.protocol === "https:" ? request : requestHttp)(url, {
     method: "POST",
     // A separate connection: none is kept open for a receiver that may be gone, or shared between endpoints.
     agent: false,
@@ -131,7 +131,7 @@ function textOf(bytes: Buffer): string {
 }
 
 /** Seconds of a Retry-After header (RFC 9110 section 10.2.3), which may be a date. */
-function secondsAskedFor(header: string | undefined): number {
+function parseRetryAfter(header: string | undefined): number {
   if (header === undefined) return 0;
   if (/^\d{1,9}$/.test(header)) return Number(header);
   const at = Date.parse(header);
@@ -142,11 +142,11 @@ function secondsAskedFor(header: string | undefined): number {
  * Seconds to wait after each failed attempt, before jitter: short at first for a restart, long enough at the end for a weekend. After 11
  * attempts in about 46 hours the message is a dead letter.
  */
-const TRY_AGAIN_SECONDS = [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400, 50_400] as const;
+const RETRY_SECONDS = [5, 30, 120, 600, 1_800, 7_200, 18_000, 36_000, 50_400, 50_400] as const;
 /** Jitter of ±20 %, so that concurrent failures are not retried together. */
-const SPREAD = 0.2;
+const JITTER = 0.2;
 /** The longest Retry-After honoured. */
-const ASKED_SECONDS_MAX = 3_600;
+const RETRY_AFTER_SECONDS_MAX = 3_600;
 /** After this many consecutive failures an endpoint rests, in addition to its messages' waits. */
 const ENDPOINT_FAILURES_FREE = 2;
 const ENDPOINT_WAIT_SECONDS = [5, 10, 20, 40, 60] as const;
@@ -160,10 +160,10 @@ export interface RetryPlan {
 }
 
 export function standardPlan(pauseAfterSeconds: number): RetryPlan {
-  return { messageSeconds: TRY_AGAIN_SECONDS, endpointSeconds: ENDPOINT_WAIT_SECONDS, pauseAfterSeconds };
+  return { messageSeconds: RETRY_SECONDS, endpointSeconds: ENDPOINT_WAIT_SECONDS, pauseAfterSeconds };
 }
 
-const spread = (seconds: number, chance: number) => seconds * (1 - SPREAD + 2 * SPREAD * chance);
+const withJitter = (seconds: number, chance: number) => seconds * (1 - JITTER + 2 * JITTER * chance);
 
 /** Seconds until the next attempt after the `attempts`-th failure, at least Retry-After; undefined after the last. */
 export function secondsUntilNextTry(
@@ -174,7 +174,7 @@ export function secondsUntilNextTry(
 ): number | undefined {
   const planned = messageSeconds[attempts - 1];
   if (planned === undefined) return undefined;
-  return Math.max(spread(planned, chance), Math.min(askedSeconds, ASKED_SECONDS_MAX));
+  return Math.max(withJitter(planned, chance), Math.min(askedSeconds, RETRY_AFTER_SECONDS_MAX));
 }
 
 /**
@@ -187,7 +187,7 @@ export function secondsEndpointRests(
   chance: number,
 ): number {
   const place = Math.min(failures - ENDPOINT_FAILURES_FREE, endpointSeconds.length) - 1;
-  return spread(endpointSeconds[place] ?? 0, chance);
+  return withJitter(endpointSeconds[place] ?? 0, chance);
 }
 
 /** The span in which request $1 was accepted, if it was traced. */

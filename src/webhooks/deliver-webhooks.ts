@@ -26,7 +26,7 @@ const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.met
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));
 
 /** Polling interval for due messages. Messages queued by this node are sent at once. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const TEND_MS = 1_000;
 const TIDY_MS = 60_000;
 
@@ -96,10 +96,10 @@ export class WebhookDeliverer {
       );
     this.#loops = {
       tend: new Repeat(() => this.#tend(), TEND_MS, failed, 0),
-      notice: ofShards((shards) => this.#notice(shards), LOOK_MS),
+      notice: ofShards((shards) => this.#notice(shards), POLL_MS),
       // Separate, because reading changes must not delay `request.applied`.
-      changes: ofShards((shards) => this.#noticeChanges(shards), LOOK_MS),
-      deliver: ofShards((shards) => this.#deliver(shards), LOOK_MS),
+      changes: ofShards((shards) => this.#noticeChanges(shards), POLL_MS),
+      deliver: ofShards((shards) => this.#deliver(shards), POLL_MS),
       tidy: ofShards((shards) => this.#tidy(shards), TIDY_MS),
     };
   }

@@ -55,7 +55,7 @@ export function readEndpointUrl(text: string, rules: AddressRules): string {
 /** Resolves a host name. Rejects if it has no addresses. */
 export type ResolveHost = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-const ASK_MS = 2_000;
+const QUERY_MS = 2_000;
 const ASK_TRIES = 2;
 /** Further addresses of a name are ignored. */
 const ADDRESSES_MAX = 16;
@@ -64,7 +64,7 @@ const ADDRESSES_MAX = 16;
 export const resolveByDns: ResolveHost = async (hostname, signal) => {
   const known = knownAddresses(hostname);
   if (known !== undefined) return known;
-  const resolver = new Resolver({ timeout: ASK_MS, tries: ASK_TRIES });
+  const resolver = new Resolver({ timeout: QUERY_MS, tries: ASK_TRIES });
   const giveUp = () => resolver.cancel();
   signal.addEventListener("abort", giveUp, { once: true });
   try {

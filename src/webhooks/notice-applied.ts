@@ -20,7 +20,7 @@ const FIND_PARTS = namedStatement(
   limit $2`,
 );
 /** Deletes the parts $2 of bucket $1; returns the requests of those that still existed. */
-const FORGET_PARTS = namedStatement(
+const DELETE_PARTS = namedStatement(
   "forget-applied-parts",
   `delete from bellhop.applied_part
   where bucket = $1 and request_id = any ($2::uuid[])
@@ -103,7 +103,7 @@ export async function noticeApplied(
     // An erasure may have changed the log since it was read: read the summaries again.
     if (!(await holdPrivacyVersion(on, privacyVersion))) return false;
     const messages: NewMessage[] = [];
-    const forgotten = await forgetParts(on, parts, applied);
+    const forgotten = await deleteParts(on, parts, applied);
     for (const { summary, clientId } of applied) {
       const listener = listeners.get(clientId);
       if (listener === undefined || !forgotten.has(summary.requestId)) continue;
@@ -121,7 +121,7 @@ export async function noticeApplied(
  * Deletes these rows and all others of the applied requests; returns the requests for which no other node has queued messages. Processes
  * buckets in order, so that nodes with rows of the same request cannot deadlock.
  */
-async function forgetParts(
+async function deleteParts(
   on: Queryable,
   parts: readonly AppliedPart[],
   applied: readonly FoundRequest[],
@@ -133,7 +133,7 @@ async function forgetParts(
   const forgotten = new Set<string>();
   for (const [bucket, of] of Map.groupBy(inOrder, (part) => part.bucket)) {
     const values = [bucket, of.map(({ requestId }) => requestId)];
-    const { rows } = await on.query<{ requestId: string }>({ ...FORGET_PARTS, values });
+    const { rows } = await on.query<{ requestId: string }>({ ...DELETE_PARTS, values });
     for (const { requestId } of rows) forgotten.add(requestId);
   }
   return forgotten;

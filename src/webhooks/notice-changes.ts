@@ -121,13 +121,13 @@ async function movePositions(on: Queryable, endpoint: ChangeEndpoint, to: string
 }
 
 /** The changes of one message as JSON, and the positions after them. */
-interface Taken {
+interface MessageChanges {
   readonly changes: readonly string[];
   readonly positions: Positions;
   readonly caughtUp: boolean;
 }
 
-async function takeChanges(on: Queryable, page: ChangePage): Promise<Taken> {
+async function collectChanges(on: Queryable, page: ChangePage): Promise<MessageChanges> {
   const changes: string[] = [];
   // `reached` is after the change being read, `positions` after the last one included: changes no longer retained lie between them.
   let reached: Positions = page.before;
@@ -192,7 +192,7 @@ export class ChangeNoticer {
       page = await readChanges(this.#pool, from, filterOf(endpoint), CHANGES_MAX);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "bellhop.feed.CursorGone") throw error;
-      await this.#pauseBeyond(endpoint);
+      await this.#pauseAtFeedEnd(endpoint);
       return false;
     }
     if (page.changes.length > 0) return this.#queue(endpoint, page);
@@ -207,7 +207,7 @@ export class ChangeNoticer {
   /** Stores the message and the position after it in one transaction, so that none is duplicated or lost. */
   async #queue(endpoint: ChangeEndpoint, page: ChangePage): Promise<boolean> {
     const { endpointId, clientId } = endpoint;
-    const { changes, positions, caughtUp } = await takeChanges(this.#pool, page);
+    const { changes, positions, caughtUp } = await collectChanges(this.#pool, page);
     if (changes.length === 0) {
       // No change's record is retained.
       await this.#move(this.#pool, endpoint, positions);
@@ -245,7 +245,7 @@ export class ChangeNoticer {
   }
 
   /** Pauses an endpoint whose position is beyond the end of the feed, as after a restore. */
-  async #pauseBeyond(endpoint: ChangeEndpoint): Promise<void> {
+  async #pauseAtFeedEnd(endpoint: ChangeEndpoint): Promise<void> {
     const values = [endpoint.endpointId, "service", PAUSE_REASON];
     await withTransaction(this.#pool, async (on) => {
       if (await movePositions(on, endpoint, null)) await on.query({ ...PAUSE_ENDPOINT, values });

@@ -108,7 +108,7 @@ const RENEW = namedStatement(
 );
 const TAKE = readStatement(new URL("./sql/take-webhook-shards.sql", import.meta.url));
 /** Releases those of the shards $1 that this session holds. */
-const GIVE_UP = namedStatement(
+const RELEASE = namedStatement(
   "give-up-webhook-shards",
   `update bellhop.webhook_shard
   set owner = null, backend_pid = null, backend_start = null, leased_until = null
@@ -155,7 +155,7 @@ export class ShardLeases {
       const share = Math.ceil(SHARDS / nodes);
       this.#leaving = new Set(held.slice(share));
       const idle = [...this.#leaving].filter((shard) => !isBusy(shard));
-      if (idle.length > 0) await client.query({ ...GIVE_UP, values: [idle] });
+      if (idle.length > 0) await client.query({ ...RELEASE, values: [idle] });
       const kept = held.filter((shard) => !idle.includes(shard));
       const free = share - kept.length;
       const taken = free > 0 ? await shardsOf(TAKE, [this.#owner, LEASE_SECONDS, free]) : [];
@@ -170,7 +170,7 @@ export class ShardLeases {
   async close(): Promise<void> {
     const held = this.#held;
     this.#held = [];
-    await this.#client?.query({ ...GIVE_UP, values: [held] }).catch(() => undefined);
+    await this.#client?.query({ ...RELEASE, values: [held] }).catch(() => undefined);
     await this.#drop();
   }
 

@@ -7,7 +7,7 @@ import { setWindowMs } from "../../src/ingest/log/partitions.ts";
 import { APPLY_GATE } from "../../src/platform/db/coordination.ts";
 import { readWindows } from "../../src/platform/db/time-windows.ts";
 import { setTerm } from "../../src/retention/cli.ts";
-import { findNoted } from "../../src/retention/expire-versions.ts";
+import { findRecordingWindows } from "../../src/retention/expire-versions.ts";
 import { openWindows } from "../../src/retention/open-windows.ts";
 import { NoRoom } from "../../src/retention/replace-window.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
@@ -142,7 +142,7 @@ describe("retention of versions", () => {
       await gate.query("select pg_advisory_unlock_shared($1)", [APPLY_GATE]);
       let noted: string | undefined;
       await until(async () => {
-        [noted] = await findNoted(pool, RESERVATIONS);
+        [noted] = await findRecordingWindows(pool, RESERVATIONS);
         return noted !== undefined;
       }, WAIT_MS);
       const window = (await readWindows(lock, RESERVATIONS)).find(({ name }) => noted?.endsWith(`.${name}`));

@@ -4,11 +4,11 @@ import {
   type Finding,
   hotelOf,
   latestOf,
+  mistakesOf,
   pending,
   right,
   type SeenRecord,
   type Step,
-  slipsOf,
   wrong,
 } from "../step.ts";
 
@@ -34,7 +34,7 @@ export const group: Step = {
       if (dates.size < DATES_LEAST || textOf(fields, "name") === undefined) return [];
       return right(`${key} has blocks of ${dates.size} dates.`, requestId);
     });
-    return [...slipsOf(latest, SLIPS_OF_GROUP), ...whole];
+    return [...mistakesOf(latest, SLIPS_OF_GROUP), ...whole];
   },
 };
 

@@ -33,17 +33,17 @@ const longer = <Of extends { readonly length: number }>(one: Of, other: Of): Of 
 
 const DATES_LEAST = 7;
 /** Overbooking is legal; these warnings indicate mistakes. */
-const SLIPS_OF_INVENTORY: ReadonlySet<string> = new Set([
+const INVENTORY_MISTAKES: ReadonlySet<string> = new Set([
   "inventory.sold-split",
   "inventory.room-type-repeated",
   "count.negative",
 ]);
 
-function slipOf({ key, index, requestId, warnings }: SeenRecord): Finding[] {
-  const slip = warnings.find(({ code }) => SLIPS_OF_INVENTORY.has(code));
-  if (slip === undefined) return [];
-  const place = `/${index}${slip.pointer.replace(/^\/\d+/, "")}`;
-  return [wrong(`${key}: ${slip.message} (${slip.code} at ${place}).`, requestId)];
+function mistakeOf({ key, index, requestId, warnings }: SeenRecord): Finding[] {
+  const mistake = warnings.find(({ code }) => INVENTORY_MISTAKES.has(code));
+  if (mistake === undefined) return [];
+  const place = `/${index}${mistake.pointer.replace(/^\/\d+/, "")}`;
+  return [wrong(`${key}: ${mistake.message} (${mistake.code} at ${place}).`, requestId)];
 }
 
 export const inventory: Step = {
@@ -65,7 +65,7 @@ export const inventory: Step = {
     const requests = run.map(({ requestId }) => requestId);
     const reason = `${run.length} dates in a row from ${run[0]?.key} to ${run.at(-1)?.key}, counts that add up.`;
     const whole = run.length >= DATES_LEAST ? [right(reason, ...requests)] : [];
-    return [...latest.flatMap(slipOf), ...whole];
+    return [...latest.flatMap(mistakeOf), ...whole];
   },
 };
 

@@ -2,7 +2,7 @@ import { type Evidence, type Finding, pending, right, type SeenRecord, type Step
 import { eventsOf } from "../wire-notes.ts";
 
 /** Batches whose records are all duplicates: sent again under another key or none. */
-function sentAnew({ records }: Evidence): Finding[] {
+function findResent({ records }: Evidence): Finding[] {
   const firsts = new Map<string, SeenRecord>();
   for (const record of records) if (!firsts.has(record.digest)) firsts.set(record.digest, record);
   const requests = Map.groupBy(records, ({ requestId }) => requestId);
@@ -28,7 +28,7 @@ export const retry: Step = {
       ({ code }) => code === "bellhop.accept.IdempotencyKeyReused",
     );
     return [
-      ...sentAnew(evidence),
+      ...findResent(evidence),
       ...reused.map(({ at, resource }) => {
         const reason = `At ${at} a batch of ${resource} had the Idempotency-Key of another one and was refused (422). Create a new key for each batch.`;
         return wrong(reason);

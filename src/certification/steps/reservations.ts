@@ -15,16 +15,16 @@ import {
   hotelOf,
   type KeyHistory,
   latestOf,
+  mistakesOf,
   pending,
   right,
   type SeenRecord,
   type Step,
-  slipsOf,
   wrong,
 } from "../step.ts";
 
 /** Warnings about wrong counts of revenue or nights. */
-const SLIPS_OF_RESERVATION: ReadonlySet<string> = new Set([
+const RESERVATION_MISTAKES: ReadonlySet<string> = new Set([
   "reservation.revenue-total",
   "reservation.revenue-summary",
   "reservation.outside-stay",
@@ -68,7 +68,7 @@ export const reservation: Step = {
       ...(nearest === undefined
         ? []
         : [pending(`The most complete reservation, ${nearest.key}, lacks ${nearest.lacking.join(", ")}.`)]),
-      ...slipsOf(latest, SLIPS_OF_RESERVATION),
+      ...mistakesOf(latest, RESERVATION_MISTAKES),
       ...whole.map(({ key, requestId }) =>
         right(`${key} has its stay, rate, segment, channel and the revenue of every night.`, requestId),
       ),
@@ -155,7 +155,7 @@ interface Sharer {
   readonly stays: readonly Stay[];
 }
 
-function meet(one: Stay, other: Stay): boolean {
+function overlap(one: Stay, other: Stay): boolean {
   return one.roomType === other.roomType && one.arrival < other.departure && other.arrival < one.departure;
 }
 
@@ -166,7 +166,9 @@ function findingOfShare(sharers: readonly Sharer[]): Finding[] {
   const shareId = JSON.stringify(first.shareId ?? "");
   const requests = sharers.map(({ record }) => record.requestId);
   const keys = sharers.map(({ record }) => record.key).join(", ");
-  const apart = others.find(({ stays }) => !stays.some((stay) => first.stays.some((one) => meet(one, stay))));
+  const apart = others.find(
+    ({ stays }) => !stays.some((stay) => first.stays.some((one) => overlap(one, stay))),
+  );
   if (apart === undefined) return [right(`${keys} share a room under shareId ${shareId}.`, ...requests)];
   const reason = `${first.record.key} and ${apart.record.key} have the shareId ${shareId} but no night in the same room type, so each would count as a room. Sharers must have the same room type and nights.`;
   return [wrong(reason, ...requests)];
@@ -176,7 +178,7 @@ function findingOfShare(sharers: readonly Sharer[]): Finding[] {
 function findingOfRoom(one: Sharer, other: Sharer): Finding[] {
   if (one.hotel !== other.hotel || (one.shareId !== undefined && one.shareId === other.shareId)) return [];
   const room = one.stays.find((stay) =>
-    other.stays.some((their) => their.roomNumber === stay.roomNumber && meet(stay, their)),
+    other.stays.some((their) => their.roomNumber === stay.roomNumber && overlap(stay, their)),
   )?.roomNumber;
   const reason = `${one.record.key} and ${other.record.key} are in room ${JSON.stringify(room)} on the same night without a common shareId, so they would count as two rooms. Give both the same shareId.`;
   return room === undefined ? [] : [wrong(reason, one.record.requestId, other.record.requestId)];

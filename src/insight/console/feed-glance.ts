@@ -71,7 +71,7 @@ export async function newestArrivals(
 }
 
 /** Feeds and settings of each property, in order; the caller limits how many. */
-export async function glanceAtFeeds(
+export async function readFeedGlances(
   pool: pg.Pool,
   properties: readonly GlancedProperty[],
 ): Promise<{ readonly feeds: FeedGlance[]; readonly settings: PropertySettings | undefined }[]> {

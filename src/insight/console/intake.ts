@@ -23,7 +23,7 @@ async function readBacklog(
   pool: Queryable,
   logWriters: readonly string[],
   now: Date,
-  { of, waitingMax = LAG_WAITING_MAX }: LookedFor,
+  { of, waitingMax = LAG_WAITING_MAX }: LagOptions,
 ): Promise<Backlog> {
   const { rows } = await pool.query<{ oldest: string | null; waiting: number; buckets: number }>({
     ...readLag,
@@ -41,7 +41,7 @@ async function readBacklog(
   return { lag, buckets };
 }
 
-interface LookedFor {
+interface LagOptions {
   /** Default: all buckets. */
   readonly of?: readonly number[];
   /** Maximum parts counted per bucket and log writer. */
@@ -49,12 +49,12 @@ interface LookedFor {
 }
 
 /** Reads the database's clock, and returns a function that reads the backlog at that moment. */
-export async function lookForLag(
+export async function openLagReader(
   pool: Queryable,
-  lookedFor: LookedFor = {},
+  options: LagOptions = {},
 ): Promise<{ now: Date; read(): Promise<Backlog> }> {
   const { now, logWriters } = await readOpenLogWriters(pool);
-  return { now, read: () => readBacklog(pool, logWriters, now, lookedFor) };
+  return { now, read: () => readBacklog(pool, logWriters, now, options) };
 }
 
 /**
@@ -117,7 +117,7 @@ const MINUTE_MS = 60_000;
 /** A minute's receipts are in the log after this time; slower appends have failed. */
 const SETTLED_AFTER_MS = 2 * MINUTE_MS;
 /** A read that has taken this long leaves the older steps to the next one. */
-const LOOK_MS_MAX = 300;
+const READ_MS_MAX = 300;
 
 /** A range's step in milliseconds, number of steps, and steps per statement: a busy minute has 100,000 rows and takes about 60 ms. */
 interface Span {
@@ -228,7 +228,7 @@ class Tally {
           count: found.get(step) ?? nothing(),
           final: step + stepMs + SETTLED_AFTER_MS <= openMs,
         });
-      if (performance.now() - startedAt > LOOK_MS_MAX) return;
+      if (performance.now() - startedAt > READ_MS_MAX) return;
     }
   }
 }
@@ -266,7 +266,7 @@ export class IntakeMeter {
 
   async #look(range: IntakeRange): Promise<Intake> {
     const [pool, keys] = [this.#pool, this.#keys];
-    const { now, read } = await lookForLag(
+    const { now, read } = await openLagReader(
       pool,
       keys === null ? {} : { of: await bucketsWithin(pool, keys) },
     );

@@ -22,7 +22,7 @@ import type {
   PropertyFigures,
   RangeFigures,
 } from "../property-figures.ts";
-import { glanceAtFeeds } from "./feed-glance.ts";
+import { readFeedGlances } from "./feed-glance.ts";
 import { countQuarantined } from "./properties.ts";
 import { matchesWords } from "./search.ts";
 
@@ -254,7 +254,7 @@ export async function answerPortfolio(
   const properties = rows.slice(0, PROPERTIES_MAX);
   const [quarantined, glances] = await Promise.all([
     countQuarantined(pool, properties),
-    glanceAtFeeds(pool, properties),
+    readFeedGlances(pool, properties),
   ]);
   const all = properties.map((row, at): Found => {
     const { clientCode, propertyCode, propertyId } = row;

@@ -12,7 +12,7 @@ import { folded } from "../../platform/runtime/fold-text.ts";
 import { ANY_REQUEST, idPrefixIn, listRequestsOfAll } from "../../query/console/requests.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { settingsOfClients } from "../../settings/property-settings.ts";
-import { glanceAtFeeds } from "./feed-glance.ts";
+import { readFeedGlances } from "./feed-glance.ts";
 import { countQuarantinedWithin } from "./intake.ts";
 
 /** Same limit as a portfolio. */
@@ -160,7 +160,7 @@ export async function readAttention(pool: pg.Pool, scope: Scope): Promise<Attent
   const properties = await propertiesWithin(pool, scope);
   const [quarantined, glances] = await Promise.all([
     countQuarantinedWithin(pool, scope.keys),
-    glanceAtFeeds(pool, properties),
+    readFeedGlances(pool, properties),
   ]);
   const silent = glances.filter(({ feeds }) => feeds.some(({ state }) => state === "silent"));
   return { quarantined, silent: silent.length };

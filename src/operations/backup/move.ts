@@ -25,7 +25,7 @@ import {
   sumTable,
 } from "./fill-tables.ts";
 import { claimDatabase, FILLING_NOTE, lockFilling } from "./restore.ts";
-import { promiseUpTo, settleFilled } from "./settle-filled.ts";
+import { raiseClosedTimestamp, settleFilled } from "./settle-filled.ts";
 import { tablesOf } from "./table-class.ts";
 import { withSnapshot } from "./write-backup.ts";
 
@@ -44,9 +44,9 @@ const MOVED_TABLES = tablesOf("kept", "state", "moved");
 const LOG = "bellhop.accept_log";
 const KEYS = "bellhop.idempotency_key";
 /** Tables distributed by bucket, which accepting nodes do not need, except for the idempotency keys. */
-const FOLLOWING: ReadonlySet<string> = new Set(DISTRIBUTED_TABLES.filter((table) => table !== KEYS));
+const COPIED_LAST: ReadonlySet<string> = new Set(DISTRIBUTED_TABLES.filter((table) => table !== KEYS));
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 export interface MoveOptions {
   /** The source database. */
@@ -82,7 +82,7 @@ async function closeSource(source: pg.Client, { acceptEarly, say, onStep }: Move
   if (acceptEarly === true && (await isRunning(source))) {
     say?.("The new database is ready to be filled: stop every node of the service now.");
     onStep?.("waiting until every node of the service has stopped");
-    while (await isRunning(source)) await delay(LOOK_MS);
+    while (await isRunning(source)) await delay(POLL_MS);
   }
   if (await isRunning(source)) throw new OperatorError(RUNNING);
   await markUnfinished(source, { note: MOVING_NOTE, closesLog: await canCloseLog(source) });
@@ -151,9 +151,12 @@ async function prepareTarget(
 }
 
 /** Copies the tables distributed by bucket, again if interrupted. Keeps what nodes have accepted meanwhile. */
-async function copyFollowing(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
+async function copyDistributed(
+  ends: Ends,
+  tables: readonly TableDescription[],
+): Promise<MoveReport["tables"]> {
   const { target, lastLogWriter } = ends;
-  const following = tables.filter(({ table }) => FOLLOWING.has(table));
+  const following = tables.filter(({ table }) => COPIED_LAST.has(table));
   const emptied = following.map(({ table }) => table).filter((table) => table !== LOG);
   await target.query(`truncate ${emptied.join(", ")}`);
   await target.query(`delete from ${LOG} where log_writer_id <= $1`, [lastLogWriter]);
@@ -185,24 +188,32 @@ async function copyAll(source: pg.Client, target: pg.Client, options: MoveOption
     const ends = { source: client, target, options, lastLogWriter };
     const first = await copyTables(
       ends,
-      tables.filter(({ table }) => !FOLLOWING.has(table)),
+      tables.filter(({ table }) => !COPIED_LAST.has(table)),
     );
     await settleFilled(target, { nothingLost: true });
-    if (lastRequest !== null) await promiseUpTo(target, lastRequest);
+    if (lastRequest !== null) await raiseClosedTimestamp(target, lastRequest);
     if (options.acceptEarly === true) await openForAccepting({ ...ends, source });
-    return { tables: [...first, ...(await copyFollowing(ends, tables))] };
+    return { tables: [...first, ...(await copyDistributed(ends, tables))] };
   });
 }
 
 /** Resumes a move that was interrupted after nodes could accept. */
-async function goOn(target: pg.Client, lastLogWriter: string, options: MoveOptions): Promise<MoveReport> {
+async function resumeMove(
+  target: pg.Client,
+  lastLogWriter: string,
+  options: MoveOptions,
+): Promise<MoveReport> {
   options.say?.(ACCEPTING);
   return withSnapshot(options.from, MOVED_TABLES, async ({ client, tables }) => ({
-    tables: await copyFollowing({ source: client, target, options, lastLogWriter }, tables),
+    tables: await copyDistributed({ source: client, target, options, lastLogWriter }, tables),
   }));
 }
 
-async function copyAnew(source: pg.Client, target: pg.Client, options: MoveOptions): Promise<MoveReport> {
+async function copyFromStart(
+  source: pg.Client,
+  target: pg.Client,
+  options: MoveOptions,
+): Promise<MoveReport> {
   const { from, acceptEarly, log } = options;
   if (acceptEarly === true && !(await canCloseLog(source)))
     throw new OperatorError(
@@ -262,8 +273,8 @@ async function moveLocked(source: pg.Client, target: pg.Client, options: MoveOpt
     );
   const report =
     acceptsAfter === null
-      ? await copyAnew(source, target, options)
-      : await goOn(target, acceptsAfter, options);
+      ? await copyFromStart(source, target, options)
+      : await resumeMove(target, acceptsAfter, options);
   if (!options.rehearsal) await renoteUnfinished(source, movedNote(options));
   await clearUnfinished(target);
   if (options.rehearsal) await clearUnfinished(source);

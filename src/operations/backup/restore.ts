@@ -168,7 +168,7 @@ async function fill(client: pg.Client, options: RestoreOptions): Promise<BackupC
 }
 
 /** Runs this version's remaining migrations on the restored data. */
-async function bringUpToDate(
+async function migrateRestored(
   client: pg.Client,
   options: RestoreOptions,
   { header }: BackupContent,
@@ -199,7 +199,7 @@ async function restoreInto(client: pg.Client, options: RestoreOptions): Promise<
   await lockFilling(client);
   await claimDatabase(client, FILLING_NOTE);
   const content = await fill(client, options);
-  await bringUpToDate(client, options, content);
+  await migrateRestored(client, options, content);
   const { rebuilt, live, parts } = await rebuild(client, options, content);
   const { withState } = content.header;
   const expected = content.manifest.state;

@@ -27,7 +27,7 @@ export async function voidCursors(client: pg.ClientBase, by: string, why: string
 }
 
 /** Raises the closed timestamp, so that no batch gets this id or a lower one (src/insight/watermark.ts). */
-export async function promiseUpTo(client: pg.ClientBase, requestId: string): Promise<void> {
+export async function raiseClosedTimestamp(client: pg.ClientBase, requestId: string): Promise<void> {
   for (const table of ["closed_timestamp", "bucket_closed_timestamp"])
     await client.query(`update bellhop.${table} set promised = greatest(promised, $1::uuid)`, [requestId]);
 }

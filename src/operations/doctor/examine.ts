@@ -57,7 +57,7 @@ async function examineDatabase(config: Config, explain: Examined["explain"]): Pr
     ];
   let database: Database;
   try {
-    database = await openToLook(config);
+    database = await openForExamination(config);
   } catch (cause) {
     return [
       error(
@@ -75,7 +75,7 @@ async function examineDatabase(config: Config, explain: Examined["explain"]): Pr
   }
 }
 
-function openToLook(config: Config): Promise<Database> {
+function openForExamination(config: Config): Promise<Database> {
   const log = createLogger({ level: "error", pretty: process.stderr.isTTY === true, fileDescriptor: 2 });
   // Unsafe durability must be a finding, not an error when opening.
   return openDatabase({ ...config, allowUnsafeDurability: true }, log, {

@@ -31,7 +31,7 @@ export function error(id: string, says: string, means: string, advice: string): 
 }
 
 /** The problems, or `fine` if there are none. */
-export function troublesOr(fine: Finding, troubles: Iterable<Finding>): readonly Finding[] {
+export function problemsOr(fine: Finding, troubles: Iterable<Finding>): readonly Finding[] {
   const found = [...troubles];
   return found.length > 0 ? found : [fine];
 }

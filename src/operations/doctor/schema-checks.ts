@@ -7,7 +7,7 @@ import { AuthSetupError, createSecretCipher, type SecretCipher } from "../../ide
 import { BUCKET_COUNT, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
-import { lookForLag } from "../../insight/console/intake.ts";
+import { openLagReader } from "../../insight/console/intake.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { readWindows, type TimeWindow, type WindowedTable } from "../../platform/db/time-windows.ts";
@@ -18,9 +18,9 @@ import {
   error,
   type Finding,
   ok,
+  problemsOr,
   rowCheck,
   serverRowCheck,
-  troublesOr,
   warning,
 } from "./finding.ts";
 
@@ -61,7 +61,7 @@ const tables = serverRowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_
       `See the finding database.transactions, then vacuum (analyze) ${of.table}.`,
     ),
   );
-  return [...troublesOr(ok("tables.dead-rows", "Dead rows are cleaned up."), dead), ageFinding(found)];
+  return [...problemsOr(ok("tables.dead-rows", "Dead rows are cleaned up."), dead), ageFinding(found)];
 });
 
 function partitionFinding({ schema, table }: WindowedTable, windows: readonly TimeWindow[]): Finding[] {
@@ -261,7 +261,7 @@ function bucketFinding(unowned: number, appliers: number): Finding {
 
 async function lagFinding(pool: pg.Pool, appliers: number): Promise<Finding> {
   const id = "apply.lag";
-  const { lag } = await (await lookForLag(pool)).read();
+  const { lag } = await (await openLagReader(pool)).read();
   if (lag.waiting === 0) return ok(id, "Everything that was accepted is applied.");
   const says = `${countText(lag.waiting, "part")} of batches ${lag.waiting === 1 ? "waits" : "wait"} to be applied, the oldest for ${spanText(lag.seconds)}.`;
   if (lag.seconds <= LAG_SECONDS_MAX) return ok(id, says);
@@ -487,7 +487,7 @@ function* webhookTroubles({ endpoints, paused, failing, dead, lateSeconds }: Web
 
 const webhooks = rowCheck<Webhooks>("webhooks", { ...READ_WEBHOOKS, values: [COUNTED_MAX] }, (found) => {
   const fine = `${countText(found.endpoints, "endpoint")}, none paused or failing.`;
-  return troublesOr(ok("webhooks.receivers", fine), webhookTroubles(found));
+  return problemsOr(ok("webhooks.receivers", fine), webhookTroubles(found));
 });
 
 /** A cold start takes hours, for a large group days. */
@@ -529,7 +529,7 @@ function* leftoverTroubles(
 }
 
 const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }) =>
-  troublesOr(ok("leftovers", "Nothing is left behind."), leftoverTroubles(found, config)),
+  problemsOr(ok("leftovers", "Nothing is left behind."), leftoverTroubles(found, config)),
 );
 
 /** Checks of Bellhop's tables, which require this version's migrations. */

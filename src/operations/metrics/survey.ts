@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from "prom-client";
 import { letterOf, RESOURCES } from "#contract/resource.ts";
-import { lookForLag } from "../../insight/console/intake.ts";
+import { openLagReader } from "../../insight/console/intake.ts";
 import { countUnownedBuckets } from "../../platform/db/coordination.ts";
 import { query } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/open-database.ts";
@@ -16,19 +16,19 @@ interface Surveyed {
 }
 
 /** Values by gauge name, and the value of the label. */
-type Seen = Readonly<Record<string, number | string>>;
+type GaugeValues = Readonly<Record<string, number | string>>;
 
-interface Look {
+interface SurveyQuery {
   /** Help text by gauge name, which is also the column of its value. */
   readonly gauges: Readonly<Record<string, string>>;
   /** The label of its gauges, which is also a column. */
   readonly label?: string;
   /** Throws database errors. */
-  see(surveyed: Surveyed): Promise<readonly Seen[]>;
+  read(surveyed: Surveyed): Promise<readonly GaugeValues[]>;
 }
 
-function asks(name: string, text: string, ...values: readonly unknown[]): Look["see"] {
-  return async ({ on }) => (await query<Seen>(on, namedStatement(name, text), values)).rows;
+function queryOf(name: string, text: string, ...values: readonly unknown[]): SurveyQuery["read"] {
+  return async ({ on }) => (await query<GaugeValues>(on, namedStatement(name, text), values)).rows;
 }
 
 const FEEDS = readStatement(new URL("./sql/survey-feeds.sql", import.meta.url));
@@ -38,24 +38,23 @@ const NO_FEEDS = { feeds: 0, feeds_silent: 0, feed_silence_longest_seconds: 0 };
 const QUARANTINED_MAX = 100_000;
 
 /** Queries for values that change within seconds; some milliseconds each. */
-const OFTEN: readonly Look[] = [
+const FREQUENT: readonly SurveyQuery[] = [
   {
     gauges: {
-      oldest_unapplied_seconds:
-        "Age of the oldest batch that is accepted and not applied; 0 when there is none.",
-      buckets_behind: "Buckets with something that is accepted and not applied.",
+      oldest_unapplied_seconds: "Age of the oldest unapplied batch; 0 if there is none.",
+      buckets_behind: "Buckets with unapplied batches.",
     },
-    async see({ on }) {
-      const { lag, buckets } = await (await lookForLag(on, { waitingMax: 1 })).read();
+    async read({ on }) {
+      const { lag, buckets } = await (await openLagReader(on, { waitingMax: 1 })).read();
       return [{ oldest_unapplied_seconds: lag.seconds, buckets_behind: buckets }];
     },
   },
   {
     gauges: {
-      log_writers: "Log writers that are open, and those that are closed and not applied to their end.",
+      log_writers: "Log writers that are open, or closed and not fully applied.",
     },
     label: "state",
-    see: asks(
+    read: queryOf(
       "survey-states-of-log-writers",
       `select state, count(log_writer_id)::integer as log_writers
       from (values ('open', false), ('closed', true)) as asked (state, is_closed)
@@ -65,15 +64,15 @@ const OFTEN: readonly Look[] = [
   },
   {
     gauges: { buckets_unowned: "Buckets that no node applies." },
-    see: async ({ on }) => [{ buckets_unowned: await countUnownedBuckets(on) }],
+    read: async ({ on }) => [{ buckets_unowned: await countUnownedBuckets(on) }],
   },
   {
     // Of this database: an open transaction prevents the vacuuming of newer dead rows.
     gauges: {
       oldest_transaction_seconds:
-        "Age of the database's oldest transaction; of other roles' only for a member of pg_monitor.",
+        "Age of the database's oldest transaction; other roles' count only for members of pg_monitor.",
     },
-    see: asks(
+    read: queryOf(
       "survey-transactions",
       `select coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)::float8 as oldest_transaction_seconds
       from pg_stat_activity
@@ -81,18 +80,18 @@ const OFTEN: readonly Look[] = [
     ),
   },
   {
-    gauges: { disk_free_bytes: "Free bytes under the embedded database." },
-    see: async ({ dataDirectory }) =>
+    gauges: { disk_free_bytes: "Free disk space of the embedded database." },
+    read: async ({ dataDirectory }) =>
       dataDirectory === undefined ? [] : [{ disk_free_bytes: await freeDiskBytes(dataDirectory) }],
   },
 ];
 
 /** Queries for values that change over hours; their cost grows with the data. */
-const SELDOM: readonly Look[] = [
+const RARE: readonly SurveyQuery[] = [
   {
     gauges: { quarantine_held_records: "Records in quarantine, 100,000 at most." },
     // An index scan. (Citus cannot gather rows without columns.)
-    see: asks(
+    read: queryOf(
       "survey-quarantine",
       `select count(*)::integer as quarantine_held_records
       from (select 1 from bellhop.quarantine where state = 'q' limit $1) as record`,
@@ -101,17 +100,16 @@ const SELDOM: readonly Look[] = [
   },
   {
     gauges: {
-      feeds: "Feeds (property and resource) of which batches are expected and came.",
-      feeds_silent: "Feeds whose last batch is longer ago than expected.",
-      feed_silence_longest_seconds:
-        "How much longer ago than expected the last batch of the most silent feed is.",
+      feeds: "Feeds (property and resource) that are expected to send batches and have sent one.",
+      feeds_silent: "Feeds whose last batch is older than their cadence.",
+      feed_silence_longest_seconds: "How long the most silent feed has exceeded its cadence.",
     },
     label: "resource",
-    async see({ on }) {
+    async read({ on }) {
       const settings = RESOURCES.map((resource) => settingNamed(`cadence.${resource}`));
       const names = settings.map(({ name }) => name);
       const fallbacks = settings.map(({ fallback }) => fallback);
-      const { rows } = await query<Seen>(on, FEEDS, [RESOURCES.map(letterOf), names, fallbacks]);
+      const { rows } = await query<GaugeValues>(on, FEEDS, [RESOURCES.map(letterOf), names, fallbacks]);
       return RESOURCES.map((resource) => {
         const found = rows.find((row) => row["resource"] === letterOf(resource));
         return { ...NO_FEEDS, ...found, resource };
@@ -124,7 +122,7 @@ const SELDOM: readonly Look[] = [
       log_bytes: "Bytes of the log of accepted batches on disk, with its indexes.",
       log_partitions: "Partitions of the log of accepted batches.",
     },
-    see: asks(
+    read: queryOf(
       "survey-sizes",
       `select pg_database_size(current_database())::float8 as database_bytes,
         count(partition.inhrelid)::integer as log_partitions,
@@ -139,7 +137,7 @@ const SELDOM: readonly Look[] = [
         "How far back a kind of data is complete, where retention has deleted some of it.",
     },
     label: "kind",
-    see: asks(
+    read: queryOf(
       "survey-retention",
       `select kind, extract(epoch from clock_timestamp() - min(known_from))::float8 as retention_kept_seconds
       from bellhop.retention_horizon group by kind`,
@@ -151,7 +149,7 @@ const SELDOM: readonly Look[] = [
         "Bytes of the write-ahead log since the last checkpoint, which a recovery would read.",
     },
     // Some hosting providers revoke the function.
-    see: asks(
+    read: queryOf(
       "survey-checkpoint",
       `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn)::float8 as wal_since_checkpoint_bytes
       from pg_control_checkpoint()`,
@@ -160,7 +158,7 @@ const SELDOM: readonly Look[] = [
   {
     gauges: { wal_files_bytes: "Bytes of the files of the write-ahead log." },
     // Requires membership in pg_monitor.
-    see: asks(
+    read: queryOf(
       "survey-wal-files",
       "select coalesce(sum(size), 0)::float8 as wal_files_bytes from pg_ls_waldir()",
     ),
@@ -175,7 +173,7 @@ export function createSurveyMetrics() {
   const registry = new Registry();
   const registers = [registry];
   const gauges = new Map<string, Gauge>();
-  for (const { gauges: helps, label } of [...OFTEN, ...SELDOM])
+  for (const { gauges: helps, label } of [...FREQUENT, ...RARE])
     for (const [name, help] of Object.entries(helps)) {
       const labelNames = label === undefined ? [] : [label];
       const gauge = new Gauge({ name: `bellhop_${name}`, help, labelNames, registers });
@@ -185,7 +183,7 @@ export function createSurveyMetrics() {
     }
   const failures = new Counter({
     name: "bellhop_survey_failures_total",
-    help: "Looks at the installation that failed.",
+    help: "Failed queries of the state of the installation.",
     registers,
   });
   return { registry, failures, gauges };
@@ -215,10 +213,10 @@ export function startSurvey({ failed, pace = PACE, ...surveyed }: SurveyOptions)
   let stopped = false;
   let turn: Promise<void> = Promise.resolve();
   const timers = new Set<NodeJS.Timeout>();
-  const look = async (one: Look): Promise<void> => {
+  const runQuery = async (one: SurveyQuery): Promise<void> => {
     if (stopped) return;
     try {
-      for (const { [one.label ?? ""]: of, ...values } of await one.see(surveyed))
+      for (const { [one.label ?? ""]: of, ...values } of await one.read(surveyed))
         for (const [name, value] of Object.entries(values))
           metrics.gauges.get(name)?.set(one.label === undefined ? {} : { [one.label]: of }, Number(value));
     } catch (error) {
@@ -227,20 +225,20 @@ export function startSurvey({ failed, pace = PACE, ...surveyed }: SurveyOptions)
       failed(error);
     }
   };
-  const repeat = (looks: readonly Look[], everyMs: number, firstMs: number) => {
+  const repeat = (queries: readonly SurveyQuery[], everyMs: number, firstMs: number) => {
     const timer = setTimeout(() => {
       timers.delete(timer);
       turn = turn.then(async () => {
         const beganAt = performance.now();
-        for (const one of looks) await look(one);
+        for (const one of queries) await runQuery(one);
         const tookMs = performance.now() - beganAt;
-        if (!stopped) repeat(looks, everyMs, Math.max(everyMs, tookMs * pace.restPerWork));
+        if (!stopped) repeat(queries, everyMs, Math.max(everyMs, tookMs * pace.restPerWork));
       });
     }, firstMs).unref();
     timers.add(timer);
   };
-  repeat(OFTEN, pace.often, pace.first);
-  repeat(SELDOM, pace.seldom, pace.first);
+  repeat(FREQUENT, pace.often, pace.first);
+  repeat(RARE, pace.seldom, pace.first);
   return {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     stop() {

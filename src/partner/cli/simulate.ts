@@ -151,7 +151,7 @@ async function findTarget(
   if (!URL.canParse(baseUrl))
     throw new UsageError(`--url must be an address, not ${JSON.stringify(baseUrl)}.`);
   progress.show(`waiting for an answer of ${printable(baseUrl)}`);
-  await mustAnswer(baseUrl);
+  await requireService(baseUrl);
   const authUrl = values.authUrl ?? (url === undefined ? config.authUrl : undefined);
   if (clientId !== undefined && clientSecret !== undefined)
     return { baseUrl, authUrl, clientId, clientSecret, isOwn: false };
@@ -163,7 +163,7 @@ async function findTarget(
   return { baseUrl, authUrl, ...own, isOwn: true };
 }
 
-async function mustAnswer(baseUrl: string): Promise<void> {
+async function requireService(baseUrl: string): Promise<void> {
   try {
     const response = await fetch(new URL("/healthz", baseUrl), { signal: AbortSignal.timeout(10_000) });
     await response.arrayBuffer();

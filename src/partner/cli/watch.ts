@@ -54,7 +54,7 @@ function readCursor(path: string | undefined): string | undefined {
 }
 
 /** Written to a temporary file and renamed, so that a kill leaves the previous or the new cursor. */
-function keepCursor(path: string, { cursor }: FeedPosition): void {
+function saveCursor(path: string, { cursor }: FeedPosition): void {
   writeFileSync(`${path}.new`, `${cursor}\n`);
   renameSync(`${path}.new`, path);
 }
@@ -115,7 +115,7 @@ const own = verb({
       const onCursor = (position: FeedPosition) => {
         // An endless watch shows nothing but outages.
         if (!untilCaughtUp) progress.show(undefined);
-        if (state !== undefined) keepCursor(state, position);
+        if (state !== undefined) saveCursor(state, position);
       };
       const filter = { from, resource, clientCode, propertyCode, untilCaughtUp };
       const feed = bellhop.changes({ ...filter, cursor, signal, onCursor });

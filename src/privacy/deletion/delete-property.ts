@@ -13,7 +13,7 @@ import { withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
 import {
-  forgetStatistics,
+  clearStatistics,
   type LogSearch,
   type PartKey,
   rewriteFound,
@@ -209,7 +209,7 @@ const markDeleted = namedStatement(
   `update bellhop.property set deleted_at = clock_timestamp() where property_id = $1`,
 );
 /** Removes the client code's grants. Nodes learn of it as of any change of clients. */
-const takeGrants = namedStatement(
+const revokeGrants = namedStatement(
   "take-grants",
   `with raised as (
     update bellhop.auth_epoch set epoch = epoch + 1 returning epoch
@@ -280,7 +280,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       await recordAudit(client, { who: order.who, what: "begin-deletion", detail });
     }
     if (!isDryRun && propertyCode === null) {
-      await client.query({ ...takeGrants, values: [clientCode] });
+      await client.query({ ...revokeGrants, values: [clientCode] });
       await delay(GRANTS_GONE_MS);
       ({ rows: properties } = await client.query<DeletedProperty>({ ...findProperties, values }));
     }
@@ -310,7 +310,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
         detail: { clientCode, propertyCode, reason: order.reason, ...report },
       });
     });
-    await forgetStatistics(client, [...new Set([...counts.keys(), ...OTHERS_WITH_CONTENT])]);
+    await clearStatistics(client, [...new Set([...counts.keys(), ...OTHERS_WITH_CONTENT])]);
     return report;
   });
 }

@@ -221,7 +221,7 @@ export async function readListFile(path: string): Promise<ErasureListFile> {
  * Throws ErasureError if a file lists erasures that the database does not know (after a restore, or of another installation): overwriting
  * it would lose them.
  */
-async function refuseToForget(path: string, list: ErasureListFile): Promise<void> {
+async function requireNoUnknownErasures(path: string, list: ErasureListFile): Promise<void> {
   const before = await readListFile(path).catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new ErasureError(`${path} is there and is not replaced: ${why} Name another file.`, { cause });
@@ -258,7 +258,7 @@ export async function writeListFile(path: string, text: string): Promise<void> {
   if (found?.isDirectory() === true) throw new ErasureError(`${path} is a directory: name a file.`);
   // A pipe or device is written directly.
   if (found !== undefined && !found.isFile()) return await writeFile(path, text);
-  if (found !== undefined) await refuseToForget(path, readErasureList(text));
+  if (found !== undefined) await requireNoUnknownErasures(path, readErasureList(text));
   await replaceFile(found === undefined ? path : await realpath(path), text);
 }
 

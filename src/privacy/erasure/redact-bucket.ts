@@ -307,7 +307,7 @@ async function recordsOf(
  * Replaces the content hashes of versions and current records in one bucket, and removes personal data from their facts. Returns the number
  * of versions in the live state.
  */
-async function renameContents(
+async function replaceHashes(
   client: pg.ClientBase,
   bucket: number,
   hashOverrides: readonly HashOverride[],
@@ -362,7 +362,7 @@ export async function redactBucket(
     const unlogged = await findUnlogged(client, bucket, records, hits, salt);
     counts.logParts += await redactLog(client, dirty, hashOverrides);
     counts.logRecords += dirty.length;
-    counts.versions += await renameContents(client, bucket, [...hashOverrides, ...unlogged], records);
+    counts.versions += await replaceHashes(client, bucket, [...hashOverrides, ...unlogged], records);
     const parts = partsOfWords(words);
     counts.outcomeDetails += await redactDetails(client, dirty, parts);
     counts.correlationIds += await redactCorrelationIds(client, dirty, parts);

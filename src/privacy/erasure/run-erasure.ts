@@ -9,7 +9,7 @@ import { type RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
-import { forgetStatistics, rewriteRejected, searchLog } from "../../retention/rewrite-log.ts";
+import { clearStatistics, rewriteRejected, searchLog } from "../../retention/rewrite-log.ts";
 import {
   ErasureError,
   type ErasureListFile,
@@ -262,7 +262,7 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
 
 /** Tables whose planner statistics may contain personal data: short facts of versions in each state schema, and bodies. */
 const VERSIONS_WITH_FACTS = [VERSION_TABLES.r, VERSION_TABLES.g];
-const OTHERS_NOTED = ["bellhop.accept_log", "bellhop.request_outcome", "bellhop.webhook_message"];
+const TABLES_WITH_BODIES = ["bellhop.accept_log", "bellhop.request_outcome", "bellhop.webhook_message"];
 
 /** Erases the subjects' data outside the buckets: rejected records, messages, and texts that mention them. */
 async function redactElsewhere(
@@ -280,12 +280,12 @@ async function redactElsewhere(
 }
 
 /** Clears planner statistics of all redacted tables, also those redacted by an interrupted run. */
-async function forgetWords(client: pg.ClientBase): Promise<void> {
+async function clearAllStatistics(client: pg.ClientBase): Promise<void> {
   const versions = (await stateSchemas(client)).flatMap((schema) =>
     VERSIONS_WITH_FACTS.map((table) => `${schema}.${table}`),
   );
   const freeTexts = [...FREE_TEXT_OF_LOG, ...FREE_TEXT_ELSEWHERE].map(({ table }) => table);
-  await forgetStatistics(client, [...new Set([...versions, ...OTHERS_NOTED, ...freeTexts])]);
+  await clearStatistics(client, [...new Set([...versions, ...TABLES_WITH_BODIES, ...freeTexts])]);
 }
 
 /**
@@ -321,7 +321,7 @@ async function redactEverywhere(
         redacted.add(bucket);
     }
   }
-  await forgetWords(client);
+  await clearAllStatistics(client);
   return { redacted: findings.counts, records: [...findings.records.values()] };
 }
 

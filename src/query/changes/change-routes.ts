@@ -23,7 +23,7 @@ import {
 import { bucketsOf, type ChangeFilter, type ChangePage, changeObjects, readChanges } from "./read-changes.ts";
 
 /** Polling interval of the counters while readers wait: one query for all readers, about 0.3 ms. */
-const LOOK_MS = 100;
+const POLL_MS = 100;
 /** Concurrent waiting readers, in total and per client; others are answered at once. */
 const WAITING_MAX = 1_000;
 const WAITING_OF_ONE_MAX = 100;
@@ -50,14 +50,14 @@ export class ChangeWatch {
   readonly #on: Queryable;
   readonly #waiters = new Set<Waiter>();
   readonly #waitingOf = new Map<string, number>();
-  readonly #looks: Repeat;
+  readonly #polling: Repeat;
   #isOver = false;
 
   constructor(on: Queryable) {
     this.#on = on;
-    this.#looks = new Repeat(
+    this.#polling = new Repeat(
       () => this.#look(),
-      LOOK_MS,
+      POLL_MS,
       () => this.#wakeAll(),
     );
   }
@@ -69,7 +69,7 @@ export class ChangeWatch {
   async wait({ who, positions, waitMsMax, waitMsMin = 0, signal }: Wait): Promise<boolean> {
     const ofWho = this.#waitingOf.get(who) ?? 0;
     const isFull = this.#waiters.size >= WAITING_MAX || ofWho >= WAITING_OF_ONE_MAX;
-    if (isFull || this.#isSenseless(signal)) return false;
+    if (isFull || this.#isCancelled(signal)) return false;
     this.#waitingOf.set(who, ofWho + 1);
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiter = { positions, notBefore: performance.now() + waitMsMin, wake: () => resolve() };
@@ -86,10 +86,10 @@ export class ChangeWatch {
     const left = (this.#waitingOf.get(who) ?? 1) - 1;
     if (left > 0) this.#waitingOf.set(who, left);
     else this.#waitingOf.delete(who);
-    return !this.#isSenseless(signal);
+    return !this.#isCancelled(signal);
   }
 
-  #isSenseless(signal: AbortSignal | undefined): boolean {
+  #isCancelled(signal: AbortSignal | undefined): boolean {
     return this.#isOver || signal?.aborted === true;
   }
 
@@ -97,7 +97,7 @@ export class ChangeWatch {
   end(): Promise<void> {
     this.#isOver = true;
     this.#wakeAll();
-    return this.#looks.stop();
+    return this.#polling.stop();
   }
 
   #wakeAll(): void {

@@ -71,7 +71,7 @@ async function findGrantedProperties(
  * Distributes `total`: each gets at most what it wants; the smallest wants are served first and the rest is divided equally, in shares of
  * at least `least`.
  */
-export function shareOut(wanted: readonly number[], total: number, least = 1): number[] {
+export function distribute(wanted: readonly number[], total: number, least = 1): number[] {
   const shares = wanted.map(() => 0);
   const order = wanted.map((_, at) => at).sort((left, right) => (wanted[left] ?? 0) - (wanted[right] ?? 0));
   let left = total;
@@ -130,8 +130,8 @@ interface Stretch {
 function stretchesOf(buckets: readonly number[], from: Positions, ends: Positions, limit: number): Stretch[] {
   const behind = buckets.map((bucket) => from.get(bucket) ?? 0);
   const backlogs = buckets.map((bucket, at) => (ends.get(bucket) ?? 0) - (behind[at] ?? 0));
-  const passed = shareOut(backlogs, Math.max(PASSED_MAX, limit));
-  const most = shareOut(backlogs, limit, TOGETHER);
+  const passed = distribute(backlogs, Math.max(PASSED_MAX, limit));
+  const most = distribute(backlogs, limit, TOGETHER);
   return buckets
     .map((bucket, at) => {
       const start = behind[at] ?? 0;

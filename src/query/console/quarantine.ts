@@ -28,12 +28,12 @@ import {
   type Decision,
   decideQuarantined,
   findQuarantined,
-  HELD,
-  type HeldFilter,
-  heldValues,
   listQuarantined,
   QUARANTINE_POSITION,
+  QUARANTINED,
   type Quarantined,
+  type QuarantineFilter,
+  quarantineValues,
 } from "../quarantine.ts";
 import { compareRecords } from "./record-history.ts";
 import { findRequest, payloadOf, readStored } from "./requests.ts";
@@ -43,7 +43,7 @@ const groupStatement = namedStatement(
   "group-quarantined",
   `with held as (
     select quarantine.code, quarantine.request_id, quarantine.property_id, property.client_code, property.property_code
-    from ${HELD}
+    from ${QUARANTINED}
     order by quarantine.request_id, quarantine.record_index
     limit $5
   ), each as (
@@ -63,8 +63,12 @@ const GROUPED_MAX = 10_000;
 const GROUP_PROPERTIES_MAX = 20;
 
 /** The reasons of the records quarantined now, with counts. */
-async function groupQuarantine(pool: pg.Pool, filter: HeldFilter, scope: Scope): Promise<QuarantineGroup[]> {
-  const values = [...heldValues(filter, scope.keys), GROUPED_MAX];
+async function groupQuarantine(
+  pool: pg.Pool,
+  filter: QuarantineFilter,
+  scope: Scope,
+): Promise<QuarantineGroup[]> {
+  const values = [...quarantineValues(filter, scope.keys), GROUPED_MAX];
   type GroupRow = Omit<QuarantineGroup, "oldestReceivedAt"> & { readonly oldestRequestId: string };
   const { rows } = await pool.query<GroupRow>({ ...groupStatement, values });
   return rows.map(({ oldestRequestId, properties, ...group }) => ({
