@@ -15,7 +15,7 @@ import { sqlState } from "./database-errors.ts";
  */
 const OIDS = { int8: 20, int8Array: 1016, date: 1082, dateArray: 1182 } as const;
 
-/** pg reads arrays too, though the type of its oids lists scalar types only. */
+/** pg parses arrays too, although its type lists only OIDs of scalar types. */
 const TEXT_ARRAY: number = 1009;
 const parseTextArray = pg.types.getTypeParser(TEXT_ARRAY) as (text: string) => (string | null)[];
 
@@ -38,12 +38,12 @@ const types: pg.CustomTypesConfig = {
     (format !== "binary" && parsers.get(oid)) || pg.types.getTypeParser(oid, format as "text"),
 };
 
-/** The synchronous_commit levels under which a commit that was answered is on this server's disk. */
+/** The synchronous_commit levels that flush a commit to the server's disk. */
 export type DurableCommit = "on" | "remote_apply";
 
 /**
- * What every session of the service sets from its birth, whatever the server's or the role's defaults are. A read-only
- * default is left alone: hosts switch it on when a disk is nearly full.
+ * Settings of every session, whatever the defaults of server and role. default_transaction_read_only is not among them: hosting providers
+ * set it when a disk is nearly full.
  */
 const SESSION_SETTINGS = [
   "timezone=UTC",
@@ -51,22 +51,20 @@ const SESSION_SETTINGS = [
   "default_transaction_isolation=read\\ committed",
   "standard_conforming_strings=on",
   "extra_float_digits=1",
-  // Costs keep an applier's plans off scans (`planByKeys`). The server would compile such costly plans, a second each:
-  // reading the cluster view took 1.5 s instead of 1 ms.
+  // `planByKeys` inflates costs, so the server would JIT-compile its plans: reading the cluster view took 1.5 s instead of 1 ms.
   "jit=off",
-  // Bounds meant for other programs: what needs one here (log writers, appliers) sets its own.
+  // Log writers and appliers set their own timeouts.
   "statement_timeout=0",
   "lock_timeout=0",
-  // A node that hangs in the middle of a transaction holds what it has locked (the birth of log writers, a client, a new
-  // property) from every other. What works between its statements sets a longer one (`openStateSession`).
+  // Bounds the locks of a node that hangs within a transaction. Sessions that work between statements set a longer one.
   "idle_in_transaction_session_timeout=5000",
-  // A node that vanished without a word (power, network) holds its buckets and log writers until the server has noticed, which
-  // by the defaults of an operating system takes two hours: about half a minute here. No effect on Unix sockets.
+  // Detects a node that vanished (power, network) in about 30 s instead of the operating system's default of two hours; until then
+  // it holds its buckets and log writers. No effect on Unix sockets.
   "tcp_keepalives_idle=10",
   "tcp_keepalives_interval=5",
   "tcp_keepalives_count=4",
   "tcp_user_timeout=30000",
-  // A worker of Citus that hangs lets connections in and says nothing: a coordinator would wait 30 s for it. Elsewhere it has no effect.
+  // A hanging Citus worker accepts connections without responding; the default is 30 s. No effect without Citus.
   "citus.node_connection_timeout=5000",
 ] as const;
 
@@ -76,7 +74,7 @@ function sessionOptions(synchronousCommit: DurableCommit | undefined): string {
   return settings.map((setting) => `-c ${setting}`).join(" ");
 }
 
-/** How to reach a server: an address, or the parts of one. */
+/** A connection string, or its parts. */
 export type ServerAddress =
   | { readonly connectionString: string }
   | {
@@ -87,26 +85,25 @@ export type ServerAddress =
       readonly database: string;
     };
 
-/** What `clientConfig` is made of, for a thread that makes its own. */
+/** The cloneable parameters of `clientConfig`, for other threads. */
 export interface SessionSource {
   readonly address: ServerAddress;
   readonly synchronousCommit: DurableCommit;
 }
 
 /**
- * The pg configuration of a session of the service. `synchronousCommit` is left out only while the server's own level
- * is still being asked for (`src/operations/doctor/server-checks.ts`). Options that the address itself carries come first, so ours win.
+ * The pg configuration of a session. Omit `synchronousCommit` only to read the server's own level. Options of the address come first, so
+ * ours take precedence.
  */
 export function clientConfig(address: ServerAddress, synchronousCommit?: DurableCommit): pg.ClientConfig {
   const shared = {
     types,
     application_name: "bellhop",
     keepAlive: true,
-    // A server that gave this client up while the network was away cannot tell it so, and the operating system would ask it
-    // after two hours: until then a log writer seems open, and an applier waits for its answer (seeds 524 and others of
-    // test/simulation). Asked after 10 s of silence, then each second, ten times.
+    // Detects a server that dropped the connection during a network failure: the operating system would probe it only after
+    // two hours, and a log writer would seem open meanwhile.
     keepAliveInitialDelayMillis: 10_000,
-    // A server that is down refuses at once; this bounds one that is unreachable.
+    // Bounds the wait for an unreachable server.
     connectionTimeoutMillis: 10_000,
   };
   const options = sessionOptions(synchronousCommit);
@@ -114,7 +111,7 @@ export function clientConfig(address: ServerAddress, synchronousCommit?: Durable
   return { ...shared, connectionString: withOptions(address.connectionString, options) };
 }
 
-/** The server's processes for the sessions of this one. */
+/** Server process ids of this process's sessions. */
 export const ownProcesses = new Set<number>();
 
 function noteProcess(client: pg.ClientBase): void {
@@ -124,14 +121,14 @@ function noteProcess(client: pg.ClientBase): void {
   });
 }
 
-/** A session under this name, which the caller ends once `begin` is done with it. */
+/** Opens a session with this application_name suffix and runs `begin` on it. The caller ends it. */
 export async function openSession(
   config: pg.ClientConfig,
   name: string,
   begin?: (client: pg.Client) => Promise<unknown>,
 ): Promise<pg.Client> {
   const client = new pg.Client({ ...config, application_name: `bellhop ${name}` });
-  // Without a listener a lost connection would end the process; the statement under way reports it.
+  // Without a listener a lost connection would end the process. The running statement reports it.
   client.on("error", () => undefined);
   try {
     await client.connect();
@@ -144,7 +141,7 @@ export async function openSession(
   }
 }
 
-/** Runs `work` in a session of its own, which shows under this name and ends with it. */
+/** Runs `work` in a separate session, which ends with it. */
 export async function withSession<Result>(
   config: pg.ClientConfig,
   name: string,
@@ -158,20 +155,17 @@ export async function withSession<Result>(
   }
 }
 
-/** How often the server looks during a statement whether its client is still there. */
+/** Interval at which the server checks during a statement whether the client is connected. */
 const CLIENT_CHECK_SECONDS = 2;
 const INVALID_PARAMETER_VALUE = "22023";
 
-/** Reports the number of the server's process that serves a connected client: what pg's types leave out. */
+/** Reports the server process id of a connected client, which pg's types omit. */
 export function reportProcess(client: pg.ClientBase, onProcess: (processId: number) => void): void {
   const { processID } = client as unknown as { readonly processID: number | null };
   if (processID !== null) onProcess(processID);
 }
 
-/**
- * Has the server give up a statement whose client is gone, instead of finding out at its end: until then the session holds
- * buckets, keys and locks. Servers on systems where that cannot be seen refuse the setting, and go without.
- */
+/** Makes the server cancel a statement whose client has disconnected, which holds buckets and locks. Ignored where it is not supported. */
 export async function endWithClient(client: pg.ClientBase): Promise<void> {
   try {
     await client.query(`set client_connection_check_interval = '${CLIENT_CHECK_SECONDS}s'`);
@@ -180,7 +174,7 @@ export async function endWithClient(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** pg lets the address win over separate fields, so the options have to travel inside it. */
+/** Adds options to the address, because pg prefers the address to separate fields. */
 function withOptions(connectionString: string, options: string): string {
   const own = /[?&]options=([^&#]*)/.exec(connectionString);
   if (own === null) {
@@ -190,7 +184,7 @@ function withOptions(connectionString: string, options: string): string {
   return connectionString.replace(own[0], `${own[0].slice(0, 1)}options=${encodeURIComponent(joined)}`);
 }
 
-/** The same sessions on another server of the database, with these options more. */
+/** The configuration for another server of the database, with additional options. */
 export function atServer(
   { connectionString, ...config }: pg.ClientConfig,
   { host, port, options }: { readonly host: string; readonly port: number; readonly options: string },
@@ -204,14 +198,11 @@ export function atServer(
   return { ...config, connectionString: withOptions(address.href, options) };
 }
 
-/** Hears of statements that took long. */
+/** Reports slow statements. */
 export interface StatementWatch {
-  /** From so many milliseconds on. */
+  /** Threshold. */
   readonly slowMs: number;
-  /**
-   * A statement took `durationMs` from being asked to its answer, an error's too. `statement`: the name of its file, or its
-   * first words; never what was asked or answered.
-   */
+  /** Called after a slow statement or error. `statement`: the name of its file, or its first words; never its parameters or results. */
   slow(statement: string, durationMs: number): void;
 }
 
@@ -226,7 +217,7 @@ interface Driven {
 
 const WORDS_SHOWN = 2;
 
-/** What a statement may be called in a log: by its name, without what says for which shards it was prepared. */
+/** The name of a statement for the log, without its shard suffix. */
 function nameOf(statement: unknown): string {
   const { name, text } = (typeof statement === "string" ? { text: statement } : statement) as {
     readonly name?: string;
@@ -239,13 +230,10 @@ function isDriven(statement: unknown): statement is Driven {
   return typeof statement === "object" && statement !== null && "submit" in statement;
 }
 
-/** Hears how a statement ended; answers the error that its caller gets. */
+/** Called when a statement ends; returns the error for its caller. */
 type Over = (error: unknown) => unknown;
 
-/**
- * Has `begin` hear of every statement of a connection before it is sent, none of which has a callback. What it throws refuses
- * the statement; without an answer the statement is left alone.
- */
+/** Calls `begin` before each statement of a connection. It may throw to refuse the statement, or return a function to call at its end. */
 function wrapStatements(client: pg.ClientBase, begin: (statement: unknown) => Over | undefined) {
   const wrapped = client as unknown as { query: Query };
   const query = wrapped.query.bind(client);
@@ -272,7 +260,7 @@ function wrapStatements(client: pg.ClientBase, begin: (statement: unknown) => Ov
   };
 }
 
-/** Takes the time of every statement of a connection, as the database's part of the request it is asked for, too. */
+/** Measures every statement of a connection, and adds its time to the current request's waits. */
 export function watchStatements(client: pg.ClientBase, watch: StatementWatch): void {
   wrapStatements(client, (statement) => {
     const waits = currentWaits();
@@ -286,7 +274,7 @@ export function watchStatements(client: pg.ClientBase, watch: StatementWatch): v
   });
 }
 
-/** Has a request's wait for a connection of a pool counted. */
+/** Adds the time of waiting for a pool connection to the current request's waits. */
 function countWaits(pool: pg.Pool): void {
   const counted = pool as unknown as { connect: Query };
   const connect = counted.connect.bind(pool);
@@ -303,7 +291,7 @@ function countWaits(pool: pg.Pool): void {
   };
 }
 
-/** Logs, and counts, which statements of a thread took `slowMs` or longer; 0: none does. */
+/** Logs and counts the statements of a thread that take `slowMs` or longer; 0: disabled. */
 export function logSlowStatements(slowMs: number, log: Logger, metrics: Metrics): StatementWatch {
   return {
     slowMs: slowMs === 0 ? Number.POSITIVE_INFINITY : slowMs,
@@ -314,10 +302,10 @@ export function logSlowStatements(slowMs: number, log: Logger, metrics: Metrics)
   };
 }
 
-/** A server that has not ended a statement this long after it was asked to is left: it ends the session. */
+/** If a statement has not ended this long after its cancellation, the connection is closed. */
 const CANCEL_MS_MAX = 500;
 
-/** What pg's types leave out. */
+/** Members that pg's types omit. */
 interface Connected {
   readonly processID: number;
   readonly secretKey: number;
@@ -328,23 +316,20 @@ interface Connected {
   };
 }
 
-/** Of whatever is read at the moment: aborts when nobody waits for it any more. */
+/** The signal of the current `readFor`. */
 const current = new AsyncLocalStorage<AbortSignal | undefined>();
 
-/**
- * Reads for somebody who may leave: once the signal aborts, the statement that runs is cancelled on the server, no other begins, and
- * the reading fails with the signal's reason. Only for what changes nothing.
- */
+/** Runs a read-only operation that the signal aborts, with its reason, by cancelling the running statement on the server. */
 export function readFor<Result>(signal: AbortSignal, read: () => Result): Result {
   return current.run(signal, read);
 }
 
-/** Does something that is to be finished whether or not its reader leaves. */
+/** Runs work within `readFor` that its signal does not abort. */
 export function apartFromReader<Result>(work: () => Result): Result {
   return current.run(undefined, work);
 }
 
-/** Asks the server to end the statement that a client has running, as its own protocol has it: on a connection of its own. */
+/** Sends a cancel request for the running statement of a client, on a separate connection as the protocol requires. */
 async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): Promise<void> {
   const { processID, secretKey } = client as unknown as Connected;
   const asking = new pg.Client({ ...config, connectionTimeoutMillis: CANCEL_MS_MAX });
@@ -355,7 +340,7 @@ async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): 
   await asking.connect().catch(() => undefined);
 }
 
-/** Has the statements of a pool's connection heed the reader that they are asked for. A connection with one that was cancelled is to be given up. */
+/** Makes the statements of a pool connection abortable by `readFor`. After a cancellation the connection must be closed. */
 function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
   const stop = () => {
     void cancelStatement(client, config);
@@ -379,10 +364,8 @@ function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
 }
 
 /**
- * A statement of a pool that is not answered within this time fails, and its connection is given up. A network that has forgotten
- * a connection says so to nobody, and the operating system sends again what was asked for a quarter of an hour; all
- * that while every request of a thread would wait for the one that asks for changes of clients and keys. Far more than
- * any page takes.
+ * Timeout of pool statements, after which the connection is closed. On a connection that the network has dropped, TCP would retransmit for
+ * 15 minutes, during which the requests of a thread wait for the refresh of clients and keys.
  */
 export const POOL_ANSWER_MS_MAX = 10_000;
 
@@ -404,12 +387,11 @@ export function createPool(
   const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
   askByPromise(pool);
   const idle = new Set<pg.PoolClient>();
-  // Sessions of a pool that is being ended may outlive it by a moment, in which a command stops the server that it had started.
+  // Sessions may outlive an ended pool briefly, while a command stops the server that it started.
   pool.on("error", (error) => {
     if (!pool.ending) log.warn({ err: error }, "an idle database connection was lost");
   });
-  // pg's pool takes its own listener off a connection while somebody has it, and an error that nobody listens for ends
-  // the process: a PostgreSQL killed during a transaction did.
+  // pg-pool removes its listener while a connection is in use, and an unhandled error event would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("connect", (client) => heedReaders(client, config));
   pool.on("connect", noteProcess);
@@ -422,21 +404,21 @@ export function createPool(
   pool.on("release", (error, client) => {
     if (!error) idle.add(client);
     else if (error instanceof Error && error.message === NOT_ANSWERED) {
-      // A server that is there goes on with it otherwise, for nobody.
+      // Otherwise a reachable server would continue the statement.
       void cancelStatement(client, config);
-      // What was forgotten with it would be found out one by one, each by a request that waits as long.
+      // Idle connections are probably dead too; each would cost a request the same wait.
       for (const other of idle) (other as unknown as Connected).connection.stream.destroy();
     }
   });
   return pool;
 }
 
-/** More than one client has questions at once (`HttpContext.questionTurns`), so that the others have a connection, too. */
+/** More connections than one client may use at once (`HttpContext.questionTurns`). */
 export const QUESTION_CONNECTIONS = 3;
 
 /**
- * The pool of a thread's questions: few connections, which no acceptance, appliers or reads wait for. The server ends a statement
- * that nobody stops in time, also where the node that asked is gone. `connected` hears of each session's process.
+ * A small pool for a thread's insight queries, separate from accepting, applying and reading. The server enforces a statement timeout,
+ * even if the node is gone. `connected` receives the server process id of each session.
  */
 export function createQuestionPool(
   config: pg.ClientConfig,
@@ -452,7 +434,7 @@ export function createQuestionPool(
   return pool;
 }
 
-/** Makes `pool.query` use promises: with callbacks, a query would run in the context of the connection's last user. */
+/** Makes `pool.query` use promises: with callbacks, it would run in the async context of the connection's last user. */
 function askByPromise(pool: pg.Pool): void {
   (pool as unknown as { query: Query }).query = async (...parameters) => {
     const client = await pool.connect();

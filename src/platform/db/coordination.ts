@@ -6,10 +6,7 @@ import { namedStatement, readStatement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
 const enterPresenceStatement = readStatement(new URL("./sql/enter-presence.sql", import.meta.url));
-/**
- * How many nodes are present in each role: those whose own session lives and has said something within $1 seconds. One
- * whose activity is hidden (another role's, or track_activities off) counts.
- */
+/** Counts present nodes by role: their session exists and was active within $1 seconds, or its activity is hidden (another role's). */
 const countPresentStatement = namedStatement(
   "count-present",
   `select present.role, count(*)::integer as present
@@ -21,22 +18,21 @@ const countPresentStatement = namedStatement(
   group by present.role`,
 );
 
-/** What a node may be there for: `accept` and `read` by a session of its own, `apply` by each of its appliers. */
+/** A node is present in `accept` and `read` by one session each, in `apply` by each of its appliers. */
 export type Role = "accept" | "apply" | "read";
 
-/** A node that applies is present once more: by the session that holds its shards of webhooks. */
+/** `deliver`: the session that holds the webhook shards of a node that applies. */
 export type Presence = Role | "deliver";
 
 /**
- * A session silent for longer is unresponsive: it does not count, and is ended if it holds what others need. Sessions
- * report every 1.2 s, and every PULSE_MS while reading; under tenfold overload the longest silence was 1.5 s
- * (docs/decisions/0009-nodes-and-leases.md). With 3 s, a takeover needed 4.94 of its limit of 5 s.
+ * A session silent for longer is not present, and is terminated if it holds a bucket or log writer. Sessions are active every 1.2 s,
+ * and every PULSE_MS while reading (docs/decisions/0009-nodes-and-leases.md). With 3 s, a takeover needed 4.94 s of its limit of 5 s.
  */
 export const SILENCE_SECONDS_MAX = 2.5;
 
 const PULSE_MS = 500;
 
-/** Enters the client's session as present in these roles for as long as it lives; answers the id of each entry. */
+/** Makes a session present in these roles until it ends, and returns the presence ids. */
 export async function enterPresence(
   client: pg.ClientBase,
   roles: readonly Presence[],
@@ -51,7 +47,7 @@ export async function enterPresence(
   return rows.map(({ presence_id }) => presence_id);
 }
 
-/** How many are present in each role now, this session among them; a role of nobody is left out. */
+/** The number present in each role, including this session. Roles without any are omitted. */
 export async function countPresent(client: Queryable): Promise<ReadonlyMap<Presence, number>> {
   const { rows } = await client.query<{ role: Presence; present: number }>({
     ...countPresentStatement,
@@ -60,17 +56,14 @@ export async function countPresent(client: Queryable): Promise<ReadonlyMap<Prese
   return new Map(rows.map(({ role, present }) => [role, present]));
 }
 
-/** Has the client say something now and again while its owner works without it; `stop` ends that. */
+/** Keeps a session active by a statement every PULSE_MS until `stop`. */
 export function startPulse(client: pg.ClientBase): { stop(): void } {
-  // The next statement of its owner fails of the same.
+  // The next statement of the session's owner will report the error.
   const failed = () => undefined;
   return new Repeat(() => client.query(""), PULSE_MS, failed);
 }
 
-/**
- * The leases that nobody holds: never held, given up, or held by a backend that is gone. One whose start is hidden (another
- * role's) counts as the holder, as in src/apply/sql/read-cluster-view.sql.
- */
+/** Counts leases without a holder, defined as in src/apply/sql/read-cluster-view.sql. */
 const countUnowned = namedStatement(
   "count-unowned-buckets",
   `select count(*)::integer as unowned
@@ -81,52 +74,43 @@ const countUnowned = namedStatement(
   )`,
 );
 
-/** How many buckets have no applier. */
+/** The number of buckets without an applier. */
 export async function countUnownedBuckets(on: Queryable): Promise<number> {
   return (await query<{ unowned: number }>(on, countUnowned)).rows[0]?.unowned ?? 0;
 }
 
 /**
- * Advisory lock that every apply transaction shares, and that retention takes alone for the milliseconds in which it puts a
- * window in the place of another: then no applier holds a lock on the table, and nobody who accepts has to wait for one.
+ * Advisory lock shared by apply transactions. Retention takes it exclusively for the milliseconds in which it replaces a window, so that
+ * no applier locks the table and accepting need not wait.
  */
 export const APPLY_GATE = 7_302_006;
-/**
- * Taken alone before the gate is closed, and shared by every apply transaction that finds it free: who does not find it free is to be
- * quick, as others will soon wait for it.
- */
+/** Advisory lock taken exclusively before the gate is closed. An apply transaction that cannot share it must be short. */
 const CLOSING_SOON = 7_302_007;
-/** Begins a transaction that goes through the gate; one statement, as it is asked for by every apply transaction. */
+/** Begins an apply transaction in one round trip. */
 const BEGIN_BEHIND_GATE = `begin; select pg_advisory_xact_lock_shared(${APPLY_GATE}), pg_try_advisory_xact_lock_shared(${CLOSING_SOON}) as has_time`;
 
-/** Begins an apply transaction, with `also` as its next statement. True: the gate is about to be closed, so it should be short. */
+/** Begins an apply transaction and runs `also` in it. Returns true if the gate will soon be closed, so it should be short. */
 export async function beginBehindGate(client: pg.ClientBase, bounds: object, also = ""): Promise<boolean> {
-  // Several statements have several answers, of which the types know nothing.
+  // Several statements return an array, which pg's types omit.
   const answers: unknown = await client.query({ text: `${BEGIN_BEHIND_GATE}; ${also}`, ...bounds });
   const [, gate] = answers as pg.QueryResult<{ has_time: boolean }>[];
   return gate?.rows[0]?.has_time === false;
 }
 
-/**
- * Waits until every apply transaction has ended that began without knowing of it, while others begin and are short; throws as
- * PostgreSQL does where that takes longer than the session's `lock_timeout`. Ends with the caller's transaction.
- */
+/** Waits for all apply transactions begun before; later ones are short. Fails after `lock_timeout`. Lasts until the transaction ends. */
 export async function announceGate(client: pg.ClientBase): Promise<void> {
   await lockEverywhere(client, CLOSING_SOON);
 }
 
-/** Waits until no apply transaction is under way, and holds up those that come, until the caller's transaction ends. */
+/** Waits until no apply transaction is running, and blocks new ones until the caller's transaction ends. */
 export async function closeGate(client: pg.ClientBase): Promise<void> {
   await lockEverywhere(client, APPLY_GATE);
 }
 
-/**
- * Advisory lock of a replay, an erasure, a deletion and retention, which read the whole log to replace or remove data.
- * One at a time: a replay that had read a part before its redaction would bring the data back.
- */
+/** Advisory lock of replay, erasure, deletion and retention: a replay that read a part before its redaction would restore the data. */
 const EXCLUSIVE_WORK_LOCK = 7_302_021;
 
-/** Another replay, erasure, deletion, retention run or backup is in progress; the message says so. */
+/** Another replay, erasure, deletion, retention run or backup is in progress. */
 export class WorkUnderWay extends OperatorError {}
 
 async function lockExclusiveWork(client: pg.ClientBase, lock: string): Promise<void> {
@@ -139,18 +123,12 @@ async function lockExclusiveWork(client: pg.ClientBase, lock: string): Promise<v
     );
 }
 
-/**
- * Has the log stay as it is, but for what is added, until the client's session ends: others may read it so at the same time. Throws
- * WorkUnderWay at once where somebody rewrites or replays it.
- */
+/** Prevents rewrites of the log until the session ends; can be shared. Throws WorkUnderWay if it is being rewritten or replayed. */
 export async function holdOffExclusiveWork(client: pg.ClientBase): Promise<void> {
   await lockExclusiveWork(client, "pg_try_advisory_lock_shared");
 }
 
-/**
- * Runs `work` while nobody else rewrites or replays the log. The lock is the session's: it ends with the client's connection.
- * Throws WorkUnderWay at once where another holds it.
- */
+/** Runs `work` while no other session rewrites or replays the log. Throws WorkUnderWay if one does. The lock ends with the session. */
 export async function withExclusiveWork<Result>(
   client: pg.ClientBase,
   work: () => Promise<Result>,

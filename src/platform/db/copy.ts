@@ -14,15 +14,15 @@ const COUNT_BYTES = 2;
 const LENGTH_BYTES = 4;
 const END = -1;
 
-/** Where the first row begins: behind the header and its extension. */
+/** The offset of the first row, after the header and its extension. */
 const firstRowAt = (bytes: Buffer): number => HEADER.length + bytes.readInt32BE(EXTENSION_LENGTH_AT);
 
 const BYTES_FIRST = 262_144;
 const CHUNK_BYTES = 65_536;
-/** Bytes of rows that one statement carries, about: bounds what is held, and lets the event loop turn. */
+/** Approximate bytes per statement: bounds memory, and yields to the event loop. */
 const STATEMENT_BYTES_TARGET = 1_048_576;
 
-/** Rows for `copy … from stdin (format binary)`, field by field in the order of the statement's columns. */
+/** Rows for `copy … from stdin (format binary)`. Add fields in the order of the statement's columns. */
 export class CopyRows extends BinaryFields {
   readonly #columns: number;
 
@@ -37,14 +37,14 @@ export class CopyRows extends BinaryFields {
     this.rawSmallint(this.#columns);
   }
 
-  /** All rows as the bytes that COPY takes; nothing can be added then. */
+  /** The complete COPY data. No rows can be added afterwards. */
   finish(): Buffer {
     this.rawSmallint(END);
     return this.taken();
   }
 }
 
-/** What pg's Connection has for COPY; its types leave it out. */
+/** COPY methods of pg's Connection, which its types omit. */
 interface CopyConnection {
   readonly stream: Socket;
   query(text: string): void;
@@ -53,13 +53,13 @@ interface CopyConnection {
   sendCopyFail(message: string): void;
 }
 
-/** A COPY as pg's client drives it: `submit` sends it, the `handle…` methods are called with what the server says. */
+/** A COPY for pg's client, which calls `submit` to send it and the `handle…` methods for messages of the server. */
 class Copy {
-  // pg takes the place of this function where queries have a timeout, so that its clock stops.
+  // pg replaces this function to stop the timer of query_timeout.
   callback: (error?: unknown) => void;
-  /** What it is called in the log where it was slow: `copy` and the table. */
+  /** Name for the slow statement log: `copy` and the table. */
   readonly name: string;
-  /** Settles with the number of rows once the server is ready for another statement. */
+  /** Resolves to the number of rows when the server is ready for another statement. */
   readonly ended: Promise<number>;
   text: string;
   #rows = 0;
@@ -70,7 +70,7 @@ class Copy {
     this.text = text;
     this.ended = promise;
     this.callback = (error) => (error === undefined ? resolve(this.#rows) : reject(error));
-    // It may fail before anybody waits for it.
+    // It may reject before it is awaited.
     promise.catch(() => undefined);
   }
 
@@ -96,7 +96,7 @@ function sendRows(connection: CopyConnection, rows: Buffer): void {
     connection.sendCopyFromChunk(rows.subarray(at, at + CHUNK_BYTES));
 }
 
-/** Rows that are in memory. A statement that fails midway has the server drain the rest of them. */
+/** Copies rows that are in memory. If the statement fails midway, the server drains the rest. */
 class CopyIn extends Copy {
   readonly #rows: Buffer;
 
@@ -111,14 +111,14 @@ class CopyIn extends Copy {
   }
 }
 
-/** Runs `copy … from stdin` with rows that are in memory. Throws what the server answers, with its SQLSTATE. */
+/** Runs `copy … from stdin` with rows that are in memory. Throws the server's error with its SQLSTATE. */
 export async function copyIn(client: pg.ClientBase, text: string, rows: Buffer): Promise<void> {
   const copy = new CopyIn(text, rows);
   client.query(copy);
   await copy.ended;
 }
 
-/** Copies a row of each item into a table, in as few statements as their bytes allow; `add` writes one item's row. */
+/** Copies items into a table, in statements of about STATEMENT_BYTES_TARGET. `add` writes the rows of an item. */
 export async function copyItems<Item>(
   client: pg.ClientBase,
   { table, columns }: { readonly table: string; readonly columns: readonly string[] },
@@ -137,11 +137,11 @@ export async function copyItems<Item>(
   if (rows !== undefined) await copyIn(client, statement, rows.finish());
 }
 
-/** Rows that come by and by. */
+/** Copies a stream of rows. */
 class StreamedCopyIn extends Copy {
   readonly #opened = Promise.withResolvers<CopyConnection>();
 
-  /** Settles when the server is ready for rows. */
+  /** Resolves when the server is ready for rows. */
   get opened(): Promise<CopyConnection> {
     return this.#opened.promise;
   }
@@ -157,8 +157,8 @@ class StreamedCopyIn extends Copy {
 }
 
 /**
- * Runs `copy … from stdin` with parts as they come (wherever they are cut), no faster than the server takes them. Returns the
- * number of rows. Throws what the server answers; what `parts` throws ends the statement, and nothing of it is written.
+ * Runs `copy … from stdin` with a stream of data, with backpressure. Returns the number of rows. Throws the server's error. If `parts` throws,
+ * the statement is aborted.
  */
 export async function copyPartsIn(
   client: pg.ClientBase,
@@ -179,7 +179,7 @@ export async function copyPartsIn(
   return await copy.ended;
 }
 
-/** A statement that fails midway, or a connection that is lost, rejects `ended`: then that is what this throws. */
+/** Sends data, or throws the reason of `ended` if the statement or connection has failed. */
 async function send(connection: CopyConnection, part: Buffer, ended: Promise<unknown>): Promise<void> {
   sendRows(connection, part);
   if (!connection.stream.writableNeedDrain) return;
@@ -193,13 +193,13 @@ async function send(connection: CopyConnection, part: Buffer, ended: Promise<unk
   }
 }
 
-/** Parts that wait; beyond it the server is not read from. With the one in use and the one being filled it bounds memory. */
+/** Parts buffered before reading from the server is paused. */
 const WAITING_PARTS_MAX = 2;
 
-/** Binary COPYs to the client, as if they were one: what comes is put into parts of one size. */
+/** Concatenates binary COPYs to the client, in parts of one size. */
 class CopyOut extends Copy {
   readonly parts: Readable;
-  /** How many of the statements have ended, and whether the one under way has answered its header. */
+  /** Number of finished statements, and whether the current one has sent its header. */
   #done = 0;
   #isBegun = false;
   readonly #count: number;
@@ -217,12 +217,12 @@ class CopyOut extends Copy {
       highWaterMark: WAITING_PARTS_MAX,
       read: () => this.#connection?.stream.resume(),
       destroy: (error, done) => {
-        // Nobody wants the rest, and there is no other way to have the server end.
+        // The only way to end the COPY.
         if (!this.parts.readableEnded) this.#connection?.stream.destroy();
         done(error);
       },
     });
-    // It may fail before anybody takes a part.
+    // It may fail before a part is read.
     this.parts.on("error", () => undefined);
   }
 
@@ -231,10 +231,7 @@ class CopyOut extends Copy {
     super.submit(connection);
   }
 
-  /**
-   * Each message is a row, the first with the header before it, and the end. The chunk is a view of the parser's buffer, which is
-   * used again: it is copied before this returns.
-   */
+  /** A message is a row (the first has the header, too) or the end. The chunk is a view of the parser's buffer and must be copied. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }, connection: CopyConnection): void {
     const rowAt = this.#isBegun ? 0 : firstRowAt(chunk);
     const isEnd = chunk.readInt16BE(rowAt) === END;
@@ -291,7 +288,7 @@ export function copyOut(
   return { parts: copy.parts, rows: copy.ended };
 }
 
-/** A binary COPY of one column: each message of the server is one row, the first with the header before it. */
+/** A binary COPY of one column. Each message is one row; the first has the header, too. */
 class CopyValuesOut extends Copy {
   readonly #take: (value: Buffer) => void;
   #isFirst = true;
@@ -319,9 +316,8 @@ class CopyValuesOut extends Copy {
 }
 
 /**
- * Runs `copy (select …) to stdout (format binary)` of one column that is never null, and gives each value to `take` as it comes:
- * a view of what is read from the connection, gone when `take` returns. Other statements answer large bytes as twice as many
- * digits. Throws what the server answers and what `take` throws, after the last row.
+ * Runs `copy (select …) to stdout (format binary)` of one non-null column and passes each value to `take`: a view that is valid until it
+ * returns. (Other statements return bytea as hexadecimal text.) Throws errors of the server and of `take` after the last row.
  */
 export async function copyValuesOut(
   client: pg.ClientBase,
@@ -333,7 +329,7 @@ export async function copyValuesOut(
   await copy.ended;
 }
 
-/** The rows of a whole binary COPY, each with its values in the order of the columns. For tables of a few rows. */
+/** Parses a complete binary COPY. For small tables. */
 export function readCopiedRows(bytes: Buffer): (Buffer | null)[][] {
   const rows: (Buffer | null)[][] = [];
   let at = firstRowAt(bytes);
@@ -354,28 +350,28 @@ export function readCopiedRows(bytes: Buffer): (Buffer | null)[][] {
 /** Writes the value of a column. */
 type Write<Item> = (to: BinaryFields, item: Item) => void;
 
-/** Columns with their types and how an item's value is written; one of them is `bucket`. */
+/** Column types and functions that write an item's value; one of them is `bucket`. */
 export type Columns<Item> = Readonly<Record<string, readonly [type: ElementType, write: Write<Item>]>>;
 
-/** A table and the columns that are written, with their types; one of them is `bucket`. */
+/** A table and the types of the written columns; one of them is `bucket`. */
 interface WrittenTable {
   readonly table: string;
   readonly columns: Readonly<Record<string, ElementType>>;
 }
 
-/** The value of each item as an array, which is one column of a statement's rows. */
+/** The values of all items as an array parameter. */
 export function column<Item>(items: readonly Item[], type: ElementType, write: Write<Item>): Buffer {
   const parameter = new ArrayParameter(type, items.length);
   for (const item of items) write(parameter, item);
   return parameter.finish();
 }
 
-/** Bounds what one statement carries: some hundred bytes a row. */
+/** Rows per statement, of some hundred bytes each. */
 const ROWS_A_STATEMENT = 1_000;
 
 /**
- * Writes a row of each item. By COPY; where the tables are distributed, by arrays, made into rows by the worker that has
- * their one bucket: Citus would take a COPY for a transaction in two phases, and pass a worker's error on without its SQLSTATE.
+ * Writes a row per item: by COPY or, on Citus, by arrays that the worker of their bucket turns into rows. (Citus would run a COPY as a
+ * two-phase transaction, and lose the SQLSTATE of errors.)
  */
 export async function writeItems<Item extends Placed>(
   client: pg.ClientBase,
@@ -402,21 +398,20 @@ export async function writeItems<Item extends Placed>(
   }
 }
 
-/** Whether a column of written rows may be an array: on Citus rows are written by arrays of their columns. */
+/** Whether a written column may be an array. Not on Citus, where rows are written as arrays of their columns. */
 export async function takesArrays(on: Queryable): Promise<boolean> {
   return !(await isDistributed(on));
 }
 
-/** Rows by the names of their columns. */
 export interface InsertedTable extends WrittenTable {
-  /** Leaves alone what is there already. */
+  /** `on conflict do nothing` */
   readonly skipsExisting?: boolean;
 }
 
-/** Nearly always all there are. A batch may bring a million: their JSON would take one statement past its time, again and again. */
+/** Rows per statement: a batch may have a million, which would exceed the statement timeout on every attempt. */
 const INSERTED_AT_ONCE = 5_000;
 
-/** Inserts rows, usually a few. On Citus they lie in one bucket. */
+/** Inserts a few rows; on Citus of one bucket. */
 export async function insertRows(
   client: Queryable,
   into: InsertedTable,
@@ -445,7 +440,7 @@ const typed = (columns: WrittenTable["columns"]): string =>
     .map(([name, type]) => `${name} ${type}`)
     .join(", ");
 
-/** Made from the bucket's own row, so that Citus hands the statement whole to the worker. The bucket is the last parameter. */
+/** Selects from the bucket's own row, so that Citus sends the whole statement to its worker. The bucket is the last parameter. */
 function insertOfBucket({ table, columns }: WrittenTable, from: "arrays" | "json"): string {
   const names = Object.keys(columns);
   const selected = names.map((name) => (name === "bucket" ? "home.bucket" : `sent.${name}`));

@@ -32,14 +32,13 @@ import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Statement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
-/**
- * The one place that knows two databases: plain PostgreSQL, and Citus, where tables are distributed by bucket. Features write
- * statements for plain PostgreSQL and say which buckets they are about; what Citus needs beyond that stands in citus/.
+/*
+ * Isolates the differences between plain PostgreSQL and Citus, where tables are distributed by bucket. Features write statements for plain
+ * PostgreSQL and pass their buckets; what else Citus needs is in citus/.
  */
 
-/** A statement and how it is sent. */
 export interface Asked extends Omit<Statement, "name"> {
-  /** Without one it is planned each time. */
+  /** If absent, the statement is not prepared. */
   readonly name?: string;
   readonly rowMode?: "array";
   readonly query_timeout?: number;
@@ -60,7 +59,7 @@ export { MAY_FLUSH } from "./citus/snapshot.ts";
 export { BucketsMoving } from "./citus/worker-log-writer.ts";
 export type { WorkerDescription } from "./citus/workers.ts";
 
-/** Runs a statement that may be about any buckets. */
+/** Runs a statement on any buckets. */
 export async function query<Row>(
   on: Queryable,
   asked: Asked,
@@ -69,10 +68,7 @@ export async function query<Row>(
   return ask(on, (await isDistributed(on)) ? onCitus(asked) : [asked], values);
 }
 
-/**
- * Runs a statement about rows `of` one bucket. On Citus that bucket is its last parameter and stands where the text has
- * BUCKET_TERM, so that Citus sends the statement whole to the worker that has the bucket, whatever it is made of.
- */
+/** Runs a statement on rows of one bucket. On Citus BUCKET_TERM becomes a condition on it, so that one worker runs the whole statement. */
 export async function queryOfBucket<Row>(
   on: Queryable,
   asked: Asked,
@@ -80,12 +76,12 @@ export async function queryOfBucket<Row>(
   of: readonly Placed[],
 ): Promise<Answer<Row>> {
   if (!(await isDistributed(on))) return ask(on, [asked], values);
-  // Without a bucket Citus would ask every worker, also one that has nothing to do with it.
+  // Without a bucket Citus would query every worker.
   if (of.length === 0) return { rows: [], rowCount: 0 };
   return ask(on, onCitus(asked, values.length + 1), [...values, oneBucketOf(of)]);
 }
 
-/** Runs a statement about all of the items; on Citus, as `queryOfBucket`, once for the items of each bucket, at a worker of each shard group. */
+/** Runs a statement on all items: on Citus once per bucket, in a worker session once per shard group. */
 export async function queryEachBucket<Row, Item extends Placed>(
   on: Queryable,
   asked: Asked,
@@ -116,7 +112,7 @@ export async function queryEachBucket<Row, Item extends Placed>(
   return { rows, rowCount };
 }
 
-/** Runs what `nested` took out of another statement; nothing where it was left in. */
+/** Runs the part that `nested` removed from another statement; undefined if it was not removed. */
 export async function queryNested<Row>(
   on: Queryable,
   asked: Asked,
@@ -127,7 +123,7 @@ export async function queryNested<Row>(
   return queryOfBucket(on, asked, values, of);
 }
 
-/** The statement for the database: on Citus with its bucket, which is the parameter `place` on both. */
+/** The statement for this database. The bucket is parameter `place` on both. */
 export async function statementOfBucket(
   on: Queryable,
   statement: Statement,
@@ -136,7 +132,7 @@ export async function statementOfBucket(
   return (await isDistributed(on)) ? { ...statement, text: inBucket(statement.text, place) } : statement;
 }
 
-/** Where a statement about one bucket says so, behind another term of a condition on the table `t`. */
+/** Placeholder in the condition on table `t` of a statement for `queryOfBucket`. */
 export const BUCKET_TERM = "/* and its bucket */";
 
 const NESTED = /\/\* nested \*\/[\s\S]*?\/\* or\s([\s\S]*?)\*\//g;
@@ -149,7 +145,7 @@ export function nested(text: string, otherwise = ""): string {
   return `/* nested */${text}/* or ${otherwise}*/`;
 }
 
-/** The statements that stand for one on Citus, one after another; the last one's answer counts. */
+/** The statements that replace one on Citus; the result is that of the last. */
 function onCitus(asked: Asked, place?: number): readonly Asked[] {
   const { name = "" } = asked;
   const overrides = OVERRIDES[name];
@@ -178,13 +174,13 @@ async function ask<Row>(
   return answer;
 }
 
-/** A statement and what it is where something of the first server's is given to it as further parameters. */
+/** A statement, and its variant with rows of the coordinator given as additional parameters. */
 export interface AskedWith {
   readonly own: Asked;
   readonly given: Asked;
 }
 
-/** Writes the outcomes of parts by one statement; `given`: with the clients that want to hear of applied requests. */
+/** Writes the outcomes of parts; `given`: with the clients that listen for applied requests. */
 export async function writeOutcomeRows(
   on: Queryable,
   { own, given }: AskedWith,
@@ -196,7 +192,7 @@ export async function writeOutcomeRows(
   else await ask(on, [given], [...values, await shards.findListeners(clientIds)]);
 }
 
-/** Runs a statement about all buckets, or about those of the server that the session is at: `part` of it, once for each shard group. */
+/** Runs a statement on all buckets of the session's server. `part` is repeated for each shard group. */
 export async function queryAllBuckets<Row extends pg.QueryResultRow>(
   on: Queryable,
   { own, given }: AskedWith,
@@ -209,7 +205,7 @@ export async function queryAllBuckets<Row extends pg.QueryResultRow>(
     : await shards.queryAllGroups<Row>(given, part, values);
 }
 
-/** Reads what is next of some buckets; `given`: with the log writers, and what it answers is of one shard group. */
+/** Reads the next parts of buckets. `given` takes the log writers as parameters, and returns parts of one shard group. */
 export async function readBacklogRows<Row extends pg.QueryResultRow>(
   on: Queryable,
   { own, given }: AskedWith,
@@ -221,27 +217,24 @@ export async function readBacklogRows<Row extends pg.QueryResultRow>(
     : await shards.readBacklog<Row>(given, values);
 }
 
-/** Places new tables, each with a column `bucket`, where the buckets lie. */
+/** On Citus, distributes new tables by their column `bucket`. */
 export async function placeByBucket(on: Queryable, tables: readonly string[]): Promise<void> {
   if (!(await isDistributed(on))) return;
   for (const table of tables) await placeTable(on, table);
 }
 
-/**
- * Has the running transaction be one over all buckets: on Citus by one connection to each worker, so that what is read of a
- * bucket is of one snapshot there, and what is written follows what was written before it.
- */
+/** Prepares the transaction to access all buckets: on Citus by one connection per worker, for one snapshot each and ordered writes. */
 export async function reachAllBuckets(on: Queryable): Promise<void> {
   if (!(await isDistributed(on))) return;
   await on.query("set local citus.max_adaptive_executor_pool_size = 1");
   await on.query("set local citus.multi_shard_modify_mode = 'sequential'");
-  // Workers commit once the coordinator has, which a crash must not undo.
+  // Workers commit after the coordinator, whose commit must survive a crash.
   await on.query("set local synchronous_commit to default");
-  // What is set of this transaction from now on, such as `lock_timeout`, holds at the workers, too.
+  // Later `set local` commands, such as `lock_timeout`, apply to the workers too.
   await on.query("set local citus.propagate_set_commands = 'local'");
 }
 
-/** Takes an advisory lock alone on every server that has rows, until the transaction ends. */
+/** Takes an exclusive advisory lock on every server with rows, until the transaction ends. */
 export async function lockEverywhere(on: Queryable, key: number): Promise<void> {
   await reachAllBuckets(on);
   await on.query("select pg_advisory_xact_lock($1)", [key]);
@@ -264,7 +257,7 @@ export async function inSnapshot<Result>(
   return work();
 }
 
-/** Marks an instant in the write-ahead log of every server, up to which it can be recovered. */
+/** Creates a restore point in the write-ahead log of every server. */
 export async function createRestorePoint(
   on: Queryable,
   clientConfig: pg.ClientConfig,
@@ -275,7 +268,7 @@ export async function createRestorePoint(
   else await on.query("select pg_create_restore_point($1)", [name]);
 }
 
-/** Conditions that take a table apart into pieces, each of which a server answers without putting much aside. */
+/** Conditions that split a table into pieces, so that a server need not buffer all of it. */
 export async function slicesOf(on: Queryable, table: string): Promise<readonly string[]> {
   if (!(DISTRIBUTED_TABLES as readonly string[]).includes(table) || !(await isDistributed(on)))
     return ["true"];
@@ -285,23 +278,23 @@ export async function slicesOf(on: Queryable, table: string): Promise<readonly s
   return rows.map(({ bucket }) => `bucket = ${bucket}::smallint`);
 }
 
-/** Whether a trigger can keep sessions from writing to the log: on Citus they write to shards by their names. */
+/** Whether a trigger can block writes to the log. Not on Citus, where sessions write to shards by name. */
 export async function canCloseLog(on: Queryable): Promise<boolean> {
   return !(await isDistributed(on));
 }
 
-/** The Idempotency-Keys, to be read as a table, as they lie on Citus or, not `isPlaced`, on one PostgreSQL. */
+/** A relation of the idempotency keys, placed as on Citus (`isPlaced`) or as on plain PostgreSQL. */
 export async function keysAsPlaced(on: Queryable, isPlaced: boolean): Promise<string> {
   if ((await isDistributed(on)) === isPlaced) return "bellhop.idempotency_key";
   return isPlaced ? PLACED_KEYS : GATHERED_KEYS;
 }
 
-/** Says where the buckets lie: while the text is the same, none was moved. */
+/** A text that changes when a bucket is moved. */
 export async function placementOf(on: Queryable): Promise<string> {
   return (await isDistributed(on)) ? readPlacement(on) : "";
 }
 
-/** Has `into` note what is written to a table, by a trigger of that name. */
+/** Creates a trigger that records in `into` what is written to a table. */
 export async function noteWrites(on: Queryable, table: string, into: string, trigger: string): Promise<void> {
   if (await isDistributed(on)) return createTriggersOnShards(on, table, into, trigger);
   await on.query(
@@ -310,13 +303,13 @@ export async function noteWrites(on: Queryable, table: string, into: string, tri
   );
 }
 
-/** Ends what `noteWrites` began; only one table is noted at a time. */
+/** Drops the trigger of `noteWrites`; only one table has it at a time. */
 export async function stopNoting(on: Queryable, table: string, trigger: string): Promise<void> {
   if (await isDistributed(on)) await dropTriggersOnShards(on, trigger);
   else await on.query(`drop trigger if exists ${trigger} on ${table}`);
 }
 
-/** A server that has some of the buckets, beside the first one: a worker of Citus. */
+/** A Citus worker that has buckets. */
 export interface BucketServer {
   readonly key: string;
   readonly clientConfig: pg.ClientConfig;
@@ -324,7 +317,7 @@ export interface BucketServer {
   readonly map: ShardMap;
 }
 
-/** Which servers have which buckets; on plain PostgreSQL the first one has all. */
+/** The placement of buckets on Citus workers. */
 export class BucketServers {
   readonly #clientConfig: pg.ClientConfig;
   readonly #map: ShardMap;
@@ -334,7 +327,7 @@ export class BucketServers {
     this.#map = map;
   }
 
-  /** Undefined where the first server has all. */
+  /** Undefined on plain PostgreSQL. */
   static async find(clientConfig: pg.ClientConfig): Promise<BucketServers | undefined> {
     if (!(await withSession(clientConfig, "shards", isDistributed))) return undefined;
     return new BucketServers(clientConfig, await ShardMap.draw(clientConfig));
@@ -344,10 +337,7 @@ export class BucketServers {
     return this.#map.workers.map((worker) => this.#serverOf(worker));
   }
 
-  /**
-   * The server that has all of these buckets, in one shard group where one statement is to write to all of them; undefined where none
-   * has: then the first one writes to them together.
-   */
+  /** The worker that has all of these buckets (`inOneGroup`: in one shard group). Undefined if there is none: use the coordinator. */
   having(buckets: readonly number[], inOneGroup: boolean): BucketServer | undefined {
     const places = buckets.map((bucket) => this.#map.placeOf(bucket));
     const [first] = places;
@@ -357,17 +347,17 @@ export class BucketServers {
     return first === undefined || !isTogether ? undefined : this.#serverOf(first.worker);
   }
 
-  /** Whether one of these buckets has just been found to be on its way to another server. */
+  /** Whether one of these buckets was just found to be moving. */
   isMoving(buckets: readonly number[]): boolean {
     return buckets.some((bucket) => this.#map.isMoving(bucket));
   }
 
-  /** A server is not to be reached: perhaps it has nothing any more. */
+  /** Reads the placement again, for example after failing to reach a worker. */
   refresh(): void {
     this.#map.refresh();
   }
 
-  /** Asks the first server, on a session of the caller's there, which servers have which buckets now. */
+  /** Reads the placement on the caller's session at the coordinator. */
   async look(client: pg.ClientBase): Promise<void> {
     await this.#map.follow(client);
   }
@@ -382,27 +372,27 @@ export class BucketServers {
   }
 }
 
-/** Has the statements of a session at a server be about one shard group after another. `first`: where that is asked which belongs to no bucket. */
+/** Makes the statements of a worker session name shards. `first`: the coordinator, for statements without buckets. */
 export function nameShards(client: pg.ClientBase, { map, worker }: BucketServer, first: Queryable): void {
   new ShardSession(client, first, map, worker.node);
 }
 
-/** What a transaction about these buckets begins with, beside its own statements; nothing on plain PostgreSQL. */
+/** The first statement of a transaction on these buckets in a worker session; "" on plain PostgreSQL. */
 export function holdBuckets(client: pg.ClientBase, buckets: readonly number[]): string {
   return shardSessionOf(client)?.holding(buckets) ?? "";
 }
 
-/** What a session asks where that is which belongs to no bucket: itself on plain PostgreSQL. */
+/** The connection for statements without buckets: the coordinator's, or on plain PostgreSQL the session itself. */
 export function firstServerOf(on: Queryable): Queryable {
   return shardSessionOf(on)?.first ?? on;
 }
 
-/** A transaction about buckets failed with this: perhaps as their shard is on its way elsewhere, which is then looked for. */
+/** Reports the error of a transaction on buckets. If their shard is moving, the placement is read again. */
 export function noteFailure(client: pg.ClientBase, error: unknown): void {
   shardSessionOf(client)?.noteAway(error);
 }
 
-/** How the log writer of this session registers and appends: by its own statements, or as Citus needs it at the first server or a worker. */
+/** The log writer statements of a session: its own, or those for a Citus coordinator or worker. */
 export async function logWriterStatements<Item extends FlushItem>(
   client: pg.Client,
   own: LogWriterStatements<Item>,
@@ -412,7 +402,7 @@ export async function logWriterStatements<Item extends FlushItem>(
   return (await isDistributed(client)) ? new CitusLogWriter(client) : own;
 }
 
-/** Closes log writers in which nothing can appear any more, and retires those of them of which all is applied. */
+/** Closes log writers whose backend is gone, and retires closed ones that are completely applied. */
 export async function retireLogWriters(on: Queryable, asked: Asked): Promise<void> {
   const shards = shardSessionOf(on);
   if (shards !== undefined) await shards.closeLogWriters();
@@ -420,12 +410,12 @@ export async function retireLogWriters(on: Queryable, asked: Asked): Promise<voi
   else await ask(on, [asked], []);
 }
 
-/** Whether an Idempotency-Key lies in a bucket of its batch. */
+/** Whether an Idempotency-Key is stored in a bucket of its batch. */
 export async function placesKeys(client: pg.ClientBase, server?: BucketServer): Promise<boolean> {
   return server !== undefined || (await isDistributed(client));
 }
 
-/** What a statement of numbers answers at every worker beside the server of the session; nothing where there is none. */
+/** Runs a statement at every worker; [] on plain PostgreSQL. */
 export async function askOthers(
   on: Queryable,
   { text }: Statement,
@@ -434,17 +424,17 @@ export async function askOthers(
   return (await isDistributed(on)) ? askWorkers(on, text, values) : [];
 }
 
-/** The workers that the tables are distributed over; undefined where they are not. */
+/** The workers over which the tables are distributed; undefined on plain PostgreSQL. */
 export async function readWorkersOf(on: Queryable): Promise<readonly WorkerDescription[] | undefined> {
   return (await isDistributed(on)) ? (await on.query<WorkerDescription>(describeWorkers)).rows : undefined;
 }
 
-/** Settings of workers that let them acknowledge a commit that is not on their disks; `skipsAway`: of those that answer. */
+/** Settings with which workers acknowledge commits that are not on disk. `skipsAway`: ignores unreachable workers. */
 export async function findDurabilityGaps(on: Queryable, skipsAway = false): Promise<string[]> {
   return (await isDistributed(on)) ? (await readWorkers(on, skipsAway)).flatMap(durabilityGapsOf) : [];
 }
 
-/** What is promised of a bucket where it lies; undefined where what is promised of all holds for it. */
+/** The closed timestamp of a bucket on Citus; undefined on plain PostgreSQL, where one applies to all buckets. */
 export async function closedTimestampOf(
   on: Queryable,
   bucket: number,

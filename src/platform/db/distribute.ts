@@ -34,7 +34,7 @@ const READ_FUNCTIONS = `
   where function.pronamespace = 'analytics'::regnamespace and function.proretset and language.lanname = 'sql'
   order by function.proname`;
 
-/** Has workers know the functions that they call, and Citus understand what analysts ask (docs/analytics.md); done again, it finds nothing to do. */
+/** Creates the functions on the workers, and adapts those for analysts (docs/analytics.md) to Citus. Idempotent. */
 async function adaptFunctions(client: pg.ClientBase): Promise<void> {
   // What views and functions call there, and triggers of shards.
   await client.query(
@@ -45,7 +45,7 @@ async function adaptFunctions(client: pg.ClientBase): Promise<void> {
   for (const { statement } of rows) await client.query(statement);
 }
 
-/** SQLSTATE of a transaction that names a shard which lies elsewhere. */
+/** SQLSTATE of a transaction that names a shard that was moved. */
 export const SHARD_MOVED = "BH001";
 
 /**
@@ -107,7 +107,7 @@ async function createFunctions(client: pg.ClientBase): Promise<void> {
     await client.query("select create_distributed_function($1::text::regprocedure)", [`bellhop.${made}`]);
 }
 
-/** The database cannot be distributed as it is; the message says why and what to do, in one line. */
+/** The database cannot be distributed; the message gives the reason and the remedy. */
 class DistributionError extends OperatorError {}
 
 /**
@@ -226,7 +226,7 @@ async function checkCitus(on: Queryable): Promise<string[]> {
   return workers.map(({ name }) => name);
 }
 
-/** What is to lie by bucket and does not, in a database that is distributed. */
+/** Tables that should be distributed by bucket, but are not, in a distributed database. */
 export async function findUndistributed(on: Queryable): Promise<string[]> {
   const { rows } = await on.query<{ name: string }>(
     `select name from unnest($1::text[]) as wanted (name)

@@ -17,7 +17,7 @@ export function isDistributed(on: Queryable): Promise<boolean> {
   return answer;
 }
 
-/** The connection names shards, which are tables like any others. */
+/** Marks a connection that names shards, so that it is treated as plain PostgreSQL. */
 export function namesShards(on: Queryable): void {
   known.set(on, Promise.resolve(false));
 }
@@ -31,12 +31,12 @@ async function askWhetherDistributed(on: Queryable): Promise<boolean> {
   return log.rowCount === 1;
 }
 
-/** What lies in a bucket. */
+/** An item of a bucket. */
 export type Placed = { readonly bucket: number } | { readonly of: { readonly bucket: number } };
 
 const bucketOf = (placed: Placed): number => ("of" in placed ? placed.of.bucket : placed.bucket);
 
-/** The one bucket that all of them lie in. Throws where there is more than one: on Citus a transaction has one. */
+/** The bucket of all items. Throws if there are several: on Citus a transaction has one. */
 export function oneBucketOf(all: readonly Placed[]): number {
   if (all[0] === undefined) throw new Error("A statement of one bucket names none.");
   const bucket = bucketOf(all[0]);

@@ -1,13 +1,13 @@
 import type pg from "pg";
 import { ownProcesses } from "./connection.ts";
 
-/** A session of somebody else that holds up one of this process. */
+/** A foreign session that blocks one of this process. */
 export interface LockHolder {
   readonly program: string;
   readonly processId: number;
 }
 
-/** Answers who holds a lock that a session of this process waits for; undefined where none waits. */
+/** The holder of a lock that a session of this process waits for; undefined if none waits. */
 export async function findLockHolder(pool: pg.Pool): Promise<LockHolder | undefined> {
   const { rows } = await pool.query<LockHolder>(
     `select coalesce(nullif(holder.application_name, ''), 'another program') as program, holder.pid as "processId"

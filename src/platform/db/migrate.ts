@@ -12,18 +12,15 @@ import { type Queryable, withTransaction } from "./transaction.ts";
 /** The version of this code: `1.1.0`, or `1.1.0-dev` on the way to it. */
 export const CODE_VERSION: string = manifest.version;
 
-/**
- * Whether a version is another one or newer. What follows a hyphen does not count: what is on the way to a release can do
- * what that will be able to do.
- */
+/** Whether a version is at least another, ignoring the suffix after a hyphen: a pre-release counts as its release. */
 export function isAtLeast(version: string, least: string): boolean {
   return version.replace(/-.*/, "").localeCompare(least.replace(/-.*/, ""), "en", { numeric: true }) >= 0;
 }
 
-/** The database and this version of the code do not belong together; the message says how, in one line. */
+/** The database is incompatible with this version; the message gives the reason in one line. */
 class MigrationError extends OperatorError {}
 
-/** A migration that the database has had. */
+/** An applied migration. */
 export interface MigrationRecord {
   readonly name: string;
   readonly checksum: string;
@@ -82,7 +79,7 @@ function marksOf(name: string, sql: string): Pick<Migration, "oldest" | "concurr
   return { oldest: null, concurrentIndex: null };
 }
 
-/** Creates the table of records where it is missing, in a schema of its own: since PostgreSQL 15 an ordinary role may not create tables in public. */
+/** Creates the table of records in a schema of its own: since PostgreSQL 15 an ordinary role may not create tables in public. */
 async function prepareRecords(client: pg.ClientBase): Promise<void> {
   if (await hasRecords(client)) return;
   await client.query(`
@@ -102,7 +99,7 @@ async function hasTable(on: Queryable, name: string): Promise<boolean> {
 
 const hasRecords = (on: Queryable) => hasTable(on, "bellhop_migration.applied");
 
-/** What the database has had, in order. */
+/** The applied migrations, in order. */
 export async function readRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
   const { rows } = await client.query<MigrationRecord>(
     "select name, checksum, oldest from bellhop_migration.applied order by name",
@@ -110,12 +107,12 @@ export async function readRecords(client: Queryable): Promise<readonly Migration
   return rows;
 }
 
-/** The same of a database that may have no records; writes nothing. */
+/** As `readRecords`, for a database that may have none. Read-only. */
 export async function findRecords(client: Queryable): Promise<readonly MigrationRecord[]> {
   return (await hasRecords(client)) ? await readRecords(client) : [];
 }
 
-/** Records, in its own transaction, that the database has had a migration. */
+/** Records an applied migration, in its transaction. */
 async function recordMigration(client: pg.ClientBase, migration: Migration): Promise<void> {
   const { name, checksum, oldest } = migration;
   await client.query("insert into bellhop_migration.applied (name, checksum, oldest) values ($1, $2, $3)", [
@@ -172,7 +169,7 @@ interface MigrationOptions {
 /** Any constant will do, as long as every version of the service takes the same: "bellhop" in ASCII. */
 export const MIGRATION_LOCK = "27707136475951984";
 
-/** How often a node asks whether another has done with migrating. */
+/** Interval at which a node checks whether another has finished migrating. */
 const ASK_AGAIN_MS = 200;
 
 /**
@@ -182,7 +179,7 @@ const ASK_AGAIN_MS = 200;
 const LOCK_WAITS_MS = [50, 50, 100, 100, 200, 200, 400] as const;
 const LOCK_WAIT_LONGEST_MS = 800;
 const TRY_AGAIN_MS = 500;
-/** Longer than any transaction of the service; what holds a table for longer is somebody's query. */
+/** Longer than any transaction of the service: a table locked for longer is held by another program. */
 const TRIES_MS_MAX = 300_000;
 
 const LOCK_NOT_AVAILABLE = "55P03";
@@ -251,7 +248,7 @@ class Patience {
   }
 }
 
-/** Asks again and again: a session that waits in the server would be waited for, in turn, by an index that is built concurrently. */
+/** Polls for the lock: a concurrent index build would wait for a session that waits in the server. */
 async function takeMigrationLock(client: pg.ClientBase, log: Logger): Promise<void> {
   for (let asked = 0; ; asked += 1) {
     const { rows } = await client.query<{ taken: boolean }>(

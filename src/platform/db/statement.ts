@@ -26,9 +26,9 @@ export function composeText(url: URL, texts: Texts): string {
 }
 
 /**
- * Reads a statement that stands beside the module that uses it: `readStatement(new URL("../../db/sql/append.sql", import.meta.url))`.
- * In it `{name}` stands for a text that is given, and else for the file of that path (`{parts/name}`: seen from the file that says so).
- * `{parts/name of home.bucket}` gives that file the text `{of}`. Throws where another file of the process has the same name: a connection that ran the one would refuse the other.
+ * Reads a statement from a file: `readStatement(new URL("./sql/append.sql", import.meta.url))`. `{name}` is replaced by a text of `texts`,
+ * or else by the file of that relative path; `{path of home.bucket}` sets `{of}` in that file. Throws if another file has the same name,
+ * because statements are prepared under it.
  */
 export function readStatement(url: URL, texts: Texts = {}): Statement {
   const name = basename(url.pathname, ".sql");
@@ -39,7 +39,7 @@ export function readStatement(url: URL, texts: Texts = {}): Statement {
   return { name, text: composeText(url, texts) };
 }
 
-/** A statement of at most ten lines that stands in the code that runs it; longer ones have a file (`readStatement`). */
+/** A statement of at most ten lines; longer ones belong in a file (`readStatement`). */
 export function namedStatement(name: string, text: string): Statement {
   return { name, text };
 }

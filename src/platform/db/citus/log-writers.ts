@@ -5,10 +5,10 @@ import { namedStatement, readStatement, type Statement } from "../statement.ts";
 import { type Queryable, withTransaction } from "../transaction.ts";
 import { CONNECT_MS_MAX, findHomes, type Home, WORKERS_ANSWER_MS_MAX } from "./workers.ts";
 
-/** The name that sessions of log writers show under. */
+/** application_name of log writer sessions. */
 export const LOG_WRITER_SESSION = "bellhop accept";
 
-/** What the database says of a log writer that it has registered. `floor`: the newest id of the log, if it has any. */
+/** A registered log writer. `floor`: the newest id of the log, or null. */
 export interface LogWriterRegistration {
   readonly log_writer_id: string;
   readonly floor: string | null;
@@ -24,7 +24,7 @@ export interface FlushItem {
   };
 }
 
-/** What a flush wrote. `clockReadBy`: when the database's clock had been read, where that is not the end of it. */
+/** The result of a flush. `clockReadBy`: when the database's clock had been read, if before the end of the flush. */
 export interface FlushAnswer {
   readonly rows: readonly { readonly request_id: string; readonly database_now_ms: number }[];
   readonly clockReadBy?: number;
@@ -33,7 +33,7 @@ export interface FlushAnswer {
 /** The parameters of append-entries.sql for these items; `keysOnly`: only their entries are used, not their bytes. */
 export type FlushParameters<Item> = (items: readonly Item[], keysOnly?: boolean) => readonly [string, Buffer];
 
-/** How a log writer registers and appends. `first`: the session at the first server whose transaction holds the lock of births. */
+/** The statements of a log writer. `first`: the coordinator session whose transaction holds the registration lock. */
 export interface LogWriterStatements<Item> {
   register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined>;
   append(items: readonly Item[], parametersOf: FlushParameters<Item>): Promise<FlushAnswer>;

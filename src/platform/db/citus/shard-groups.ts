@@ -5,7 +5,7 @@ import { DISTRIBUTED_TABLES, SHARD_MOVED } from "../distribute.ts";
 import { namedStatement } from "../statement.ts";
 import type { Queryable } from "../transaction.ts";
 
-/** The shards of all tables that have the same buckets: they lie on one worker, and move together. */
+/** The co-located shards of all tables for the same buckets: they are on one worker and move together. */
 export interface ShardGroup {
   /** The shard of bucket_lease, which stands for all. */
   readonly id: string;
@@ -16,9 +16,9 @@ export interface ShardGroup {
   readonly shards: Readonly<Record<string, string>>;
 }
 
-/** A worker of Citus and what lies there. */
+/** A Citus worker and its shard groups. */
 export interface WorkerShards {
-  /** As Citus counts its nodes; the coordinator is 0. */
+  /** Citus group id; the coordinator is 0. */
   readonly node: number;
   readonly host: string;
   readonly port: number;
@@ -68,7 +68,7 @@ const readPlaces = namedStatement(
   ) as places`,
 );
 
-/** Asks the coordinator where the buckets lie. */
+/** Reads the placement of buckets at the coordinator. */
 async function readShardGroups(client: Queryable): Promise<WorkerShards[]> {
   return (await client.query<WorkerShards>({ ...findShardGroups, values: [DISTRIBUTED_TABLES] })).rows;
 }
@@ -113,21 +113,21 @@ export function atWorker(config: pg.ClientConfig, { host, port }: WorkerShards):
 /** The shard had been dropped behind a move, or with a table that another has replaced, before the statement could hold it. */
 const UNDEFINED_TABLE = "42P01";
 
-/** The statement ran into a shard that lies elsewhere, or is just being moved there. */
+/** Whether a statement failed because its shard was moved or is moving. */
 export function isShardAway(state: string | undefined): boolean {
   return state === SHARD_MOVED || state === LOCK_NOT_AVAILABLE || state === UNDEFINED_TABLE;
 }
 
-/** Where a bucket lies. */
+/** The placement of a bucket. */
 export interface Place {
   readonly worker: WorkerShards;
   readonly group: ShardGroup;
 }
 
-/** A map is not drawn anew more often; within this time a shard that is away is not asked for again either. */
+/** Minimum interval between reads of the placement, during which a moving shard is not tried again. */
 const LOOK_MS_MIN = 1_000;
 
-/** Where the buckets lie, until a transaction finds that one of them is elsewhere. */
+/** The cached placement of buckets, read again when a transaction finds a shard moved. */
 export class ShardMap {
   readonly #config: pg.ClientConfig;
   #places = new Map<number, Place>();
@@ -142,7 +142,7 @@ export class ShardMap {
     this.#config = config;
   }
 
-  /** Throws where the coordinator cannot be asked. */
+  /** Throws if the coordinator cannot be reached. */
   static async draw(config: pg.ClientConfig): Promise<ShardMap> {
     const map = new ShardMap(config);
     await map.look();
@@ -153,29 +153,29 @@ export class ShardMap {
     return this.#workers;
   }
 
-  /** What lies at a worker now. */
+  /** The shard groups of a worker. */
   groupsAt(node: number): readonly ShardGroup[] {
     return this.#workers.find((worker) => worker.node === node)?.groups ?? [];
   }
 
-  /** Undefined where the bucket is not to be reached directly. */
+  /** Undefined if the bucket cannot be reached directly. */
   placeOf(bucket: number): Place | undefined {
     return this.#places.get(bucket);
   }
 
-  /** Whether a bucket has just been found to be on its way. */
+  /** Whether a bucket was just found to be moving. */
   isMoving(bucket: number): boolean {
     const group = this.#places.get(bucket)?.group;
     return group !== undefined && monotonicNow() < (this.#awayUntil.get(group.id) ?? 0);
   }
 
-  /** A transaction found the group away: the coordinator is asked where it is. */
+  /** Reports that a transaction found the group moved. */
   foundAway({ id }: ShardGroup): void {
     this.#awayUntil.set(id, monotonicNow() + LOOK_MS_MIN);
     this.refresh();
   }
 
-  /** A failure leaves the map as it is; the next that finds it wrong asks again. */
+  /** Reads the placement in the background. A failure keeps the old one until the next call. */
   refresh(): void {
     if (this.#looking !== undefined || monotonicNow() < this.#lookAt) return;
     this.#lookAt = monotonicNow() + LOOK_MS_MIN / 2;

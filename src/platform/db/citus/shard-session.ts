@@ -18,12 +18,12 @@ const readLogWriters = namedStatement(
     (select max(log_writer_id)::text from bellhop.log_writer) as newest
   from bellhop.log_writer where retired_at is null`,
 );
-/** Whether the buckets $1 have something of a log writer that was born after $2: births follow each other in the order of ids. */
+/** Whether the buckets $1 have entries of a log writer registered after $2. */
 const findNewer = namedStatement(
   "find-newer-log-writers",
   "select from bellhop.accept_log as log where log.bucket = any ($1::smallint[]) and log.log_writer_id > $2::bigint limit 1",
 );
-/** Which of the clients $1 want to hear of applied requests (as write-outcomes). */
+/** Which of the clients $1 listen for applied requests (as write-outcomes). */
 const findListeners = namedStatement(
   "find-listeners",
   `select client.client_id
@@ -41,15 +41,15 @@ const findUnclosed = namedStatement(
   `select log_writer_id::text as log_writer_id, backend_pid || ' ' || backend_start as backend
   from bellhop.log_writer where node = $1 and closed_at is null`,
 );
-/** A session whose start is hidden (another role's) counts as any of its number. */
+/** A backend whose start is hidden (another role's) matches any backend with its pid. */
 const LOG_WRITER_BACKENDS = `select pid || ' ' || coalesce(backend_start::text, '') as backend from pg_stat_activity
   where datname = current_database() and application_name = '${LOG_WRITER_SESSION}'`;
 
-/** The log writers that there are, as they were so long ago at most: what a new one alone has written is found that much later. */
+/** Maximum age of the cached log writers, by which entries of a new one are found later. */
 const LOG_WRITERS_MS_MAX = 500;
 /**
- * So few buckets are read one after another; of more it is asked first which of them have something, which costs as much as reading
- * some ten groups that have nothing. With backfills it is asked of nearly any, as they come after what else there is.
+ * Up to this many buckets are read one by one. For more, a query finds those with a backlog, at the cost of reading about ten empty
+ * groups. With backfills, which yield to other parts, it is used for nearly any number.
  */
 const BUCKETS_TRIED_MAX = { live: 12, beside: 2 };
 
@@ -71,9 +71,9 @@ interface NamedStatement {
   readonly name?: string;
 }
 
-/** A session at a worker. Its statements are those of plain PostgreSQL; each is about the buckets of one shard group and names its shards. */
+/** A session at a worker. Runs statements for plain PostgreSQL on one shard group at a time, naming its shards. */
 export class ShardSession {
-  /** For what belongs to no bucket. */
+  /** The coordinator, for statements without buckets. */
   readonly first: Queryable;
   readonly #client: pg.ClientBase;
   readonly #map: ShardMap;
@@ -87,7 +87,7 @@ export class ShardSession {
   #namesGiven = 0;
   #current: ShardGroup | undefined;
   #logWriters: KnownLogWriters | undefined;
-  /** Which buckets were found to have something, the longest waiting first. */
+  /** Buckets found to have a backlog, the longest waiting first. */
   #found: number[] = [];
 
   constructor(client: pg.ClientBase, first: Queryable, map: ShardMap, node: number) {
@@ -291,7 +291,7 @@ export class ShardSession {
     const asked = statement as NamedStatement;
     const text = this.#textOf(asked.text, group);
     if (text === asked.text) return statement;
-    // A COPY drives the connection itself.
+    // A COPY drives the connection directly.
     if ("submit" in asked) return Object.assign(asked, { text });
     return { ...asked, text, ...(asked.name === undefined ? {} : { name: `${asked.name}@${group.newest}` }) };
   }

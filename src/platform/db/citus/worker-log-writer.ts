@@ -26,7 +26,7 @@ const registerAtNode = namedStatement(
   returning log_writer_id::text as log_writer_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms`,
 );
 
-/** Buckets whose shards a flush found to be on their way elsewhere: nothing of it was written. */
+/** The shards of these buckets are moving: the flush wrote nothing. */
 export class BucketsMoving extends Error {
   readonly buckets: ReadonlySet<number>;
 
@@ -36,7 +36,7 @@ export class BucketsMoving extends Error {
   }
 }
 
-/** A log writer whose session is at the worker that its entries lie on. */
+/** A log writer with a session at the worker that stores its entries. */
 export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStatements<Item> {
   readonly #client: pg.Client;
   readonly #worker: WorkerShards;
@@ -57,7 +57,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     this.#appendEntries = appendEntries;
   }
 
-  /** On the coordinator's session `first`, whose transaction holds the lock of births. */
+  /** `first`: the coordinator session whose transaction holds the registration lock. */
   async register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined> {
     const floor = await this.#newestId();
     const { rows: backends } = await this.#client.query<{ pid: number; start: string }>(
@@ -72,7 +72,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     return rows[0] && { ...rows[0], floor };
   }
 
-  /** One statement a shard group; of several, one transaction. */
+  /** Runs one statement per shard group, in one transaction. */
   async append(items: readonly Item[], parametersOf: FlushParameters<Item>): Promise<FlushAnswer> {
     const groups = this.#byGroup(items);
     if (groups.size === 1) {
@@ -134,7 +134,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     return new Map([...groups].sort(([left], [right]) => Number(left.id) - Number(right.id)));
   }
 
-  /** The map may have been drawn anew since the item was sent here. */
+  /** The placement may have changed since the item was sent here. */
   #groupOf(bucket: number): ShardGroup {
     const place = this.#map.placeOf(bucket);
     if (place === undefined || place.worker.node !== this.#worker.node)
