@@ -164,8 +164,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     await directory.renew();
     await ensureSigningKey(pool, cipher, directory);
     await deleteExpired(pool);
-    if (!cipher.encrypts)
-      log.debug("KEY_ENCRYPTION_KEY is not set: signing keys lie in the database unencrypted");
+    if (!cipher.encrypts) log.debug("KEY_ENCRYPTION_KEY is not set: signing keys are stored unencrypted");
   }
 
   function resultOf(good: GoodToken | undefined): BearerResult {

@@ -50,7 +50,7 @@ export class KeyKeeper {
   static async start(parts: KeyKeeping): Promise<Repeat> {
     const keeper = new KeyKeeper(parts);
     await keeper.#look();
-    const failed = (error: unknown) => parts.log.warn({ err: error }, "the upkeep of keys failed");
+    const failed = (error: unknown) => parts.log.warn({ err: error }, "key maintenance failed");
     return new Repeat(() => keeper.#look(), LOOK_MS, failed);
   }
 

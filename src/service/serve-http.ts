@@ -385,7 +385,7 @@ async function currentKeyOf(
   const { cipher } = authenticator.internals;
   stops.push(registerPayloadKeys(pool, cipher));
   if (!config.encryptPayloads) return () => undefined;
-  const failed = (error: unknown) => log.warn({ err: error }, "the payload key could not be read again");
+  const failed = (error: unknown) => log.warn({ err: error }, "rereading the payload key failed");
   return stops.add(await followPayloadKey(pool, cipher, failed)).key;
 }
 
@@ -419,7 +419,7 @@ function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters
 /** Also records expired tokens, of which only the client is known. */
 function openWireNotes({ pool, log, authenticator }: HttpParts): WireNotes {
   const { directory } = authenticator.internals;
-  const failed = (error: unknown) => log.warn({ err: error }, "events of a certification could not be noted");
+  const failed = (error: unknown) => log.warn({ err: error }, "certification events could not be recorded");
   const notes = new WireNotes(pool, directory.now, failed);
   const noteExpired = async (clientId: string) => {
     const certificationId = (await directory.findClient(clientId))?.certificationId ?? null;

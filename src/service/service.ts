@@ -70,7 +70,9 @@ export async function startService(
   try {
     return await startInOrder(config, log, logOptions, stops, signal);
   } catch (error) {
-    await stops.all().catch((cause: unknown) => log.warn({ err: cause }, "a failed start left something"));
+    await stops
+      .all()
+      .catch((cause: unknown) => log.warn({ err: cause }, "cleaning up after a failed start failed"));
     throw error;
   }
 }
@@ -132,8 +134,9 @@ async function startInOrder(
   stops.add(await KeyKeeper.start({ pool, config, log, internals }));
   stops.push(registerPayloadKeys(pool, internals.cipher));
   await startUpkeep(config, log, metrics, database, stops);
-  const failedToFind = (error: unknown) => log.warn({ err: error }, "outsiders were not found");
-  if (database.embedded) stops.add(letOutsidersLowerPriority(pool, failedToFind));
+  const failedToLower = (error: unknown) =>
+    log.warn({ err: error }, "lowering the priority of other sessions failed");
+  if (database.embedded) stops.add(letOutsidersLowerPriority(pool, failedToLower));
   const tracer = stops.add(await startTracer(config.telemetry, { log, metrics }));
   const start: Start = {
     config,
@@ -196,7 +199,7 @@ async function startUpkeep(
   database: Database,
   stops: Stops,
 ): Promise<void> {
-  const upkeepFailed = (error: unknown) => log.warn({ err: error }, "upkeep of the log failed");
+  const upkeepFailed = (error: unknown) => log.warn({ err: error }, "maintenance of the log failed");
   stops.add(await keepUpAcceptLog(database.pool, retentionWindowMs, VERSION_WINDOWS, upkeepFailed));
   if (!roles.includes("apply")) return;
   const retention = keepRetention(database, retentionWindowMs, {

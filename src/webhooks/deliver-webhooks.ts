@@ -212,9 +212,9 @@ export function startDeliverer(parts: DelivererParts) {
         metrics.webhookTries.inc({ result: failure === null ? "delivered" : isDead ? "given up" : "failed" });
         if (failure === null) metrics.webhookSeconds.observe(ageSeconds);
         else log.info({ endpointId, messageId, event, failure, isDead }, "a webhook was not delivered");
-        if (isPaused) log.warn({ endpointId }, "a webhook endpoint that keeps failing was paused");
+        if (isPaused) log.warn({ endpointId }, "a failing webhook endpoint was paused");
       },
-      failed: (error) => log.warn({ err: error }, "delivering webhooks failed and is tried again"),
+      failed: (error) => log.warn({ err: error }, "webhook delivery failed and is retried"),
     },
   });
   return {

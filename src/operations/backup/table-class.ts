@@ -12,7 +12,7 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.auth_epoch": "kept",
   "bellhop.backfill": "kept",
   "bellhop.backfill_signature": "kept",
-  // Nodes acquire leases anew.
+  // Nodes acquire new leases.
   "bellhop.bucket_lease": "left",
   // Only used with Citus: a restore or move starts on one server.
   "bellhop.bucket_closed_timestamp": "left",
@@ -53,7 +53,7 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.webhook_endpoint": "kept",
   "bellhop.webhook_message": "kept",
   "bellhop.webhook_secret": "kept",
-  // Nodes acquire shards anew.
+  // Nodes acquire new shards.
   "bellhop.webhook_shard": "left",
   // Written by the migrations as they run; other work is restarted.
   "bellhop_migration.applied": "left",
