@@ -157,8 +157,8 @@ class StreamedCopyIn extends Copy {
 }
 
 /**
- * Runs `copy … from stdin` with a stream of data, with backpressure. Returns the number of rows. Throws the server's error. If `parts` throws,
- * the statement is aborted.
+ * Runs `copy … from stdin` with a stream of data, with backpressure. Returns the number of rows. Throws the server's error. If `parts`
+ * throws, the statement is aborted.
  */
 export async function copyPartsIn(
   client: pg.ClientBase,
@@ -275,8 +275,8 @@ class CopyOut extends Copy {
 }
 
 /**
- * Runs `copy … to stdout (format binary)`, several as if they were one: its parts of `partBytes` (the last one is shorter), which throw what the server answers, and, once they
- * have all been taken, the number of rows. The server waits for who takes them; one who stops early cuts the connection.
+ * Concatenates `copy … to stdout (format binary)` statements: a stream of parts of `partBytes`, with backpressure, which throws the server's
+ * error, and the number of rows once it is read. Stopping early closes the connection.
  */
 export function copyOut(
   client: pg.ClientBase,

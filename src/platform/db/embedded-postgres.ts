@@ -19,10 +19,7 @@ import {
 } from "./embedded/postmaster.ts";
 import { RecoveryWatch } from "./embedded/recovery-watch.ts";
 
-/**
- * Who uses the server. One `service` at most runs on a data directory; a `command` (the CLI) may work beside it, or
- * alone, and then the server runs only as long as the command.
- */
+/** A data directory has at most one `service`. A `command` (the CLI) may run beside it, or alone with a server of its own lifetime. */
 export type DatabaseRole = "service" | "command";
 
 export interface EmbeddedPostgres {
@@ -75,7 +72,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** Enough for two that start at once to find out who is first, and for a killed one to be gone. */
+/** Enough to decide between two simultaneous starts, and for a killed process to be gone. */
 const SERVICE_LOCK_WAIT_MS = 500;
 
 interface Locks {
@@ -99,7 +96,7 @@ async function takeLocks(home: ServerHome, role: DatabaseRole, signal?: AbortSig
     );
   }
   try {
-    // Only somebody who is just stopping the server stands against a shared lock.
+    // Only a process that is stopping the server holds the lock exclusively.
     const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS, signal);
     if (user !== undefined) return { service, user };
     throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
@@ -193,7 +190,7 @@ interface ServerParts {
   readonly signal: AbortSignal;
 }
 
-/** Takes over the server that runs, or starts one; returns where it listens once it takes connections. */
+/** Takes over the running server or starts one, and returns its address once it accepts connections. */
 async function bringUp(context: ServerParts, before: ListenAddress | undefined): Promise<ListenAddress> {
   const { home, log, signal } = context;
   const recovery = new RecoveryWatch(home.dataDirectory);
@@ -260,7 +257,7 @@ async function startServer(
   process.once("error", (error) => {
     started.exited = error.message;
   });
-  // Between its birth and its postmaster.pid a new server must not be taken for a survivor.
+  // Until it has written postmaster.pid, a new server must not be taken for a survivor.
   while (started.exited === undefined && performance.now() < deadline) {
     if ((await findServer(home.dataDirectory)) !== undefined) break;
     await delay(10);

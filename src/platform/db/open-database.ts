@@ -19,7 +19,7 @@ import { hasCluster } from "./embedded/home.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
 import { findRecords, migrate, readUnfinished } from "./migrate.ts";
 
-/** The database cannot be used as it is; the message says why and what to do, in one line. */
+/** The database cannot be used; the message gives the reason and the remedy in one line. */
 class UnusableDatabaseError extends OperatorError {}
 
 const SERVER_VERSION_MIN = 150_000;
@@ -132,7 +132,7 @@ async function withClient<Result>(
   }
 }
 
-/** No service has started on this database yet; the message says what to do. */
+/** The database has no installation; the message gives the remedy. */
 class NoInstallation extends OperatorError {
   constructor(where: string) {
     super(
@@ -154,7 +154,7 @@ async function requireInstallation(config: pg.ClientConfig): Promise<void> {
   if (!isInstalled) throw new NoInstallation("the database");
 }
 
-/** What of the configuration (src/config.ts) the database needs. */
+/** The configuration of the database (src/config.ts). */
 export interface DatabaseConfig {
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
@@ -164,9 +164,9 @@ export interface DatabaseConfig {
 export interface DatabaseOptions {
   /** `service` holds the data directory alone; a `command` works beside it. By default `service`. */
   readonly role?: DatabaseRole;
-  /** Connections of the pool at most; by default 10. Log writers and appliers open their own, beyond these. */
+  /** Maximum connections of the pool (default 10), besides those of log writers and appliers. */
   readonly poolSize?: number;
-  /** How long a statement of the pool may take (ms); by default as long as it likes. */
+  /** Statement timeout of the pool in ms; default: none. */
   readonly answerMsMax?: number;
   /** Leaves the schema as it is, for commands that only read, or that are about to fill it. */
   readonly leavesSchema?: boolean;
@@ -176,23 +176,23 @@ export interface DatabaseOptions {
   readonly existing?: boolean;
   /** Run once the data directory is this process's own, before a server is made or started in it, or a schema changed. */
   readonly first?: () => Promise<void>;
-  /** Hears of slow statements of the pool. */
+  /** Reports slow statements of the pool. */
   readonly watch?: StatementWatch;
   /** Aborted when the database is no longer wanted: opening it then fails, however long it would have waited. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Database {
-  /** For statements that no session state hangs on. */
+  /** For statements that do not depend on session state. */
   readonly pool: pg.Pool;
-  /** For connections of one's own (log writers, appliers): `new pg.Client(database.clientConfig)`. */
+  /** For separate connections (log writers, appliers): `new pg.Client(database.clientConfig)`. */
   readonly clientConfig: pg.ClientConfig;
-  /** What another thread makes its own `clientConfig` of, which cannot be handed over. */
+  /** From this, other threads make their own `clientConfig`, which cannot be cloned. */
   readonly session: SessionSource;
   readonly embedded: boolean;
   /** The embedded server's data directory, to watch its free space (`freeDiskBytes`). */
   readonly dataDirectory: string | undefined;
-  /** Closes the pool and leaves the embedded server. Connections of one's own are closed before, by their owner. */
+  /** Closes the pool and leaves the embedded server. Close separate connections before. */
   close(): Promise<void>;
 }
 
@@ -233,7 +233,7 @@ export async function openDatabase(
 
 function checkedUrl(url: string): string {
   if (/^postgres(ql)?:\/\//.test(url)) return url;
-  // The value is not repeated: it may hold a password.
+  // Omits the value, which may contain a password.
   throw new UnusableDatabaseError("DATABASE_URL must begin with postgresql://.");
 }
 
@@ -291,7 +291,7 @@ async function checkDistribution(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** Bytes that an ordinary process may still write on the file system of a directory. */
+/** Free bytes of a directory's file system for ordinary processes. */
 export async function freeDiskBytes(directory: string): Promise<number> {
   const { bavail, bsize } = await statfs(directory);
   return bavail * bsize;
@@ -316,7 +316,7 @@ const LOOK_MS = 1_000;
  * batches are refused before that.
  */
 export class DiskWatch {
-  /** Why nothing may be accepted now; undefined when there is room. */
+  /** The reason for refusing batches; undefined if there is room. */
   blocked: string | undefined;
   readonly #repeat: Repeat | undefined;
 

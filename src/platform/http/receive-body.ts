@@ -5,29 +5,29 @@ import { monotonicNow, SharedLock, SharedTable } from "../runtime/shared-memory.
 import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 import { originOf } from "./networks.ts";
 
-/** Larger buffers are not kept: few bodies need one, and one would be most of what is kept. */
+/** Larger buffers are not pooled. */
 const KEPT_BYTES_EACH_MAX = 4 * 1_048_576;
-/** What is kept of each thread that serves, beyond the bodies in flight. */
+/** Limit of the pool of each thread. */
 const KEPT_BYTES_MAX = 8 * 1_048_576;
-/** Smaller ones are not worth keeping. */
+/** Smaller buffers are not pooled. */
 const SMALLEST_BYTES = 131_072;
 
 /**
- * Buffers of power-of-two sizes, used again by the next bodies. New ones lie outside the heap, where they make V8 mark the whole heap
- * again and again: a third of the CPU time at 100 records of 2 kB a body.
+ * A pool of buffers in power-of-two sizes. Allocating external memory makes V8 collect the whole heap: without the pool a third of the CPU
+ * time at 100 records of 2 kB per body.
  */
 export class BodyBuffers {
   readonly #kept = new Map<number, Buffer[]>();
   #keptBytes = 0;
 
-  /** A buffer that is exactly so large, of those that are kept; what it holds is of another body and must not be shown. */
+  /** A pooled buffer of exactly this size. It contains data of another body. */
   takeKept(size: number): Buffer | undefined {
     const kept = this.#kept.get(size)?.pop();
     if (kept !== undefined) this.#keptBytes -= size;
     return kept;
   }
 
-  /** Takes a buffer back that nothing refers to any more. `false`: it was not kept, and its memory is free. */
+  /** Returns an unreferenced buffer to the pool. `false`: it was freed instead. */
   giveBack(buffer: Buffer): boolean {
     const size = buffer.length;
     if (size > KEPT_BYTES_EACH_MAX || this.#keptBytes + size > KEPT_BYTES_MAX) {
@@ -41,7 +41,7 @@ export class BodyBuffers {
     return true;
   }
 
-  /** Frees all that is kept; answers how many bytes that were. */
+  /** Frees the pool and returns the number of bytes. */
   clear(): number {
     const bytes = this.#keptBytes;
     for (const buffers of this.#kept.values()) buffers.forEach(freeBuffer);
@@ -51,30 +51,27 @@ export class BodyBuffers {
   }
 }
 
-/** How large a buffer for so many bytes is made. */
+/** The size of a new buffer for this many bytes. */
 export function sizeFor(bytes: number): number {
   if (bytes > KEPT_BYTES_EACH_MAX) return bytes;
   return Math.max(SMALLEST_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
 }
 
-/**
- * Frees a buffer's memory at once, where the buffer has it for itself; it is empty then. Left to the garbage collector, 64 MB
- * of them would be there on each thread before it looks.
- */
+/** Frees a buffer's memory at once if it is not shared. The garbage collector would keep up to 64 MB per thread. */
 export function freeBuffer({ buffer, byteLength }: Buffer): void {
   const isAlone = byteLength > 0 && byteLength === buffer.byteLength;
   if (isAlone && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** Clients that may have bodies in flight at once; each has a row only as long as it has. */
+/** Clients with bodies in flight, one row each. */
 const SHAPE = { rows: 16_384, numbers: 1 } as const;
 const BYTES = 0;
-/** A lock, what is counted in all, and how much of that is kept for bodies to come. */
+/** A lock, the total, and the part of it that is pooled. */
 const SUMS_BYTES = 24;
 const ALL = 0;
 const KEPT = 1;
 
-/** The memory of one process's budget, which all its threads share. */
+/** Shared memory of a process's budget. */
 export interface BudgetMemory {
   readonly sums: SharedArrayBuffer;
   readonly clients: SharedArrayBuffer;
@@ -85,8 +82,8 @@ export function allocateBudget(): BudgetMemory {
 }
 
 /**
- * One bound on the memory of all bodies in flight, for all threads of the process. It counts room, filled or not, and the buffers kept
- * for the next bodies. One client gets half at most, so that its stalled bodies do not keep out others.
+ * Limits the memory of all bodies of the process, including allocated but unfilled room and pooled buffers. One client gets at most half, so
+ * that its stalled bodies cannot block others.
  */
 export class BodyBudget {
   readonly #bytesMax: number;
@@ -96,7 +93,7 @@ export class BodyBudget {
   readonly #clients: SharedTable;
   readonly #buffers = new BodyBuffers();
 
-  /** `bodyBytesMax` is the room of the largest body there is: a client's half is never less than that. */
+  /** `bodyBytesMax`: room of the largest body, the minimum for one client. */
   constructor(bytesMax: number, bodyBytesMax: number, memory = allocateBudget()) {
     this.#bytesMax = bytesMax;
     this.#clientBytesMax = Math.max(bytesMax / 2, bodyBytesMax);
@@ -105,12 +102,12 @@ export class BodyBudget {
     this.#clients = new SharedTable(memory.clients, SHAPE);
   }
 
-  /** Of the bodies in flight, without what is kept for the next ones. */
+  /** Bytes of bodies in flight, without the pool. */
   get bytesInUse(): number {
     return this.#lock.run(() => (this.#sums[ALL] as number) - (this.#sums[KEPT] as number));
   }
 
-  /** Takes bytes for a client if there is room; `false` otherwise. */
+  /** Reserves bytes for a client; `false` if there is no room. */
   take(clientId: string, bytes: number): boolean {
     if (this.#takeFor(clientId, bytes, () => this.#add(bytes, 0))) return true;
     const kept = this.#buffers.clear();
@@ -119,12 +116,12 @@ export class BodyBudget {
     return this.#takeFor(clientId, bytes, () => this.#add(bytes, 0));
   }
 
-  /** Gives back bytes that were taken. */
+  /** Releases reserved bytes. */
   release(clientId: string, bytes: number): void {
     if (bytes !== 0) this.#giveBack(clientId, bytes, () => this.#add(-bytes, 0));
   }
 
-  /** A buffer of exactly so many bytes, taken for a client: one that was kept, or a new one. Undefined without room. */
+  /** A pooled or new buffer of exactly this size, reserved for a client. Undefined if there is no room. */
   takeBuffer(clientId: string, size: number): Buffer | undefined {
     const kept = this.#buffers.takeKept(size);
     if (kept === undefined) return this.take(clientId, size) ? Buffer.allocUnsafeSlow(size) : undefined;
@@ -133,7 +130,7 @@ export class BodyBudget {
     return undefined;
   }
 
-  /** Gives back a buffer that nothing refers to any more: it is kept for the next body, or freed. */
+  /** Releases an unreferenced buffer to the pool, or frees it. */
   giveBackBuffer(clientId: string, buffer: Buffer): void {
     const size = buffer.length;
     const stays = this.#buffers.giveBack(buffer);
@@ -178,11 +175,11 @@ export interface BodyLimits {
   readonly inflatedBytesMax: number;
 }
 
-/** What is known of a body before it comes. */
+/** What the headers announce about a body. */
 interface BodyPromise {
-  /** What it is said to have; 0 where that is not known or it is compressed. */
+  /** Content-Length; 0 if unknown or compressed. */
   readonly bytes: number;
-  /** The most that a decompressor remembers of what it gave out; 0 where there is none. */
+  /** Window of the decompressor; 0 if not compressed. */
   readonly windowBytes: number;
 }
 
@@ -192,10 +189,10 @@ const UNKNOWN: BodyPromise = { bytes: 0, windowBytes: 0 };
 /** Smaller chunks weigh little; larger ones make the garbage collector work the harder the longer they wait for it. */
 const FREED_BYTES_MIN = 16_384;
 
-/** Room beside a buffer of the budget's is taken in steps, so that its lock is not entered for each chunk. */
+/** Reserves room in steps, so that the budget is not locked for each chunk. */
 const STEP_BYTES = 1_048_576;
 
-/** The room that the largest body may take at one time, whatever its encoding, with what it is copied from. */
+/** The maximum room of one body in any encoding, including the buffer that it is copied from. */
 export function roomOfLargestBody({ inflatedBytesMax }: BodyLimits): number {
   const window = Math.min(inflatedBytesMax, Math.max(...Object.values(WINDOW_BYTES_MAX)));
   if (inflatedBytesMax <= KEPT_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
@@ -203,8 +200,8 @@ export function roomOfLargestBody({ inflatedBytesMax }: BodyLimits): number {
 }
 
 /**
- * Collects one body into one buffer, under the limits and the budget, counting room as it is made. Chunks are copied
- * instead of kept: a chunked body of one-byte chunks would cost a hundred times its size in Buffer objects.
+ * Collects a body into one buffer within the limits and the budget. Chunks are copied, because one-byte chunks would cost a hundred times
+ * their size in Buffer objects.
  */
 export class BodyCollector {
   readonly #clientId: string;
@@ -213,10 +210,10 @@ export class BodyCollector {
   readonly #promise: BodyPromise;
   readonly #weigh: ((bytes: number) => void) | undefined;
   #bytes: Buffer = EMPTY;
-  /** `chunk`: as it came; `kept`: one of the budget's; `own`: made for this body, whose pages are memory once they are written. */
+  /** `chunk`: the only chunk; `kept`: a buffer of the budget; `own`: allocated for this body, counted as it is filled. */
   #kind: "chunk" | "kept" | "own" = "chunk";
   #length = 0;
-  /** What was taken beside a buffer of the budget's. */
+  /** Bytes reserved besides a buffer of the budget. */
   #taken = 0;
   #wireBytes = 0;
 
@@ -253,7 +250,7 @@ export class BodyCollector {
       });
     }
     if (this.#length === 0 && chunk.length >= this.#promise.bytes) {
-      // Most bodies are one chunk, which is taken as it is.
+      // Most bodies are one chunk, which is used without copying.
       this.#needBeside(chunk.length + this.#windowOf(length));
       this.#bytes = chunk;
     } else {
@@ -266,20 +263,17 @@ export class BodyCollector {
     this.#weigh?.(length);
   }
 
-  /** All that was added, until it is released. */
+  /** The collected bytes, valid until released. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
 
-  /**
-   * Gives back what is larger than a chunk, once nothing refers to `bytes` any more, but for so many bytes that were made
-   * of it. Throws ServiceError Unavailable when there is no room for them.
-   */
+  /** Releases the body, once unreferenced, except for this many bytes derived from it. Throws Unavailable if there is no room for them. */
   keepOnly(bytes: number): void {
     if (this.#kind !== "chunk") this.#leave(bytes);
   }
 
-  /** Gives all memory back, once nothing refers to `bytes` any more; may be called again. */
+  /** Releases all memory once `bytes` is unreferenced. Idempotent. */
   release(): void {
     this.#leave(0);
   }
@@ -294,14 +288,14 @@ export class BodyCollector {
     else this.#leaveBeside(bytesLeft);
   }
 
-  /** Gives the memory of a copied chunk back at once; what a decompressor gave out may still be its own. */
+  /** Frees a copied chunk, unless a decompressor may still use it. */
   #discard(chunk: Buffer): void {
     if (this.#promise.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeBuffer(chunk);
   }
 
   /**
-   * Moves to a larger buffer: one for all that is promised, so that a body without room is refused when it begins, else one twice as
-   * large. Beyond the sizes that are kept it is one for the largest body, counted as it is filled.
+   * Moves to a larger buffer: of the announced size, so that a body without room is refused at once, or else twice as large. Beyond the
+   * pooled sizes it is one for the largest body, counted as it is filled.
    */
   #grow(length: number): void {
     const { inflatedBytesMax } = this.#limits;
@@ -313,7 +307,7 @@ export class BodyCollector {
       this.#kind = "kept";
       this.#bytes = buffer;
     } else {
-      // Beside it, for as long as it is copied, lies what it takes the place of.
+      // The former buffer exists until it is copied.
       const room = Math.max(length, this.#promise.bytes);
       this.#needBeside(room + this.#windowOf(length) + (kindBefore === "chunk" ? before.length : 0));
       this.#bytes = Buffer.allocUnsafeSlow(this.#promise.bytes > 0 ? room : inflatedBytesMax);
@@ -325,7 +319,7 @@ export class BodyCollector {
     this.#leaveBeside(this.#roomBeside(length));
   }
 
-  /** What is to be taken for so many bytes, beside a buffer of the budget's. */
+  /** Bytes to reserve for a body of this length, besides a buffer of the budget. */
   #roomBeside(length: number): number {
     const window = this.#windowOf(length);
     return this.#kind === "kept" ? window : Math.max(length, this.#promise.bytes) + window;
@@ -356,10 +350,9 @@ function noRoom(): ServiceError {
   });
 }
 
-/** A whole body, decompressed. */
 export type ReceivedBody = Pick<BodyCollector, "bytes" | "keepOnly" | "release">;
 
-/** The media type must be application/json, in UTF-8; throws ServiceError 415 otherwise. */
+/** Throws ServiceError 415 unless the media type is application/json in UTF-8. */
 export function checkMediaType(contentType: string | undefined): void {
   if (contentType === "application/json") return;
   const [type = "", ...parameters] = (contentType ?? "").split(";").map((part) => part.trim().toLowerCase());
@@ -405,16 +398,13 @@ export async function receiveBody(
   }
 }
 
-/** Leaves the bodies of these routes to their handlers: no parser of the framework reads what nobody counts. */
+/** Removes Fastify's body parsers from routes that receive bodies within the budget. */
 export function leaveBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
 }
 
-/**
- * Receives the whole of a small body, which is empty where none came. Without a client it counts as its address's site:
- * half of the room for each of several subnets would be all of it. Throws ServiceError as `receiveBody` does.
- */
+/** Receives a small body, perhaps empty, counted for the site (/48) of the client's address. Throws ServiceError as `receiveBody`. */
 export async function receiveSmallBody(
   { budget, clientAddress }: { readonly budget: BodyBudget; clientAddress(raw: IncomingMessage): string },
   { raw, principal }: FastifyRequest,
@@ -440,14 +430,14 @@ const ENCODINGS = new Map<string, Encoding | undefined>([
   ["zstd", "zstd"],
 ]);
 
-/** Throws ServiceError 415 for what is unknown, several encodings among it. */
+/** Throws ServiceError 415 for unknown or several encodings. */
 function encodingOf(header = "identity"): Encoding | undefined {
   const name = header.trim().toLowerCase();
   if (!ENCODINGS.has(name)) throw new ServiceError("bellhop.http.UnsupportedEncoding");
   return ENCODINGS.get(name);
 }
 
-/** By events: a promise a chunk would cost twice as much, and a hostile client decides how many chunks there are. */
+/** Uses events, because promises would double the cost per chunk, whose number a hostile client decides. */
 function collect(request: IncomingMessage, collector: BodyCollector): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: unknown) => {
@@ -465,7 +455,7 @@ function collect(request: IncomingMessage, collector: BodyCollector): Promise<vo
       }
     };
     request.on("end", settle).on("error", settle).on("close", goneAway).on("data", take);
-    // It may have gone before this was called.
+    // The client may have disconnected before this call.
     if (request.destroyed) goneAway();
   });
 }

@@ -22,7 +22,7 @@ interface RequestTrace {
   appendAtMs: number;
 }
 
-/** Null: its trace is not sampled. Undefined: nothing is traced, or nobody has asked yet. */
+/** Null: not sampled. Undefined: tracing is disabled, or not begun. */
 export type MaybeTrace = RequestTrace | null | undefined;
 
 /**
@@ -41,7 +41,7 @@ export function beginTrace(
   return span === undefined ? null : { span, epochMs, recordsAtMs: Number.NaN, appendAtMs: Number.NaN };
 }
 
-/** A wait that took less is no reason to look at it. */
+/** Shorter waits are not reported. */
 const SHOWN_WAIT_MS = 1;
 
 function shown(waitMs: number): number | undefined {
@@ -98,7 +98,7 @@ declare module "fastify" {
 export interface LoggedRequest {
   readonly id: string;
   readonly method: string;
-  /** The route, never the address: an address can carry a key or a code. */
+  /** The route, not the URL, which may contain a key or a code. */
   readonly route: string;
   readonly startedAtMs: number;
   readonly waits: RequestWaits | undefined;
@@ -111,10 +111,7 @@ export interface LoggedRequest {
   readonly correlationId: string | string[] | undefined;
 }
 
-/**
- * Only these answers log the client's address: the client may be guessing credentials, or need the operator's help.
- * Addresses of other clients are not recorded, for privacy.
- */
+/** Only these responses log the client's address, which for privacy is not recorded otherwise. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;

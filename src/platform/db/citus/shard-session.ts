@@ -244,7 +244,7 @@ export class ShardSession {
     return rows.map(({ client_id }) => client_id);
   }
 
-  /** Closes the log writers whose session was at this worker and is gone. They are read first: one that comes meanwhile is not among them. */
+  /** Closes the log writers whose session at this worker is gone. Reads log writers before sessions, so that a new one is not closed. */
   async closeLogWriters(): Promise<void> {
     const { rows: unclosed } = await this.first.query<{ log_writer_id: string; backend: string }>({
       ...findUnclosed,
