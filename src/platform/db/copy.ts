@@ -275,8 +275,8 @@ class CopyOut extends Copy {
 }
 
 /**
- * Concatenates `copy … to stdout (format binary)` statements: a stream of parts of `partBytes`, with backpressure, which throws the server's
- * error, and the number of rows once it is read. Stopping early closes the connection.
+ * Concatenates `copy … to stdout (format binary)` statements: a stream of parts of `partBytes`, with backpressure, which throws the
+ * server's error, and the number of rows once it is read. Stopping early closes the connection.
  */
 export function copyOut(
   client: pg.ClientBase,

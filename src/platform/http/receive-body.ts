@@ -82,8 +82,8 @@ export function allocateBudget(): BudgetMemory {
 }
 
 /**
- * Limits the memory of all bodies of the process, including allocated but unfilled room and pooled buffers. One client gets at most half, so
- * that its stalled bodies cannot block others.
+ * Limits the memory of all bodies of the process, including allocated but unfilled room and pooled buffers. One client gets at most
+ * half, so that its stalled bodies cannot block others.
  */
 export class BodyBudget {
   readonly #bytesMax: number;
