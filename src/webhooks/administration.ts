@@ -73,28 +73,31 @@ export interface WebhookAdmin {
   readonly rules: AddressRules;
   /** The client whose endpoints are visible; null means all. */
   readonly clientId: string | null;
-  /** Of an operator: clients beyond it are not there. */
+  /** An operator's scope; clients outside it are not found. */
   readonly scope?: Scope;
   /** `client:<id>`, `cli:<user>` or `console:<operator>`. */
   readonly who: string;
 }
 
-/** The rights of a client within the scope, which do not change until the transaction ends. Throws WebhookNotFound. */
-async function lockClient(on: Queryable, { scope }: WebhookAdmin, clientId: string, otherwise: string) {
-  const values = [clientId];
-  const { rows } = await on.query<{ scopes: string[]; isRevoked: boolean }>({ ...READ_CLIENT, values });
+interface LockedClient {
+  readonly scopes: readonly string[];
+  readonly isRevoked: boolean;
+}
+
+/** Reads a client within the scope and locks it until the transaction ends. Throws WebhookNotFound with `message`. */
+async function lockClient(
+  on: Queryable,
+  { scope }: WebhookAdmin,
+  clientId: string,
+  message: string,
+): Promise<LockedClient | undefined> {
+  const { rows } = await on.query<LockedClient>({ ...READ_CLIENT, values: [clientId] });
   const isWithin = scope === undefined || (await clientsWithin(on, scope))?.includes(clientId) !== false;
-  if (!isWithin) throw new WebhookNotFound(otherwise);
+  if (!isWithin) throw new WebhookNotFound(message);
   return rows[0];
 }
 
-async function checkClient(
-  on: Queryable,
-  admin: WebhookAdmin,
-  clientId: string,
-  { events }: EndpointSettings,
-): Promise<void> {
-  const client = await lockClient(on, admin, clientId, NO_CLIENT);
+function checkClient(client: LockedClient | undefined, { events }: EndpointSettings): void {
   if (client === undefined || client.isRevoked) throw new WebhookNotFound(NO_CLIENT);
   if (events.includes("changes.available") && !client.scopes.includes("read"))
     throw new WebhookInputError("changes.available requires the scope read.");
@@ -115,7 +118,7 @@ export async function addWebhook(
   const { pool, cipher, rules, who } = admin;
   const settings = readEndpointSettings(input, rules);
   return withTransaction(pool, async (on) => {
-    await checkClient(on, admin, clientId, settings);
+    checkClient(await lockClient(on, admin, clientId, NO_CLIENT), settings);
     const positions = positionsText(await readEnds(on));
     const endpointId = randomUUID();
     const values = [endpointId, clientId, ...valuesOf(settings), ENDPOINTS_OF_CLIENT_MAX, positions];
@@ -135,14 +138,14 @@ function change<Result>(
   admin: WebhookAdmin,
   endpointId: string,
   what: string,
-  work: (on: Queryable, endpoint: EndpointSummary) => Promise<Result>,
+  work: (on: Queryable, endpoint: EndpointSummary, client: LockedClient | undefined) => Promise<Result>,
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<Result> {
   const { pool, clientId, who } = admin;
   return withTransaction(pool, async (on) => {
     const endpoint = await lockEndpoint(on, clientId, endpointId);
-    await lockClient(on, admin, endpoint.clientId, NO_ENDPOINT);
-    const result = await work(on, endpoint);
+    const client = await lockClient(on, admin, endpoint.clientId, NO_ENDPOINT);
+    const result = await work(on, endpoint, client);
     const entry = { who, what, clientId: endpoint.clientId, detail: { endpointId, ...detail } };
     await recordAudit(on, entry);
     return result;
@@ -169,13 +172,13 @@ export function changeWebhook(
   endpointId: string,
   input: Partial<EndpointInput>,
 ): Promise<EndpointSummary> {
-  const work = async (on: Queryable, endpoint: EndpointSummary) => {
+  const work = async (on: Queryable, endpoint: EndpointSummary, client: LockedClient | undefined) => {
     if (endpoint.kind === "reply-to")
       throw new WebhookInputError(
         "This endpoint was created for an origin of ReplyTo headers, which only the operator can change.",
       );
     const settings = readEndpointSettings({ ...endpoint, ...input }, admin.rules);
-    await checkClient(on, admin, endpoint.clientId, settings);
+    checkClient(client, settings);
     const isSame = selectionOf(endpoint) === selectionOf(settings);
     const positions = isSame ? null : positionsText(await readEnds(on));
     return run(on, UPDATE, endpoint, [...valuesOf(settings), positions]);
