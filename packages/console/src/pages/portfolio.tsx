@@ -41,7 +41,7 @@ const NIGHTS = [
 const NIGHTS_STANDARD = "30";
 const ATTENTION = {
   "": "Any",
-  any: "any reason",
+  any: "needs attention",
   silent: "silent feed",
   quarantine: "quarantined records",
   variance: "variance",
