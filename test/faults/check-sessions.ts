@@ -8,8 +8,8 @@ import { countChangesThatEndElsewhere } from "../workload/observed-state.ts";
 import { LOOKER, withDatabaseOf } from "./database-of-service.ts";
 import { APPLY_WRITERS, HTTP_THREADS } from "./service-process.ts";
 
-/** Log writers are closed and buckets taken at the appliers' upkeep, about each second. */
-const TIDY_MS_MAX = 10_000;
+/** An applier keeps what an idle sibling took from a busy one for ten seconds, and buckets change hands at upkeeps, about a second apart. */
+const TIDY_MS_MAX = 20_000;
 const LOOK_MS = 100;
 
 /** What is there at rest: so many nodes, each with so many threads. */
