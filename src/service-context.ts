@@ -4,10 +4,10 @@ import type { Logger } from "pino";
 import type { BackfillAdmission } from "./backfill/admission.ts";
 import type { WireNotes } from "./certification/wire-notes.ts";
 import type { Authenticator, RateLimiter } from "./identity/authenticator.ts";
-import type { ClientSemaphores } from "./ingest/client-semaphores.ts";
 import type { AcceptLog, PropertyRegister } from "./ingest/log/accept-log.ts";
 import type { RedactionListWatch } from "./ingest/redact.ts";
 import type { BodyBudget, BodyLimits } from "./platform/http/receive-body.ts";
+import type { ClientSemaphores } from "./platform/runtime/client-semaphores.ts";
 import type { Semaphore } from "./platform/runtime/semaphore.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracer } from "./platform/telemetry/opentelemetry.ts";
@@ -18,9 +18,9 @@ export interface HttpContext {
   /** A small separate pool for insights and backfills. */
   readonly questions: pg.Pool;
   /** One slot for backfill queries of all clients, within each client's slot, so that a connection always remains for insights. */
-  readonly backfillTurns: ClientSemaphores;
+  readonly backfillSemaphore: ClientSemaphores;
   /** One insight or backfill query per client and thread at a time, each using one connection of the pool. */
-  readonly questionTurns: ClientSemaphores;
+  readonly querySemaphores: ClientSemaphores;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Requests that take at least this many milliseconds are logged; 0 disables. */

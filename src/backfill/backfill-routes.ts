@@ -77,7 +77,7 @@ function inTurn<Answer>(
   { context, reply, principal, clientId }: Asked,
   read: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
 ): Promise<Answer> {
-  const { questions, questionTurns, backfillTurns, rateLimiter, nodes } = context;
+  const { questions, querySemaphores, backfillSemaphore, rateLimiter, nodes } = context;
   const { requestRate, requestBurst } = principal;
   let uncharged = 0;
   // In addition to the request itself.
@@ -90,7 +90,7 @@ function inTurn<Answer>(
   const reading = readingFor(reply.raw);
   const reads = () => readFor(reading, () => read(questions, countRead));
   // One slot shared by all clients; each may have only one query waiting here.
-  return questionTurns.run(clientId, () => backfillTurns.run("", reads, reading), reading);
+  return querySemaphores.run(clientId, () => backfillSemaphore.run("", reads, reading), reading);
 }
 
 async function describe(asked: Asked, backfill: Backfill) {

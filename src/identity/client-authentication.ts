@@ -142,7 +142,7 @@ async function redigest(
 }
 
 function unknownClient(): OAuthError {
-  return invalidClient("The client id or its secret is not valid.");
+  return invalidClient("The client id or secret is invalid.");
 }
 
 function invalidClient(description: string): OAuthError {

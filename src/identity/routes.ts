@@ -43,7 +43,7 @@ function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthErr
     case "bellhop.http.BadRequest":
       return new OAuthError("invalid_request", error.message);
     case "bellhop.http.PayloadTooLarge":
-      return new OAuthError("invalid_request", "The form is larger than the limit.", { status: 413 });
+      return new OAuthError("invalid_request", "The form is too large.", { status: 413 });
     default:
       return undefined;
   }

@@ -130,7 +130,7 @@ function partnerAccess(context: HttpContext): InsightAccess {
     path: INSIGHT_PATH,
     onRequest,
     run: ({ principal }, answering, signal) =>
-      context.questionTurns.run(principal?.clientId ?? "", answering, signal),
+      context.querySemaphores.run(principal?.clientId ?? "", answering, signal),
   };
 }
 

@@ -1,17 +1,17 @@
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { ClientSemaphores } from "../ingest/client-semaphores.ts";
 import { readFor } from "../platform/db/connection.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
+import { ClientSemaphores } from "../platform/runtime/client-semaphores.ts";
 
 /** Each open page holds about ten megabytes until it is sent. */
 const AT_ONCE = 4;
 
 /** Limits the pages sent concurrently by one thread to one client: unread pages on hundreds of connections would exhaust memory. */
 export class OpenPages {
-  readonly #turns = new ClientSemaphores(AT_ONCE);
+  readonly #semaphores = new ClientSemaphores(AT_ONCE);
 
   /** Resolves when the page may be sent; its slot is freed when the response closes. Throws ServiceError (429) if too many pages wait. */
   enter(clientId: string, response: Pick<ServerResponse, "closed" | "once">): Promise<void> {
@@ -24,7 +24,7 @@ export class OpenPages {
       turn.resolve();
       return closed;
     };
-    this.#turns.run(clientId, send).catch(turn.reject);
+    this.#semaphores.run(clientId, send).catch(turn.reject);
     return turn.promise;
   }
 }

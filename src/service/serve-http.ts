@@ -21,7 +21,6 @@ import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
-import { ClientSemaphores } from "../ingest/client-semaphores.ts";
 import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
@@ -57,6 +56,7 @@ import {
 } from "../platform/http/receive-body.ts";
 import { logRequests, RequestLog } from "../platform/http/request-log.ts";
 import { RouteIndex } from "../platform/http/route-index.ts";
+import { ClientSemaphores } from "../platform/runtime/client-semaphores.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";
@@ -447,8 +447,8 @@ function createContext(
   return {
     pool,
     questions,
-    questionTurns: new ClientSemaphores(1),
-    backfillTurns: new ClientSemaphores(QUESTION_CONNECTIONS - 1),
+    querySemaphores: new ClientSemaphores(1),
+    backfillSemaphore: new ClientSemaphores(QUESTION_CONNECTIONS - 1),
     log,
     metrics,
     tracer,

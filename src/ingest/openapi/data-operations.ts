@@ -1,6 +1,6 @@
 import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
-import { REFUSALS_OF_TOKEN, refusals } from "../../platform/http/openapi/errors.ts";
+import { refusals, TOKEN_ERRORS } from "../../platform/http/openapi/errors.ts";
 import { HEADER_PARAMETERS, ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
 import {
   type Operation,
@@ -70,7 +70,7 @@ function operationOf(resource: Resource, options: DocumentOptions): Operation {
       },
     },
     responses: {
-      ...REFUSALS_OF_TOKEN,
+      ...TOKEN_ERRORS,
       202: refTo("responses", "Accepted"),
       ...refusals({
         400: "InvalidBatch",

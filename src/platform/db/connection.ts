@@ -413,7 +413,7 @@ export function createPool(
   return pool;
 }
 
-/** More connections than one client may use at once (`HttpContext.questionTurns`). */
+/** More connections than one client may use at once (`HttpContext.querySemaphores`). */
 export const QUESTION_CONNECTIONS = 3;
 
 /**

@@ -205,7 +205,7 @@ async function bringUp(context: ServerParts, before: ListenAddress | undefined):
     // This process holds the start lock, so the process that asked the server to stop is gone.
     if (running?.stopping) await stopServer(home.dataDirectory);
     else if (running !== undefined && answer === "not up") {
-      const progress = await recovery.look();
+      const progress = await recovery.sample();
       if (progress === "works") deadline = performance.now() + START_TIMEOUT_MS;
       if (progress === "stalled") {
         log.warn("PostgreSQL refuses sessions and its recovery stands still; starting it again");

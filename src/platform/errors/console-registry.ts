@@ -1,40 +1,40 @@
 /**
- * Every error of the console's own API, which partners never see: a stable code, its status and its public text. Errors
- * that it shares with the rest (a parameter that is not valid, say) are those of `registry.ts`.
+ * Errors of the console's API, which partners never see: stable code, status and public text. Errors shared with the
+ * other APIs are in `registry.ts`.
  */
 export const CONSOLE_ERRORS = {
-  "bellhop.console.NotLoggedIn": { status: 401, text: "Log in first: there is no session, or it is over." },
-  "bellhop.console.LoginFailed": { status: 401, text: "The name or the password is not right." },
-  "bellhop.console.CodeNeeded": { status: 401, text: "Enter the code of your authenticator app." },
-  "bellhop.console.CodeWrong": { status: 401, text: "The code is not right, or was used already." },
+  "bellhop.console.NotLoggedIn": { status: 401, text: "Log in: you have no session, or it has expired." },
+  "bellhop.console.LoginFailed": { status: 401, text: "The name or password is incorrect." },
+  "bellhop.console.CodeNeeded": { status: 401, text: "Enter the code from your authenticator app." },
+  "bellhop.console.CodeWrong": { status: 401, text: "The code is incorrect or was already used." },
   "bellhop.console.TooManyAttempts": {
     status: 429,
-    text: "Too many wrong passwords or codes for this name: wait before the next one.",
+    text: "Too many failed logins for this name. Wait, then try again.",
   },
   "bellhop.console.Forged": {
     status: 403,
-    text: "A change has to come from a page of this console, with its token. Load the page again.",
+    text: "The request lacks the token of a console page. Reload the page.",
   },
   "bellhop.console.NotAllowed": { status: 403, text: "Your role does not allow this." },
   "bellhop.console.NeedsTls": {
     status: 403,
-    text: "Nobody can log in over plain http from elsewhere: put TLS in front and set BASE_URL to the https address, or use it on the machine itself.",
+    text: "Plain http allows logins only from the same machine. Put TLS in front of the service and set BASE_URL to its https address.",
   },
   "bellhop.console.WrongHost": {
     status: 421,
-    text: "The console answers only to the host of BASE_URL and to this machine's own names.",
+    text: "The console accepts only the host of BASE_URL and names of the local machine.",
   },
-  "bellhop.console.NotFound": { status: 404, text: "There is no such thing." },
-  "bellhop.console.Conflict": { status: 409, text: "It is not as it was: look again." },
-  "bellhop.console.PayloadTooLarge": { status: 413, text: "The form is larger than the limit." },
+  "bellhop.console.NotFound": { status: 404, text: "Not found." },
+  "bellhop.console.Conflict": { status: 409, text: "It has changed meanwhile. Reload the page." },
+  "bellhop.console.PayloadTooLarge": { status: 413, text: "The form is too large." },
   "bellhop.console.UnsupportedMediaType": { status: 415, text: "Send the form as application/json." },
-  "bellhop.console.InvalidInput": { status: 422, text: "Something in the form is not valid." },
-  "bellhop.console.Busy": { status: 503, text: "The console has too much to do at this moment." },
+  "bellhop.console.InvalidInput": { status: 422, text: "The form contains an invalid value." },
+  "bellhop.console.Busy": { status: 503, text: "The console is busy. Try again in a moment." },
 } as const satisfies Record<string, { status: number; text: string }>;
 
 export type ConsoleErrorCode = keyof typeof CONSOLE_ERRORS;
 
-/** An error of the console with a public face. */
+/** An error sent to the console. */
 export class ConsoleError extends Error {
   readonly code: ConsoleErrorCode;
   readonly status: number;

@@ -1,4 +1,4 @@
-/** The errors of the token endpoint and its neighbours (RFC 6749 §5.2), and the status of each. */
+/** Errors of the OAuth endpoints (RFC 6749 section 5.2) with their statuses. */
 export const OAUTH_ERRORS = {
   invalid_request: 400,
   invalid_scope: 400,
@@ -11,13 +11,13 @@ export const OAUTH_ERRORS = {
 export type OAuthErrorCode = keyof typeof OAUTH_ERRORS;
 
 export interface OAuthErrorOptions {
-  /** Another status than the code's own, where HTTP has a word for it (413, 415, 503). */
+  /** Replaces the code's status where HTTP has a more specific one (413, 415, 503). */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** A refusal that becomes `{"error","error_description"}`. The description is public text without any input in it. */
+/** An error sent as `{"error","error_description"}`. The description is public and contains no input. */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode;
   readonly status: number;

@@ -1,14 +1,14 @@
-/** An error whose message was written for the person at the command line: shown without a stack, exit code 1. */
+/** An error for the person at the command line: shown without a stack trace, exit code 1. */
 export class OperatorError extends Error {}
 
-/** What was asked for cannot be; the message says why, and what can. */
+/** The input is invalid; the message says why and what is valid. */
 export class InputError extends OperatorError {}
 
-/** A command line that is wrong: exit code 2. */
+/** Invalid command line: exit code 2. */
 export class UsageError extends InputError {}
 
-/** What was named does not exist, or is another client's. */
+/** The named object does not exist or belongs to another client. */
 export class NotFoundError extends OperatorError {}
 
-/** What was asked for cannot be done as things stand. */
+/** The current state does not allow the operation. */
 export class ConflictError extends OperatorError {}

@@ -1,20 +1,20 @@
-/** The answer for an error code, and its documentation for partners' developers (Markdown, except `text`). */
+/** The response for an error code, and its documentation for partners (Markdown, except `text`). */
 export interface ErrorEntry {
   readonly status: number;
   readonly text: string;
-  /** When it is answered, as the middle of a sentence. */
+  /** When it occurs, as the middle of a sentence. */
   readonly cause: string;
   /** What to do, as the middle of a sentence. */
   readonly remedy: string;
-  /** The same request may be sent again; without it only a fixed one. */
+  /** `same`: the same request can be retried. Absent: only a corrected one. */
   readonly again?: "same";
-  /** In whole sentences. */
+  /** Further documentation, in full sentences. */
   readonly more?: string;
 }
 
 /**
- * Every error the service answers with; a code is never reused or renamed. `npm run docs:write` generates docs/errors.md
- * and the table in docs/contract.md from it, and the OpenAPI document lists the same codes.
+ * All errors of the public API; a code is never reused or renamed. `npm run docs:write` generates docs/errors.md and a
+ * table of docs/contract.md from it; the OpenAPI document lists the same codes.
  */
 export const ERRORS = {
   "bellhop.contract.MalformedJson": {
@@ -268,14 +268,14 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One entry of an error body's `violations` (made by `contract`, which imports nothing, so the shape stands here too). */
+/** One of an error body's `violations`. (The package `contract` creates them and imports nothing, so it repeats the shape.) */
 export interface ErrorDetail {
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
 }
 
-/** An error sent to the client. Private details belong in `cause`: it is logged with the request id and never sent. */
+/** An error sent to the client. Private details belong in `cause`, which is logged with the request id and never sent. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

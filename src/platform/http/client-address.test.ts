@@ -3,7 +3,6 @@ import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { clientAddressReader } from "./client-address.ts";
 
-/** What the reader looks at of a request: who is connected, and the headers as they came. */
 function request(remoteAddress: string, ...forwarded: string[]): IncomingMessage {
   const headersDistinct = forwarded.length === 0 ? {} : { "x-forwarded-for": forwarded };
   return { socket: { remoteAddress }, headersDistinct } as unknown as IncomingMessage;

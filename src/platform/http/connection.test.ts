@@ -44,7 +44,7 @@ describe("the chunks of a body", () => {
     });
     await once(request, "end");
     assert.equal(bytes, count);
-    // A buffer for each read of the socket.
+    // One buffer per read of the socket.
     assert.ok(buffers < 10, String(buffers));
   });
 
@@ -68,7 +68,7 @@ describe("the chunks of a body", () => {
     assert.match(String(answer), /^HTTP\/1\.1 413 /);
     await once(socket, "close");
     assert.ok(chunks < 1_100, String(chunks));
-    // The parser serves another connection as before.
+    // The parser still serves another connection.
     const again = connectTo(server);
     again.write(`${HEAD}${chunk("x").repeat(10)}0\r\n\r\n`);
     await until(() => chunks > 1_010, 5_000);
@@ -96,13 +96,13 @@ describe("the rest of a body that nobody wants", () => {
     Buffer.from("GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
   ]);
 
-  /** Answers each request before its body has come. */
+  /** Answers each request before its body arrives. */
   const refusing: Handler = (request, response) => {
     if (request instanceof PacedRequest) request.drain();
     response.end(request.method);
   };
 
-  /** Waits for the answer to the request behind a body. */
+  /** Waits for the response to the request that follows a body. */
   async function answered(socket: Socket): Promise<void> {
     let text = "";
     for await (const part of socket) {

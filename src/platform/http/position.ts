@@ -1,13 +1,11 @@
 /** The position of the last entry read from a list: strings and integers. Sent by clients, so checked against its shape before use. */
 export type Position = readonly (string | number)[];
 
-/** A predicate for each part of a position. */
 export type PositionShape = readonly ((part: string | number) => boolean)[];
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export const KEY_CHARACTERS_MAX = 128;
 
-/** Whether a value is a UUID in lower case. */
 export function isUuid(part: string | number): boolean {
   return typeof part === "string" && UUID.test(part);
 }
@@ -23,7 +21,6 @@ export function isIndex(part: string | number): boolean {
   return typeof part === "number" && Number.isInteger(part) && part >= 0 && part < 2 ** 31;
 }
 
-/** Whether a position has the shape. */
 export function hasShape(position: Position, shape: PositionShape): boolean {
   return position.length === shape.length && shape.every((fits, at) => fits(position[at] ?? ""));
 }

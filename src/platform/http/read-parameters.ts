@@ -11,7 +11,6 @@ import { isKey, KEY_CHARACTERS_MAX } from "./position.ts";
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000;
-/** The parameters that select a page. */
 const PAGING = ["limit", "cursor"];
 const QUERY_CHARACTERS_MAX = 8_192;
 
@@ -102,7 +101,6 @@ export class QueryParameters {
     return value === undefined ? undefined : readInstant(value);
   }
 
-  /** One of the given words. */
   word<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
     const value = this.#values.get(name);
     const word = words.find((candidate) => candidate === value);
@@ -111,7 +109,6 @@ export class QueryParameters {
     return word;
   }
 
-  /** An integer from `least` to `most`. */
   whole(name: string, least: number, most: number): number | undefined {
     const value = this.#values.get(name);
     if (value === undefined) return undefined;

@@ -5,18 +5,18 @@ import { BodyBudget, BodyBuffers, BodyCollector, freeBuffer, sizeFor } from "./r
 const MIB = 1_048_576;
 
 describe("buffers for bodies", () => {
-  test("no more than 8 MiB are kept, and nothing larger than 4 MiB", () => {
+  test("no more than 8 MiB are pooled, and nothing larger than 4 MiB", () => {
     const buffers = new BodyBuffers();
-    assert.equal(buffers.giveBack(Buffer.allocUnsafeSlow(5 * MIB)), false);
-    const kept = Array.from({ length: 20 }, () => buffers.giveBack(Buffer.allocUnsafeSlow(MIB)));
-    assert.equal(kept.filter((one) => one).length, 8);
+    assert.equal(buffers.put(Buffer.allocUnsafeSlow(5 * MIB)), false);
+    const pooled = Array.from({ length: 20 }, () => buffers.put(Buffer.allocUnsafeSlow(MIB)));
+    assert.equal(pooled.filter((one) => one).length, 8);
     assert.equal(buffers.clear(), 8 * MIB);
-    assert.equal(buffers.takeKept(MIB), undefined);
+    assert.equal(buffers.take(MIB), undefined);
   });
 
-  test("what is not kept is freed at once, but never memory that is shared", () => {
+  test("what is not pooled is freed at once, but never memory that is shared", () => {
     const buffer = Buffer.allocUnsafeSlow(5 * MIB);
-    new BodyBuffers().giveBack(buffer);
+    new BodyBuffers().put(buffer);
     assert.equal(buffer.length, 0);
     freeBuffer(buffer);
     const whole = Buffer.alloc(100_000, "a");
@@ -40,7 +40,7 @@ describe("the budget of bodies", () => {
   test("a returned buffer is reused by one body at a time, and retained buffers count", () => {
     const budget = new BodyBudget(3 * SIZE, 3 * SIZE);
     const first = budget.takeBuffer("a", SIZE) as Buffer;
-    budget.giveBackBuffer("a", first);
+    budget.releaseBuffer("a", first);
     assert.equal(budget.bytesInUse, 0);
     assert.equal(budget.takeBuffer("b", SIZE), first);
     assert.notEqual(budget.takeBuffer("b", SIZE), first);
@@ -49,10 +49,10 @@ describe("the budget of bodies", () => {
     assert.equal(budget.take("b", SIZE), true);
   });
 
-  test("what is kept makes way for a body", () => {
+  test("what is pooled makes way for a body", () => {
     const budget = new BodyBudget(3 * SIZE, 3 * SIZE);
     const buffers = [1, 2].map(() => budget.takeBuffer("a", SIZE) as Buffer);
-    for (const buffer of buffers) budget.giveBackBuffer("a", buffer);
+    for (const buffer of buffers) budget.releaseBuffer("a", buffer);
     assert.equal(budget.take("a", 3 * SIZE), true);
     assert.equal(budget.bytesInUse, 3 * SIZE);
     budget.release("a", 3 * SIZE);
@@ -65,14 +65,14 @@ describe("the budget of bodies", () => {
     assert.equal(budget.take("a", 1), false);
     assert.equal(budget.takeBuffer("a", SIZE), undefined);
     const lent = budget.takeBuffer("b", SIZE) as Buffer;
-    budget.giveBackBuffer("b", lent);
+    budget.releaseBuffer("b", lent);
     assert.equal(budget.takeBuffer("a", SIZE), undefined);
     assert.equal(budget.takeBuffer("b", SIZE), lent);
   });
 });
 
 const KIB = 1_024;
-const promised = (bytes: number) => ({ bytes, windowBytes: 0 });
+const announced = (bytes: number) => ({ bytes, windowBytes: 0 });
 const LIMITS = { bodyBytesMax: 16_777_216, inflatedBytesMax: 67_108_864 };
 
 test("a refused body returns its budget, and a body that grew has the bytes that were sent", () => {
@@ -95,10 +95,10 @@ test("a refused body returns its budget, and a body that grew has the bytes that
 
 test("a body whose length is known has its room when it begins, or is refused then", () => {
   const budget = new BodyBudget(24 * MIB, 16 * MIB);
-  const first = new BodyCollector("a", LIMITS, budget, promised(16 * MIB));
+  const first = new BodyCollector("a", LIMITS, budget, announced(16 * MIB));
   first.add(Buffer.alloc(1));
   assert.equal(budget.bytesInUse, 16 * MIB);
-  const second = new BodyCollector("b", LIMITS, budget, promised(9 * MIB));
+  const second = new BodyCollector("b", LIMITS, budget, announced(9 * MIB));
   assert.throws(() => second.add(Buffer.alloc(1)), { code: "bellhop.accept.Unavailable" });
   second.release();
   assert.equal(budget.bytesInUse, 16 * MIB);
@@ -141,7 +141,7 @@ test("a growing body without room for the copy is refused, and gives back what i
 
 test("what was made of a body takes its place in the budget", () => {
   const budget = new BodyBudget(MIB, MIB);
-  const collector = new BodyCollector("c", LIMITS, budget, promised(500_000));
+  const collector = new BodyCollector("c", LIMITS, budget, announced(500_000));
   for (let chunk = 0; chunk < 5; chunk += 1) collector.add(Buffer.alloc(100_000));
   assert.equal(budget.bytesInUse, 512 * KIB);
   collector.keepOnly(30_000);
@@ -153,13 +153,13 @@ test("what was made of a body takes its place in the budget", () => {
 test("a body of many large chunks is what was sent, and the next one has nothing of it", () => {
   const budget = new BodyBudget(10_000_000, 10_000_000);
   for (const letter of ["a", "b"]) {
-    const collector = new BodyCollector("c", LIMITS, budget, promised(300_000));
+    const collector = new BodyCollector("c", LIMITS, budget, announced(300_000));
     for (let chunk = 0; chunk < 6; chunk += 1)
       collector.add(Buffer.from(new ArrayBuffer(50_000)).fill(letter));
     assert.deepEqual(collector.bytes, Buffer.alloc(300_000, letter));
     collector.release();
   }
-  const shorter = new BodyCollector("c", LIMITS, budget, promised(200_000));
+  const shorter = new BodyCollector("c", LIMITS, budget, announced(200_000));
   for (let chunk = 0; chunk < 2; chunk += 1) shorter.add(Buffer.alloc(100_000, "c"));
   assert.deepEqual(shorter.bytes, Buffer.alloc(200_000, "c"));
   shorter.release();

@@ -6,9 +6,9 @@ import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts"
 import { originOf } from "./networks.ts";
 
 /** Larger buffers are not pooled. */
-const KEPT_BYTES_EACH_MAX = 4 * 1_048_576;
+const POOLED_BYTES_EACH_MAX = 4 * 1_048_576;
 /** Limit of the pool of each thread. */
-const KEPT_BYTES_MAX = 8 * 1_048_576;
+const POOLED_BYTES_MAX = 8 * 1_048_576;
 /** Smaller buffers are not pooled. */
 const SMALLEST_BYTES = 131_072;
 
@@ -17,43 +17,42 @@ const SMALLEST_BYTES = 131_072;
  * time at 100 records of 2 kB per body.
  */
 export class BodyBuffers {
-  readonly #kept = new Map<number, Buffer[]>();
-  #keptBytes = 0;
+  readonly #pooled = new Map<number, Buffer[]>();
+  #pooledBytes = 0;
 
   /** A pooled buffer of exactly this size. It contains data of another body. */
-  takeKept(size: number): Buffer | undefined {
-    const kept = this.#kept.get(size)?.pop();
-    if (kept !== undefined) this.#keptBytes -= size;
-    return kept;
+  take(size: number): Buffer | undefined {
+    const pooled = this.#pooled.get(size)?.pop();
+    if (pooled !== undefined) this.#pooledBytes -= size;
+    return pooled;
   }
 
   /** Returns an unreferenced buffer to the pool. `false`: it was freed instead. */
-  giveBack(buffer: Buffer): boolean {
+  put(buffer: Buffer): boolean {
     const size = buffer.length;
-    if (size > KEPT_BYTES_EACH_MAX || this.#keptBytes + size > KEPT_BYTES_MAX) {
+    if (size > POOLED_BYTES_EACH_MAX || this.#pooledBytes + size > POOLED_BYTES_MAX) {
       freeBuffer(buffer);
       return false;
     }
-    const same = this.#kept.get(size);
-    if (same === undefined) this.#kept.set(size, [buffer]);
+    const same = this.#pooled.get(size);
+    if (same === undefined) this.#pooled.set(size, [buffer]);
     else same.push(buffer);
-    this.#keptBytes += size;
+    this.#pooledBytes += size;
     return true;
   }
 
   /** Frees the pool and returns the number of bytes. */
   clear(): number {
-    const bytes = this.#keptBytes;
-    for (const buffers of this.#kept.values()) buffers.forEach(freeBuffer);
-    this.#kept.clear();
-    this.#keptBytes = 0;
+    const bytes = this.#pooledBytes;
+    for (const buffers of this.#pooled.values()) buffers.forEach(freeBuffer);
+    this.#pooled.clear();
+    this.#pooledBytes = 0;
     return bytes;
   }
 }
 
-/** The size of a new buffer for this many bytes. */
 export function sizeFor(bytes: number): number {
-  if (bytes > KEPT_BYTES_EACH_MAX) return bytes;
+  if (bytes > POOLED_BYTES_EACH_MAX) return bytes;
   return Math.max(SMALLEST_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
 }
 
@@ -69,7 +68,7 @@ const BYTES = 0;
 /** A lock, the total, and the part of it that is pooled. */
 const SUMS_BYTES = 24;
 const ALL = 0;
-const KEPT = 1;
+const POOLED = 1;
 
 /** Shared memory of a process's budget. */
 export interface BudgetMemory {
@@ -104,37 +103,37 @@ export class BodyBudget {
 
   /** Bytes of bodies in flight, without the pool. */
   get bytesInUse(): number {
-    return this.#lock.run(() => (this.#sums[ALL] as number) - (this.#sums[KEPT] as number));
+    return this.#lock.run(() => (this.#sums[ALL] as number) - (this.#sums[POOLED] as number));
   }
 
   /** Reserves bytes for a client; `false` if there is no room. */
   take(clientId: string, bytes: number): boolean {
     if (this.#takeFor(clientId, bytes, () => this.#add(bytes, 0))) return true;
-    const kept = this.#buffers.clear();
-    if (kept === 0) return false;
-    this.#add(-kept, -kept);
+    const pooled = this.#buffers.clear();
+    if (pooled === 0) return false;
+    this.#add(-pooled, -pooled);
     return this.#takeFor(clientId, bytes, () => this.#add(bytes, 0));
   }
 
   /** Releases reserved bytes. */
   release(clientId: string, bytes: number): void {
-    if (bytes !== 0) this.#giveBack(clientId, bytes, () => this.#add(-bytes, 0));
+    if (bytes !== 0) this.#release(clientId, bytes, () => this.#add(-bytes, 0));
   }
 
   /** A pooled or new buffer of exactly this size, reserved for a client. Undefined if there is no room. */
   takeBuffer(clientId: string, size: number): Buffer | undefined {
-    const kept = this.#buffers.takeKept(size);
-    if (kept === undefined) return this.take(clientId, size) ? Buffer.allocUnsafeSlow(size) : undefined;
-    if (this.#takeFor(clientId, size, () => this.#add(0, -size))) return kept;
-    if (!this.#buffers.giveBack(kept)) this.#add(-size, -size);
+    const pooled = this.#buffers.take(size);
+    if (pooled === undefined) return this.take(clientId, size) ? Buffer.allocUnsafeSlow(size) : undefined;
+    if (this.#takeFor(clientId, size, () => this.#add(0, -size))) return pooled;
+    if (!this.#buffers.put(pooled)) this.#add(-size, -size);
     return undefined;
   }
 
   /** Releases an unreferenced buffer to the pool, or frees it. */
-  giveBackBuffer(clientId: string, buffer: Buffer): void {
+  releaseBuffer(clientId: string, buffer: Buffer): void {
     const size = buffer.length;
-    const stays = this.#buffers.giveBack(buffer);
-    this.#giveBack(clientId, size, () => (stays ? this.#add(0, size) : this.#add(-size, 0)));
+    const stays = this.#buffers.put(buffer);
+    this.#release(clientId, size, () => (stays ? this.#add(0, size) : this.#add(-size, 0)));
   }
 
   #takeFor(clientId: string, bytes: number, count: () => boolean): boolean {
@@ -152,19 +151,19 @@ export class BodyBudget {
     return taken === true;
   }
 
-  #giveBack(clientId: string, bytes: number, count: () => boolean): void {
+  #release(clientId: string, bytes: number, count: () => boolean): void {
     this.#clients.use(clientId, monotonicNow(), (client) => {
       client.set(BYTES, client.get(BYTES) - bytes);
       count();
     });
   }
 
-  #add(all: number, kept: number): boolean {
+  #add(all: number, pooled: number): boolean {
     return this.#lock.run(() => {
       const sum = (this.#sums[ALL] as number) + all;
       if (all > 0 && sum > this.#bytesMax) return false;
       this.#sums[ALL] = sum;
-      this.#sums[KEPT] = (this.#sums[KEPT] as number) + kept;
+      this.#sums[POOLED] = (this.#sums[POOLED] as number) + pooled;
       return true;
     });
   }
@@ -176,7 +175,7 @@ export interface BodyLimits {
 }
 
 /** What the headers announce about a body. */
-interface BodyPromise {
+interface AnnouncedBody {
   /** Content-Length; 0 if unknown or compressed. */
   readonly bytes: number;
   /** Window of the decompressor; 0 if not compressed. */
@@ -184,9 +183,9 @@ interface BodyPromise {
 }
 
 const EMPTY = Buffer.alloc(0);
-const UNKNOWN: BodyPromise = { bytes: 0, windowBytes: 0 };
+const UNKNOWN: AnnouncedBody = { bytes: 0, windowBytes: 0 };
 
-/** Smaller chunks weigh little; larger ones make the garbage collector work the harder the longer they wait for it. */
+/** Smaller chunks matter little; large ones slow the garbage collector down if it has to free them. */
 const FREED_BYTES_MIN = 16_384;
 
 /** Reserves room in steps, so that the budget is not locked for each chunk. */
@@ -195,8 +194,8 @@ const STEP_BYTES = 1_048_576;
 /** The maximum room of one body in any encoding, including the buffer that it is copied from. */
 export function roomOfLargestBody({ inflatedBytesMax }: BodyLimits): number {
   const window = Math.min(inflatedBytesMax, Math.max(...Object.values(WINDOW_BYTES_MAX)));
-  if (inflatedBytesMax <= KEPT_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
-  return window + inflatedBytesMax + KEPT_BYTES_EACH_MAX + STEP_BYTES;
+  if (inflatedBytesMax <= POOLED_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
+  return window + inflatedBytesMax + POOLED_BYTES_EACH_MAX + STEP_BYTES;
 }
 
 /**
@@ -207,29 +206,29 @@ export class BodyCollector {
   readonly #clientId: string;
   readonly #limits: BodyLimits;
   readonly #budget: BodyBudget;
-  readonly #promise: BodyPromise;
-  readonly #weigh: ((bytes: number) => void) | undefined;
+  readonly #announced: AnnouncedBody;
+  readonly #onBytes: ((bytes: number) => void) | undefined;
   #bytes: Buffer = EMPTY;
-  /** `chunk`: the only chunk; `kept`: a buffer of the budget; `own`: allocated for this body, counted as it is filled. */
-  #kind: "chunk" | "kept" | "own" = "chunk";
+  /** `chunk`: the only chunk; `pooled`: a buffer of the budget; `own`: allocated for this body, counted as it is filled. */
+  #kind: "chunk" | "pooled" | "own" = "chunk";
   #length = 0;
   /** Bytes reserved besides a buffer of the budget. */
-  #taken = 0;
+  #reserved = 0;
   #wireBytes = 0;
 
   /**
-   * Returns copied chunks at once if the body's length is promised, as only then nothing else uses them. Calls `weigh`
+   * Returns copied chunks at once if the body's length is known, as only then nothing else uses them. Calls `onBytes`
    * after each chunk with the decompressed size so far.
    */
   constructor(
     clientId: string,
     limits: BodyLimits,
     budget: BodyBudget,
-    promise: BodyPromise = UNKNOWN,
-    weigh?: (bytes: number) => void,
+    announced: AnnouncedBody = UNKNOWN,
+    onBytes?: (bytes: number) => void,
   ) {
-    this.#promise = promise;
-    this.#weigh = weigh;
+    this.#announced = announced;
+    this.#onBytes = onBytes;
     this.#clientId = clientId;
     this.#limits = limits;
     this.#budget = budget;
@@ -249,18 +248,18 @@ export class BodyCollector {
         message: "The body is larger than the limit once it is decompressed.",
       });
     }
-    if (this.#length === 0 && chunk.length >= this.#promise.bytes) {
+    if (this.#length === 0 && chunk.length >= this.#announced.bytes) {
       // Most bodies are one chunk, which is used without copying.
       this.#needBeside(chunk.length + this.#windowOf(length));
       this.#bytes = chunk;
     } else {
       if (length > this.#bytes.length) this.#grow(length);
-      else if (this.#taken > 0) this.#needBeside(this.#roomBeside(length));
+      else if (this.#reserved > 0) this.#needBeside(this.#roomBeside(length));
       chunk.copy(this.#bytes, this.#length);
       this.#discard(chunk);
     }
     this.#length = length;
-    this.#weigh?.(length);
+    this.#onBytes?.(length);
   }
 
   /** The collected bytes, valid until released. */
@@ -279,18 +278,18 @@ export class BodyCollector {
   }
 
   #leave(bytesLeft: number): void {
-    if (this.#kind === "kept") this.#budget.giveBackBuffer(this.#clientId, this.#bytes);
+    if (this.#kind === "pooled") this.#budget.releaseBuffer(this.#clientId, this.#bytes);
     else if (this.#kind === "own") freeBuffer(this.#bytes);
     this.#kind = "chunk";
     this.#bytes = EMPTY;
     this.#length = 0;
-    if (bytesLeft > this.#taken) this.#needBeside(bytesLeft);
+    if (bytesLeft > this.#reserved) this.#needBeside(bytesLeft);
     else this.#leaveBeside(bytesLeft);
   }
 
   /** Frees a copied chunk, unless a decompressor may still use it. */
   #discard(chunk: Buffer): void {
-    if (this.#promise.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeBuffer(chunk);
+    if (this.#announced.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeBuffer(chunk);
   }
 
   /**
@@ -299,22 +298,25 @@ export class BodyCollector {
    */
   #grow(length: number): void {
     const { inflatedBytesMax } = this.#limits;
-    const wanted = Math.min(inflatedBytesMax, Math.max(length, this.#promise.bytes, this.#bytes.length * 2));
+    const wanted = Math.min(
+      inflatedBytesMax,
+      Math.max(length, this.#announced.bytes, this.#bytes.length * 2),
+    );
     const [before, kindBefore] = [this.#bytes, this.#kind];
-    if (inflatedBytesMax >= SMALLEST_BYTES && wanted <= KEPT_BYTES_EACH_MAX) {
+    if (inflatedBytesMax >= SMALLEST_BYTES && wanted <= POOLED_BYTES_EACH_MAX) {
       const buffer = this.#budget.takeBuffer(this.#clientId, sizeFor(wanted));
       if (buffer === undefined) throw noRoom();
-      this.#kind = "kept";
+      this.#kind = "pooled";
       this.#bytes = buffer;
     } else {
       // The former buffer exists until it is copied.
-      const room = Math.max(length, this.#promise.bytes);
+      const room = Math.max(length, this.#announced.bytes);
       this.#needBeside(room + this.#windowOf(length) + (kindBefore === "chunk" ? before.length : 0));
-      this.#bytes = Buffer.allocUnsafeSlow(this.#promise.bytes > 0 ? room : inflatedBytesMax);
+      this.#bytes = Buffer.allocUnsafeSlow(this.#announced.bytes > 0 ? room : inflatedBytesMax);
       this.#kind = "own";
     }
     before.copy(this.#bytes, 0, 0, this.#length);
-    if (kindBefore === "kept") this.#budget.giveBackBuffer(this.#clientId, before);
+    if (kindBefore === "pooled") this.#budget.releaseBuffer(this.#clientId, before);
     else this.#discard(before);
     this.#leaveBeside(this.#roomBeside(length));
   }
@@ -322,24 +324,24 @@ export class BodyCollector {
   /** Bytes to reserve for a body of this length, besides a buffer of the budget. */
   #roomBeside(length: number): number {
     const window = this.#windowOf(length);
-    return this.#kind === "kept" ? window : Math.max(length, this.#promise.bytes) + window;
+    return this.#kind === "pooled" ? window : Math.max(length, this.#announced.bytes) + window;
   }
 
   #windowOf(length: number): number {
-    return Math.min(length, this.#promise.windowBytes);
+    return Math.min(length, this.#announced.windowBytes);
   }
 
   #needBeside(bytes: number): void {
-    if (bytes <= this.#taken) return;
-    const more = Math.max(bytes - this.#taken, Math.min(this.#taken, STEP_BYTES));
+    if (bytes <= this.#reserved) return;
+    const more = Math.max(bytes - this.#reserved, Math.min(this.#reserved, STEP_BYTES));
     if (!this.#budget.take(this.#clientId, more)) throw noRoom();
-    this.#taken += more;
+    this.#reserved += more;
   }
 
   #leaveBeside(bytes: number): void {
-    if (bytes >= this.#taken) return;
-    this.#budget.release(this.#clientId, this.#taken - bytes);
-    this.#taken = bytes;
+    if (bytes >= this.#reserved) return;
+    this.#budget.release(this.#clientId, this.#reserved - bytes);
+    this.#reserved = bytes;
   }
 }
 
@@ -366,7 +368,7 @@ export function checkMediaType(contentType: string | undefined): void {
 }
 
 /**
- * Receives a body, counting bytes as they arrive. `weigh` gets the number promised, before any is read, then the number received. Throws
+ * Receives a body, counting bytes as they arrive. `onBytes` gets the announced number before any byte is read, then the number received. Throws
  * ServiceError: 413 too large, 415 unknown encoding, 503 no budget, 400 the client left or the data does not decompress.
  */
 export async function receiveBody(
@@ -374,17 +376,17 @@ export async function receiveBody(
   clientId: string,
   limits: BodyLimits,
   budget: BodyBudget,
-  weigh?: (bytes: number) => void,
+  onBytes?: (bytes: number) => void,
 ): Promise<ReceivedBody> {
   const encoding = encodingOf(request.headers["content-encoding"]);
   const wireBytes = Number(request.headers["content-length"] ?? 0);
   if (wireBytes > limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
-  weigh?.(wireBytes);
-  const promise =
+  onBytes?.(wireBytes);
+  const announced =
     encoding === undefined
       ? { bytes: wireBytes, windowBytes: 0 }
       : { bytes: 0, windowBytes: WINDOW_BYTES_MAX[encoding] };
-  const collector = new BodyCollector(clientId, limits, budget, promise, weigh);
+  const collector = new BodyCollector(clientId, limits, budget, announced, onBytes);
   try {
     if (encoding === undefined) await collect(request, collector);
     else await inflateBody(request, encoding, collector);

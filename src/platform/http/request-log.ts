@@ -13,21 +13,21 @@ import {
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Tracer } from "../telemetry/opentelemetry.ts";
 
-/** The span of a request, and when parts of it began, in milliseconds of `performance.now`; not a number for those that did not. */
+/** The span of a request, and the start times of its parts (`performance.now`; NaN if a part was not reached). */
 interface RequestTrace {
   readonly span: Span;
-  /** When `performance.now` was 0: one reading, so that the parts of a request lie within it. */
+  /** The wall-clock time at which `performance.now` was 0. */
   readonly epochMs: number;
   recordsAtMs: number;
   appendAtMs: number;
 }
 
-/** Null: not sampled. Undefined: tracing is disabled, or not begun. */
+/** Null: not sampled. Undefined: tracing is disabled or has not begun. */
 export type MaybeTrace = RequestTrace | null | undefined;
 
 /**
- * Begins the span of a request; `traceparent` is that of a caller who has shown who it is. (Anybody else's would let a stranger
- * choose what is sampled, and write into traces of others.)
+ * Begins the span of a request. `traceparent` is accepted only from authenticated callers, so that strangers cannot
+ * choose what is sampled or write into others' traces.
  */
 export function beginTrace(
   tracer: Tracer | undefined,
@@ -48,7 +48,7 @@ function shown(waitMs: number): number | undefined {
   return waitMs >= SHOWN_WAIT_MS ? Math.round(waitMs) : undefined;
 }
 
-/** Ends the span of a request, and of a batch the spans within it: how its records were judged and how it was appended. */
+/** Ends the span of a request, and for a batch adds spans of validation and append. */
 function endTrace(
   tracer: Tracer,
   { span, epochMs, recordsAtMs, appendAtMs }: RequestTrace,
@@ -87,14 +87,14 @@ function endTrace(
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** When its headers had come, in milliseconds of `performance.now`. Not a number where no hook ran. */
+    /** When the headers had arrived (`performance.now`); NaN if no hook ran. */
     startedAtMs: number;
-    /** Undefined where no hook ran. */
+    /** Undefined if no hook ran. */
     waits: RequestWaits | undefined;
   }
 }
 
-/** What the log line of a request says beside its answer. */
+/** The fields of a request's log line that the response does not have. */
 export interface LoggedRequest {
   readonly id: string;
   readonly method: string;
@@ -102,21 +102,20 @@ export interface LoggedRequest {
   readonly route: string;
   readonly startedAtMs: number;
   readonly waits: RequestWaits | undefined;
-  /** Undefined where it has not begun: it then does as the request ends. */
+  /** Undefined if it has not begun; it then begins when the request ends. */
   readonly trace: MaybeTrace;
   readonly traceparent: string | string[] | undefined;
   readonly clientId: string | undefined;
-  /** The UUID a batch was answered with. */
+  /** The request id of an accepted batch. */
   readonly acceptedRequestId: string | undefined;
   readonly correlationId: string | string[] | undefined;
 }
 
-/** Only these responses log the client's address, which for privacy is not recorded otherwise. */
+/** Only these responses log the client's address, which is otherwise not recorded for privacy. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
 
-/** Where requests are counted that were asked and answered alike. */
 function metersOf({ requests, requestSeconds }: Metrics, method: string, route: string, status: number) {
   return {
     requests: requests.labels({ method, route, status }),
@@ -125,22 +124,21 @@ function metersOf({ requests, requestSeconds }: Metrics, method: string, route: 
 }
 
 /**
- * Logs and counts each answered request once, when its response is written or its client is gone. Fastify's `onResponse` hook
- * misses the second case, in which a batch is on disk all the same.
+ * Logs and counts each answered request once, when the response has been written or the client has disconnected.
+ * Fastify's `onResponse` hook misses the second case, in which the batch is stored nevertheless.
  */
 export class RequestLog {
   readonly #context: LogContext;
-  /** By method, route and status, of which there are so many. */
   readonly #meters = new Map<string, ReturnType<typeof metersOf>>();
 
   constructor(context: LogContext) {
     this.#context = context;
   }
 
-  /** To be called before the response is written. `describe` is called when it is over: soon after, when it was already. */
+  /** Must be called before the response is written. Calls `describe` once the request is over. */
   whenOver(response: ServerResponse, describe: () => LoggedRequest): void {
     const sentAtMs = performance.now();
-    // A connection that has ended does not know its address any more.
+    // Read now: a closed connection no longer knows its address.
     const address = REFUSALS.has(response.statusCode) ? this.#context.clientAddress(response.req) : undefined;
     const over = () => {
       const request = describe();
@@ -186,7 +184,10 @@ export class RequestLog {
     this.#noteSlow(request, statusCode, elapsedMs);
   }
 
-  /** Answers the id of its trace, where that is sampled. What is not of the API (health, documents) is not traced. */
+  /**
+   * Returns the trace id of a sampled request. Only requests to the API are traced, not those to health checks or
+   * documents.
+   */
   #trace(response: ServerResponse, request: LoggedRequest, endMs: number): string | undefined {
     const { tracer } = this.#context;
     if (tracer === undefined || !request.route.startsWith("/api/")) return undefined;
@@ -199,7 +200,7 @@ export class RequestLog {
     return trace.span.spanContext().traceId;
   }
 
-  /** What a request had asked to wait for does not make it slow. */
+  /** Excludes the time that the client asked to wait (`Prefer: wait`). */
   #noteSlow(
     { id, method, route, waits = noWaits() }: LoggedRequest,
     status: number,
@@ -227,15 +228,18 @@ export class RequestLog {
   }
 }
 
-/** From when it was given its answer until that was taken, less what else it waited for meanwhile (pages are read as they are sent). */
+/**
+ * The time from the response to its acceptance by the client, without other waits in between (pages are read while they
+ * are sent).
+ */
 function waitForClient(startedAtMs: number, waits: RequestWaits, sentAtMs: number, overAtMs: number): number {
   return Math.max(0, Math.min(overAtMs - sentAtMs, overAtMs - startedAtMs - sumOfWaits(waits)));
 }
 
-/** Logs and counts what the framework answers. */
+/** Logs and counts the responses that Fastify sends. */
 export function logRequests(app: FastifyInstance, requestLog: RequestLog): void {
   const seen = new WeakSet<ServerResponse>();
-  // Fastify measures `reply.elapsedTime` only where it has an `onResponse` hook: it is 0 otherwise.
+  // Fastify measures `reply.elapsedTime` only with an `onResponse` hook; otherwise it is 0.
   app.decorateRequest("startedAtMs", Number.NaN);
   app.decorateRequest("waits", undefined);
   app.addHook("onRequest", (request, _reply, done) => {
@@ -244,7 +248,7 @@ export function logRequests(app: FastifyInstance, requestLog: RequestLog): void 
     runWithWaits(request.waits, done);
   });
   app.addHook("onSend", (request, reply, payload, done) => {
-    // A fault while an answer is made sends another one in its place.
+    // An error while a response is serialized replaces it with a second response.
     if (!seen.has(reply.raw)) {
       seen.add(reply.raw);
       requestLog.whenOver(reply.raw, () => describe(request));
@@ -259,7 +263,7 @@ function describe(request: FastifyRequest): LoggedRequest {
     id,
     method,
     route: request.routeOptions.url ?? "unknown",
-    // The router refuses an address that it cannot decode before any hook has run.
+    // The router refuses an undecodable address before any hook runs.
     startedAtMs: Number.isNaN(startedAtMs) ? performance.now() : startedAtMs,
     waits,
     trace: undefined,

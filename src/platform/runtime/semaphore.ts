@@ -1,7 +1,7 @@
 /** The queue of a semaphore is full. */
 export class SemaphoreFull extends Error {
   constructor() {
-    super("Too much waits to be done.");
+    super("The queue of the semaphore is full.");
   }
 }
 

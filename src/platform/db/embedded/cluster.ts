@@ -9,13 +9,13 @@ import type { Binaries } from "./binaries.ts";
 import { EmbeddedPostgresError, exists, type ServerHome, spawnIdentity } from "./home.ts";
 import type { ListenAddress } from "./postmaster.ts";
 
-/** The role the service works as: it owns its database and is no superuser. The database has the same name. */
+/** The role of the service, which owns the database of the same name and is not a superuser. */
 const SERVICE_ROLE = "bellhop";
 const SUPERUSER = "postgres";
 
 /**
- * Makes the cluster where there is none: initdb beside it, then one rename, so a kill at any moment leaves either
- * nothing or a whole one. Throws EmbeddedPostgresError where the directory is of another major version.
+ * Creates the cluster if there is none: initdb into a staging directory, then one rename, so that a kill leaves no
+ * partial cluster. Throws EmbeddedPostgresError if the directory belongs to another major version.
  */
 export async function ensureCluster(home: ServerHome, binaries: Binaries): Promise<void> {
   if (!(await exists(home.dataDirectory))) await initialise(home, binaries);
@@ -41,7 +41,7 @@ async function initialise(home: ServerHome, binaries: Binaries): Promise<void> {
     }
     await runInitdb(home, binaries, join(staging, "postgres"), passwordFile);
     await rename(join(staging, "postgres"), home.dataDirectory).catch((error: NodeJS.ErrnoException) => {
-      // Another that started at the same moment was faster; its cluster has the same password.
+      // Another process that started concurrently won; its cluster has the same password.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
     const directory = await open(home.directory, "r");
@@ -66,12 +66,12 @@ async function runInitdb(
       `--pwfile=${passwordFile}`,
       "--auth=scram-sha-256",
       "--encoding=UTF8",
-      // PostgreSQL's own rules: the order of an index never changes with an update of the operating system.
+      // The builtin provider: an update of the operating system cannot change the order of indexes.
       "--locale-provider=builtin",
       "--builtin-locale=C.UTF-8",
       "--locale=C",
       "--data-checksums",
-      // The commit that needs a new file of the write-ahead log waits until it is filled with zeros: 50 ms for the 16 MB of the default.
+      // A commit that needs a new WAL file waits until it is zero-filled: 50 ms at the default of 16 MB.
       "--wal-segsize=4",
     ],
     { ...spawnIdentity(home.user), stdio: ["ignore", "ignore", "pipe"] },
@@ -87,7 +87,7 @@ async function runInitdb(
   }
 }
 
-/** Removes what an initdb left that was killed half-way. */
+/** Removes the staging directory of an interrupted initdb. */
 async function removeAbandoned(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const pid = Number(/^initdb-(\d+)-/.exec(name)?.[1] ?? process.pid);
@@ -105,7 +105,6 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The service's address on a server. */
 export function serviceAddress(home: ServerHome, listen: ListenAddress): ServerAddress {
   return address(home, listen, SERVICE_ROLE, SERVICE_ROLE);
 }
@@ -116,8 +115,8 @@ function address(home: ServerHome, listen: ListenAddress, user: string, database
 }
 
 /**
- * Connects as superuser and makes the service's role and database where they are missing (a kill may have come
- * between). Throws what pg throws while the server does not take connections yet.
+ * Connects as superuser and creates the service's role and database if missing, as after an interrupted start. Throws
+ * pg's error while the server accepts no connections.
  */
 export async function ensureServiceRole(home: ServerHome, listen: ListenAddress): Promise<void> {
   await withSession(clientConfig(address(home, listen, SUPERUSER, "postgres")), "start", async (client) => {

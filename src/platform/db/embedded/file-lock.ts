@@ -2,10 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * A lock on a file that is held for the life of this process and freed by its death, however it dies. Node has no
- * flock; what SQLite takes on its database file are the kernel's own record locks, which span containers that share
- * the directory, need no clean-up after kill -9 and cannot be taken twice by a race. The file stays empty: nothing is
- * ever stored in it.
+ * A lock on a file, held until released or until this process dies. Node has no flock, so this uses SQLite's kernel
+ * record locks: they work across containers that share the directory and need no clean-up. The file stays empty.
  */
 export interface FileLock {
   release(): void;
@@ -15,7 +13,7 @@ type LockMode = "exclusive" | "shared";
 
 const SQLITE_BUSY = 5;
 
-/** Takes the lock now, or returns undefined when somebody else's stands against it. */
+/** Takes the lock, or returns undefined if another process holds it. */
 export function tryLock(path: string, mode: LockMode): FileLock | undefined {
   // timeout 0: waiting inside SQLite would block the event loop.
   const file = new DatabaseSync(path, { timeout: 0 });
@@ -29,20 +27,20 @@ export function tryLock(path: string, mode: LockMode): FileLock | undefined {
   }
 }
 
-/** Waits until the lock is free, for at most `waitMsMax`; then undefined. Throws once `signal` is aborted. */
+/** Waits up to `waitMsMax` for the lock, then returns undefined. Throws once `signal` is aborted. */
 export async function waitForLock(
   path: string,
   mode: LockMode,
   waitMsMax: number,
   signal?: AbortSignal,
 ): Promise<FileLock | undefined> {
-  // Here and wherever this folder waits, by the monotonic clock: the machine's own may be set back meanwhile.
+  // The wall clock could be set back during the wait.
   const deadline = performance.now() + waitMsMax;
   for (;;) {
     const lock = tryLock(path, mode);
     if (lock !== undefined || performance.now() >= deadline) return lock;
     signal?.throwIfAborted();
-    // Two that try at the same moment can refuse each other; chance keeps them from doing it again.
+    // Concurrent attempts can refuse each other; random delays separate them.
     await delay(5 + Math.random() * 20);
   }
 }

@@ -6,20 +6,19 @@ import { join } from "node:path";
 import { OperatorError } from "../../errors/operator-error.ts";
 import { makeDirectory } from "../../runtime/make-directory.ts";
 
-/** The account that the server runs as when the service runs as root, which PostgreSQL refuses for itself. */
+/** The account of the server if the service runs as root, as which PostgreSQL refuses to run. */
 export interface ServerUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Something about this machine keeps the embedded server from running; the message says what to do, in one line. */
+/** This machine cannot run the embedded server; the one-line message says what to do. */
 export class EmbeddedPostgresError extends OperatorError {}
 
 /**
- * Whom the server runs as: undefined means as ourselves, an ordinary user. As root it is the owner of the data
- * directory where there is one already, else the first of the accounts that exist on nearly every system; none is ever
- * created. Throws EmbeddedPostgresError when there is none.
+ * Chooses the account of the server; undefined means the current user. For root it is the owner of an existing data
+ * directory, otherwise the first existing of some common accounts. Throws EmbeddedPostgresError if none exists.
  */
 function chooseServerUser(existingDataDirectory: string | undefined): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -36,7 +35,7 @@ function chooseServerUser(existingDataDirectory: string | undefined): ServerUser
   for (const name of ["postgres", "_postgres", "nobody"]) {
     const fields = accounts.find((line) => line.startsWith(`${name}:`))?.split(":");
     const [uid, gid] = [Number(fields?.[2]), Number(fields?.[3])];
-    // macOS writes nobody as -2, which the kernel knows as the unsigned number.
+    // macOS lists nobody as -2; the kernel uses the unsigned number.
     if (fields !== undefined && uid !== 0) return { name, uid: uid >>> 0, gid: gid >>> 0 };
   }
   throw new EmbeddedPostgresError(
@@ -44,7 +43,7 @@ function chooseServerUser(existingDataDirectory: string | undefined): ServerUser
   );
 }
 
-/** What spawn needs to run something as the server's user, with none of our environment (it holds secrets). */
+/** Options of spawn to run a program as the server's user, without the service's environment, which contains secrets. */
 export function spawnIdentity(user: ServerUser | undefined): {
   uid?: number;
   gid?: number;
@@ -55,7 +54,7 @@ export function spawnIdentity(user: ServerUser | undefined): {
   return user === undefined ? base : { ...base, uid: user.uid, gid: user.gid };
 }
 
-/** Tries as that user (mode bits alone do not tell: access lists, mounts) whether it can enter a directory. */
+/** Whether that user can enter a directory. Tests it by running a program, as mode bits ignore access lists and mounts. */
 function canEnter(user: ServerUser | undefined, directory: string): boolean {
   const script = 'cd "$1"';
   return (
@@ -64,27 +63,27 @@ function canEnter(user: ServerUser | undefined, directory: string): boolean {
   );
 }
 
-/** Where the parts of an embedded server live. */
+/** The locations of an embedded server. */
 export interface ServerHome {
   /** DATA_DIR: the locks and the password. */
   readonly dataDir: string;
-  /** The parent of `dataDirectory`: DATA_DIR, or a directory of its own where the server's user cannot reach that. */
+  /** The parent of `dataDirectory`: DATA_DIR, or a separate directory if the server's user cannot enter DATA_DIR. */
   readonly directory: string;
-  /** PostgreSQL's own data directory. */
+  /** PostgreSQL's data directory. */
   readonly dataDirectory: string;
   readonly user: ServerUser | undefined;
-  /** Where a copy of the programs goes if one is needed. */
+  /** The destination of copied programs, if needed. */
   readonly copiesDirectory: string;
   readonly password: string;
 }
 
-/** The system's place for state that programs keep. */
+/** The system's directory for program state. */
 const STATE_DIRECTORY = process.platform === "darwin" ? "/var/db/bellhop" : "/var/lib/bellhop";
 
 /**
- * Decides where the server lives and as whom it runs, and makes the directories. As root, where the server's user
- * cannot reach DATA_DIR, the cluster lives under the system's state directory and the file
- * `DATA_DIR/postgres-location` points there. Throws EmbeddedPostgresError when neither works.
+ * Chooses the server's location and account, and creates the directories. If the service runs as root and the server's
+ * user cannot enter DATA_DIR, the cluster lives in the system's state directory and `DATA_DIR/postgres-location` names
+ * it. Throws EmbeddedPostgresError if neither works.
  */
 export async function prepareHome(dataDir: string): Promise<ServerHome> {
   const isRoot = process.getuid?.() === 0;
@@ -107,7 +106,7 @@ export async function prepareHome(dataDir: string): Promise<ServerHome> {
   };
 }
 
-/** Whether a DATA_DIR has a cluster, here or where it points to; nothing is made. */
+/** Whether DATA_DIR contains or names a cluster. Creates nothing. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
   return (await exists(join(dataDir, "postgres"))) || (await exists(join(dataDir, "postgres-location")));
 }
@@ -127,7 +126,7 @@ async function locate(dataDir: string, isRoot: boolean): Promise<string> {
       `PostgreSQL's user can reach neither ${dataDir} nor ${own}: set DATA_DIR to a directory that it can.`,
     );
   }
-  // Of two that start at once only one pointer is made, and both follow it.
+  // Concurrent starts create only one pointer, which both follow.
   const winner = await readOrCreate(pointer, own);
   if (winner !== own) await rm(own, { recursive: true, force: true });
   return winner;
@@ -140,14 +139,14 @@ async function followPointer(pointer: string, directory: string): Promise<string
   );
 }
 
-/** Throws EmbeddedPostgresError where DATA_DIR is no directory and cannot be made one. */
+/** Throws EmbeddedPostgresError if DATA_DIR is not a directory and cannot be created. */
 async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
   try {
     await makeDirectory(dataDir, mode);
     if ((await stat(dataDir)).isDirectory()) return await access(dataDir, constants.W_OK);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    // One that is there may be somebody else's.
+    // An existing directory may belong to another program.
     const [what, todo] =
       syscall === "access"
         ? ["written", "start as the user that it belongs to, or set it to a directory that can be written"]
@@ -162,7 +161,7 @@ async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
 async function makeReachable(directory: string): Promise<string> {
   try {
     await mkdir(directory, { recursive: true });
-    // Whatever the umask is; what is private inside has a mode of its own.
+    // Regardless of the umask; private files have their own modes.
     await chmod(directory, 0o755);
     return directory;
   } catch (error) {
@@ -187,7 +186,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The file's text; made with `text` (mode 0600, on disk before it has its name) when it is not there. Atomic. */
+/** Returns the file's text. Creates a missing file atomically with `text` (mode 0600, flushed to disk first). */
 async function readOrCreate(path: string, text: string): Promise<string> {
   const present = await readIfPresent(path);
   if (present !== undefined) return present;
@@ -197,7 +196,7 @@ async function readOrCreate(path: string, text: string): Promise<string> {
   await file.sync();
   await file.close();
   try {
-    // Unlike rename, link never replaces the file of another that was faster.
+    // Unlike rename, link fails if a concurrent process has created the file.
     await link(staging, path);
     return text;
   } catch (error) {

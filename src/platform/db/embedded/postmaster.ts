@@ -8,8 +8,8 @@ import type { Binaries } from "./binaries.ts";
 import { EmbeddedPostgresError, type ServerHome, spawnIdentity } from "./home.ts";
 
 /**
- * The settings of the embedded server: sized for a laptop, with crash recovery in seconds. On the command line they
- * override postgresql.conf and ALTER SYSTEM, so durability stays on. For other settings use DATABASE_URL.
+ * Settings of the embedded server, sized for a laptop with crash recovery in seconds. As command-line options they
+ * override postgresql.conf and ALTER SYSTEM, which keeps durability on. Use DATABASE_URL for other settings.
  */
 function serverSettings(listen: ListenAddress, clusterName: string): Record<string, string> {
   return {
@@ -19,7 +19,7 @@ function serverSettings(listen: ListenAddress, clusterName: string): Record<stri
     ...WRITE_AHEAD_LOG,
     ...CONNECTIONS,
     ...LOGGING,
-    // Stands in every process title, by which survivors are found where there is no /proc.
+    // Part of each process title, which identifies surviving processes where /proc is missing.
     cluster_name: clusterName,
     timezone: "UTC",
     log_timezone: "UTC",
@@ -38,7 +38,7 @@ function listenSettings(listen: ListenAddress): Record<string, string> {
   }
   return {
     listen_addresses: "",
-    // The data directory itself: only the server's user and root can enter it.
+    // Only the server's user and root can enter the data directory.
     unix_socket_directories: listen.socketDirectory,
     unix_socket_permissions: "0700",
     port: String(listen.port),
@@ -49,44 +49,44 @@ const DURABILITY = {
   fsync: "on",
   full_page_writes: "on",
   synchronous_commit: "on",
-  // On macOS the default does not reach through the drive's own cache, so a 202 would not survive a power cut.
+  // The default on macOS does not flush the drive's cache, so a 202 would not survive a power failure.
   ...(process.platform === "darwin" ? { wal_sync_method: "fsync_writethrough" } : {}),
 };
 
 const MEMORY = {
-  // Enough for the hot pages of current records and the log's tail; pages are taken from the system only once used.
+  // Room for the hot pages of current records and the end of the log. Pages take memory only once used.
   shared_buffers: "256MB",
-  // The planner's idea of shared buffers plus page cache: a laptop with 8 GB and a browser open.
+  // The planner's estimate of shared buffers plus page cache on a laptop with 8 GB.
   effective_cache_size: "1GB",
-  // A sort or hash of one apply batch (thousands of narrow rows) fits; a hundred connections at once still do too.
+  // Fits a sort or hash of one apply batch (thousands of narrow rows), also on a hundred connections.
   work_mem: "8MB",
-  // Index builds and vacuum are rare here and may take a little more.
+  // Index builds and vacuums are rare.
   maintenance_work_mem: "128MB",
 };
 
 const WRITE_AHEAD_LOG = {
-  // Recovery replays at most about this much, and crash to serving has to be within 10 s. Measured on two busy cores:
-  // with 1 GB a kill at the worst moment (616 MB to replay) served again after 11 s.
+  // Bounds what recovery replays, as the service must serve within 10 s of a crash. Measured on two busy cores: 11 s
+  // with 1 GB (616 MB to replay).
   max_wal_size: "512MB",
-  // Files kept for reuse, so that a burst does not pay for creating and zeroing new ones.
+  // Keeps files for reuse, so that bursts do not create and zero new ones.
   min_wal_size: "256MB",
-  // Together with max_wal_size the bound on recovery: a quiet service replays at most five minutes.
+  // Bounds recovery of a service with little traffic to five minutes of WAL.
   checkpoint_timeout: "5min",
-  // Bodies come compressed from Node; compressing full pages again costs CPU of the two cores and saves little.
+  // Bodies are already compressed; compressing full pages again costs CPU time and saves little.
   wal_compression: "off",
 };
 
 const CONNECTIONS = {
-  // A node takes some thirty (pools, log writers, appliers), an idle one about 2 MB of memory; one that is not used costs nothing.
+  // A node uses about thirty (pools, log writers, appliers) of about 2 MB each; unused ones cost nothing.
   max_connections: "200",
-  // A client that was killed during a statement holds its locks no longer than this.
+  // Bounds how long a killed client's running statement keeps its locks.
   client_connection_check_interval: "2s",
-  // Dead ends of TCP (only where the socket's path was too long for a Unix socket).
+  // TCP is used only if the path is too long for a Unix socket.
   tcp_keepalives_idle: "30",
 };
 
 const LOGGING = {
-  // Into the data directory, one file a weekday, overwritten after a week: bounded without anybody's help.
+  // In the data directory, one file per weekday, overwritten after a week.
   logging_collector: "on",
   log_directory: "log",
   log_filename: "postgresql-%a.log",
@@ -95,23 +95,23 @@ const LOGGING = {
   log_rotation_size: "0",
   log_line_prefix: "%m [%p] ",
   log_checkpoints: "off",
-  // Statements, parameters and DETAIL lines quote data: guest names have no place in a log.
+  // Statements, parameters and DETAIL lines may contain guest names.
   log_min_error_statement: "panic",
   log_parameter_max_length: "0",
   log_parameter_max_length_on_error: "0",
   log_error_verbosity: "terse",
 };
 
-/** What a running server says of itself in postmaster.pid. */
+/** The contents of postmaster.pid. */
 interface RunningServer {
   readonly pid: number;
   readonly listen: ListenAddress;
   readonly ready: boolean;
-  /** It was asked to stop and has not stopped yet. */
+  /** The server is shutting down. */
   readonly stopping: boolean;
 }
 
-/** The server that runs on a data directory, or undefined. A file left by a dead one is not believed. */
+/** Finds the running server of a data directory. Ignores the file of a dead one. */
 export async function findServer(dataDirectory: string): Promise<RunningServer | undefined> {
   const lines = await readFile(join(dataDirectory, "postmaster.pid"), "utf8").then(
     (text) => text.split("\n"),
@@ -125,14 +125,14 @@ export async function findServer(dataDirectory: string): Promise<RunningServer |
   return { pid, listen, ready: status === "ready", stopping: status === "stopping" };
 }
 
-/** A process number may be reused: it counts only if that process is PostgreSQL, on this very directory. */
+/** Whether the process is a PostgreSQL server of this data directory: its number may have been reused. */
 async function isServerProcess(pid: number, dataDirectory: string): Promise<boolean> {
   const directory = await realpath(dataDirectory).catch(() => dataDirectory);
   if (process.platform === "linux") return await worksIn(pid, directory);
   return (await processesTitled(clusterName(directory), directory)).includes(pid);
 }
 
-/** Every live PostgreSQL process of a data directory, the postmaster and its children alike. */
+/** All PostgreSQL processes of a data directory, including children of the postmaster. */
 export async function serverProcesses(dataDirectory: string): Promise<number[]> {
   const directory = await realpath(dataDirectory).catch(() => dataDirectory);
   if (process.platform !== "linux") return await processesTitled(clusterName(directory), directory);
@@ -141,7 +141,7 @@ export async function serverProcesses(dataDirectory: string): Promise<number[]> 
   return pids.filter((_, index) => inDirectory[index]);
 }
 
-/** PostgreSQL's processes have the data directory as their working directory; whatever else stands in it is not one. */
+/** PostgreSQL's processes have the data directory as working directory; other programs there do not count. */
 async function worksIn(pid: number, directory: string): Promise<boolean> {
   const [workingDirectory, command] = await Promise.all([
     readlink(`/proc/${pid}/cwd`).catch(() => ""),
@@ -150,7 +150,7 @@ async function worksIn(pid: number, directory: string): Promise<boolean> {
   return workingDirectory === directory && command.trim() === "postgres";
 }
 
-/** Without /proc: the postmaster's command line names the directory, its children's titles the cluster. */
+/** Without /proc: the postmaster's command line contains the directory, and its children's titles the cluster name. */
 async function processesTitled(cluster: string, directory: string): Promise<number[]> {
   const { stdout } = await promisify(execFile)("ps", ["-axww", "-o", "pid=,command="], {
     maxBuffer: 16_777_216,
@@ -166,7 +166,7 @@ async function processesTitled(cluster: string, directory: string): Promise<numb
     .filter((pid) => pid !== process.pid);
 }
 
-/** Each of these processes as a line: its number, its state, the CPU time it has used, its title. */
+/** One line per process: number, state, CPU time and title. */
 export async function processActivities(dataDirectory: string): Promise<string[]> {
   return await Promise.all((await serverProcesses(dataDirectory)).map(activity));
 }
@@ -182,7 +182,8 @@ async function activity(pid: number): Promise<string> {
   const [stat, title] = await Promise.all(
     ["stat", "cmdline"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")),
   );
-  // After the name, which may hold anything: the state, and at 11 and 12 the ticks in user and kernel mode.
+  // The name may contain spaces and parentheses; after it come the state and, at 11 and 12, ticks in user and kernel
+  // mode.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
   return `${pid} ${fields[0]} ${fields[11]} ${fields[12]} ${title}`;
 }
@@ -193,8 +194,8 @@ function clusterName(directory: string): string {
 }
 
 /**
- * Ends processes of a server whose postmaster is gone: a busy backend keeps the shared memory, and the new server would
- * refuse to start. Killing them loses nothing: commits are in the write-ahead log, and recovery runs anyway.
+ * Kills the processes of a server whose postmaster is gone: their shared memory would keep a new server from starting.
+ * Nothing is lost, as commits are in the WAL.
  */
 export async function endSurvivors(dataDirectory: string): Promise<number> {
   const survivors = await serverProcesses(dataDirectory);
@@ -212,8 +213,8 @@ export async function endSurvivors(dataDirectory: string): Promise<number> {
 }
 
 /**
- * With no process left these are a dead server's. The number in them may be somebody else's meanwhile, or that of a
- * postmaster whose body nobody has fetched yet (a container without an init): a new server would believe it alive.
+ * Removes a dead server's lock files. Their process number may since belong to another process or to a zombie (in a
+ * container without an init), which a new server would take for a running postmaster.
  */
 async function removeLockFiles(dataDirectory: string): Promise<void> {
   const names = await readdir(dataDirectory);
@@ -222,8 +223,8 @@ async function removeLockFiles(dataDirectory: string): Promise<void> {
 }
 
 /**
- * Starts the server as a session of its own (a SIGINT from the terminal that is meant for the service must not stop
- * the database during the drain), outliving this process: `npm start` killed outright leaves it to the next start.
+ * Starts the server in a session of its own, so that a SIGINT from the terminal does not stop the database before the
+ * service has drained. The server outlives this process; the next start finds it.
  */
 export async function spawnPostmaster(
   home: ServerHome,
@@ -248,12 +249,12 @@ export async function spawnPostmaster(
   return child;
 }
 
-/** What the server says before its own log is open. */
+/** The file for messages before the server opens its log. */
 function startLogPath(home: ServerHome): string {
   return join(home.dataDir, "postgres-start.log");
 }
 
-/** Why the server ended: the last of what it called fatal, from its own log or from before that was open. */
+/** The last fatal messages of a server that ended. */
 export async function lastWords(home: ServerHome): Promise<string> {
   const current = await readFile(join(home.dataDirectory, "current_logfiles"), "utf8").catch(() => "");
   const logFile = /^stderr (.+)$/m.exec(current)?.[1];
@@ -266,14 +267,13 @@ export async function lastWords(home: ServerHome): Promise<string> {
   return fatal.at(-1)?.replace(/^.*?(FATAL|PANIC): +/, "") ?? "it did not say why";
 }
 
-/** With milliseconds: a drain has 10 s for everything. What a shorter stop leaves undone, recovery does at the next start. */
+/** A drain has 10 s in total. Recovery at the next start replaces a checkpoint that was cut short. */
 const FAST_STOP = ["SIGINT", 4_000] as const;
 const IMMEDIATE_STOP = ["SIGQUIT", 1_500] as const;
 
 /**
- * Stops the server that runs on a data directory: sessions are ended, a checkpoint is written ("fast" shutdown). One
- * that does not get there (a slow disk; asked to stop as its recovery began, it was seen to hang), and one whose recovery
- * hangs, is ended without its checkpoint, then outright: nothing committed is lost either way.
+ * Stops the server of a data directory with a "fast" shutdown (ends sessions, writes a checkpoint). If that takes too
+ * long, or recovery hangs, stops it without the checkpoint, then kills it. Committed data is safe in each case.
  */
 export async function stopServer(dataDirectory: string, hangs = false): Promise<void> {
   const running = await findServer(dataDirectory);
@@ -289,7 +289,7 @@ export async function stopServer(dataDirectory: string, hangs = false): Promise<
   await endSurvivors(dataDirectory);
 }
 
-/** Signals a process, unless it is gone. */
+/** Sends a signal, ignoring processes that are gone. */
 export function killQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

@@ -1,39 +1,36 @@
 import { processActivities } from "./postmaster.ts";
 
-/** Which processes recover: one replays the log, the other writes the checkpoint at the end. */
-const RECOVERS = /: (startup|checkpointer)\b/;
-/** It runs, or waits for the CPU or the disk (D on Linux, U on macOS). */
-const WORKS = /^\d+ +[RDU]/;
-const LOOK_MS = 500;
-/**
- * 30 s. The longest wait that some file systems (FUSE) show as sleep is one fsync of shared_buffers' 256 MB on a slow disk;
- * the postmaster itself waits 5 s at most, for processes that it has ended.
- */
-const IDLE_LOOKS_MAX = 60;
+/** The processes of recovery: one replays the WAL, the other writes the checkpoint at the end. */
+const RECOVERING = /: (startup|checkpointer)\b/;
+/** Running, or waiting for the CPU or the disk (D on Linux, U on macOS). */
+const ACTIVE = /^\d+ +[RDU]/;
+const SAMPLE_INTERVAL_MS = 500;
+/** 30 s. On some file systems (FUSE) an fsync of 256 MB appears as sleep; the postmaster's own waits last at most 5 s. */
+const IDLE_SAMPLES_MAX = 60;
 
-/** Distinguishes a recovery that takes long from one that stands still. Counts looks, as a suspended machine's time proves nothing. */
+/** Distinguishes a slow recovery from a hanging one. Counts samples instead of time, because the machine may be suspended. */
 export class RecoveryWatch {
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #sampledAt = Number.NEGATIVE_INFINITY;
   #before: string | undefined;
-  #idleLooks = 0;
+  #idleSamples = 0;
   readonly #dataDirectory: string;
 
   constructor(dataDirectory: string) {
     this.#dataDirectory = dataDirectory;
   }
 
-  /** To be asked again and again while the server refuses sessions; looks twice a second. */
-  async look(): Promise<"works" | "idle" | "stalled"> {
-    if (performance.now() - this.#lookedAt < LOOK_MS) return "idle";
-    this.#lookedAt = performance.now();
-    const recovering = (await processActivities(this.#dataDirectory)).filter((line) => RECOVERS.test(line));
+  /** Takes a sample; called repeatedly, twice a second, while the server refuses sessions. */
+  async sample(): Promise<"works" | "idle" | "stalled"> {
+    if (performance.now() - this.#sampledAt < SAMPLE_INTERVAL_MS) return "idle";
+    this.#sampledAt = performance.now();
+    const recovering = (await processActivities(this.#dataDirectory)).filter((line) => RECOVERING.test(line));
     const now = recovering.join("\n");
-    const works = now !== this.#before || recovering.some((line) => WORKS.test(line));
+    const works = now !== this.#before || recovering.some((line) => ACTIVE.test(line));
     this.#before = now;
-    this.#idleLooks = works ? 0 : this.#idleLooks + 1;
+    this.#idleSamples = works ? 0 : this.#idleSamples + 1;
     if (works) return "works";
-    if (this.#idleLooks < IDLE_LOOKS_MAX) return "idle";
-    this.#idleLooks = 0;
+    if (this.#idleSamples < IDLE_SAMPLES_MAX) return "idle";
+    this.#idleSamples = 0;
     return "stalled";
   }
 }

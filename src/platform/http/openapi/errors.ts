@@ -16,7 +16,7 @@ import {
 } from "./model.ts";
 import { count, integer, list, objectOf, text, timestamp } from "./schema.ts";
 
-/** What `examples` show of an error beside its registry's words. */
+/** Fields of the examples that differ from the registry. */
 const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string, unknown>>>>> = {
   "bellhop.contract.InvalidRecords": {
     violations: [
@@ -51,7 +51,7 @@ const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string
   },
 };
 
-/** The error object of a code as the service sends it. */
+/** The body of an error as the service sends it. */
 function exampleOf(code: ErrorCode): Example {
   const { status, text } = ERRORS[code];
   return {
@@ -67,7 +67,7 @@ function exampleOf(code: ErrorCode): Example {
   };
 }
 
-/** How an answer with the error object is made: its description, and an example for each code that it can carry. */
+/** Builds an error response from its description and the codes that it can carry. */
 type ErrorAnswer = (description: string, ...codes: ErrorCode[]) => Answer;
 
 const withHeaders =
@@ -83,7 +83,7 @@ const withHeaders =
     },
   });
 
-/** Before anybody looks at who is calling. */
+/** Without the headers of rate limits: the error precedes authentication. */
 const bare = withHeaders({});
 const rated = withHeaders(ratedHeadersOf());
 const ratedForLater = withHeaders(ratedHeadersOf("Retry-After"));
@@ -118,7 +118,7 @@ function withBasicChallenge(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, "WWW-Authenticate": challenge } };
 }
 
-/** The refusals of every endpoint, by component name. */
+/** Error responses of all endpoints, by component name. */
 export const ERROR_ANSWERS = {
   NoToken: {
     description: "`Authorization` has no bearer token. The body is empty.",
@@ -259,7 +259,7 @@ export const ERROR_ANSWERS = {
     oauthAnswer(
       "The client id or the secret is invalid or missing.",
       "invalid_client",
-      "The client id or its secret is not valid.",
+      "The client id or secret is invalid.",
     ),
   ),
   OAuthForbidden: oauthAnswer(
@@ -267,11 +267,7 @@ export const ERROR_ANSWERS = {
     "unauthorized_client",
     "This client may not introspect tokens.",
   ),
-  OAuthTooLarge: oauthAnswer(
-    "The form is too large.",
-    "invalid_request",
-    "The form is larger than the limit.",
-  ),
+  OAuthTooLarge: oauthAnswer("The form is too large.", "invalid_request", "The form is too large."),
   OAuthMediaType: oauthAnswer(
     "The body is not a form.",
     "invalid_request",
@@ -299,7 +295,7 @@ export const ERROR_ANSWERS = {
   ),
 } as const satisfies Record<string, Answer>;
 
-/** What any address can answer, whatever the operation, before anybody looks at who is calling. */
+/** Responses of every operation that precede authentication. */
 export const ANYWHERE = {
   404: refTo("responses", "NotFound"),
   405: refTo("responses", "MethodNotAllowed"),
@@ -307,7 +303,7 @@ export const ANYWHERE = {
   431: refTo("responses", "HeadersTooLarge"),
 } as const;
 
-function openWords(
+function openEnum(
   description: string,
   words: Readonly<Record<string, string>>,
   charactersMax: number,
@@ -323,15 +319,15 @@ function openWords(
   };
 }
 
-/** Answers by status, each a refusal by its component's name. */
+/** References to error responses, by status. */
 export function refusals(
   names: Readonly<Record<number, keyof typeof ERROR_ANSWERS>>,
 ): Record<string, Reference> {
   return Object.fromEntries(Object.entries(names).map(([code, name]) => [code, refTo("responses", name)]));
 }
 
-/** What any address can answer to a call that needs a token. */
-export const REFUSALS_OF_TOKEN = {
+/** Error responses of every operation that requires a token. */
+export const TOKEN_ERRORS = {
   ...ANYWHERE,
   ...refusals({
     401: "NoToken",
@@ -344,7 +340,7 @@ export const REFUSALS_OF_TOKEN = {
 
 type Definition = Pick<Operation, "operationId" | "summary" | "description" | "parameters" | "requestBody">;
 
-/** An operation for a token with one of the scopes. `answers`: by status an answer of its own, or the name of a refusal. */
+/** An operation that requires a token with one of the scopes. `answers`: responses by status, or names of error responses. */
 export function tokenOperation(
   tag: string,
   scopes: readonly string[],
@@ -362,11 +358,11 @@ export function tokenOperation(
     tags: [tag],
     security: scopes.map((scope) => ({ oauth2: [scope] })),
     ...more,
-    responses: { ...REFUSALS_OF_TOKEN, ...Object.fromEntries(responses) },
+    responses: { ...TOKEN_ERRORS, ...Object.fromEntries(responses) },
   };
 }
 
-/** An operation for anybody, or for whom `security` says. */
+/** An operation without authentication, unless `security` requires it. */
 export function openOperation(
   tag: string,
   words: Pick<Operation, "operationId" | "summary" | "description">,
@@ -377,7 +373,7 @@ export function openOperation(
   return { get: { ...words, tags: [tag], security, responses: { ...ANYWHERE, ...refused, ...responses } } };
 }
 
-/** An answer of JSON, with an example of its schema. */
+/** A JSON response with examples. */
 export function jsonAnswer(
   description: string,
   schemaName: string,
@@ -394,7 +390,7 @@ export function jsonContent(schemaName: string, examples: Readonly<Record<string
 
 const ERROR_TEXTS = Object.fromEntries(Object.entries(ERRORS).map(([code, { text }]) => [code, text]));
 
-/** The schemas of refusals. Code lists are open: more may come, none changes its meaning. */
+/** The schemas of errors. Lists of codes are open: codes may be added, but never change their meaning. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ErrorBody: objectOf(
     "The body of every error, except those of the OAuth endpoints.",
@@ -402,7 +398,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       timestamp: timestamp("When the error occurred."),
       status: integer("The HTTP status code.", 400, 599, 400),
       error: text("The HTTP status message.", 64, "Bad Request", "^[A-Za-z -]+$"),
-      exception: openWords(
+      exception: openEnum(
         "A stable error code: handle errors by this code, never by the message.",
         ERROR_TEXTS,
         128,
@@ -425,7 +421,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       "/3/roomStays/0/arrivalDate",
       "^(/[^\\u0000]*)?$",
     ),
-    code: openWords("A stable code.", VIOLATION_CODES, 64),
+    code: openEnum("A stable code.", VIOLATION_CODES, 64),
     message: text(
       "What the field accepts. It never repeats free text of the record.",
       1024,
@@ -439,6 +435,6 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       enum: Object.keys(OAUTH_ERRORS),
       examples: ["invalid_client"],
     },
-    error_description: text("The explanation as text.", 1024, "The client id or its secret is not valid."),
+    error_description: text("The explanation as text.", 1024, "The client id or secret is invalid."),
   }),
 };

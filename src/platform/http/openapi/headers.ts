@@ -20,12 +20,11 @@ function formatted(format: string, charactersMax: number, example: string): Sche
   return { type: "string", format, maxLength: charactersMax, examples: [example] };
 }
 
-/** Preferences that are unknown or malformed are ignored (RFC 7240 section 2): any field value will do. */
+/** Any value is accepted: unknown or malformed preferences are ignored (RFC 7240 section 2). */
 export function preferences(example: string): Schema {
   return { type: "string", examples: [example] };
 }
 
-/** The headers of answers, by the names under which they are sent. */
 export const HEADERS = {
   "X-Request-Id": {
     description: "The id of this response in the service's log. Quote it when contacting support.",
@@ -98,17 +97,17 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** References to the headers of an answer. Each answer has X-Request-Id as well. */
+/** References to the headers of a response, including X-Request-Id, which every response has. */
 export function headersOf(...names: HeaderName[]): Record<string, Reference> {
   return Object.fromEntries(["X-Request-Id", ...names].map((name) => [name, refTo("headers", name)]));
 }
 
-/** The headers that every answer to a client within its rate has. */
+/** The same for responses that carry the rate limit. */
 export function ratedHeadersOf(...names: HeaderName[]): Record<string, Reference> {
   return headersOf("RateLimit", "RateLimit-Policy", ...names);
 }
 
-/** The optional header parameters of the data endpoints, by component name. `Accept` stands with the answers. */
+/** Optional header parameters of the data endpoints, by component name. */
 export const HEADER_PARAMETERS = {
   IdempotencyKey: {
     name: "Idempotency-Key",

@@ -1,6 +1,6 @@
-/** The parts of an OpenAPI 3.1 document that ours has: what the builders write, the page and the tests read. */
+/** The subset of OpenAPI 3.1 that the document uses. */
 
-/** A JSON Schema 2020-12 with the keywords we use. */
+/** The subset of JSON Schema 2020-12 that the document uses. */
 export interface Schema {
   readonly $ref?: string;
   readonly title?: string;
@@ -26,7 +26,7 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly examples?: readonly unknown[];
-  /** The values known today of a text that may have others tomorrow, with what each means. */
+  /** The known values of an open enumeration, and their meanings. */
   readonly "x-extensible-enum"?: readonly string[];
   readonly "x-enumDescriptions"?: Readonly<Record<string, string>>;
 }
@@ -130,17 +130,15 @@ export interface OpenApiDocument {
   };
 }
 
-/** A reference to a component of the document. */
 export function refTo(section: keyof OpenApiDocument["components"], name: string): Reference {
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** A reference to a schema of the document. */
 export function schemaOf(name: string): Reference {
   return refTo("schemas", name);
 }
 
-/** What a local reference (`#/components/…`) names; throws for one that names nothing. */
+/** Resolves a local reference (`#/components/…`). Throws if it does not exist. */
 export function resolveReference(document: OpenApiDocument, reference: string): unknown {
   let at: unknown = document;
   for (const step of reference.replace(/^#\//, "").split("/")) {
@@ -150,7 +148,7 @@ export function resolveReference(document: OpenApiDocument, reference: string): 
   return at;
 }
 
-/** The thing itself, where it may be a reference to it. */
+/** Resolves `thing` if it is a reference. */
 export function resolved<T extends object>(
   document: OpenApiDocument,
   thing: T | Reference,

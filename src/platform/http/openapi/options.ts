@@ -1,4 +1,4 @@
-/** What a deployment says about itself in the document; a `Config` has all of it but the addresses. */
+/** The values of a deployment that the document states. A `Config` has all but the addresses. */
 export interface DocumentOptions {
   readonly limits: {
     readonly bodyBytesMax: number;
@@ -6,10 +6,10 @@ export interface DocumentOptions {
     readonly recordsMax: number;
     readonly depthMax: number;
   };
-  /** Requests a second of one client, and how many at once. */
+  /** Requests per second of one client, and its burst. */
   readonly requestRate: number;
   readonly requestBurst: number;
   readonly tokenBurst: number;
-  /** Public addresses, without a trailing slash; without them the document is relative to wherever it was found. */
+  /** Public addresses without a trailing slash. Without them, addresses in the document are relative. */
   readonly addresses?: { readonly baseUrl: string; readonly authUrl: string };
 }

@@ -1,6 +1,6 @@
 import { type Parameter, type Schema, schemaOf } from "./model.ts";
 
-/** Text without NUL, which PostgreSQL cannot store. */
+/** Excludes NUL, which PostgreSQL cannot store. */
 const TEXT_PATTERN = "^[^\\u0000]*$";
 
 type Properties = Readonly<Record<string, Schema>>;
@@ -44,17 +44,16 @@ export function uuid(description: string, example: string): Schema {
   return { type: "string", format: "uuid", maxLength: 36, description, examples: [example] };
 }
 
-/** A calendar date. */
 export function day(description: string, example: string): Schema {
   return { type: "string", format: "date", minLength: 10, maxLength: 10, description, examples: [example] };
 }
 
-/** A UTC time as the service writes it. */
+/** A UTC time as written by the service. */
 export function time(description: string, example: string): Schema {
   return { type: "string", format: "date-time", maxLength: 27, description, examples: [example] };
 }
 
-/** A UTC time of the contract's own type. */
+/** A UTC time of the schema `Timestamp`. */
 export function timestamp(description: string, ...examples: string[]): Schema {
   return { ...schemaOf("Timestamp"), description, ...(examples.length === 0 ? {} : { examples }) };
 }
@@ -63,13 +62,13 @@ export function list(description: string, maxItems: number, items: Schema): Sche
   return { type: "array", maxItems, description, items };
 }
 
-/** An object all of whose fields are always there but for those that are named. */
+/** An object whose fields are all required except `optional`. */
 export function objectOf(description: string, properties: Properties, ...optional: string[]): Schema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: "object", description, required, properties };
 }
 
-/** The object of a request's body. It takes no other fields: a setting that is ignored is not the one that was meant. */
+/** The object of a request body. Refuses unknown fields, because ignoring one would hide a mistake. */
 export function formOf(description: string, properties: Properties, ...optional: string[]): Schema {
   return { ...objectOf(description, properties, ...optional), additionalProperties: false };
 }
@@ -79,7 +78,10 @@ export function orNull(schema: Schema): Schema {
   return { ...schema, type: [schema.type as string, "null"], ...values };
 }
 
-/** An example of an object: the values in `shown`, else null where a field may be null, else the field's own example. */
+/**
+ * An example of an object. A field takes its value from `shown`, otherwise null if it is nullable, otherwise its own
+ * example.
+ */
 export function exampleOf(
   properties: Properties,
   shown: Readonly<Record<string, unknown>> = {},
@@ -92,7 +94,6 @@ export function exampleOf(
   return Object.fromEntries(examples);
 }
 
-/** A parameter in the path of an address. */
 export function pathParameter(name: string, description: string, schema: Schema): Parameter {
   return { name, in: "path", required: true, description, schema };
 }
