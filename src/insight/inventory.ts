@@ -78,9 +78,11 @@ const findStockBefore = namedStatement(
   order by key, version.source_time desc, version.request_id desc, record_index desc`,
 );
 const readStock = readStatement(new URL("./sql/read-stock.sql", import.meta.url));
+/** The first source time, and whether a quarantined record was released. */
 const findFirstStock = namedStatement(
   "find-first-stock",
-  `select floor(extract(epoch from min(source_time)) * 1000)::float8 as ms
+  `select floor(extract(epoch from min(source_time)) * 1000)::float8 as ms, exists (
+    select from bellhop.quarantine where bucket = $1 and property_id = $2 and resource = 'i' and state = 'r') as "hasReleased"
   from bellhop_state.inventory_version where bucket = $1 and property_id = $2`,
 );
 
@@ -96,7 +98,7 @@ interface StockVersion {
 
 const ID_LAST = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const DAY_MS = 86_400_000;
-/** Records with a source time further ahead of their receipt are quarantined; once released they are current and found as such. */
+/** Only released records have a source time further ahead of their receipt. */
 const AHEAD_MS_MAX = 3_600_000;
 /** The first step back in time; covers feeds that push all nights daily. */
 const FIRST_STEP_DAYS = 2;
@@ -108,8 +110,8 @@ const LONG_FACTS = 5_000;
 export type InventoryQuestion = Pick<StayQuestion, "property" | "clock" | "asOf">;
 
 /**
- * The bounds of an instant: maximum source time, and the request before which versions were received. No version has a source time long
- * after its receipt, so with the receipt clock the search starts at the instant too.
+ * The bounds of an instant: maximum source time, and the request before which versions were received. Few versions have a source time long
+ * after their receipt, so with the receipt clock the search starts at the instant too.
  */
 function boundsOf({ clock, asOf }: InventoryQuestion): {
   sourceTime: string;
@@ -135,16 +137,18 @@ async function versionsBefore(
 ): Promise<StockVersion[]> {
   const { propertyId, bucket } = question.property;
   const bounds = boundsOf(question);
-  const first = await client.query<{ ms: number | null }>({
+  const first = await client.query<{ ms: number | null; hasReleased: boolean }>({
     ...findFirstStock,
     values: [bucket, propertyId],
   });
-  const firstMs = first.rows[0]?.ms ?? Number.POSITIVE_INFINITY;
+  const { ms, hasReleased = false } = first.rows[0] ?? {};
+  const firstMs = ms ?? Number.POSITIVE_INFINITY;
   const found: StockVersion[] = [];
   const left = new Set(nights);
   let newest = bounds.newest;
-  let until = question.clock === "source" ? bounds.sourceTime : new Date(newest).toISOString();
-  for (let days = FIRST_STEP_DAYS; left.size > 0 && newest >= firstMs; days *= 2) {
+  const isBounded = question.clock === "receipt" && !hasReleased;
+  let until = isBounded ? new Date(newest).toISOString() : bounds.sourceTime;
+  for (let days = FIRST_STEP_DAYS; left.size > 0 && until !== "-infinity"; days *= 2) {
     newest -= days * DAY_MS;
     // The last step has no lower bound.
     const since = newest < firstMs ? "-infinity" : new Date(newest).toISOString();

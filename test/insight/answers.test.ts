@@ -397,30 +397,44 @@ describe("capacity", () => {
   });
 });
 
-test("what inventory says counts from its release where it was quarantined, by the clock of receipt", async () => {
-  const propertyCode = "HELD";
-  const pushed = (created: string, capacity: number) =>
-    inventory(NIGHT, created, {
-      propertyCode,
-      roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: capacity, roomsSold: 1 }],
-    });
-  await apply(service, "inventories", [pushed("2026-02-01T00:00:00Z", 8)]);
-  const quarantined = await apply(service, "inventories", [pushed("2999-01-01T00:00:00Z", 9)]);
-  const whileQuarantined = { clock: "receipt", asOf: receiptOf(quarantined) };
-  await resolveQuarantined(service, "release", quarantined, 0, bucketOf("ACME", propertyCode), "i");
-  const asked = { ...JULY, propertyCode, to: NIGHT };
-  const capacities: unknown[] = [];
-  for (const at of [whileQuarantined, { clock: "receipt", asOf: await databaseTime() }, {}]) {
-    const [books] = await insightItems(service, "on-the-books", { ...asked, ...at });
-    const [night] = await insightItems(service, "reconciliation", { ...asked, ...at });
-    capacities.push([books?.["capacity"], night?.["requestId"] === quarantined]);
-  }
-  assert.deepEqual(capacities, [
-    [8, false],
-    [9, true],
-    [9, true],
-  ]);
-});
+for (const before of [8, undefined])
+  test(`inventory counts from its release by the clock of receipt, after a capacity of ${before}`, async () => {
+    const propertyCode = `HELD-${before}`;
+    const push = (created: string, capacity: number) =>
+      apply(service, "inventories", [
+        inventory(NIGHT, created, {
+          propertyCode,
+          roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: capacity, roomsSold: 1 }],
+        }),
+      ]);
+    if (before !== undefined) await push("2026-02-01T00:00:00Z", before);
+    const release = async (created: string, capacity: number) => {
+      const requestId = await push(created, capacity);
+      await resolveQuarantined(service, "release", requestId, 0, bucketOf("ACME", propertyCode), "i");
+      return { requestId, released: await databaseTime() };
+    };
+    const first = await release("2999-01-01T00:00:00Z", 9);
+    const second = await release("3000-01-01T00:00:00Z", 10);
+    const instants = [
+      receiptOf(first.requestId),
+      first.released,
+      receiptOf(second.requestId),
+      second.released,
+    ];
+    const known: unknown[] = [];
+    for (const at of [...instants.map((asOf) => ({ clock: "receipt", asOf })), {}]) {
+      const asked = { ...JULY, propertyCode, to: NIGHT, ...at };
+      const [books] = await insightItems(service, "on-the-books", asked);
+      const [night] = await insightItems(service, "reconciliation", asked);
+      known.push([books?.["capacity"], night?.["requestId"]]);
+    }
+    const [ofFirst, ofSecond] = [
+      [9, first.requestId],
+      [10, second.requestId],
+    ];
+    assert.equal((known.shift() as unknown[])[0], before);
+    assert.deepEqual(known, [ofFirst, ofFirst, ofSecond, ofSecond]);
+  });
 
 test("nights whose inventory is more text than one statement reads are all answered", async () => {
   const propertyCode = "VERBOSE";
