@@ -65,7 +65,9 @@ export async function authenticateClient(
   if (client !== undefined) return client;
   const waitSeconds = failures.fail(request.address, credentials.clientId);
   if (waitSeconds === 0) throw unknownClient();
-  throw new OAuthError("temporarily_unavailable", "rate limit exceeded", {
+  const description =
+    "rate limit exceeded: too many requests with this client id failed within a minute. Check the secret; a correct one is never refused.";
+  throw new OAuthError("temporarily_unavailable", description, {
     headers: { "retry-after": String(waitSeconds) },
   });
 }

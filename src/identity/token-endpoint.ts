@@ -136,7 +136,9 @@ function requireTokenScopes(client: AuthenticatedClient): void {
 function requireScopes(form: Form, client: AuthenticatedClient): string[] {
   const scopes = chooseScopes(form.get("scope"), client.scopes);
   if (scopes === undefined) {
-    throw new OAuthError("invalid_scope", "A scope asked for is unknown or not granted to this client.");
+    const available = scopesForTokens(client.scopes).join(" ");
+    const description = `A scope is unknown or not granted. This client may ask for: ${available}.`;
+    throw new OAuthError("invalid_scope", description);
   }
   return scopes;
 }

@@ -133,7 +133,7 @@ function textOf(bytes: Buffer): string {
 /** Seconds of a Retry-After header (RFC 9110 section 10.2.3), which may be a date. */
 function parseRetryAfter(header: string | undefined): number {
   if (header === undefined) return 0;
-  if (/^\d{1,9}$/.test(header)) return Number(header);
+  if (/^\d+$/.test(header)) return Number(header);
   const at = Date.parse(header);
   return Number.isNaN(at) ? 0 : Math.max(0, (at - Date.now()) / 1_000);
 }

@@ -103,6 +103,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["key revoke -Ys0", /Unknown option '-Ys0'\. Write -- before an argument that begins with a dash\. See /],
   ["validate /", /^bellhop validate: \/ is a directory, not a file\./],
   ["watch", /Give the id of a request, or --changes/],
+  ["watch --changes --property P1", /--property needs --client/],
   ["watch x", /^bellhop watch: REQUEST_ID must be the UUID of a request, not "x"/],
   ["completion", /SHELL is missing/],
   ["completion tcsh", /SHELL must be bash, zsh or fish, not "tcsh"/],

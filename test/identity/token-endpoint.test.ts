@@ -181,7 +181,12 @@ describe("the token endpoint", () => {
     );
     const reader = await newTestClient(node.admin, { scopes: ["read"] });
     for (const scope of ["insight:read", "groups:write", "read groups:write", "introspect"]) {
-      await expectError(await requestToken(node.url, reader, { scope }), 400, "invalid_scope");
+      const { error_description } = await expectError(
+        await requestToken(node.url, reader, { scope }),
+        400,
+        "invalid_scope",
+      );
+      assert.equal(error_description, "A scope is unknown or not granted. This client may ask for: read.");
     }
     const introspector = await newTestClient(node.admin, { scopes: ["introspect"], grants: [] });
     await expectError(await requestToken(node.url, introspector), 400, "unauthorized_client");
@@ -255,7 +260,8 @@ describe("the token endpoint", () => {
     assert.ok(
       Number(limited.headers.get("retry-after")) >= 1 && Number(limited.headers.get("retry-after")) <= 60,
     );
-    await expectError(limited, 429, "temporarily_unavailable");
+    const { error_description } = await expectError(limited, 429, "temporarily_unavailable");
+    assert.match(error_description, /^rate limit exceeded: too many requests with this client id failed/);
     assert.equal((await requestToken(node.url, victim)).status, 200);
     assert.equal((await requestToken(node.url, { ...wrong, clientId: "bhc_other" })).status, 401);
   });

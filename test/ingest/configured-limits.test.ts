@@ -32,13 +32,16 @@ describe("a limit that an operator sets", () => {
 
   test("bounds the body on the wire", async () => {
     assert.equal((await post(batchOfBytes(2_000))).status, 202);
-    errorObject(await post(batchOfBytes(2_001)), 413, "bellhop.http.PayloadTooLarge");
+    const { message } = errorObject(await post(batchOfBytes(2_001)), 413, "bellhop.http.PayloadTooLarge");
+    assert.equal(message, "The body has more than 2,000 bytes.");
   });
 
   test("bounds the body that is decompressed", async () => {
     const gzip = { "content-encoding": "gzip" };
     assert.equal((await post(gzipSync(batchOfBytes(4_000)), gzip)).status, 202);
-    errorObject(await post(gzipSync(batchOfBytes(4_001)), gzip), 413, "bellhop.http.PayloadTooLarge");
+    const answer = await post(gzipSync(batchOfBytes(4_001)), gzip);
+    const { message } = errorObject(answer, 413, "bellhop.http.PayloadTooLarge");
+    assert.equal(message, "The body has more than 4,000 bytes when decompressed.");
   });
 
   test("bounds the records of a batch", async () => {

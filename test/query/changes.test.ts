@@ -229,7 +229,7 @@ describe("the change feed", () => {
       ["limit=0", /^limit takes a whole number from 1 to 10000/],
       ["wait=31", /^wait takes a whole number from 0 to 30/],
       ["resource=guests", /^resource takes one of/],
-      ["propertyCode=LIS01", /^propertyCode takes its clientCode/],
+      ["propertyCode=LIS01", /^propertyCode requires its clientCode/],
       ["since=now", /is not known/],
     ] as const)
       assert.match(parameterMessage(await service.get(`${CHANGES}?${query}`, { as })), message, query);

@@ -99,6 +99,8 @@ const own = verb({
     const { requestId, changes } = values;
     if (changes === (requestId !== undefined))
       throw new UsageError("Give the id of a request, or --changes.");
+    if (values.property !== undefined && values.client === undefined)
+      throw new UsageError("--property needs --client.");
     const bellhop = partnerClient(await readPartner(values, context), context);
     const { progress } = context;
     const stopped = untilStopped();

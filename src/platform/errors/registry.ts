@@ -57,7 +57,7 @@ export const ERRORS = {
     status: 400,
     text: "The request is malformed.",
     cause:
-      "the request is not HTTP/1.1 or HTTP/1.0, repeats a header, does not decompress, or has a body shorter than announced",
+      "the request is not HTTP/1.1 or HTTP/1.0, repeats a header, does not decompress, has a body shorter than announced, or has an invalid JSON object (backfills and webhooks); the message says which",
     remedy: "fix the request",
     more: "Bellhop closes the connection if it cannot tell where the request's body ends.",
   },
@@ -94,7 +94,7 @@ export const ERRORS = {
     text: "The body is larger than the limit.",
     cause: "the body is too large, compressed or decompressed",
     remedy: "split the batch",
-    more: "The limit is 16 MiB on the wire and 64 MiB decompressed, unless your operator changes it. The response may arrive before the whole body is sent. A chunked body with less than 64 bytes per chunk, averaged over a thousand in a row, is also refused and its connection closed: buffer your writes.",
+    more: "The message states the limit: of a batch 16 MiB on the wire and 64 MiB decompressed, unless your operator changes it. The response may arrive before the whole body is sent. A chunked body with less than 64 bytes per chunk, averaged over a thousand in a row, is also refused and its connection closed: buffer your writes.",
   },
   "bellhop.http.UnsupportedMediaType": {
     status: 415,

@@ -237,17 +237,14 @@ export class BodyCollector {
   /** Counts a chunk's bytes on the wire. Throws ServiceError `bellhop.http.PayloadTooLarge`. */
   countWire(bytes: number): void {
     this.#wireBytes += bytes;
-    if (this.#wireBytes > this.#limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
+    if (this.#wireBytes > this.#limits.bodyBytesMax) throw tooLarge(this.#limits.bodyBytesMax);
   }
 
   /** Adds decompressed bytes. Throws ServiceError: PayloadTooLarge, or Unavailable when the budget is used up. */
   add(chunk: Buffer): void {
     const length = this.#length + chunk.length;
-    if (length > this.#limits.inflatedBytesMax) {
-      throw new ServiceError("bellhop.http.PayloadTooLarge", {
-        message: "The body is larger than the limit once it is decompressed.",
-      });
-    }
+    const { inflatedBytesMax } = this.#limits;
+    if (length > inflatedBytesMax) throw tooLarge(inflatedBytesMax, " when decompressed");
     if (this.#length === 0 && chunk.length >= this.#announced.bytes) {
       // Most bodies are one chunk, which is used without copying.
       this.#needBeside(chunk.length + this.#windowOf(length));
@@ -345,6 +342,12 @@ export class BodyCollector {
   }
 }
 
+function tooLarge(bytesMax: number, when = ""): ServiceError {
+  return new ServiceError("bellhop.http.PayloadTooLarge", {
+    message: `The body has more than ${bytesMax.toLocaleString("en-US")} bytes${when}.`,
+  });
+}
+
 function noRoom(): ServiceError {
   return new ServiceError("bellhop.accept.Unavailable", {
     message: "Too many bodies are being received at once; nothing was accepted. Send it again later.",
@@ -380,7 +383,7 @@ export async function receiveBody(
 ): Promise<ReceivedBody> {
   const encoding = encodingOf(request.headers["content-encoding"]);
   const wireBytes = Number(request.headers["content-length"] ?? 0);
-  if (wireBytes > limits.bodyBytesMax) throw new ServiceError("bellhop.http.PayloadTooLarge");
+  if (wireBytes > limits.bodyBytesMax) throw tooLarge(limits.bodyBytesMax);
   onBytes?.(wireBytes);
   const announced =
     encoding === undefined

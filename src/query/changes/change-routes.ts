@@ -192,7 +192,7 @@ function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeF
     propertyCode: parameters.textOf("propertyCode"),
   };
   if (filter.propertyCode !== undefined && filter.clientCode === undefined)
-    throw invalidParameter("propertyCode takes its clientCode beside it.");
+    throw invalidParameter("propertyCode requires its clientCode.");
   return filter;
 }
 
