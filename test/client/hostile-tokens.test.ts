@@ -66,6 +66,19 @@ describe("the client's token", () => {
     assert.equal(server.tokenRequests, 2);
   });
 
+  test("that cannot be had is asked for as long as a request is retried, once", async () => {
+    const waits: number[] = [];
+    const bellhop = await started(
+      { token: () => "a reset" },
+      {
+        retry: { forMs: 1_000, firstDelayMs: 8, delayMsMax: 30_000 },
+        onWait: ({ ms }) => void waits.push(ms),
+      },
+    );
+    await assert.rejects(bellhop.requests.list().next(), { exception: "client.Network" });
+    assert.equal(waits.filter((ms) => ms < 8).length, 1, `the pauses begin anew: ${waits}`);
+  });
+
   test("is not asked for again and again where every one is refused after its first use", async () => {
     const bellhop = await started(
       { data: (count) => (count % 2 === 1 ? "403 invalid_token" : undefined) },

@@ -310,6 +310,9 @@ export function retryAfterMs(headers: Headers, now: () => number = Date.now): nu
   return Math.max(0, at - (Number.isNaN(sentAt) ? now() : sentAt));
 }
 
+/** Errors whose time is over: a request that needs a token does not begin the retries for the token anew. */
+const givenUp = new WeakSet<BellhopError>();
+
 /** Retries `retryable` errors until the time is over. A wait that the service asked for holds all requests. */
 export async function withRetries<Value>(
   attempt: () => Promise<Value>,
@@ -328,11 +331,14 @@ export async function withRetries<Value>(
       await options.gate.pass(options.signal, options.onWait);
       return await attempt();
     } catch (error) {
-      if (!(error instanceof BellhopError) || !error.retryable) throw error;
+      if (!(error instanceof BellhopError) || !error.retryable || givenUp.has(error)) throw error;
       const delayMs = delayAfter(error, count, policy);
       const forMs = Math.min(policy.forMs, options.forMsOf?.(error) ?? policy.forMs);
       const leftMs = forMs - (performance.now() - startedAt);
-      if (delayMs > leftMs) throw error;
+      if (delayMs > leftMs) {
+        givenUp.add(error);
+        throw error;
+      }
       if (error.retryAfterMs !== undefined) options.gate.hold(error.retryAfterMs, error.message);
       options.onRetry?.({ error, attempt: count, delayMs });
       const givesUpInMs = error.retryAfterMs === undefined ? leftMs : undefined;
