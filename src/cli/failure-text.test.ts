@@ -71,6 +71,19 @@ describe("the text of a failed start", () => {
     assert.equal(failureText(full, {}), "The disk is full (ENOSPC).");
   });
 
+  test("says why there is no TLS connection to the database", () => {
+    const environment = { DATABASE_URL: "postgresql://me@db.example/x?sslmode=verify-full" };
+    const unknown = Object.assign(new Error("self-signed certificate"), {
+      code: "DEPTH_ZERO_SELF_SIGNED_CERT",
+    });
+    const none = new Error("The server does not support SSL connections");
+    for (const error of [unknown, none])
+      assert.equal(
+        failureText(error, environment),
+        `DATABASE_URL asks for TLS, which fails: ${error.message}.`,
+      );
+  });
+
   test("leaves a fault of ours to its stack", () => {
     assert.equal(failureText(new TypeError("x is not a function"), {}), undefined);
     assert.equal(failureText("text", {}), undefined);

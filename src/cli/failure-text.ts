@@ -72,6 +72,9 @@ function ofDatabase(error: Error & { readonly code: string }): string | undefine
   return undefined;
 }
 
+/** Codes of Node's TLS errors, and node-postgres's error for a server without TLS. */
+const NO_TLS = /CERT|^ERR_(?:SSL|TLS)_|^UNABLE_TO_|support SSL connections/;
+
 /** node-postgres errors without a code, for a closed or timed-out connection. */
 const LOST_CONNECTION = /^(?:Connection terminated|timeout expired)/;
 
@@ -87,6 +90,9 @@ export function failureText(error: unknown, environment: NodeJS.ProcessEnv): str
       ? "The database of DATABASE_URL did not answer in time or closed the connection: is its address right, and is it PostgreSQL?"
       : "The embedded database closed the connection: its log says why (DATA_DIR/postgres/log). Try again.";
   }
+  const isTls = NO_TLS.test("code" in first ? String(first.code) : first.message);
+  if (isTls && environment["DATABASE_URL"])
+    return `DATABASE_URL asks for TLS, which fails: ${first.message}.`;
   if ("severity" in first && "code" in first) return ofDatabase(first as Error & { code: string });
   return undefined;
 }

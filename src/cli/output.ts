@@ -74,11 +74,12 @@ export class Output {
 /** The exit code of a process ended by SIGPIPE, which Node ignores. */
 const BROKEN_PIPE = 141;
 
-/** Exits without a stack trace when the reader is gone (`bellhop watch --changes | head`). */
-export function exitOnBrokenPipe(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(BROKEN_PIPE);
+/** Exits when standard output fails: its reader is gone (`bellhop watch --changes | head`), or the disk of its file is full. */
+export function exitOnFailedOutput(): void {
+  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") process.exit(BROKEN_PIPE);
+    SHELL.err(`bellhop: Standard output cannot be written (${code}).`);
+    process.exit(1);
   });
 }
 

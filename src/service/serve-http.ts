@@ -133,7 +133,8 @@ function buildApp(
 function makeServer({ limits }: HttpContext, listener: RequestListener): Server {
   const options = {
     IncomingMessage: pacedRequests(),
-    headersTimeout: limits.headersTimeoutMs,
+    // Node refuses more than the time for the whole request.
+    headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     connectionsCheckingInterval: TIMEOUT_CHECK_MS,

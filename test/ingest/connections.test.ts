@@ -60,6 +60,11 @@ async function pipelineUnread(of: TestService): Promise<RawConnection> {
   return connection;
 }
 
+test("a service starts whose requests have less time than headers would have", async () => {
+  const service = await startTestService({ limits: { headersTimeoutMs: 10_000, requestTimeoutMs: 5_000 } });
+  await service.stop();
+});
+
 describe("slow clients", () => {
   let strict: TestService;
   before(async () => {

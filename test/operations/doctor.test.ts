@@ -139,6 +139,13 @@ describe("beside a running service", () => {
     assert.match(found?.means ?? "", /responses to webhooks with records are not stored/);
     const listed = await bellhop(["erasure", "list"], { DATABASE_URL: url });
     assert.match(listed.out, / unfinished .* ticket 1/);
+    const exported = async () => severityOf(await look(url), "erasures.exported");
+    assert.equal(await exported(), "warning");
+    await pool.query(
+      `insert into bellhop.audit_entry (who, what, detail)
+      select 'cli:test', 'apply-erasure-list', jsonb_build_object('erasureIds', array_agg(erasure_id)) from bellhop.erasure`,
+    );
+    assert.equal(await exported(), "ok", "a list that it was imported from has it");
     await pool.query("delete from bellhop.erasure");
   });
 
@@ -377,6 +384,8 @@ test("a database that cannot be reached, a DATA_DIR without one and a wrong sett
     explain: String,
   });
   assert.equal(severityOf(nowhere, "database.reach"), "warning");
+  const file = await examine({ readConfig: () => readConfig({ DATA_DIR: "/dev/null" }), explain: String });
+  assert.equal(severityOf(file, "database.reach"), "error");
   const wrong = await examine({ readConfig: () => readConfig({ PORT: "no" }), explain: String });
   assert.deepEqual(
     wrong.map(({ id, severity }) => [id, severity]),

@@ -106,11 +106,17 @@ describe("bellhop move", () => {
     await to.drop();
   });
 
-  test("leaves the former one in use when it is a rehearsal, and takes nothing into one that is not empty", async () => {
+  test("leaves the former one in use when it is a rehearsal, whose copy nothing starts on and the next move replaces", async () => {
     const to = await createEmptyTestDatabase();
     await moveFrom(from, to, true);
     await (await open(from)).close();
-    await (await open(to)).close();
+    await assert.rejects(open(to), /copy made by bellhop move --rehearsal/);
+    await moveFrom(from, to, true);
+    await to.drop();
+  });
+
+  test("takes nothing into a database that is not empty", async () => {
+    const to = await createTestDatabase();
     await assert.rejects(moveFrom(from, to), /not empty/);
     await (await open(from)).close();
     await to.drop();

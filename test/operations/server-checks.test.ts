@@ -87,6 +87,10 @@ test("a DATABASE_URL that is none is refused without repeating it", async () => 
     assert.match(error.message, /DATABASE_URL must begin with postgresql:/);
     return !error.message.includes("s3cret");
   });
+  for (const password of ["s3cret#", "s3cret/", "s3cret?", "s3cret%", "s3 cret"]) {
+    const unescaped = { ...config, databaseUrl: `postgresql://user:${password}@127.0.0.1:1/db` };
+    await assert.rejects(openDatabase(unescaped, log), /^Error: DATABASE_URL is no valid address: .*%23/);
+  }
 });
 
 test("a server with fsync or full_page_writes off is refused by name, unless the operator vouches for its storage", async () => {

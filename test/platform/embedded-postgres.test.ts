@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { after, afterEach, test } from "node:test";
 import {
   findServer,
@@ -239,6 +239,17 @@ test("the terminal's SIGINT to the service's whole process group does not stop P
   assert.equal((await service.said()).interrupted, true);
   assert.equal(isBack(await service.query("select 1 as one")), true);
   await service.kill("SIGTERM");
+});
+
+test("a server that does not start is reported with its reason, not with that of an earlier end", async () => {
+  await (await heldAndReady()).kill("SIGTERM");
+  await rename(`${cluster}/global/pg_control`, `${cluster}/pg_control`);
+  const { refused } = await hold().said();
+  await rename(`${cluster}/pg_control`, `${cluster}/global/pg_control`);
+  assert.match(
+    refused ?? "",
+    /did not start on .*: postgres: could not find the database system.*pg_control/,
+  );
 });
 
 test("the password is readable by the owner alone, and the server is not on the network", async () => {

@@ -35,6 +35,8 @@ const leavingNote = ({ toName }: Pick<MoveOptions, "toName">) =>
   `A bellhop move of this database was cut off or is under way, and ${toName} takes batches already: run the same command again.`;
 const movedNote = ({ toName }: Pick<MoveOptions, "toName">) =>
   `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
+const REHEARSAL_NOTE =
+  "This database is a copy made by bellhop move --rehearsal: drop it, or run bellhop move, which replaces it.";
 const ACCEPTING_NOTE =
   "This database is being filled by bellhop move, or that was cut off: until its end only nodes with ROLE=accept start here.";
 
@@ -275,8 +277,12 @@ async function moveLocked(source: pg.Client, target: pg.Client, options: MoveOpt
     acceptsAfter === null
       ? await copyFromStart(source, target, options)
       : await resumeMove(target, acceptsAfter, options);
-  if (!options.rehearsal) await renoteUnfinished(source, movedNote(options));
-  await clearUnfinished(target);
-  if (options.rehearsal) await clearUnfinished(source);
+  if (options.rehearsal) {
+    await renoteUnfinished(target, REHEARSAL_NOTE);
+    await clearUnfinished(source);
+  } else {
+    await renoteUnfinished(source, movedNote(options));
+    await clearUnfinished(target);
+  }
   return report;
 }

@@ -27,7 +27,9 @@ function reportLines({ tables }: MoveReport, config: Config, name: string, isReh
   const former =
     config.databaseUrl === undefined ? `${config.dataDir}/postgres` : "its error says how to go back";
   const next = isRehearsal
-    ? ["Rehearsal: continue with the previous database and drop the new one."]
+    ? [
+        "Rehearsal: continue with the previous database. No service starts on the copy; drop it, or let the move replace it.",
+      ]
     : [
         "Set DATABASE_URL to the new database and start the service. Keep all other settings, KEY_ENCRYPTION_KEY above all.",
         `No service starts on the previous database any more. Remove it once you trust the new one (${former}).`,

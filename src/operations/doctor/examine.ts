@@ -46,17 +46,17 @@ export async function examine({ readConfig, explain }: Examined): Promise<readon
 }
 
 async function examineDatabase(config: Config, explain: Examined["explain"]): Promise<readonly Finding[]> {
-  if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir)))
-    return [
-      warning(
-        "database.reach",
-        `There is no database in ${config.dataDir} yet.`,
-        "The first start makes one. If there has been one, DATA_DIR or DATABASE_URL differs from the service's.",
-        "Start the service, or give this command the service's environment.",
-      ),
-    ];
   let database: Database;
   try {
+    if (config.databaseUrl === undefined && !(await hasCluster(config.dataDir)))
+      return [
+        warning(
+          "database.reach",
+          `There is no database in ${config.dataDir} yet.`,
+          "The first start makes one. If there has been one, DATA_DIR or DATABASE_URL differs from the service's.",
+          "Start the service, or give this command the service's environment.",
+        ),
+      ];
     database = await openForExamination(config);
   } catch (cause) {
     return [

@@ -342,12 +342,14 @@ const quarantine: Check = {
   },
 };
 
-/** Erasures, those unfinished after an hour, and those since the last export of the list. */
+/** Erasures, those unfinished after an hour, and those in no list: neither exported since, nor imported with one. */
 const COUNT_ERASURES = namedStatement(
   "count-erasures",
   `select count(*)::integer as all,
     (count(*) filter (where finished_at is null and started_at < clock_timestamp() - interval '1 hour'))::integer as unfinished,
-    (count(*) filter (where started_at > coalesce(exported.at, '-infinity')))::integer as unexported
+    (count(*) filter (where started_at > coalesce(exported.at, '-infinity') and not exists (
+      select from bellhop.audit_entry where what = 'apply-erasure-list' and detail::jsonb->'erasureIds' ? erasure_id::text
+    )))::integer as unexported
   from bellhop.erasure
   cross join (
     select max(occurred_at) as at from bellhop.audit_entry where what = 'export-erasures'

@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type pg from "pg";
+import pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import { Repeat } from "../runtime/repeat.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -231,10 +231,22 @@ export async function openDatabase(
   }
 }
 
+/** Throws UnusableDatabaseError without the value, which may contain a password. */
 function checkedUrl(url: string): string {
-  if (/^postgres(ql)?:\/\//.test(url)) return url;
-  // Omits the value, which may contain a password.
-  throw new UnusableDatabaseError("DATABASE_URL must begin with postgresql://.");
+  if (!/^postgres(ql)?:\/\//.test(url))
+    throw new UnusableDatabaseError("DATABASE_URL must begin with postgresql://.");
+  try {
+    // Where the address has a space or a stray %, pg escapes the session's options twice.
+    if (/\s/.test(url)) throw new URIError("It has a space.");
+    decodeURIComponent(url);
+    new pg.Client({ connectionString: url });
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof URIError)) throw error;
+    throw new UnusableDatabaseError(
+      "DATABASE_URL is no valid address: in a password write % as %25, # as %23, / as %2F, ? as %3F and a space as %20.",
+    );
+  }
+  return url;
 }
 
 async function openServer(

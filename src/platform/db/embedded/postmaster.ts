@@ -254,17 +254,16 @@ function startLogPath(home: ServerHome): string {
   return join(home.dataDir, "postgres-start.log");
 }
 
-/** The last fatal messages of a server that ended. */
+/** Why a server ended: the last fatal message of its log, or what it wrote before it opened that. */
 export async function lastWords(home: ServerHome): Promise<string> {
-  const current = await readFile(join(home.dataDirectory, "current_logfiles"), "utf8").catch(() => "");
-  const logFile = /^stderr (.+)$/m.exec(current)?.[1];
-  const texts = await Promise.all(
-    [startLogPath(home), ...(logFile === undefined ? [] : [join(home.dataDirectory, logFile)])].map((path) =>
-      readFile(path, "utf8").catch(() => ""),
-    ),
-  );
-  const fatal = texts.flatMap((text) => text.split("\n")).filter((line) => /FATAL|PANIC/.test(line));
-  return fatal.at(-1)?.replace(/^.*?(FATAL|PANIC): +/, "") ?? "it did not say why";
+  const read = (path: string) => readFile(path, "utf8").catch(() => "");
+  const start = await read(startLogPath(home));
+  const logFile = /^stderr (.+)$/m.exec(await read(join(home.dataDirectory, "current_logfiles")))?.[1] ?? "";
+  const text = start.includes("logging collector") ? await read(join(home.dataDirectory, logFile)) : start;
+  const fatal = text.split("\n").findLast((line) => /FATAL|PANIC/.test(line));
+  const said =
+    fatal?.replace(/^.*?(FATAL|PANIC): +/, "") ?? (text === start ? text.trim().replaceAll("\n", " ") : "");
+  return said || "it did not say why";
 }
 
 /** A drain has 10 s in total. Recovery at the next start replaces a checkpoint that was cut short. */
