@@ -89,7 +89,7 @@ export async function listKeys({
 /**
  * Replaces the signing key in three phases: announced (published, does not sign), active, retiring (does not sign, its tokens are valid),
  * so that no valid token is refused. With `leaked`, the new key takes over within seconds and tokens under all other keys are refused from
- * then on. Throws AuthInputError while another rotation is announced.
+ * then on. Throws AuthInputError while another rotation is announced, or if a running node could not decrypt the new key.
  */
 export async function rotateKey(
   { internals, who }: AuthAdmin,
@@ -103,8 +103,7 @@ export async function rotateKey(
     isWhole(announceSeconds, LEAKED_ANNOUNCE_SECONDS, ANNOUNCE_SECONDS_MAX),
     `The announce window is ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`,
   );
-  // A leaked key is replaced even if some nodes cannot decrypt the new one.
-  if (!leaked) await requireOpenable(internals);
+  await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
     if (!leaked) await refuseWhileAnnounced(change);
     return replaceKey(change, { internals, who }, announceSeconds, leaked ? "leaked" : "asked");
@@ -165,12 +164,13 @@ export async function rotateKeyWhenDue(
 
 /**
  * Invalidates everything that a key signed, on this node at once and on others within a second. If no key remains that may sign, creates
- * one that signs at once. Throws AuthInputError if the key is unknown or removed already.
+ * one that signs at once. Throws AuthInputError if the key is unknown or removed already, or if a running node could not decrypt a new one.
  */
 export async function revokeKey(
   { internals, who }: AuthAdmin,
   kid: string,
 ): Promise<{ readonly kid: string; readonly replacedBy: string | null }> {
+  await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
     const { connection } = change;
     const { rowCount } = await connection.query({ ...REVOKE, values: [kid] });
