@@ -261,7 +261,10 @@ describe("the token endpoint", () => {
       Number(limited.headers.get("retry-after")) >= 1 && Number(limited.headers.get("retry-after")) <= 60,
     );
     const { error_description } = await expectError(limited, 429, "temporarily_unavailable");
-    assert.match(error_description, /^rate limit exceeded: too many requests with this client id failed/);
+    assert.match(
+      error_description ?? "",
+      /^rate limit exceeded: too many requests with this client id failed/,
+    );
     assert.equal((await requestToken(node.url, victim)).status, 200);
     assert.equal((await requestToken(node.url, { ...wrong, clientId: "bhc_other" })).status, 401);
   });
