@@ -55,11 +55,11 @@ function readWindow(value: string): number {
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "silent"];
 
 /** A URL for documents and tokens: http or https, without credentials, query or fragment; returned without trailing slash. */
-function readAddress(name: SettingName, value: string, example: string): string {
+function readAddress(name: SettingName, value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (!isPlain || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value) || /[?#\s]/.test(value)) {
-    throw new ConfigError(`${name} must be an http or https address such as ${example}.`);
+    throw new ConfigError(`${name} must be an http or https address such as https://hotels.example.`);
   }
   return value.replace(/\/+$/, "");
 }
@@ -164,9 +164,9 @@ function reader(environment: NodeJS.ProcessEnv) {
     if (["0", "no", "false", "off"].includes(value)) return false;
     throw new ConfigError(`${name} must be yes or no, not "${value}".`);
   };
-  const address = (name: SettingName, example = "https://hotels.example"): string | undefined => {
+  const address = (name: SettingName): string | undefined => {
     const value = text(name);
-    return value === undefined ? undefined : readAddress(name, value, example);
+    return value === undefined ? undefined : readAddress(name, value);
   };
   return { text, number, positive, threads, yes, address };
 }

@@ -1,5 +1,6 @@
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
+import { decodeFormText } from "../platform/http/read-parameters.ts";
 import type { FailureLimiter } from "./attempt-limiters.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import { digestSecret, looksLikeCredential, matchSecret, pepperOf, type StoredSecret } from "./secrets.ts";
@@ -192,15 +193,6 @@ export function requireToken(form: Form): string {
     "invalid_request",
     `token is 1 to ${TOKEN_CHARACTERS_MAX} printable ASCII characters.`,
   );
-}
-
-/** Decodes one name or value of a form; undefined if its escapes are malformed or not UTF-8. */
-function decodeFormText(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return undefined;
-  }
 }
 
 function decodeUtf8(body: Buffer): string {

@@ -60,11 +60,13 @@ export interface RecordIdentity {
   readonly key: string;
 }
 
-interface Subject {
+/** A subject of an erasure as stored and exported; a profile's id is replaced by a digest. */
+export interface ListedSubject {
   readonly clientCode: string;
   readonly propertyCode: string | null;
   readonly resource: ResourceLetter;
   readonly key: string | null;
+  /** 64 hexadecimal digits. */
   readonly profile: string | null;
 }
 
@@ -119,7 +121,7 @@ export class RedactionList {
   readonly #listKey: KeyObject;
   readonly #namesKey: KeyObject;
   readonly #byProperty = new Map<string, PropertyRules | undefined>();
-  readonly #subjects: ReadonlyMap<string, readonly Subject[]>;
+  readonly #subjects: ReadonlyMap<string, readonly ListedSubject[]>;
   #last: { clientCode: string; propertyCode: string; rules: PropertyRules | undefined } | undefined;
 
   constructor(row: ListRow) {
@@ -134,7 +136,7 @@ export class RedactionList {
     this.#listKey = hashKey(row.list_key);
     this.#namesKey = hashKey(row.names_key);
     this.#subjects = Map.groupBy(
-      row.subjects.map((subject) => JSON.parse(subject) as Subject),
+      row.subjects.map((subject) => JSON.parse(subject) as ListedSubject),
       ({ clientCode }) => clientCode,
     );
     this.isEmpty = this.#subjects.size === 0 && row.settings.every(({ value }) => value !== "strip");

@@ -34,7 +34,6 @@ export interface GroupMaster {
   readonly holds: boolean | null;
   /** The last day on which the block is held; null if not reported. */
   readonly cutoffDate: string | null;
-  readonly sourceTime: string;
   readonly requestId: string;
   readonly index: number;
 }

@@ -1,8 +1,4 @@
-/** An exact decimal: `units` of 10^-`scale`. */
-interface Amount {
-  readonly units: bigint;
-  readonly scale: number;
-}
+import { amountOf, unitsAt } from "#contract/money.ts";
 
 /** ISO 4217: currencies without exactly two decimal places. */
 const DIGITS: Readonly<Record<string, number>> = {
@@ -38,12 +34,6 @@ const DIGITS_OF_MOST = 2;
 /** Decimal places of a currency's amounts; two where the currency is null or unknown. */
 export function digitsOf(currency: string | null): number {
   return currency !== null && Object.hasOwn(DIGITS, currency) ? (DIGITS[currency] as number) : DIGITS_OF_MOST;
-}
-
-function amountOf(text: string): Amount {
-  const point = text.indexOf(".");
-  if (point === -1) return { units: BigInt(text), scale: 0 };
-  return { units: BigInt(text.slice(0, point) + text.slice(point + 1)), scale: text.length - point - 1 };
 }
 
 function textOf(units: bigint | number, scale: number): string {
@@ -112,8 +102,7 @@ export function plus(left: string | null, right: string | null): string | null {
   if (left === null || right === null) return left ?? right;
   const [one, other] = [amountOf(left), amountOf(right)];
   const scale = Math.max(one.scale, other.scale);
-  const unitsOf = ({ units, scale: own }: Amount) => units * 10n ** BigInt(scale - own);
-  return textOf(unitsOf(one) + unitsOf(other), scale);
+  return textOf(unitsAt(one, scale) + unitsAt(other, scale), scale);
 }
 
 /** The scale of packed amounts: the most decimal places of any currency. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { withoutFormula } from "#contract/without-formula.ts";
 import { prefersText } from "../ingest/pipeline.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
@@ -18,27 +19,11 @@ interface InsightAnswer {
   readonly knownFrom?: string;
 }
 
-/**
- * Where spreadsheets may start a formula, with ASCII or full-width signs, including preceding whitespace. Matches whole runs, so that a
- * text of only whitespace is scanned once.
- */
-const MAYBE_FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g;
 const TO_QUOTE = /[",\r\n]/;
 
 /** Text from a sender, which may be a formula; dates and decimals are generated here. */
 function isForeign({ type, format }: Schema): boolean {
   return [type].flat().includes("string") && format === undefined;
-}
-
-/**
- * Inserts an apostrophe where a spreadsheet would start a formula: at the beginning of a cell (some skip leading whitespace), and after a
- * semicolon or line break, because spreadsheets split cells at semicolons if the comma is the decimal separator.
- */
-function withoutFormula(text: string): string {
-  return text.replaceAll(MAYBE_FORMULA, (found, before = "", sign = found, offset) => {
-    const marked = sign !== "" && /[;\r\n]/.test(before) ? `${before}'${sign}` : found;
-    return offset === 0 && (sign !== "" || /^[\t\r]/.test(before)) ? `'${marked}` : marked;
-  });
 }
 
 function cellOf(value: unknown, isForeignText: boolean): string {

@@ -3,7 +3,7 @@ import { flag, type Noun, text, verb } from "../cli/command.ts";
 import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
 import { closeSandbox, type LocalClient, openSandbox } from "../identity/local-clients.ts";
 import { hasOperators } from "../identity/operators.ts";
-import { allocateTurns, createLogger, type Logger } from "../platform/telemetry/log.ts";
+import { createLogger, type Logger } from "../platform/telemetry/log.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A drain must end within 10 s. Accepted batches are in the log already. */
@@ -136,7 +136,11 @@ const own = verb({
     };
     const config = readConfig(given, { sandbox: !noSandbox });
     const pretty = process.stdout.isTTY === true && !config.production;
-    const logOptions = { level: config.logLevel, pretty, turns: allocateTurns() };
+    const logOptions = {
+      level: config.logLevel,
+      pretty,
+      turns: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+    };
     const log = createLogger(logOptions);
     // From here on a signal stops in an orderly way, even during the start.
     const stop = listenForStop(log);

@@ -6,13 +6,13 @@ const POINT = 0x2e;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** Units of 10^-scale. */
+/** An exact decimal: `units` of 10^-`scale`. */
 interface Amount {
   readonly units: bigint;
   readonly scale: number;
 }
 
-function amountOf(money: Money): Amount {
+export function amountOf(money: Money): Amount {
   if (typeof money === "number") return { units: BigInt(money), scale: SCALE };
   const point = money.indexOf(".");
   if (point === -1) return { units: BigInt(money), scale: 0 };
@@ -72,8 +72,12 @@ export function sumOf(left: Money | null, right: Money | null): Money | null {
     return left + right;
   const [one, other] = [amountOf(left), amountOf(right)];
   const scale = Math.max(one.scale, other.scale);
-  const units = ({ units, scale: own }: Amount) => units * 10n ** BigInt(scale - own);
-  return moneyOfAmount({ units: units(one) + units(other), scale });
+  return moneyOfAmount({ units: unitsAt(one, scale) + unitsAt(other, scale), scale });
+}
+
+/** An amount in units of 10^-`scale`, which is at least its own scale. */
+export function unitsAt({ units, scale: own }: Amount, scale: number): bigint {
+  return units * 10n ** BigInt(scale - own);
 }
 
 /** An amount times an integer; null stays null. */

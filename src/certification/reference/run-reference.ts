@@ -366,12 +366,11 @@ export type ReferenceOptions = Pick<
 export async function runReference(
   options: ReferenceOptions,
   onStep: (step: string) => void,
-  onWait: Integration["onWait"] = () => undefined,
-  steps: Readonly<Record<string, ReferenceStep>> = REFERENCE_STEPS,
+  onWait: Integration["onWait"],
 ): Promise<Report> {
   const bellhop = new BellhopClient({ ...options, onWait: ({ reason, ...times }) => onWait(reason, times) });
   const integration = await openIntegration(bellhop, onWait);
-  for (const [name, step] of Object.entries(steps)) {
+  for (const [name, step] of Object.entries(REFERENCE_STEPS)) {
     onStep(name);
     await step(integration);
   }

@@ -2,8 +2,7 @@
 -- Plan: the groups by the entries' indexes, then a backward index scan of group_version's key for each.
 select known.key as "group", version.status, facts.name, facts.cutoff_date::text as "cutoffDate",
   facts.cutoff_days as "cutoffDays", facts.start_date::text as "startDate", version.request_id as "requestId",
-  version.record_index as index,
-  to_char(version.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "sourceTime"
+  version.record_index as index
 from (
   select unnest($7::text[]) as key
   union
@@ -13,7 +12,7 @@ from (
     and (nights > 31 or first_night >= $3::date - 30)
 ) as known
 cross join lateral (
-  select newest.status, newest.source_time, newest.facts_source_time, newest.content_hash, newest.request_id, newest.record_index
+  select newest.status, newest.facts_source_time, newest.content_hash, newest.request_id, newest.record_index
   from bellhop_state.group_version as newest
   where newest.bucket = $1 and newest.property_id = $2 and newest.key = known.key
     and newest.source_time <= $5 and newest.request_id < analytics.first_request_id_after($6)

@@ -18,7 +18,7 @@ export async function withTransaction<Result>(
   work: (client: pg.ClientBase) => Promise<Result>,
   options: TransactionOptions = {},
 ): Promise<Result> {
-  if (!isPool(source)) return await runTransaction(source, work, options);
+  if (!("totalCount" in source)) return await runTransaction(source, work, options);
   const client = await source.connect();
   let broken = true;
   try {
@@ -29,10 +29,6 @@ export async function withTransaction<Result>(
     // A connection that could not even roll back is not given to anybody else.
     client.release(broken);
   }
-}
-
-function isPool(source: pg.Pool | pg.ClientBase): source is pg.Pool {
-  return "totalCount" in source;
 }
 
 async function runTransaction<Result>(

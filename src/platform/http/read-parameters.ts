@@ -19,7 +19,8 @@ export function invalidParameter(message: string): ServiceError {
   return new ServiceError("bellhop.http.InvalidParameter", { message });
 }
 
-function decode(text: string): string | undefined {
+/** Decodes one name or value of a form or query; undefined if its escapes are malformed or not UTF-8. */
+export function decodeFormText(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
@@ -50,8 +51,8 @@ export class QueryParameters {
 
   #add(pair: string): void {
     const equals = pair.indexOf("=");
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals));
-    const value = equals < 0 ? "" : decode(pair.slice(equals + 1));
+    const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? "" : decodeFormText(pair.slice(equals + 1));
     if (name === undefined || !this.#allowed.includes(name)) {
       const known = this.#allowed.length === 0 ? "none" : this.#allowed.join(", ");
       throw invalidParameter(

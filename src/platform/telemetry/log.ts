@@ -12,7 +12,7 @@ export interface LoggerOptions {
   readonly pretty: boolean;
   /** Default: standard output. Commands whose output is read by programs pass standard error (2). */
   readonly fileDescriptor?: 1 | 2;
-  /** Memory of `allocateTurns`, shared by the loggers of several threads. */
+  /** Memory of the lock for writing to one destination from several threads: one word. */
   readonly turns?: SharedArrayBuffer;
   /** Receives messages below a warning instead of the log. */
   readonly onInfo?: (message: string) => void;
@@ -112,11 +112,6 @@ function gatherLines(destination: DestinationStream) {
       }
     },
   };
-}
-
-/** Memory of the lock for writing to one destination from several threads. */
-export function allocateTurns(): SharedArrayBuffer {
-  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
 }
 
 /**

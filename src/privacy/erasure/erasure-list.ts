@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type pg from "pg";
-import { letterOf, type ResourceLetter } from "#contract/resource.ts";
-import { hashKey, profileDigest, type RecordIdentity } from "../../ingest/redact.ts";
+import { letterOf } from "#contract/resource.ts";
+import { hashKey, type ListedSubject, profileDigest, type RecordIdentity } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { OperatorError } from "../../platform/errors/operator-error.ts";
@@ -30,16 +30,6 @@ interface ProfileSubject {
 }
 
 export type Subject = RecordSubject | ProfileSubject;
-
-/** A subject as stored and exported; a profile's id is replaced by a digest. */
-export interface ListedSubject {
-  readonly clientCode: string;
-  readonly propertyCode: string | null;
-  readonly resource: ResourceLetter;
-  readonly key: string | null;
-  /** 64 hexadecimal digits. */
-  readonly profile: string | null;
-}
 
 /** The key of profile digests: 64 hexadecimal digits, unique to the installation. */
 export async function readProfileKey(on: Queryable): Promise<string> {

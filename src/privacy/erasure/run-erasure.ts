@@ -5,7 +5,7 @@ import { resourceOf } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
-import { type RecordIdentity, RedactionList } from "../../ingest/redact.ts";
+import { type ListedSubject, type RecordIdentity, RedactionList } from "../../ingest/redact.ts";
 import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
@@ -14,7 +14,6 @@ import {
   ErasureError,
   type ErasureListFile,
   importErasures,
-  type ListedSubject,
   listedSubject,
   readProfileKey,
   SUBJECTS_COLUMN,

@@ -73,15 +73,20 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** The browser's dialog; open while it is rendered. */
-export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
+/** Opens a dialog of the browser while it is rendered. */
+export function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const id = useId();
   useEffect(() => {
     const element = dialog.current;
     if (element !== null && !element.open) element.showModal();
     return () => element?.close();
   }, []);
+  return dialog;
+}
+
+export function Dialog({ title, onClose, stays = false, children }: DialogProps) {
+  const dialog = useModal();
+  const id = useId();
   return (
     <dialog
       ref={dialog}

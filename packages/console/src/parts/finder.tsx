@@ -1,5 +1,6 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Icon, type IconName } from "./button.tsx";
+import { useModal } from "./dialog.tsx";
 
 /** What can be chosen. */
 export interface FinderItem {
@@ -35,7 +36,7 @@ interface FinderProps {
 /** A field and a list below it, in a dialog: typing narrows the list, arrows move in it, Enter chooses. */
 export function Finder(props: FinderProps) {
   const { label, placeholder, text, onText, groups, busy, empty, note, onClose } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
   const [chosenId, setChosen] = useState<string>();
@@ -46,11 +47,6 @@ export function Finder(props: FinderProps) {
     0,
   );
   const current = items[place];
-  useEffect(() => {
-    const element = dialog.current;
-    if (element !== null && !element.open) element.showModal();
-    return () => element?.close();
-  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another choice scrolls to it
   useEffect(() => {
     list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });

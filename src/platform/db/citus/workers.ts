@@ -88,7 +88,7 @@ export async function askWorkers(
 /** Which share of the data each worker has, and which version of Citus runs there. */
 export const describeWorkers = `
   select node.nodename || ':' || node.nodeport as worker, node.isactive and node.metadatasynced as "isReady",
-    node.shouldhaveshards as "takesBuckets", answer.success, case when answer.success then answer.result::json end as found,
+    node.shouldhaveshards as "takesBuckets", case when answer.success then answer.result::json end as found,
     (
       select count(*)::integer from pg_dist_placement join pg_dist_shard using (shardid)
       where groupid = node.groupid and logicalrelid = 'bellhop.bucket_lease'::regclass
@@ -105,7 +105,6 @@ export interface WorkerDescription {
   readonly worker: string;
   readonly isReady: boolean;
   readonly takesBuckets: boolean;
-  readonly success: boolean;
   readonly found: { readonly bytes: number; readonly version: string } | null;
   readonly shards: number;
 }
