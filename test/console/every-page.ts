@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { addOperator } from "../support/console-session.ts";
 import { until } from "../support/until.ts";
 import { violationsOf } from "./axe.ts";
 import { PHONE } from "./chromium.ts";
@@ -12,6 +13,9 @@ import { pagesOf } from "./pages.ts";
 const FIRST_LOAD_BYTES_MAX = 250 * 1024;
 
 const REDRAWN_MS_MAX = 5_000;
+
+const HAS_WIDE_SHEETS =
+  "[...document.querySelectorAll('.table-frame:has(> .sheets)')].some((frame) => frame.scrollWidth > frame.clientWidth)";
 
 /** As `pagesOf` has them, which needs a hotel first. */
 const PAGE_NAMES = [
@@ -84,6 +88,7 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
         `${name}: axe finds nothing wrong in light, in dark and on a phone, which it fits; keys reach everything; it says where it is, and has help`,
         async (page) => {
           const path = everyPage().find(([each]) => each === name)?.[1] ?? "/no-such-page";
+          if (name === "operators") await addOperator(service(), "o".repeat(64));
           await visit(page, path);
           const found = [
             ...(await misplaced(page, path)),
@@ -96,6 +101,7 @@ export const describeEveryPage = ({ service, hotel, inWindow, visit }: ConsoleFi
           await page.setViewportSize(PHONE);
           const beyond = await pixelsBeyond(page);
           if (beyond > 0) found.push(`${beyond} pixels wider than a phone`);
+          if (await page.evaluate<boolean>(HAS_WIDE_SHEETS)) found.push("sheets wider than a phone");
           found.push(...(await violationsOf(page, "layout")));
           assert.deepEqual(found, []);
         },

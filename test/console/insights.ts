@@ -17,7 +17,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       const first = await curve.getAttribute("aria-valuetext");
       await page.keyboard.press("End");
       const last = await curve.getAttribute("aria-valuetext");
-      assert.match(first ?? "", /before: On the books/);
+      assert.match(first ?? "", /days before arrival: On the books/);
       assert.notEqual(first, last);
       assert.ok(await isDrawn(page), "the canvas has more than one colour");
     });
@@ -180,6 +180,28 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
       }
     });
 
+    inWindow("says what pickup shows, and of how much each colour is", async (page) => {
+      await visit(page, "/property/pickup?clientCode=ACME&propertyCode=PARIS01&show=revenue");
+      await page.getByText("Room revenue booked minus cancelled").waitFor();
+      const [least = "", most = ""] = (await page.locator(".legend .steps").innerText()).split(/\s+/);
+      assert.match(most, /^\+[0-9]/);
+      assert.equal(least, most.replace("+", "−"));
+    });
+
+    inWindow("names a currency in the portfolio's rows only where there are several", async (page) => {
+      let currency: string | null = null;
+      await page.route(/console\/api\/portfolio\?/, async (route) => {
+        const { totals, ...rest } = (await (await route.fetch()).json()) as { totals: object[] };
+        await route.fulfill({ json: { totals: [...totals, { ...totals[0], currency }], ...rest } });
+      });
+      const revenue = page.locator("tbody tr:not(.total) td[data-head=Revenue]").first();
+      await visit(page, "/?nights=90");
+      assert.doesNotMatch(await revenue.innerText(), /EUR/);
+      currency = "USD";
+      await page.reload();
+      await revenue.getByText("EUR").waitFor();
+    });
+
     inWindow("adds pickup up by day and by night", async (page) => {
       await visit(page, "/property/pickup?clientCode=ACME&propertyCode=PARIS01");
       await page.locator(".heat tfoot").waitFor();
@@ -319,6 +341,9 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
         await page.locator(".figures > div", { hasText: "vs last year" }).locator("dd").first().innerText(),
         "–",
       );
+      await page.getByText("View as table").click();
+      const before = page.locator("td[data-head='Rooms last year']");
+      assert.deepEqual(new Set(await before.allInnerTexts()), new Set(["–"]));
     });
 
     inWindow("sees the nights that inventory left out", async (page) => {

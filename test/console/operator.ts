@@ -189,7 +189,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await visit(page, `/quarantine/${requestId}/1`);
         await page.getByText("It replaces the current version").waitFor();
         await page
-          .getByText(/whatever the sender changes in this record has an earlier source time/)
+          .getByText(/Later changes by the sender become current only if their source time is after/)
           .waitFor();
         const changed = async () => (await page.locator(".changes > div").allInnerTexts()).map(oneLine);
         const before = await changed();

@@ -88,7 +88,7 @@ export const rateLimit: Step = {
   docs: "guides/retries#request-rate",
   instruction: ({ requestRate, requestBurst }) =>
     `Send small batches as fast as you can until one gets a 429, wait for the seconds of its Retry-After, and send it again. During the certification the limit is ${requestRate} requests per second with a burst of ${requestBurst}.`,
-  notYet: "No request has got a 429.",
+  notYet: "No request has been answered 429.",
   find(evidence) {
     const isMet = evidence.events.some(({ kind }) => kind === "rate-limited");
     const waiting = "A 429 was answered; nothing has been accepted since the wait that it asked for.";

@@ -119,6 +119,10 @@ function wordsAt({ x, writeX, series }: PlotProps, place: number): string {
   return `${writeX(at)}: ${values.join(", ")}`;
 }
 
+/** Between two marks of the y axis: no room is half a room. */
+const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat();
 /** Room for a mark of the x axis, in pixels. */
 const TICK_ROOM = 58;
 const bars = uPlot.paths.bars?.({ size: [0.72, 26], radius: 0.12 });
@@ -201,6 +205,8 @@ function plotOptions(
         gap: 6,
         grid: { stroke: ink.line, width: 1 },
         ticks: { show: false },
+        space: 24,
+        incrs: WHOLE_STEPS,
         values: (_plot, splits) => writeMarks(splits),
       },
     ],

@@ -93,7 +93,7 @@ describe("figures in the console", () => {
 
   test("the marks of an axis are in one unit", () => {
     assert.deepEqual(writeMarks([0, 20_000, 100_000]), ["0", "20k", "100k"]);
-    assert.deepEqual(writeMarks([0, 2_500, 0.5]), ["0", "2,500", ""]);
+    assert.deepEqual(writeMarks([0, 2_500, 5_000]), ["0", "2,500", "5,000"]);
     assert.deepEqual(writeMarks([-500_000, 0, 1_000_000]), ["−0.5M", "0", "1M"]);
   });
 

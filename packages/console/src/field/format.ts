@@ -112,13 +112,11 @@ export function writeShort(text: string): string {
   return `${numbers.short(by === 1 ? Math.round(value) : value / by)}${sign}`;
 }
 
-/** The marks of an axis in one unit, `0k` to `120k`; below 10,000 as they are. Fractions of one have none. */
+/** The marks of an axis in one unit, `0k` to `120k`; below 10,000 as they are. */
 export function writeMarks(values: readonly number[]): string[] {
   const largest = Math.max(...values.map(Math.abs));
   const [by, sign] = largest < 10_000 ? [1, ""] : unitOf(largest);
-  return values.map((value) =>
-    Number.isInteger(value) ? `${numbers.decimal(value / by)}${value === 0 ? "" : sign}` : "",
-  );
+  return values.map((value) => `${numbers.decimal(value / by)}${value === 0 ? "" : sign}`);
 }
 
 /** `0.8533` as `85.3 %`; what is little is not nothing: `< 0.1 %`. */

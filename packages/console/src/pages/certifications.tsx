@@ -7,7 +7,7 @@ import {
   type PageOf,
 } from "../contract.ts";
 import { addressOf, post, useAnswer, useMay } from "../data/queries.ts";
-import { readInstant, writeCount, writeMany } from "../field/format.ts";
+import { readInstant, writeCount, writeDuration, writeMany } from "../field/format.ts";
 import { FormDialogButton, typed } from "../parts/dialog.tsx";
 import { AddressSelect, InputField, InstantFilter } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
@@ -193,7 +193,7 @@ const RESULTS = {
 const STEPS: readonly Column<CertificationStep>[] = [
   { head: "Check", lead: true, cell: ({ title }) => title },
   { head: "Result", cell: ({ result }) => RESULTS[result] },
-  { head: "What came", prose: true, cell: ({ reason }) => <span className="break">{reason}</span> },
+  { head: "Details", prose: true, cell: ({ reason }) => <span className="break">{reason}</span> },
 ];
 
 const STEPS_CSV = "step title result reason requestIds instruction docs";
@@ -230,7 +230,7 @@ function Certification({ certification }: { certification: CertificationAnswer }
           "May push": certification.resources.join(", ") || "nothing",
           "Property of the instructions": <PropertyLink of={certification} />,
           Limits: `${certification.requestRate} requests a second, burst ${certification.requestBurst}`,
-          "Lifetime of tokens": `${writeCount(certification.tokenSeconds)} s`,
+          "Lifetime of tokens": writeDuration(certification.tokenSeconds),
           Started: <Instant at={certification.openedAt} />,
           "Started by": <Who who={certification.openedBy} />,
           [isOpen ? "Ends" : "Ended"]: <Instant at={certification.endsAt} />,

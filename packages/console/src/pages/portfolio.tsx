@@ -170,7 +170,7 @@ function Change({ of, nights }: { of: PortfolioRow; nights: number }) {
   if (isTotal(of) && of.lastYear !== null && lastYear === null)
     return (
       <span className="muted">
-        known of {writeCount(of.lastYearProperties)} of {writeCount(of.properties)}
+        {writeCount(of.lastYearProperties)} of {writeCount(of.properties)} known
       </span>
     );
   if (lastYear === null) return <span className="muted">no data</span>;
@@ -319,7 +319,7 @@ export function PortfolioPage() {
   return (
     <Page
       title="Portfolio"
-      lead="What is on the books from today on. Below a figure: its change on the same weekdays last year, as known then."
+      lead="On the books from today. Below each figure: its change from the same weekdays at this time last year."
       actions={<ExportButtons name="portfolio" of={asked.whole} csv={CSV} csvRow={csvLines} />}
     >
       <Filters>
@@ -361,7 +361,7 @@ function Portfolio({ answer }: { answer: PortfolioAnswer }) {
 const Rows = memo(function Rows({ answer }: { answer: PortfolioAnswer }) {
   const { items, totals, nights, properties, isCut, nextCursor } = answer;
   const oldest = items.flatMap(({ asOf }) => asOf ?? []).sort()[0];
-  const isMixed = totals.length > 1 || items.some(({ now }) => (now?.amounts.length ?? 0) > 1);
+  const isMixed = totals.filter(({ currency }) => currency !== null).length > 1;
   return (
     <>
       {isCut && (

@@ -283,8 +283,8 @@ function Release({ of, release: { sourceTime, currentSourceTime, changes, change
         )}
         {isAhead && (
           <>
-            Until <Instant at={sourceTime} />, whatever the sender changes in this record has an earlier
-            source time and does not become current.
+            Later changes by the sender become current only if their source time is after{" "}
+            <Instant at={sourceTime} />.
           </>
         )}
       </Notice>

@@ -95,7 +95,7 @@ function SettingsTable({ clientCode, propertyCode }: { clientCode: string; prope
             rows={settings}
             keyOf={({ name }) => name}
             columns={[
-              { head: "Setting", lead: true, cell: ({ name }) => describeSetting(name).title },
+              { head: "Setting", lead: true, cell: ({ name }) => <Described setting={name} /> },
               { head: "Value", cell: (setting) => <Value setting={setting} /> },
               {
                 head: "From",
@@ -165,6 +165,16 @@ const WORDS: Readonly<Record<SettingName, SettingWords>> = {
 
 function describeSetting(name: SettingName): SettingWords {
   return WORDS[name] ?? { title: name, hint: "" };
+}
+
+function Described({ setting }: { setting: SettingName }) {
+  const { title, hint } = describeSetting(setting);
+  return (
+    <>
+      {title}
+      <span className="sub">{hint}</span>
+    </>
+  );
 }
 
 interface ChangeSettingDialogProps {

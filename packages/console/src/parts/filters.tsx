@@ -109,9 +109,5 @@ export function ClearFilters() {
   const { filters, change } = useFilters();
   if (filters.size === 0) return null;
   const none = Object.fromEntries([...filters.keys()].map((name) => [name, undefined]));
-  return (
-    <Button kind="quiet" onClick={() => change(none)}>
-      Clear
-    </Button>
-  );
+  return <Button onClick={() => change(none)}>Clear filters</Button>;
 }

@@ -173,7 +173,7 @@ function Groups({ groups, nextCursor, codes, byRoomType }: GroupsProps) {
         }}
       />
       <p className="pager muted">
-        {writeMany(groups.length, "group")}; rooms are room nights of these nights
+        {writeMany(groups.length, "group")}. Rooms are room nights of the chosen nights.
       </p>
     </>
   );
@@ -195,7 +195,7 @@ const GROUP_COLUMNS: readonly Column<Group>[] = [
   figure("Contracted", ({ blocks }) => blocks, writeCount),
   figure("Picked up", ({ pickedUp }) => pickedUp, writeCount),
   figure(
-    "Pickup",
+    "Pickup, %",
     ({ pickedUp, blocks }) => shareOf(pickedUp, blocks),
     (share) => <Share of={share} />,
   ),

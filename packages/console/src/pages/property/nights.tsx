@@ -161,7 +161,8 @@ function figuresOf(now: Totals, lastYear: Totals | null | undefined, currency: s
   const noteOf = (name: keyof Totals, write: (then: string) => string): ReactNode => {
     if (lastYear === undefined) return "…";
     const [value, then] = [now[name], lastYear?.[name] ?? null];
-    if (then === null) return value === null ? "" : "no data for last year";
+    if (then === null)
+      return value === null ? "" : lastYear === null ? "no data for last year" : "not known last year";
     if (value === null) return `${write(String(then))} last year`;
     const change =
       name === "occupancy"
@@ -191,7 +192,7 @@ function figuresOf(now: Totals, lastYear: Totals | null | undefined, currency: s
 }
 
 export const GROUPINGS = {
-  "": "whole nights",
+  "": "night",
   roomType: "room type",
   bookedRoomType: "booked room type",
   marketSegment: "market segment",

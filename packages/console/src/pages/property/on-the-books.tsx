@@ -74,7 +74,7 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
     <InsightPage
       codes={codes}
       title="On the books"
-      lead="Rooms, revenue and occupancy by stay date, against the same weekdays last year."
+      lead="Rooms, revenue and occupancy by stay date, compared with the same weekdays last year."
       insight={insight}
       filters={
         <>

@@ -47,10 +47,7 @@ export const OverviewPage = ofProperty(function Overview({ codes }) {
         />
       }
     >
-      <Section
-        title="Next 30 nights"
-        aside={<p>Against the same weekdays last year, as known at this time then.</p>}
-      >
+      <Section title="Next 30 nights" aside={<p>Compared with the same weekdays at this time last year.</p>}>
         <KeyFigures codes={codes} range={summed} />
       </Section>
       <NeedsAttention codes={codes} range={summed} />
@@ -177,7 +174,7 @@ function feedConcerns(feeds: FeedHealthAnswer["items"], codes: PropertyCodes): C
       if (quarantined > 0)
         concerns.push({
           what: <Badge tone="warn">quarantine</Badge>,
-          why: `${writeMany(quarantined, "record")} of ${resource} in quarantine.`,
+          why: `${writeMany(quarantined, "record")} of ${resource} quarantined.`,
           to: propertyPath("/quarantine", codes),
           link: "Quarantine",
         });

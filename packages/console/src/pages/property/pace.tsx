@@ -6,6 +6,7 @@ import {
   addMoney,
   subtractMoney,
   today,
+  writeChange,
   writeCount,
   writeDate,
   writeMany,
@@ -44,7 +45,7 @@ export const PacePage = ofProperty(function Pace({ codes }) {
     <InsightPage
       codes={codes}
       title="Pace"
-      lead="Booking curve against the same weekdays last year."
+      lead="Booking curve compared with the same weekdays last year."
       insight={insight}
       filters={
         <>
@@ -108,13 +109,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
   return (
     <>
-      <Standing
-        points={points}
-        nights={range.from === range.to ? nights : `each night, ${nights}`}
-        measure={measure}
-        write={write}
-        hasLastYear={hasLastYear}
-      />
+      <Standing points={points} measure={measure} write={write} hasLastYear={hasLastYear} />
       <Chart
         label={`${unit} on the books by days before arrival, for ${nights}`}
         unit={unit}
@@ -142,7 +137,7 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
         <Table
           caption="Pace by days before arrival"
           narrow="scroll"
-          rows={items}
+          rows={hasLastYear ? items : items.map((item) => ({ ...item, lastYearRooms: null }))}
           keyOf={({ daysBefore, currency }) => `${daysBefore} ${currency}`}
           columns={COLUMNS}
         />
@@ -153,19 +148,16 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
 
 interface StandingProps {
   readonly points: readonly Point[];
-  readonly nights: string;
   readonly measure: Measure;
   readonly write: (text: string | null | undefined) => string;
   readonly hasLastYear: boolean;
 }
 
-function Standing({ points, nights, measure, write, hasLastYear }: StandingProps) {
+function Standing({ points, measure, write, hasLastYear }: StandingProps) {
   const now = points.find((point) => point.now !== null);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
-  const lead =
-    !hasLastYear || now === undefined || now.now === null || now.lastYear === null
-      ? undefined
-      : subtractMoney(now.now, now.lastYear);
+  const [current, then] = [now?.now ?? null, hasLastYear ? (now?.lastYear ?? null) : null];
+  const isComparable = current !== null && then !== null;
   const end = points[0];
   const noteOf = (point: Point | undefined) => {
     if (!hasLastYear) return "not known: no reservation of last year's nights";
@@ -177,13 +169,13 @@ function Standing({ points, nights, measure, write, hasLastYear }: StandingProps
         {
           name: "On the books",
           value: write(now?.now),
-          note: `${now === undefined ? "" : beforeArrival(now.daysBefore)} ${nights}`,
+          note: now && beforeArrival(now.daysBefore),
         },
         { name: "Same time last year", value: hasLastYear ? write(now?.lastYear) : "–", note: noteOf(now) },
         {
           name: "vs last year",
-          value: lead === undefined ? "–" : writeSignedAmount(lead, measure),
-          note: unit,
+          value: isComparable ? writeSignedAmount(subtractMoney(current, then), measure) : "–",
+          note: [unit, isComparable && writeChange(Number(current), Number(then))].filter(Boolean).join(", "),
         },
         {
           name: "Last year final",
@@ -197,7 +189,7 @@ function Standing({ points, nights, measure, write, hasLastYear }: StandingProps
 
 function beforeArrival(days: number): string {
   if (days === 0) return "on the day of arrival";
-  return days < 0 ? `${writeMany(-days, "day")} after arrival` : `${writeMany(days, "day")} before`;
+  return `${writeMany(Math.abs(days), "day")} ${days < 0 ? "after" : "before"} arrival`;
 }
 
 const COLUMNS: readonly Column<PaceItem>[] = [

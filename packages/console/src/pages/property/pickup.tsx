@@ -90,7 +90,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
     <PropertyPage
       codes={codes}
       title="Pickup"
-      lead="Rooms booked less rooms cancelled, by the day of the change (down) and the night (across)."
+      lead={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} booked minus cancelled, by the day of the change (down) and the night (across).`}
       actions={<ExportButtons name={`pickup-${until}`} csv={CSV} of={movements} />}
     >
       <PickupFilters range={range} movements={movements} />
@@ -239,7 +239,7 @@ function HeatMap({ table: { nights, days, total }, measure, codes }: HeatMapProp
           <tfoot>{rowOf(total, true)}</tfoot>
         </table>
       </Scroll>
-      <Legend total={total.sum} measure={measure} />
+      <Legend total={total.sum} largest={largest} measure={measure} />
     </>
   );
 }
@@ -320,21 +320,16 @@ function heatOf(value: number, largest: number): number {
   return value > 0 ? Math.ceil(share * 5) : -Math.ceil(share * 3);
 }
 
-function Legend({ total, measure }: { total: string; measure: Measure }) {
+function Legend({ total, largest, measure }: { total: string; largest: number; measure: Measure }) {
   const isRooms = measure.of === "rooms";
   return (
     <p className="legend">
       <span className="steps">
-        {[-3, -2, -1].map((step) => (
+        <Word>{writeShort(String(-largest))}</Word>
+        {[-3, -2, -1, 1, 2, 3, 4, 5].map((step) => (
           <i key={step} data-heat={step} />
         ))}
-        {isRooms ? "cancelled" : "less"}
-      </span>
-      <span className="steps">
-        {[1, 2, 3, 4, 5].map((step) => (
-          <i key={step} data-heat={step} />
-        ))}
-        {isRooms ? "booked" : "more"}
+        <Word>{writeShort(String(largest))}</Word>
       </span>
       <span>
         {isRooms ? roomsInAll(Number(total)) : `${writeSignedMoney(total)} ${measure.currency} in all`}

@@ -127,8 +127,11 @@ function changeOf(now: PivotRow, before: PivotRow, names: readonly string[]): Pi
 }
 
 function columnsOf(names: readonly string[], measure: Measure): readonly Column<PivotRow>[] {
-  const write = (text: string, isChange = false) =>
-    isChange ? writeSignedAmount(text, measure) : writeAmount(text, measure);
+  const write = (text: string, isChange = false) => (
+    <span className={Number(text) === 0 ? "muted" : undefined}>
+      {isChange ? writeSignedAmount(text, measure) : writeAmount(text, measure)}
+    </span>
+  );
   return [
     {
       head: "Night",

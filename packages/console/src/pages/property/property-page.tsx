@@ -277,7 +277,7 @@ function RangeFilters({ range }: { range: Range }) {
 }
 
 export function ClockFilter() {
-  return <AddressChoice name="clock" label="Clock" options={{ source: "Sender's", receipt: "Receipt" }} />;
+  return <AddressChoice name="clock" label="Clock" options={{ source: "Source", receipt: "Receipt" }} />;
 }
 
 export function PointInTimeFilters() {

@@ -126,9 +126,7 @@ function Nights({ answer, codes }: { answer: ReconciliationAnswer; codes: Proper
           startsOpen: ({ stayDate }) => stayDate === opened,
         }}
       />
-      <p className="pager muted">
-        {writeMany(shown.length, "row")}; transient and group as reported / rebuilt
-      </p>
+      {shown.length !== 0 && <p className="pager muted">{writeMany(shown.length, "row")}</p>}
     </>
   );
 }
@@ -300,7 +298,7 @@ const CAUSE_COLUMNS: readonly Column<Cause>[] = [
     },
   },
   figure("Candidates", ({ candidates }) => candidates.length, writeCount),
-  figure("Fit all their nights", ({ candidates }) => candidates.filter(isFitting).length, writeCount),
+  figure("Fit every night", ({ candidates }) => candidates.filter(isFitting).length, writeCount),
 ];
 
 function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<ReconciliationItem>[] {
@@ -318,8 +316,16 @@ function columnsOf(byRoomType: boolean, hasRequests: boolean): readonly Column<R
     figure("Reported", ({ reported }) => reported, writeCount),
     figure("Rebuilt", ({ rebuilt }) => rebuilt, writeCount),
     { head: "Difference", end: true, cell: ({ difference }) => <Difference rooms={difference} /> },
-    { head: "Transient", end: true, cell: (item) => pair(item.reportedTransient, item.rebuiltTransient) },
-    { head: "Group", end: true, cell: (item) => pair(item.reportedGroup, item.rebuiltGroup) },
+    {
+      head: "Transient, reported / rebuilt",
+      end: true,
+      cell: (item) => pair(item.reportedTransient, item.rebuiltTransient),
+    },
+    {
+      head: "Group, reported / rebuilt",
+      end: true,
+      cell: (item) => pair(item.reportedGroup, item.rebuiltGroup),
+    },
     figure("Blocks remaining", ({ unpickedBlocks }) => unpickedBlocks, writeCount),
     ...(hasRequests ? [request] : []),
   ];
