@@ -13,16 +13,18 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
  *
  * @param {string} root the checkout
  * @param {boolean} dev whether development packages are needed
+ * @returns {Promise<boolean>} whether the installation is new
  */
 export async function ensureInstalled(root, dev) {
-  if (isStamped(root, dev)) return;
+  if (isStamped(root, dev)) return false;
   const lock = await takeLock(join(root, ".bellhop-install"));
   try {
     // Another launch may have installed meanwhile.
-    if (isStamped(root, dev)) return;
+    if (isStamped(root, dev)) return false;
     const state = compare(root, dev);
     if (state !== "complete") await runNpm(root, dev, state, lock.alsoHeldBy);
     stamp(root, dev);
+    return true;
   } finally {
     lock.release();
   }

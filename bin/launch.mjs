@@ -36,13 +36,16 @@ const dev = options[0] === "--dev";
 const [entry, ...entryArguments] = dev ? options.slice(1) : options;
 if (entry === undefined) fail("usage: node bin/launch.mjs [--dev] <entry.ts> [arguments]");
 
+let isNew = false;
 try {
-  await ensureInstalled(root, dev);
+  isNew = await ensureInstalled(root, dev);
 } catch (error) {
   fail(error.message);
 }
 await buildPages();
-run(nodeOr(() => findNode(root)));
+const node = nodeOr(() => findNode(root));
+if (isNew) await warmCompileCache();
+run(node);
 
 /**
  * The service serves the console and the documentation, tests and checks look at them; commands have no use for them. The
@@ -68,6 +71,13 @@ function nodeOr(find) {
   } catch (error) {
     return fail(error.message);
   }
+}
+
+/** Without it the service only takes more memory, so failures are ignored. */
+function warmCompileCache() {
+  const env = { ...processEnvironment(root), ...process.env };
+  const warming = spawn(node, [join(root, "bin", "warm-compile-cache.mjs")], { env, stdio: "ignore" });
+  return new Promise((resolve) => warming.once("error", resolve).once("exit", resolve));
 }
 
 /** Starts the entry. `again`: how long a service that has listened already waited for this start. */

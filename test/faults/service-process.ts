@@ -193,6 +193,8 @@ export class ServiceProcess {
       PORT: String(this.#port),
       HTTP_THREADS: String(HTTP_THREADS),
       APPLY_WRITERS: String(APPLY_WRITERS),
+      // Not a setting: without it each start compiles the sources again.
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       ...this.#options.environment,
     };
   }

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { readConfig } from "../../src/config.ts";
 import { hasCluster } from "../../src/platform/db/embedded/home.ts";
 import { findServer } from "../../src/platform/db/embedded/postmaster.ts";
@@ -144,5 +147,24 @@ test("SIGTERM during the start of the embedded PostgreSQL stops that, too", asyn
     assert.equal(await findServer(await clusterOf(service.dataDir)), undefined);
   } finally {
     await service.remove();
+  }
+});
+
+test("a service whose compile cache was warmed compiles nothing, so that no thread loads the TypeScript compiler", async () => {
+  const environment = { NODE_COMPILE_CACHE: await temporaryDirectory("compile-cache") };
+  const cached = async () => (await readdir(environment.NODE_COMPILE_CACHE, { recursive: true })).sort();
+  const script = fileURLToPath(new URL("../../bin/warm-compile-cache.mjs", import.meta.url));
+  await promisify(execFile)(process.execPath, [script], { env: environment });
+  const warmed = await cached();
+  const service = await ServiceProcess.prepare({ environment });
+  try {
+    service.start();
+    await service.untilReady(60_000);
+    assert.equal(await service.end("SIGTERM"), 0);
+    assert.ok(warmed.length > 0);
+    assert.deepEqual(await cached(), warmed);
+  } finally {
+    await service.remove();
+    await rm(environment.NODE_COMPILE_CACHE, { recursive: true });
   }
 });
