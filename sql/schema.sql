@@ -259,7 +259,6 @@ create table bellhop.log_writer (
   node integer default 0 not null,
   backend_pid integer not null,
   backend_start timestamp with time zone not null,
-  born_at timestamp with time zone default clock_timestamp() not null,
   closed_at timestamp with time zone,
   retired_at timestamp with time zone,
   is_backfill boolean default false not null,
@@ -314,7 +313,6 @@ create table bellhop.presence (
   owner text not null,
   backend_pid integer not null,
   backend_start timestamp with time zone not null,
-  entered_at timestamp with time zone default clock_timestamp() not null,
   constraint presence_pkey PRIMARY KEY (presence_id)
 );
 

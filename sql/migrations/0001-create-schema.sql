@@ -32,7 +32,6 @@ create table bellhop.log_writer (
   node integer not null default 0,
   backend_pid integer not null,
   backend_start timestamptz not null,
-  born_at timestamptz not null default clock_timestamp(),
   closed_at timestamptz,
   retired_at timestamptz,
   -- Batches of backfills are written in log writers of their own, which appliers read after the others (docs/decisions/0007).
@@ -161,8 +160,7 @@ create table bellhop.presence (
   role text not null,
   owner text not null,
   backend_pid integer not null,
-  backend_start timestamptz not null,
-  entered_at timestamptz not null default clock_timestamp()
+  backend_start timestamptz not null
 );
 
 -- The batches of a feed and the outcomes of their records: one row per apply transaction, property and resource. Insert-only,
