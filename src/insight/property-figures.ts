@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { addDays, datesFrom } from "#contract/dates.ts";
+import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
@@ -237,6 +238,13 @@ const writeFigures = namedStatement(
   where kept.computed_at < excluded.computed_at`,
 );
 
+/** The last decision since $1 on a quarantined record of each property. Plan: an index scan of quarantine_resolved_by. */
+const readDecisions = namedStatement(
+  "read-newest-decisions",
+  `select property_id as "propertyId", max(resolved_by::text) as "requestId"
+  from bellhop.quarantine where resolved_by >= $1 group by property_id`,
+);
+
 interface StoredFiguresRow extends Property, PropertyCodes {
   readonly version: number;
   readonly basis: string | null;
@@ -257,9 +265,20 @@ async function findStale(
 ): Promise<(StoredFiguresRow & { readonly newBasis: string })[]> {
   const { rows } = await pool.query<StoredFiguresRow>({ ...readStoredFigures, values: [propertyId] });
   const newest = await newestArrivals(pool, rows);
+  // Older figures are due by age.
+  const since = lowestIdAt(Date.now() - 2 * HOUR_MS);
+  const decisions = await pool.query<{ propertyId: number; requestId: string }>({
+    ...readDecisions,
+    values: [since],
+  });
+  const decided = new Map(decisions.rows.map((row) => [row.propertyId, row.requestId]));
   return rows.flatMap((row) => {
     const arrivals = newest.get(row.propertyId);
-    const newBasis = [row.version, ...[...(arrivals?.values() ?? [])].sort()].join(" ");
+    const newBasis = [
+      row.version,
+      ...[...(arrivals?.values() ?? [])].sort(),
+      decided.get(row.propertyId),
+    ].join(" ");
     return row.isDue || row.basis !== newBasis ? [{ ...row, newBasis }] : [];
   });
 }

@@ -3,12 +3,13 @@ import { after, before, test } from "node:test";
 import { addDays } from "#contract/dates.ts";
 import { addMoney } from "../../packages/console/src/field/format.ts";
 import type { PortfolioAnswer } from "../../src/console/answers.ts";
+import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { addProperty } from "../support/insight-fixture.ts";
 import { type ModelRun, writeNights } from "../support/insight-model.ts";
-import { apply, inventory } from "../support/read-fixture.ts";
+import { apply, inventory, reservation, resolveQuarantined } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dayOf } from "../workload/calendar-day.ts";
 import { fillHotel } from "./hotel.ts";
@@ -265,6 +266,20 @@ test("a total compares occupancy with last year only if the capacity of each pro
   assert.deepEqual(await occupancyOf(), [["0.1000", 2, null]]);
   await apply(service, "inventories", [stock("YEAR-LYON", lastYear)]);
   assert.deepEqual(await occupancyOf(), [["0.1000", 2, "0.1000"]]);
+});
+
+test("a property's figures are computed again once a quarantined record is released", async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const record = {
+    propertyCode: "RELEASED",
+    roomStays: [{ arrivalDate: today, departureDate: addDays(today, 1), roomTypeCode: "STD" }],
+  };
+  const requestId = await apply(service, "reservations", [reservation("R1", "2999-01-01T00:00:00Z", record)]);
+  await refreshFigures(service.pool);
+  assert.equal((await itemOf("RELEASED")).now?.rooms, 0);
+  await resolveQuarantined(service, "release", requestId, 0, bucketOf("ACME", "RELEASED"), "r");
+  await refreshFigures(service.pool);
+  assert.equal((await itemOf("RELEASED")).now?.rooms, 1);
 });
 
 test("very many quarantined records of one property do not hide those of others", async () => {
