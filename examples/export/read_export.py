@@ -59,7 +59,7 @@ def open_export(folder):
 
 
 # %%
-# A share counts once, with its largest number of rooms, under the sharer with the smallest reservation id.
+# A share counts once, with its largest number of rooms, under the smallest reservation id that has a room.
 ON_THE_BOOKS = """
 with counted as (
   select *,
@@ -72,7 +72,7 @@ with counted as (
 ), sharing as (
   select *,
     max(named) over (partition by share_id, stay_date) as most,
-    min(reservation_id) over (partition by share_id, stay_date) as holder
+    min(reservation_id) filter (named <> 0) over (partition by share_id, stay_date) as holder
   from counted
 )
 select stay_date, room_type_code, currency_code,
