@@ -32,8 +32,8 @@ async function head(
 
 const withLength = async (of = service) => `${await head(of, [`Content-Length: ${body.length}`])}${body}`;
 
-function refusedWith(answer: RawAnswer, status: number, code: Parameters<typeof errorObject>[2]): void {
-  errorObject({ status: answer.status, text: answer.body.toString() }, status, code);
+function refusedWith(answer: RawAnswer, status: number, code: Parameters<typeof errorObject>[2]) {
+  return errorObject({ status: answer.status, text: answer.body.toString() }, status, code);
 }
 
 async function countRequests(): Promise<number> {
@@ -274,7 +274,8 @@ describe("requests that two readers could understand differently", () => {
     for (const lines of [[`X: ${"x".repeat(17_000)}`], Array.from({ length: 3_000 }, (_, n) => `X${n}: y`)]) {
       const connection = await RawConnection.open(service.address);
       connection.write(await head(service, lines));
-      refusedWith(await connection.answer(), 431, "bellhop.http.HeadersTooLarge");
+      const { message } = refusedWith(await connection.answer(), 431, "bellhop.http.HeadersTooLarge");
+      assert.match(message, /100 headers.*16 kB/);
       await connection.closing();
     }
     const connection = await RawConnection.open(service.address);

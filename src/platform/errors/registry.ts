@@ -117,7 +117,7 @@ export const ERRORS = {
   },
   "bellhop.http.HeadersTooLarge": {
     status: 431,
-    text: "The request headers are too large.",
+    text: "The request has more than 100 headers, or more than 16 kB of them.",
     cause: "more than 16 kB of headers, or more than 100 headers",
     remedy: "send fewer or shorter headers",
   },
