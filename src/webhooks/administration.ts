@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { recordAudit } from "../identity/audit.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
+import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
 import type { Scope } from "../identity/scope.ts";
 import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { namedStatement, type Statement } from "../platform/db/statement.ts";
@@ -26,7 +27,9 @@ import { putSecret, rotateWebhookSecret } from "./secrets.ts";
 /** The rights that decide which events client $1 may receive. Locks them, and the adding of endpoints, until the transaction ends. */
 const READ_CLIENT = namedStatement(
   "read-webhook-client",
-  `select scopes, revoked_at is not null as "isRevoked" from bellhop.client where client_id = $1 for no key update`,
+  `select scopes, revoked_at is not null as "isRevoked", array(
+    select json_build_object('clientCode', client_code, 'propertyCode', property_code) from bellhop.client_grant where client_id = $1
+  ) as grants from bellhop.client where client_id = $1 for no key update`,
 );
 /** Adds an endpoint, unless its client already has $9; it receives changes after the positions $10. */
 const INSERT = namedStatement(
@@ -82,6 +85,7 @@ export interface WebhookAdmin {
 interface LockedClient {
   readonly scopes: readonly string[];
   readonly isRevoked: boolean;
+  readonly grants: readonly Grant[];
 }
 
 /** Reads a client within the scope and locks it until the transaction ends. Throws WebhookNotFound with `message`. */
@@ -97,10 +101,19 @@ async function lockClient(
   return rows[0];
 }
 
-function checkClient(client: LockedClient | undefined, { events }: EndpointSettings): void {
+function checkClient(
+  client: LockedClient | undefined,
+  { events, clientCode, propertyCode }: EndpointSettings,
+): void {
   if (client === undefined || client.isRevoked) throw new WebhookNotFound(NO_CLIENT);
   if (events.includes("changes.available") && !client.scopes.includes("read"))
     throw new WebhookInputError("changes.available requires the scope read.");
+  if (clientCode === null) return;
+  const grants = arrangeGrants(client.grants);
+  const isGranted =
+    propertyCode === null ? grants.has(clientCode) : grantsInclude(grants, clientCode, propertyCode);
+  const property = propertyCode === null ? "" : `/${propertyCode}`;
+  if (!isGranted) throw new WebhookInputError(`The client has no grant for ${clientCode}${property}.`);
 }
 
 /** The settings as statement parameters, in order. */

@@ -147,6 +147,8 @@ describe("a client's own endpoints", () => {
       [{ ...body, events: [] }, /at least one/],
       [{ ...body, events: Array(3).fill("request.applied") }, /at most 2 entries/],
       [{ ...body, propertyCode: "LON01" }, /clientCode/],
+      [{ ...body, clientCode: "ACEM" }, /^The client has no grant for ACEM\.$/],
+      [{ ...body, clientCode: "ACEM", propertyCode: "LON01" }, /^The client has no grant for ACEM\/LON01\.$/],
       [{ ...body, resource: "guests" }, /inventories, reservations, groups/],
     ];
     for (const [form, message] of wrong) {
