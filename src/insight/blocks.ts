@@ -148,7 +148,7 @@ const sumOf = (left: number | null, right: number | null): number | null =>
 async function* readBlocks(
   { client, question, queryContext, parameters }: Asked,
   window: NightWindow,
-): AsyncGenerator<BlockItem, void, undefined> {
+): AsyncGenerator<readonly BlockItem[], void, undefined> {
   const { property, by } = question;
   const holding = parameters.givenText("holding") === "yes";
   const byRoomType = by === "roomType";
@@ -209,7 +209,7 @@ async function* readBlocks(
       compareCodes(one.group, other.group) ||
       compareCodes(one.roomType, other.roomType),
   );
-  yield* ordered.map(({ roomType, ...sum }) => ({ ...sum, ...(byRoomType ? { roomType } : {}) }));
+  yield ordered.map(({ roomType, ...sum }) => ({ ...sum, ...(byRoomType ? { roomType } : {}) }));
 }
 
 function answer(asked: Asked): Promise<InsightPage<BlockItem>> {

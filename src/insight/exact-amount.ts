@@ -73,11 +73,11 @@ export function amountIn(currency: string | null, text: string | null | undefine
 }
 
 /** Divides a decimal by a positive integer, to `digits` decimal places. Rounds halves away from zero. */
-export function dividedBy(text: string, by: bigint, digits: number): string {
-  const small = smallQuotient(text, Number(by), digits);
+export function dividedBy(text: string, by: number, digits: number): string {
+  const small = smallQuotient(text, by, digits);
   if (small !== undefined) return textOf(small, digits);
   const { units, scale } = amountOf(text);
-  const divisor = by * 10n ** BigInt(scale);
+  const divisor = BigInt(by) * 10n ** BigInt(scale);
   const scaled = (units < 0n ? -units : units) * 10n ** BigInt(digits);
   const quotient = (scaled * 2n + divisor) / (divisor * 2n);
   return textOf(units < 0n ? -quotient : quotient, digits);
@@ -89,8 +89,10 @@ const TEXT_MAX = 15;
 function smallQuotient(text: string, by: number, digits: number): number | undefined {
   if (text.length > TEXT_MAX) return undefined;
   const point = text.indexOf(".");
-  const units = Number(point === -1 ? text : text.slice(0, point) + text.slice(point + 1));
-  const divisor = by * 10 ** (point === -1 ? 0 : text.length - point - 1);
+  const scale = 10 ** (point === -1 ? 0 : text.length - point - 1);
+  // Exact, as the product of so few digits is less than a half off.
+  const units = Math.round(Number(text) * scale);
+  const divisor = by * scale;
   const dividend = 2 * Math.abs(units) * 10 ** digits + divisor;
   if (!Number.isSafeInteger(dividend) || !Number.isSafeInteger(2 * divisor)) return undefined;
   const quotient = (dividend - (dividend % (2 * divisor))) / (2 * divisor);

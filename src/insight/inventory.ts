@@ -39,25 +39,25 @@ function roomsOf<Column extends keyof typeof COLUMN>(
   const roomTypes = elementsOf(given[ROOM.roomTypeCode]);
   if (roomTypes.length > ROOM_TYPES_MAX) return undefined;
   const isVirtual = elementsOf(given[IS_VIRTUAL]);
-  const reported = columns.map((column) => [column, elementsOf(given[COLUMN[column]])] as const);
-  const nothing = () => Object.fromEntries(columns.map((column) => [column, null])) as Record<Column, null>;
+  const reported = columns.map((column) => ({ column, values: elementsOf(given[COLUMN[column]]) }));
+  const nothing = Object.fromEntries(columns.map((column) => [column, null])) as Record<Column, null>;
   // A record without room types is the night's too: there are no rooms.
   const byUnit = new Map<string | null, Record<Column, number | null>>(
-    isByRoomType ? [] : [[null, nothing()]],
+    isByRoomType ? [] : [[null, { ...nothing }]],
   );
-  for (const [at, roomType] of roomTypes.entries()) {
-    if (isVirtual[at] === "t") continue;
+  roomTypes.forEach((roomType, at) => {
+    if (isVirtual[at] === "t") return;
     const unit = isByRoomType ? roomType : null;
     let counts = byUnit.get(unit);
     if (counts === undefined) {
-      counts = nothing();
+      counts = { ...nothing };
       byUnit.set(unit, counts);
     }
-    for (const [column, values] of reported) {
+    for (const { column, values } of reported) {
       const value = values[at] ?? null;
       if (value !== null) counts[column] = (counts[column] ?? 0) + Number(value);
     }
-  }
+  });
   return [...byUnit]
     .map(([unit, counts]) => ({ unit, counts }))
     .sort((left, right) => compareCodes(left.unit, right.unit));

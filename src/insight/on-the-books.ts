@@ -69,11 +69,6 @@ const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
 type StockColumn = (typeof STOCK)[number];
 type Stock = Readonly<Record<StockColumn, number | null>>;
 
-interface Cell extends BooksPlace {
-  readonly books: BooksRow | undefined;
-  readonly stock: Stock | undefined;
-}
-
 /** The divisor of occupancy and RevPAR; null if no capacity is reported or none remains. */
 export function baseOf(
   { capacity, outOfOrder }: Pick<OnTheBooksItem, "capacity" | "outOfOrder">,
@@ -86,23 +81,22 @@ export function baseOf(
 
 /** Null if the dividend is null or the divisor is not positive. */
 export function ratio(of: string | null, by: number | null, digits: number): string | null {
-  return of === null || by === null || by <= 0 ? null : dividedBy(of, BigInt(by), digits);
+  return of === null || by === null || by <= 0 ? null : dividedBy(of, by, digits);
 }
 
 function itemOf(
-  { night, unit, currency, books, stock }: Cell,
+  { night, unit, currency }: BooksPlace,
+  books: BooksRow | undefined,
+  stock: Stock | undefined,
   by: Grouping,
   queryContext: QueryContext,
 ): OnTheBooksItem {
   const digits = digitsOf(currency);
   const rooms = books?.rooms ?? "0";
   const roomRevenue = books?.room_revenue ?? null;
-  const { capacity, maintenance, other, sold } = stock ?? {};
-  const reported =
-    stock === undefined
-      ? { capacity: null, outOfOrder: null }
-      : { capacity: capacity ?? 0, outOfOrder: (maintenance ?? 0) + (other ?? 0) };
-  const base = baseOf(reported, queryContext.settings);
+  const capacity = stock === undefined ? null : (stock.capacity ?? 0);
+  const outOfOrder = stock === undefined ? null : (stock.maintenance ?? 0) + (stock.other ?? 0);
+  const base = baseOf({ capacity, outOfOrder }, queryContext.settings);
   return {
     stayDate: night,
     ...(by === "none" ? {} : { [by]: unit }),
@@ -111,43 +105,48 @@ function itemOf(
     grossRoomRevenue: amountIn(currency, books?.gross_room_revenue),
     adults: Number(books?.adults ?? 0),
     children: Number(books?.children ?? 0),
-    ...reported,
+    capacity,
+    outOfOrder,
     occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
     adr: ratio(roomRevenue, Number(rooms), digits),
     revpar: ratio(roomRevenue ?? (Number(rooms) === 0 ? "0" : null), base, digits),
     currency,
     blocksRemaining: Number(books?.blocks ?? 0),
     unmappedRooms: Number(books?.unmapped_rooms ?? 0),
-    soldReported: stock === undefined ? null : (sold ?? 0),
+    soldReported: stock === undefined ? null : (stock.sold ?? 0),
   };
 }
 
 /**
- * Merges rows of the books with the inventory of the same night and group; inventory without rooms on the books is included. Inputs and
- * output are ordered by night and group.
+ * Items of the rows of the books and of the inventory of the same night and group; inventory without rooms on the books is included. Inputs
+ * and output are ordered by night and group. Some items at a time, which must be taken before the next.
  */
 async function* joined(
   books: readonly BooksRow[],
   nights: AsyncIterable<InventoryNight<StockColumn>> | readonly InventoryNight<StockColumn>[],
   start: Position | null,
-  currency: string | null,
-): AsyncGenerator<Cell, void, undefined> {
+  by: Grouping,
+  queryContext: QueryContext,
+): AsyncGenerator<Iterable<OnTheBooksItem>, void, undefined> {
+  const { currency } = queryContext.settings;
   // The previous page has answered the group that it ended in.
   let last: BooksPlace | undefined = start === null ? undefined : placeOf(start);
   let next = 0;
-  for await (const { night, rooms } of nights)
+  const unreported = (row: BooksRow) => itemOf(row, row, undefined, by, queryContext);
+  function* ofNight({ night, rooms }: InventoryNight<StockColumn>) {
     for (const { unit, counts: stock } of rooms) {
       for (let row = books[next]; row !== undefined && isBefore(row, night, unit); row = books[++next])
-        yield { night: row.night, unit: row.unit, currency: row.currency, books: row, stock: undefined };
+        yield unreported(row);
       for (let row = books[next]; row?.night === night && row.unit === unit; row = books[++next]) {
         last = row;
-        yield { night, unit, currency: row.currency, books: row, stock };
+        yield itemOf(row, row, stock, by, queryContext);
       }
       if (last?.night !== night || last.unit !== unit)
-        yield { night, unit, currency, books: undefined, stock };
+        yield itemOf({ night, unit, currency }, undefined, stock, by, queryContext);
     }
-  for (const row of books.slice(next))
-    yield { night: row.night, unit: row.unit, currency: row.currency, books: row, stock: undefined };
+  }
+  for await (const night of nights) yield ofNight(night);
+  yield books.slice(next).values().map(unreported);
 }
 
 function isBefore(row: BooksPlace, night: string, unit: string | null): boolean {
@@ -189,11 +188,10 @@ export async function pageOfBooks(
   hasStock: boolean,
 ): Promise<InsightPage<OnTheBooksItem>> {
   const { by } = question;
-  const { currency } = queryContext.settings;
   async function* read(window: NightWindow, wanted: number) {
     const rows = await readRows(client, question, queryContext, window, start, wanted);
     const nights = hasStock ? readInventory(client, question, window, STOCK, by === "roomType") : [];
-    for await (const cell of joined(rows, nights, start, currency)) yield itemOf(cell, by, queryContext);
+    yield* joined(rows, nights, start, by, queryContext);
   }
   return pageOfNights({ client, question, ...booksPages(by), hasStock, read }, start, limit);
 }

@@ -165,7 +165,10 @@ class NightChanges {
 
   /** Adds one number to a count. */
   add(cell: number, day: number, count: number, by: number): void {
-    const at = this.#at(cell, day) + count;
+    this.#addAt(this.#at(cell, day) + count, by);
+  }
+
+  #addAt(at: number, by: number): void {
     this.#sums[at] = (this.#sums[at] as number) + by;
     this.#magnitude += Math.abs(by);
   }
@@ -194,16 +197,17 @@ class NightChanges {
       this.add(-1 - cell, day, UNMAPPED, rooms);
       return;
     }
-    if ((flags & SHARED) === 0) this.add(cell, day, ROOMS, rooms);
-    this.add(cell, day, ADULTS, sign * pack.getInt16(at + ADULTS_AT));
-    this.add(cell, day, CHILDREN, sign * pack.getInt16(at + CHILDREN_AT));
+    const sums = this.#at(cell, day);
+    if ((flags & SHARED) === 0) this.#addAt(sums + ROOMS, rooms);
+    this.#addAt(sums + ADULTS, sign * pack.getInt16(at + ADULTS_AT));
+    this.#addAt(sums + CHILDREN, sign * pack.getInt16(at + CHILDREN_AT));
     if ((flags & NO_REVENUE) === 0) {
-      this.add(cell, day, REVENUE, sign * longAt(pack, at + REVENUE_AT));
-      this.add(cell, day, PRICED, rooms);
+      this.#addAt(sums + REVENUE, sign * longAt(pack, at + REVENUE_AT));
+      this.#addAt(sums + PRICED, rooms);
     }
     if ((flags & NO_GROSS) === 0) {
-      this.add(cell, day, GROSS, sign * longAt(pack, at + GROSS_AT));
-      this.add(cell, day, GROSS_PRICED, rooms);
+      this.#addAt(sums + GROSS, sign * longAt(pack, at + GROSS_AT));
+      this.#addAt(sums + GROSS_PRICED, rooms);
     }
   }
 }

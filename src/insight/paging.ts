@@ -171,8 +171,8 @@ interface NightItems<Item> {
   readonly withBlocks: boolean;
   /** Maximum nights per window. */
   readonly daysMax: number;
-  /** Reads a window's items in order, at least the first `wanted` after the start. May throw QuestionTooLarge before the first. */
-  read(window: NightWindow, wanted: number): AsyncIterable<Item>;
+  /** Reads a window's items in order, some at a time, at least the first `wanted` after the start. May throw QuestionTooLarge before any. */
+  read(window: NightWindow, wanted: number): AsyncIterable<Iterable<Item>>;
   positionOf(item: NoInfer<Item>): Position;
   /** A position after every item of a night and before those of the next. */
   endOf(night: string): Position;
@@ -211,12 +211,13 @@ export async function pageOfNights<Item>(
     if (window === undefined) break;
     const before = items.length;
     try {
-      for await (const item of nights.read(window, limit + 1 - before)) {
-        if (pauses.isDue) await pauses.pause();
-        if (!isBehindStart(item)) continue;
-        if (items.length === limit) return { items, next: nights.positionOf(items.at(-1) as Item) };
-        items.push(item);
-      }
+      for await (const some of nights.read(window, limit + 1 - before))
+        for (const item of some) {
+          if (pauses.isDue) await pauses.pause();
+          if (!isBehindStart(item)) continue;
+          if (items.length === limit) return { items, next: nights.positionOf(items.at(-1) as Item) };
+          items.push(item);
+        }
     } catch (error) {
       if (!(error instanceof QuestionTooLarge)) throw error;
       windows.shorten(window);

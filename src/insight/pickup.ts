@@ -70,7 +70,7 @@ async function answer({ client, question, queryContext, start, limit, parameters
       wanted,
       ...afterPlace(start),
     ]);
-    for (const row of rows) yield itemOf(row, by);
+    yield rows.values().map((row) => itemOf(row, by));
   }
   return pageOfNights({ client, question, ...booksPages(by), hasStock: false, read }, start, limit);
 }

@@ -216,8 +216,9 @@ export function pageOfReconciliation({
   const byRoomType = question.by === "roomType";
   async function* read(window: NightWindow) {
     for await (const night of (await reconcile(client, question, window, queryContext)).nights)
-      for (const item of byRoomType ? night.byRoomType() : [night.total()])
-        if (item.reported !== null || item.rebuilt !== 0 || item.unpickedBlocks !== 0) yield item;
+      yield (byRoomType ? night.byRoomType() : [night.total()]).filter(
+        (item) => item.reported !== null || item.rebuilt !== 0 || item.unpickedBlocks !== 0,
+      );
   }
   return pageOfNights(
     {
