@@ -249,19 +249,12 @@ const NIGHTS_MIN = 45;
 /** Maximum cells times nights: 36 MB of sums. The database sums larger windows. */
 const SUMS_MAX = 500_000;
 
-interface CellRow {
-  readonly cell: number;
-  readonly unit: string | null;
-  readonly currency: string | null;
-  readonly deducting: string;
-  readonly unmapped: string;
-}
+interface CellRow extends CellDimensions, Omit<BooksPlace, "night"> {}
 
-/** Changed counts of a cell (from 1) at a night; amounts are decimal text. */
-interface ChangeRow extends Readonly<Record<CountName, number | string | null>> {
-  readonly cell: number;
-  readonly night: string;
-}
+/** Changed counts of a cell at a night; amounts are decimal text. */
+interface ChangeRow extends BooksPlace, Readonly<Record<CountName, number | string | null>> {}
+
+const nameOf = ({ unit, currency }: CellRow | ChangeRow): string => JSON.stringify([unit, currency]);
 
 /**
  * The rows of a window as `read-on-the-books.sql` returns them, from the property's segments and unpacked entries. Undefined if nothing is
@@ -303,7 +296,9 @@ export async function readPackedBooks(
     settings.currency,
     packedUpTo,
   ]);
-  for (const change of beside) if (!addChange(changes, change)) return undefined;
+  const cellOf = new Map(cells.map((cell, at) => [nameOf(cell), at]));
+  for (const change of beside)
+    if (!addChange(changes, cellOf.get(nameOf(change)) as number, change)) return undefined;
   if (!changes.areExact) return undefined;
   return rowsOf(cells, changes, window, start === null ? null : placeOf(start), limit);
 }
@@ -328,13 +323,13 @@ async function addSegments(
 }
 
 /** Adds an unpacked change; false if it cannot be added exactly. */
-function addChange(changes: NightChanges, change: ChangeRow): boolean {
+function addChange(changes: NightChanges, cell: number, change: ChangeRow): boolean {
   const day = packedDay(change.night);
   for (const [count, name] of COUNT_NAMES.entries()) {
     const value = change[name];
     const by = typeof value === "number" ? value : tenThousandthsOf(value);
     if (by === undefined) return false;
-    if (by !== 0) changes.add(change.cell - 1, day, count, by);
+    if (by !== 0) changes.add(cell, day, count, by);
   }
   return true;
 }

@@ -1,5 +1,5 @@
--- The groups and currencies of property $2, numbered as in `changes-of-books`, with the dimensions that deduct (statuses $3) and the
--- unmapped ones (neither $3 nor $4), eight bytes each in hexadecimal. $5: group statuses that deduct; $6: the default currency.
+-- The groups and currencies of property $2 with the dimensions that deduct (statuses $3) and the unmapped ones (neither $3 nor $4), eight
+-- bytes each in hexadecimal. $5: group statuses that deduct; $6: the default currency.
 with reported as materialized (
   select
     dimension,
@@ -12,10 +12,10 @@ with reported as materialized (
   where bucket = $1 and property_id = $2 /* and its bucket */
 )
 select
-  row_number() over (order by unit, currency)::integer as cell, unit, currency,
+  unit, currency,
   coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where deducts), 'hex'), '') as deducting,
   coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where not deducts and not is_off), 'hex'), '') as unmapped
 from reported
 where holds or not is_off
 group by unit, currency
-order by cell
+order by unit, currency

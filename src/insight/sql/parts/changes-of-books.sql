@@ -1,6 +1,31 @@
 -- Changes of the nights from $3 to $4 up to $5, by grouping and currency (default $9). Statuses: $6 deduct, $7 are mapped and do not, $8
 -- are group statuses that deduct. The running sum of a cell's changes is its state; only shared rooms are expanded per night. Plan: bitmap
 -- scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
+entry as materialized (
+  select
+    dimension, share_id, greatest(first_night, $3::date) as first_night, first_night + nights as end_night, rooms, adults, children,
+    room_revenue, gross_room_revenue
+  from ({entries-of-nights}) as stored
+  where {time} <= $5
+),
+shared_entry as materialized (
+  select * from ({shared-entries}) as entry where {time} <= $5
+),
+block_change as (
+  select key, dimension, night, sum(blocks) as blocks
+  from (
+    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint - coalesce(picked_up, 0) as blocks
+    from bellhop_state.block_entry as t
+    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
+      and first_night <= $4::date and first_night + nights > $3::date and {time} <= $5
+    union all
+    select key, dimension, first_night + nights, coalesce(picked_up, 0)::bigint - coalesce(blocks, 0)
+    from bellhop_state.block_entry as t
+    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
+      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and {time} <= $5
+  ) as ends
+  group by key, dimension, night
+),
 reported as materialized (
   select
     dimension,
@@ -10,7 +35,9 @@ reported as materialized (
     (status = any ($7::text[])) is true as is_off,
     (status = any ($8::text[])) is true as holds
   from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2
+  where bucket = $1 and property_id = $2 and dimension in (
+    select dimension from entry union all select dimension from shared_entry union all select dimension from block_change
+  )
 ),
 kind as materialized (
   select dimension, dense_rank() over (order by unit, currency) as cell, unit, currency, deducts, is_off, holds
@@ -32,19 +59,9 @@ change_of_all as (
     sum(gross_room_revenue) filter (where deducts) as gross_room_revenue,
     coalesce(sum(rooms) filter (where deducts and room_revenue is null), 0) as unpriced_rooms,
     coalesce(sum(rooms) filter (where deducts and gross_room_revenue is null), 0) as gross_unpriced_rooms
-  from (
-    select
-      kind.cell, kind.deducts, greatest(entry.first_night, $3::date) as first_night,
-      entry.first_night + entry.nights as end_night,
-      entry.rooms, entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue, entry.share_id
-    from ({entries-of-nights}) as entry
-    join kind on kind.dimension = entry.dimension and not kind.is_off
-    where entry.{time} <= $5
-  ) as run
+  from entry join kind using (dimension)
+  where not is_off
   group by grouping sets ((cell, first_night), (cell, end_night))
-),
-shared_entry as materialized (
-  select * from ({shared-entries}) as entry where {time} <= $5
 ),
 place_of_kind as ({places-of-kinds}),
 sharer_night as (
@@ -58,21 +75,6 @@ sharer_night as (
   having sum(rooms) <> 0
 ),
 shared_room as ({settled-shares}),
-block_change as (
-  select key, dimension, night, sum(blocks) as blocks
-  from (
-    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint - coalesce(picked_up, 0) as blocks
-    from bellhop_state.block_entry as t
-    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
-      and first_night <= $4::date and first_night + nights > $3::date and {time} <= $5
-    union all
-    select key, dimension, first_night + nights, coalesce(picked_up, 0)::bigint - coalesce(blocks, 0)
-    from bellhop_state.block_entry as t
-    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
-      and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and {time} <= $5
-  ) as ends
-  group by key, dimension, night
-),
 held as (
   select
     kind.cell, night,
