@@ -205,19 +205,22 @@ export async function pageOfNights<Item>(
   const isBehindStart = (item: Item) =>
     start === null || comparePositions(nights.positionOf(item), start) > 0;
   let end: string | undefined;
-  const pauses = new WorkPauses();
   for (let count = 0; count < WINDOWS_MAX; count += 1) {
     const window = await windows.next(client, nights.withBlocks);
     if (window === undefined) break;
     const before = items.length;
+    // From the first items on: waiting for the database is not work.
+    let pauses: WorkPauses | undefined;
     try {
-      for await (const some of nights.read(window, limit + 1 - before))
+      for await (const some of nights.read(window, limit + 1 - before)) {
+        pauses ??= new WorkPauses();
         for (const item of some) {
           if (pauses.isDue) await pauses.pause();
           if (!isBehindStart(item)) continue;
           if (items.length === limit) return { items, next: nights.positionOf(items.at(-1) as Item) };
           items.push(item);
         }
+      }
     } catch (error) {
       if (!(error instanceof QuestionTooLarge)) throw error;
       windows.shorten(window);
