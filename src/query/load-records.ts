@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import type { BodyLayout } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
-import { query } from "../platform/db/dialect.ts";
+import { queryBytes } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 
@@ -65,8 +65,8 @@ class InflatedChunks {
 /** Layouts of batch parts, and their stored bodies up to $3 bytes. Plan: one index scan per part, in one partition. */
 const readParts = namedStatement(
   "read-parts",
-  `select part.bucket, part.request_id, log.layout, log.body
-  from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
+  `select part.place::integer, log.layout, log.body
+  from unnest($1::smallint[], $2::uuid[]) with ordinality as part (bucket, request_id, place)
   cross join lateral (
     select layout, case when octet_length(body) <= $3::integer then body end as body
     from bellhop.accept_log as log
@@ -127,34 +127,32 @@ function partOf({ bucket, requestId }: RecordPointer): string {
   return `${requestId}/${bucket}`;
 }
 
-interface PartRow {
-  readonly bucket: number;
-  readonly request_id: string;
-  readonly layout: Buffer;
-  readonly body: Buffer | null;
+/** Bytes read from the log by a key. `free` frees their memory, if it is large. */
+interface Read<Value> {
+  readonly found: ReadonlyMap<string, Value>;
+  free(): void;
 }
 
 async function loadParts(
   pool: Queryable,
   pointers: readonly RecordPointer[],
   wholeBodyBytesMax: number,
-): Promise<Map<string, Part>> {
-  const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer])).values()];
-  const [buckets, requestIds] = [parts.map((one) => one.bucket), parts.map((one) => one.requestId)];
-  const values = [buckets, requestIds, wholeBodyBytesMax];
-  const { rows } = await query<PartRow>(pool, readParts, values);
-  const loaded = new Map<string, Part>();
-  for (const { bucket, request_id: requestId, layout, body } of rows) {
-    const opened = openLayout({ bucket, requestId }, layout);
+): Promise<Read<Part>> {
+  const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer]))];
+  const [buckets, requestIds] = [parts.map(([, one]) => one.bucket), parts.map(([, one]) => one.requestId)];
+  const read = await queryBytes(pool, readParts, [buckets, requestIds, wholeBodyBytesMax]);
+  const found = new Map<string, Part>();
+  for (const [place, layout, body] of read.rows as [Buffer, Buffer, Buffer | null][]) {
+    const [id, part] = parts[place.readInt32BE() - 1] as (typeof parts)[number];
+    const opened = openLayout(part, layout);
     // Layouts are usually cached; awaiting a promise per part would cost more than the part.
-    const part = {
+    found.set(id, {
       layout: opened instanceof Promise ? await opened : opened,
       body,
       layoutHash: body === null ? hash("sha256", layout, "buffer") : null,
-    };
-    loaded.set(partOf({ bucket, requestId, index: 0 }), part);
+    });
   }
-  return loaded;
+  return { found, free: () => read.free() };
 }
 
 function placeOf(pointer: RecordPointer, part: Part, position: number): Place {
@@ -233,10 +231,10 @@ function* groupByBytes(
 async function fetchChunks(
   pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
-): Promise<Map<string, Buffer> | undefined> {
+): Promise<Read<Buffer> | undefined> {
   const wanted = [...chunks.values()];
   const checked = new Set<string>();
-  const { rows } = await query<{ stored: Buffer | null }>(pool, readChunks, [
+  const read = await queryBytes(pool, readChunks, [
     wanted.map(({ pointer }) => pointer.bucket),
     wanted.map(({ pointer }) => pointer.requestId),
     wanted.map(({ from }) => from),
@@ -247,23 +245,27 @@ async function fetchChunks(
       return checked.size < checked.add(part).size ? layoutHash : null;
     }),
   ]);
-  if (rows.length !== wanted.length || rows.some(({ stored }) => stored === null)) return undefined;
-  return new Map([...chunks.keys()].map((id, at) => [id, rows[at]?.stored as Buffer]));
+  const stored = read.rows.flat();
+  if (stored.length !== wanted.length || stored.includes(null)) return undefined;
+  return {
+    found: new Map([...chunks.keys()].map((id, at) => [id, stored[at] as Buffer])),
+    free: () => read.free(),
+  };
 }
 
 /** The chunks whose bodies were not read with their layouts; undefined as in `fetchChunks`. */
 function storedChunks(
   pool: Queryable,
   chunks: ReadonlyMap<string, Place>,
-): Promise<Map<string, Buffer> | undefined> | Map<string, Buffer> {
+): Promise<Read<Buffer> | undefined> | Read<Buffer> {
   const missing = new Map([...chunks].filter(([, { body }]) => body === null));
-  return missing.size === 0 ? new Map() : fetchChunks(pool, missing);
+  return missing.size === 0 ? { found: new Map(), free: () => undefined } : fetchChunks(pool, missing);
 }
 
 /** A group of pointers and their parts. */
 interface LoadedGroup {
   readonly group: readonly RecordPointer[];
-  readonly parts: ReadonlyMap<string, Part>;
+  readonly parts: Read<Part>;
 }
 
 async function loadGroup(pool: Queryable, group: readonly RecordPointer[]): Promise<LoadedGroup> {
@@ -277,11 +279,11 @@ async function* recordsOfGroup(
   inflated: InflatedChunks,
   readAgain = READ_AGAIN_MAX,
 ): AsyncGenerator<Buffer, void> {
-  // Chunks cached for another group may be of an earlier version of a part.
-  inflated.free();
-  const horizon = await horizonOf(pool, group, parts);
+  const horizon = await horizonOf(pool, group, parts.found);
   let yielded = 0;
-  for (const { places, chunks } of groupByBytes(group.map((pointer) => locate(pointer, parts, horizon)))) {
+  for (const { places, chunks } of groupByBytes(
+    group.map((pointer) => locate(pointer, parts.found, horizon)),
+  )) {
     const fetched = await storedChunks(pool, chunks);
     if (fetched === undefined) {
       if (readAgain === 0) throw new Error("A part of the log was rewritten during every read.");
@@ -296,10 +298,14 @@ async function* recordsOfGroup(
         continue;
       }
       const { id, chunk, layout, position, from, bytes, body } = place;
-      const stored = body?.subarray(from, from + bytes) ?? (fetched.get(id) as Buffer);
+      const stored = body?.subarray(from, from + bytes) ?? (fetched.found.get(id) as Buffer);
       yield inflated.recordAt(id, layout, chunk, position, stored);
     }
+    // Cached chunks may be views of this memory, or of an earlier version of a part than the next group's.
+    inflated.free();
+    fetched.free();
   }
+  parts.free();
 }
 
 /**
@@ -339,7 +345,7 @@ export async function* loadPart(
 ): AsyncGenerator<Buffer, void> {
   const pointer = { bucket, requestId, index: 0 };
   const load = async (): Promise<Part> => {
-    const part = (await loadParts(pool, [pointer], 0)).get(partOf(pointer));
+    const part = (await loadParts(pool, [pointer], 0)).found.get(partOf(pointer));
     if (part !== undefined) return part;
     throw new Error(`The log has no part of request ${requestId} in bucket ${bucket}.`);
   };
@@ -347,7 +353,7 @@ export async function* loadPart(
   let position = 0;
   for (let readAgain = READ_AGAIN_MAX; position < part.layout.recordCount; ) {
     const place = placeOf(pointer, part, position);
-    const stored = (await fetchChunks(pool, new Map([["", place]])))?.get("");
+    const stored = (await fetchChunks(pool, new Map([["", place]])))?.found.get("");
     if (stored === undefined) {
       if (readAgain === 0) throw new Error("A part of the log was rewritten during every read.");
       readAgain -= 1;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { readByteRows } from "../../src/platform/db/byte-rows.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -24,6 +25,40 @@ test("dates stay text, bigints are numbers or refused, decimals stay text", asyn
     },
   ]);
   await assert.rejects(database.pool.query("select 9007199254740993 as beyond"), /does not fit/);
+});
+
+test("rows are read as bytes, of any value and length, by a prepared statement", async () => {
+  const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+  const large = Buffer.alloc(300_000, every);
+  const statement = {
+    name: "bytes",
+    text: "select * from unnest($1::bytea[], $2::integer[]) as given (bytes, number)",
+  };
+  for (const values of [[every, Buffer.alloc(0), null], [large, every, large], []]) {
+    const numbers = values.map((_, at) => at - 1);
+    const read = await readByteRows(database.pool, statement, [values, numbers]);
+    assert.deepEqual(
+      read.rows.map(([bytes, number]) => [bytes, number?.readInt32BE()]),
+      values.map((value, at) => [value, at - 1]),
+    );
+    read.free();
+  }
+});
+
+test("an error of a statement that is read as bytes reaches its caller, and the connection is usable again", async () => {
+  await withTransaction(database.pool, async (client) => {
+    await client.query("savepoint before");
+    const failing = { text: "select 1 / (3 - number) from generate_series(1, 5) as given (number)" };
+    const queued = readByteRows(client, failing, []);
+    const rolledBack = client.query("rollback to before");
+    await assert.rejects(queued, { code: "22012" });
+    await rolledBack;
+    const { rows } = await readByteRows(client, { text: "select 7::smallint" }, []);
+    assert.deepEqual(rows, [[Buffer.from([0, 7])]]);
+    assert.deepEqual((await client.query("select 7::smallint as seven")).rows, [{ seven: 7 }]);
+  });
+  await assert.rejects(readByteRows(database.pool, { text: "select 1 / 0" }, []), { code: "22012" });
+  assert.deepEqual((await readByteRows(database.pool, { text: "select null" }, [])).rows, [[null]]);
 });
 
 test("a session's synchronous_commit is on and its time zone UTC, whatever the role's defaults are", async () => {

@@ -208,9 +208,10 @@ export interface StatementWatch {
 
 type Query = (...parameters: unknown[]) => unknown;
 
-/** A statement that drives pg's client directly, such as `CopyIn`. */
+/** A statement that drives pg's client directly, such as `CopyIn`. `query` returns before it has `ended`. */
 interface Driven {
   readonly name?: string;
+  readonly ended: Promise<unknown>;
   submit: unknown;
   callback: (error?: unknown) => void;
 }
@@ -441,6 +442,7 @@ function askByPromise(pool: pg.Pool): void {
     let failure: Error | boolean = true;
     try {
       const result = await (client.query as Query)(...parameters);
+      if (isDriven(parameters[0])) await parameters[0].ended;
       failure = false;
       return result;
     } catch (error) {

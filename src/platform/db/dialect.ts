@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type ByteRows, readByteRows } from "./byte-rows.ts";
 import { BucketClosedTimestamp } from "./citus/bucket-closed-timestamp.ts";
 import {
   CitusLogWriter,
@@ -66,6 +67,12 @@ export async function query<Row>(
   values: readonly unknown[] = [],
 ): Promise<Answer<Row>> {
   return ask(on, (await isDistributed(on)) ? onCitus(asked) : [asked], values);
+}
+
+/** As `query`, but with rows in binary format. */
+export async function queryBytes(on: Queryable, asked: Asked, values: readonly unknown[]): Promise<ByteRows> {
+  const [statement = asked] = (await isDistributed(on)) ? onCitus(asked) : [];
+  return readByteRows(on, statement, values);
 }
 
 /** Runs a statement on rows of one bucket. On Citus BUCKET_TERM becomes a condition on it, so that one worker runs the whole statement. */

@@ -8,8 +8,8 @@ const file = (name: string): readonly [string] => [
 export const OVERRIDES: Readonly<Record<string, readonly string[]>> = {
   // A lookup for each part is not sent to workers, a join is. The second mention of the buckets names the shards to ask.
   "read-parts": [
-    `select log.bucket, log.request_id, log.layout, case when octet_length(log.body) <= $3::integer then log.body end as body
-    from unnest($1::smallint[], $2::uuid[]) as part (bucket, request_id)
+    `select part.place::integer, log.layout, case when octet_length(log.body) <= $3::integer then log.body end as body
+    from unnest($1::smallint[], $2::uuid[]) with ordinality as part (bucket, request_id, place)
     join bellhop.accept_log as log on log.request_id = part.request_id and log.bucket = part.bucket
     where log.kind in ('b', 'c') and log.bucket = any ($1::smallint[]) and log.request_id = any ($2::uuid[])`,
   ],

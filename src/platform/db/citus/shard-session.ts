@@ -291,9 +291,9 @@ export class ShardSession {
     const asked = statement as NamedStatement;
     const text = this.#textOf(asked.text, group);
     if (text === asked.text) return statement;
-    // A COPY drives the connection directly.
-    if ("submit" in asked) return Object.assign(asked, { text });
-    return { ...asked, text, ...(asked.name === undefined ? {} : { name: `${asked.name}@${group.newest}` }) };
+    const named = { text, ...(asked.name === undefined ? {} : { name: `${asked.name}@${group.newest}` }) };
+    // One that drives the connection directly is its own result.
+    return "submit" in asked ? Object.assign(asked, named) : { ...asked, ...named };
   }
 
   #textOf(text: string, group: ShardGroup): string {
