@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
 import { datesFrom, daysBetween } from "#contract/dates.ts";
-import { copyValuesOut } from "../platform/db/copy.ts";
+import { readByteRows } from "../platform/db/byte-rows.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
@@ -303,6 +303,14 @@ export async function readPackedBooks(
   return rowsOf(cells, changes, window, start === null ? null : placeOf(start), limit);
 }
 
+/** Segments that may contain the nights $3 to $4. Plan: an index scan of the primary key. */
+const readSegments = namedStatement(
+  "read-segments",
+  `select packed
+  from bellhop_state.ledger_segment
+  where bucket = $1 and property_id = $2 and quarter between date_trunc('quarter', $3::date - interval '30 days')::date and $4`,
+);
+
 async function addSegments(
   client: pg.ClientBase,
   { property, clock, asOf }: StayQuestion,
@@ -312,14 +320,10 @@ async function addSegments(
 ): Promise<void> {
   const upTo = asOf === null ? Number.POSITIVE_INFINITY : packedInstant(asOf);
   const cellsOf = new DimensionCells(cells);
-  // Segments that may contain these nights, by an index scan of the primary key. COPY takes no parameters; the values are integers and
-  // dates.
-  const select = `select packed from bellhop_state.ledger_segment
-    where bucket = ${property.bucket} and property_id = ${property.propertyId}
-      and quarter between date_trunc('quarter', date '${window.first}' - interval '30 days')::date and '${window.last}'`;
-  await copyValuesOut(client, `copy (${select}) to stdout (format binary)`, (pack) =>
-    changes.addPack(pack, TIME_AT[clock], upTo, cellsOf),
-  );
+  const { bucket, propertyId } = property;
+  const segments = await readByteRows(client, readSegments, [bucket, propertyId, window.first, window.last]);
+  for (const [pack] of segments.rows) changes.addPack(pack as Buffer, TIME_AT[clock], upTo, cellsOf);
+  segments.free();
 }
 
 /** Adds an unpacked change; false if it cannot be added exactly. */

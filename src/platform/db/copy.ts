@@ -288,47 +288,6 @@ export function copyOut(
   return { parts: copy.parts, rows: copy.ended };
 }
 
-/** A binary COPY of one column. Each message is one row; the first has the header, too. */
-class CopyValuesOut extends Copy {
-  readonly #take: (value: Buffer) => void;
-  #isFirst = true;
-  #failure: unknown;
-
-  constructor(text: string, take: (value: Buffer) => void) {
-    super(text);
-    this.#take = take;
-  }
-
-  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
-    const at = this.#isFirst ? firstRowAt(chunk) : 0;
-    this.#isFirst = false;
-    if (this.#failure !== undefined || chunk.length < at + COUNT_BYTES || chunk.readInt16BE(at) !== 1) return;
-    try {
-      this.#take(chunk.subarray(at + COUNT_BYTES + LENGTH_BYTES));
-    } catch (error) {
-      this.#failure = error;
-    }
-  }
-
-  override handleReadyForQuery(): void {
-    this.callback(this.#failure);
-  }
-}
-
-/**
- * Runs `copy (select …) to stdout (format binary)` of one non-null column and passes each value to `take`: a view that is valid until it
- * returns. (Other statements return bytea as hexadecimal text.) Throws errors of the server and of `take` after the last row.
- */
-export async function copyValuesOut(
-  client: pg.ClientBase,
-  text: string,
-  take: (value: Buffer) => void,
-): Promise<void> {
-  const copy = new CopyValuesOut(text, take);
-  client.query(copy);
-  await copy.ended;
-}
-
 /** Parses a complete binary COPY. For small tables. */
 export function readCopiedRows(bytes: Buffer): (Buffer | null)[][] {
   const rows: (Buffer | null)[][] = [];
