@@ -7,7 +7,7 @@ import { runSchemathesis } from "../test/hostile/schemathesis/campaign.ts";
 import { installSchemathesis } from "../test/hostile/schemathesis/tool.ts";
 import { readOptions } from "./read-options.ts";
 
-/** A backfill of which enough waits to be applied answers 429; more of them would hide the answers that are asked for. */
+/** A backfill of which enough waits to be applied 429 responses; more of them would hide the answers that are asked for. */
 const THROTTLED_SHARE_MAX = 0.01;
 
 const USAGE = `npm run hostile:schemathesis [-- --max-examples N] [--seed S] [--operations ID,ID] [--output FILE]

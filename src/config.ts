@@ -69,8 +69,7 @@ function readSingleSignOn({ text, address }: ReturnType<typeof reader>) {
   const issuer = address("CONSOLE_OIDC_ISSUER");
   const clientId = text("CONSOLE_OIDC_CLIENT_ID");
   if (issuer === undefined) return undefined;
-  if (clientId === undefined)
-    throw new ConfigError("CONSOLE_OIDC_ISSUER takes a CONSOLE_OIDC_CLIENT_ID beside it.");
+  if (clientId === undefined) throw new ConfigError("CONSOLE_OIDC_ISSUER requires CONSOLE_OIDC_CLIENT_ID.");
   const { protocol, hostname } = new URL(issuer);
   if (protocol !== "https:" && !isLoopback(hostname))
     throw new ConfigError("CONSOLE_OIDC_ISSUER must be an https address.");
@@ -124,7 +123,7 @@ function readKeys({ text, number, yes }: ReturnType<typeof reader>) {
   const encryptPayloads = yes("ENCRYPT_PAYLOADS");
   if (current === undefined && (previous !== undefined || encryptPayloads)) {
     const name = encryptPayloads ? "ENCRYPT_PAYLOADS" : "KEY_ENCRYPTION_KEY_PREVIOUS";
-    throw new ConfigError(`${name} takes a KEY_ENCRYPTION_KEY beside it.`);
+    throw new ConfigError(`${name} requires KEY_ENCRYPTION_KEY.`);
   }
   return {
     keyEncryptionKey: current === undefined ? undefined : readKey("KEY_ENCRYPTION_KEY", current),

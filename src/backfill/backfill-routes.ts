@@ -118,7 +118,7 @@ async function close(asked: Asked) {
   const { context, request } = asked;
   const { acceptGaps = false } = await receiveForm(context, request, ["acceptGaps"]);
   if (typeof acceptGaps !== "boolean")
-    throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps is true or false." });
+    throw new ServiceError("bellhop.http.BadRequest", { message: "acceptGaps must be true or false." });
   const backfill = await find(asked);
   return describe(
     asked,
@@ -182,7 +182,7 @@ async function gaps(asked: Asked) {
 async function statement(asked: Asked): Promise<string> {
   const { statement: text } = await find(asked);
   if (text !== null) return text;
-  const message = "This backfill has no statement: it is not closed.";
+  const message = "This backfill is not closed, so it has no statement.";
   throw new ServiceError("bellhop.backfill.NotFound", { message });
 }
 

@@ -202,7 +202,7 @@ function furtherViolations({ resources, clientCode, propertyCode, note = "" }: S
     const pointer = `/resources/${at}`;
     const { resource, expectedRecords } = named;
     if (seen.has(resource))
-      add(`${pointer}/resource`, "enum", `resource must stand once; ${resource} stands before`);
+      add(`${pointer}/resource`, "enum", `resource must be unique; ${resource} is repeated`);
     seen.add(resource);
     if (daysIn(named) > DAYS_MAX)
       add(`${pointer}/to`, "order.dates", `to must be at most ${DAYS_MAX} days after from`);

@@ -43,7 +43,7 @@ const list = verb({
       ENDED: ({ endedAt }) => moment(endedAt),
       SIGNED: ({ signatures }) => signatures.map(({ side }) => side).join("+") || "-",
     };
-    const rest = next === null ? [] : [`There are more than ${limit}: raise --limit.`];
+    const rest = next === null ? [] : [`More than ${limit} exist: raise --limit.`];
     const lines = [...itemTable(columns, items, "No backfills."), ...rest];
     output.result({ items: items.map(({ statement: _, ...own }) => own) }, lines);
   },
@@ -65,7 +65,9 @@ function progressLines(progress: Progress, reproduced: boolean | null): string[]
   const { manifest, statementHash, signatures, abandonedBy, abandonedWhy } = backfill;
   const only = (isShown: boolean, name: string, value: string): Field[] => (isShown ? [[name, value]] : []);
   const waiting = `${countText(waitingBatches, "batch", "batches")} since ${moment(oldestWaitingAt)}`;
-  const same = reproduced ? "yes: the log gives the same statement" : "NO: the log gives another statement";
+  const same = reproduced
+    ? "yes: the log reproduces the statement"
+    : "NO: the log does not reproduce the statement";
   const answer = reproduced === null ? NOT_RECOMPUTED : same;
   return [
     ...fields([

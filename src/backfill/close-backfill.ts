@@ -210,8 +210,7 @@ export async function closeBackfill(
   // A database that is being filled lacks a part of the log.
   if ((await readUnfinished(pool)) !== undefined)
     throw new ServiceError("bellhop.backfill.NotReady", {
-      message:
-        "The database is being moved, and nothing is applied until that ends. Close the backfill again later.",
+      message: "The database is being moved, so batches are not applied. Close the backfill again later.",
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
   const { complete, resources, text, hash, closedAt, countedTo } = await prepare(
@@ -222,7 +221,7 @@ export async function closeBackfill(
   );
   if (!complete && !acceptGaps)
     throw new ServiceError("bellhop.backfill.HasGaps", {
-      message: `Something is missing: ${gapsInWords(resources)}. Send it, or close with acceptGaps.`,
+      message: `Data is missing: ${gapsInWords(resources)}. Send it, or close with acceptGaps.`,
     });
   return apartFromReader(async () => {
     await withTransaction(pool, async (client) => {
@@ -307,8 +306,7 @@ const abandon = namedStatement(
 );
 
 /** Message if a statement can be neither confirmed nor refuted. */
-export const NOT_RECOMPUTED =
-  "cannot be recomputed any more: data that it counts may be past its retention term";
+export const NOT_RECOMPUTED = "cannot be recomputed: data that it counts may be past its retention term";
 
 /** The backfill cannot be signed or abandoned; the message says why. */
 export class BackfillRefusal extends ConflictError {}
@@ -322,15 +320,12 @@ export async function countersignBackfill(
 ): Promise<Backfill> {
   const { backfillId, state, statementHash } = backfill;
   if (state !== "closed" || statementHash === null)
-    throw new BackfillRefusal(`This backfill is ${state}: only what its partner has closed can be signed.`);
+    throw new BackfillRefusal(`This backfill is ${state}. Only a closed backfill can be signed.`);
   if (statementHash !== hash.toLowerCase())
-    throw new BackfillRefusal(`The statement has another hash: ${statementHash}.`);
+    throw new BackfillRefusal(`The hash of the statement is ${statementHash}.`);
   const reproduced = await isReproduced(pool, backfill);
   if (reproduced === null) throw new BackfillRefusal(`The statement ${NOT_RECOMPUTED}.`);
-  if (!reproduced)
-    throw new BackfillRefusal(
-      "What is in the log gives another statement than the one that was closed with.",
-    );
+  if (!reproduced) throw new BackfillRefusal("The log does not reproduce the closing statement.");
   await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...countersign, values: [backfillId, who, statementHash] });
     if (rowCount === 1) await audit(client, who, backfill, "sign-backfill", { statementHash });

@@ -38,7 +38,7 @@ async function requireOne(
   const found = await findBackfill(context.pool, (named["backfillId"] ?? "").toLowerCase(), null);
   const { clientCode = "", propertyCode = "" } = found?.manifest ?? {};
   if (found !== undefined && operator.scope.permits(clientCode, propertyCode)) return found;
-  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no such backfill." });
+  throw new ConsoleError("bellhop.console.NotFound", { message: "No backfill has this id." });
 }
 
 async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<BackfillAnswer> {

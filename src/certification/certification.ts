@@ -102,14 +102,14 @@ const EXAMPLE_PROPERTY = "CERT01";
 function checkTerms(terms: CertificationTerms): void {
   for (const [name, [least, most]] of Object.entries(TERMS_BOUNDS)) {
     const value = terms[name as keyof typeof TERMS_BOUNDS];
-    demand(isWhole(value, least, most), `${name} is a whole number from ${least} to ${most}.`);
+    demand(isWhole(value, least, most), `${name} must be a whole number from ${least} to ${most}.`);
   }
 }
 
 /** The property in the examples, which the client may push. */
 function exampleOf(clientId: string, grants: readonly Grant[], wanted: Grant | undefined): Grant {
   const grant = wanted ?? grants[0];
-  demand(grant !== undefined, `The client ${clientId} has no grant: it could push nothing.`);
+  demand(grant !== undefined, `The client ${clientId} has no grants, so it cannot push anything.`);
   const { clientCode, propertyCode } = grant;
   const isGranted = grantsInclude(arrangeGrants(grants), clientCode, propertyCode);
   demand(isGranted, `The client ${clientId} may not push ${clientCode}/${propertyCode}.`);

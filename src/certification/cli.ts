@@ -142,7 +142,7 @@ const report = verb({
   json: REPORT_JSON,
   async admin({ id, since, until, html, markdown }, admin, { output, json }) {
     if ([html, markdown, json].filter(Boolean).length > 1)
-      throw new UsageError("Only one of --json, --html and --markdown can be given.");
+      throw new UsageError("--json, --html and --markdown cannot be combined.");
     const made = await reportOf(admin, id, { since, until });
     output.line(json ? JSON.stringify(made, null, 2) : html ? htmlOf(made) : markdownOf(made));
     return made.verdict === "certified" ? 0 : 1;

@@ -34,7 +34,7 @@ async function requireOne(
   const filter = { id, clients: await clientsWithin(pool, operator.scope) };
   const found = (await listCertifications(pool, filter, null, 1)).items[0];
   if (found?.certificationId === id) return found;
-  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no certification with this id." });
+  throw new ConsoleError("bellhop.console.NotFound", { message: "No certification has this id." });
 }
 
 /** As for the client: events of other threads are visible from the next request on. */
@@ -75,7 +75,7 @@ async function start(parts: ConsoleParts, { body, operator }: Form): Promise<Cer
 async function finish(parts: ConsoleParts, form: Form): Promise<CertificationAnswer> {
   const { clientId, isOpen } = await requireOne(parts, form);
   if (!isOpen || !(await endCertification(adminOf(parts, form.operator), clientId)))
-    throw new ConsoleError("bellhop.console.Conflict", { message: "This certification has ended already." });
+    throw new ConsoleError("bellhop.console.Conflict", { message: "This certification has already ended." });
   return describe(parts, form);
 }
 

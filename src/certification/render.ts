@@ -66,11 +66,11 @@ export function htmlOf(report: Report): string {
     ["property of the examples", `${property.clientCode}/${property.propertyCode}`],
     ["opened", report.openedAt],
     ["judged from", evidence.from],
-    ["until", `${evidence.until ?? "nothing has been seen"}${evidence.isWhole ? "" : " (the newest of it)"}`],
+    ["until", `${evidence.until ?? "nothing has been seen"}${evidence.isWhole ? "" : " (the newest ones)"}`],
     ["evidence", evidence.hash],
     [
       "seen",
-      `${observed.batches} batches, ${observed.records} records, ${observed.tokens} tokens, ${observed.rateLimited} answers 429, ${observed.refused} refused batches`,
+      `${observed.batches} batches, ${observed.records} records, ${observed.tokens} tokens, ${observed.rateLimited} 429 responses, ${observed.refused} refused batches`,
     ],
   ];
   const title = `Certification ${report.certificationId}: ${report.verdict}`;
@@ -109,9 +109,9 @@ export function markdownOf(report: Report): string {
     `# Certification ${report.certificationId}: ${report.verdict}`,
     "",
     `- client: \`${report.clientId}\`, property of the examples: ${plain(`${property.clientCode}/${property.propertyCode}`)}`,
-    `- judged by what was seen from ${evidence.from} to ${evidence.until ?? "now: nothing yet"}${evidence.isWhole ? "" : " (the newest of it)"}`,
+    `- based on requests from ${evidence.from} to ${evidence.until ?? "now: nothing yet"}${evidence.isWhole ? "" : " (the newest ones)"}`,
     `- evidence: \`${evidence.hash}\``,
-    `- ${observed.batches} batches, ${observed.records} records, ${observed.tokens} tokens, ${observed.rateLimited} answers 429, ${observed.refused} refused batches, ${observed.lenient} lenient, ${observed.keyed} with a key, compressed: ${compressed.join(", ") || "none"}`,
+    `- ${observed.batches} batches, ${observed.records} records, ${observed.tokens} tokens, ${observed.rateLimited} 429 responses, ${observed.refused} refused batches, ${observed.lenient} lenient, ${observed.keyed} with a key, compressed: ${compressed.join(", ") || "none"}`,
     "",
     ...report.steps.flatMap(stepLines),
   ].join("\n");

@@ -61,7 +61,7 @@ describe("the text of a failed start", () => {
 
   test("names the file that cannot be used, and why", async () => {
     const missing = await rejectionOf(readFile("/nowhere/list"));
-    assert.equal(failureText(missing, {}), "/nowhere/list cannot be used: it is not there (ENOENT).");
+    assert.equal(failureText(missing, {}), "/nowhere/list cannot be used: it does not exist (ENOENT).");
     const noDirectory = await rejectionOf(mkdir("/dev/null/data"));
     assert.match(failureText(noDirectory, {}) ?? "", /^\/dev\/null\/data cannot be used: .* \(ENOTDIR\)\.$/);
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), {

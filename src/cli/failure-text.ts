@@ -16,14 +16,14 @@ function isSystemError(error: Error): error is SocketError & { readonly path?: s
 
 /** File errors that an operator can fix; any other is a defect. */
 const OF_FILES: Readonly<Record<string, string>> = {
-  ENOENT: "it is not there",
+  ENOENT: "it does not exist",
   EACCES: "permission denied",
   EPERM: "not permitted",
   EROFS: "its file system is read-only",
   EISDIR: "it is a directory",
-  ENOTDIR: "a part of its path is no directory",
+  ENOTDIR: "a component of its path is not a directory",
   ENAMETOOLONG: "its name is too long",
-  ELOOP: "its links go round in a circle",
+  ELOOP: "its symbolic links form a loop",
   EBUSY: "it is in use",
 };
 
@@ -47,7 +47,7 @@ function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | 
   const { code, syscall, address, port, hostname } = error;
   if (syscall === "listen") {
     const where = `port ${port} of ${address}`;
-    if (code === "EADDRINUSE") return `Something listens on ${where} already: stop it, or set another PORT.`;
+    if (code === "EADDRINUSE") return `Another program listens on ${where}: stop it, or set another PORT.`;
     if (code === "EACCES") return `Listening on ${where} is not allowed: set another PORT.`;
     return `Listening on ${where} failed (${code}): see HOST and PORT.`;
   }
@@ -65,10 +65,10 @@ function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | 
 function ofDatabase(error: Error & { readonly code: string }): string | undefined {
   const { code, message } = error;
   if (code.startsWith("28") || code === "3D000") return `The database refuses DATABASE_URL: ${message}.`;
-  if (code === "42501") return `The database's user may not do this: ${message}.`;
+  if (code === "42501") return `The database user lacks permission: ${message}.`;
   if (code === "53300") return `The database has no connection left: ${message}.`;
-  if (code === "53100") return `The database's disk is full: ${message}. Nothing of this command is kept.`;
-  if (code.startsWith("57P0")) return `The database was stopped or is not up yet: ${message}. Try again.`;
+  if (code === "53100") return `The database's disk is full: ${message}. The command had no effect.`;
+  if (code.startsWith("57P0")) return `The database is stopping or starting: ${message}. Try again.`;
   return undefined;
 }
 

@@ -64,7 +64,7 @@ export function guardRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
     request.operator = session;
     if (isAllowed(session.role, permission)) return;
     throw new ConsoleError("bellhop.console.NotAllowed", {
-      message: `This takes the role ${leastRoleFor(permission)}; yours is ${session.role}.`,
+      message: `This requires the role ${leastRoleFor(permission)}; yours is ${session.role}.`,
     });
   });
 }
@@ -83,7 +83,7 @@ export function requireInScope(
 ): void {
   if (propertyCode === null ? scope.permitsClientCode(clientCode) : scope.permits(clientCode, propertyCode))
     return;
-  throw new ConsoleError("bellhop.console.NotFound", { message: "There is no such property." });
+  throw new ConsoleError("bellhop.console.NotFound", { message: "No property has these codes." });
 }
 
 /**
@@ -109,7 +109,7 @@ function requireOwnHost(parts: ConsoleParts, { headers }: FastifyRequest): void 
   const own = new URL(parts.baseUrl());
   if (name === own.hostname || isLoopback(name)) return;
   throw new ConsoleError("bellhop.console.WrongHost", {
-    message: `The console does not answer to this host. Open ${own.origin}/console, or set BASE_URL to the address that you use.`,
+    message: `The console does not accept this host. Open ${own.origin}/console, or set BASE_URL to the address that you use.`,
   });
 }
 

@@ -17,7 +17,7 @@ export class JsonBody {
     for (const name of fields.keys()) {
       if (!allowed.includes(name)) {
         const known = allowed.length === 0 ? "nothing" : allowed.join(", ");
-        throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known here; this form takes ${known}.`);
+        throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known; this form accepts ${known}.`);
       }
     }
     this.#fields = fields;
@@ -37,7 +37,7 @@ export class JsonBody {
       value.includes("\0") ||
       !value.isWellFormed()
     ) {
-      throw invalid(`${name} is text of 1 to ${charactersMax} characters.`);
+      throw invalid(`${name} must be a string of 1 to ${charactersMax} characters.`);
     }
     return value;
   }
@@ -52,7 +52,7 @@ export class JsonBody {
     const value = this.#fields.get(name);
     if (value === undefined) return undefined;
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0)
-      throw invalid(`${name} is a whole number.`);
+      throw invalid(`${name} must be a whole number.`);
     return value;
   }
 
@@ -62,7 +62,7 @@ export class JsonBody {
 
   requiredFlag(name: string): boolean {
     const value = this.#fields.get(name);
-    if (typeof value !== "boolean") throw invalid(`${name} is true or false.`);
+    if (typeof value !== "boolean") throw invalid(`${name} must be true or false.`);
     return value;
   }
 
@@ -70,14 +70,14 @@ export class JsonBody {
   shown(): Readonly<Record<string, unknown>> {
     const value = this.#fields.get("shown");
     if (value === undefined) return {};
-    if (typeof value !== "object" || value === null) throw invalid("shown is an object.");
+    if (typeof value !== "object" || value === null) throw invalid("shown must be an object.");
     return value as Record<string, unknown>;
   }
 
   texts(name: string): readonly string[] | undefined {
     return this.#list(name, (entry) => {
       if (typeof entry !== "string" || entry.length > TEXT_CHARACTERS_MAX || !entry.isWellFormed())
-        throw invalid(`${name} is a list of texts.`);
+        throw invalid(`${name} must be an array of strings.`);
       return entry;
     });
   }
@@ -88,7 +88,7 @@ export class JsonBody {
         typeof entry === "object" && entry !== null ? entry : {}
       ) as Record<string, unknown>;
       if (typeof clientCode !== "string" || typeof propertyCode !== "string")
-        throw invalid(`${name} is a list of {clientCode, propertyCode}.`);
+        throw invalid(`${name} must be an array of {clientCode, propertyCode}.`);
       return { clientCode, propertyCode };
     });
   }
@@ -97,7 +97,7 @@ export class JsonBody {
     const value = this.#fields.get(name);
     if (value === undefined) return undefined;
     if (!Array.isArray(value) || value.length > LIST_ENTRIES_MAX)
-      throw invalid(`${name} is a list of at most ${LIST_ENTRIES_MAX}.`);
+      throw invalid(`${name} must have at most ${LIST_ENTRIES_MAX} entries.`);
     return (value as unknown[]).map(read);
   }
 }
@@ -107,9 +107,9 @@ function parseObject(bytes: Buffer): ReadonlyMap<string, unknown> {
   try {
     parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw new ConsoleError("bellhop.console.InvalidInput", { message: "The form is not JSON.", cause });
+    throw new ConsoleError("bellhop.console.InvalidInput", { message: "The form must be JSON.", cause });
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
-    throw invalid("The form is a JSON object.");
+    throw invalid("The form must be a JSON object.");
   return new Map(Object.entries(parsed));
 }

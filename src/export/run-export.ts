@@ -73,8 +73,8 @@ const readHorizons = namedStatement(
 );
 
 const REASONS: Readonly<Record<keyof Basis, string>> = {
-  format: "another format was asked for",
-  tables: "other tables were asked for",
+  format: "another format was requested",
+  tables: "other tables were requested",
   version: "Bellhop was upgraded",
   epoch: "the database was restored",
   privacy: "personal data was erased, or a property deleted",
@@ -324,7 +324,7 @@ export async function runExport(options: ExportOptions): Promise<ExportReport> {
       EXPORT_LOCK,
     ]);
     if (rows[0]?.taken !== true)
-      throw new ExportError("Another export is under way: try again when it is done.");
+      throw new ExportError("Another export is running: try again when it has ended.");
     // The session idles while files are written. Cursors are read to the end.
     await client.query("set idle_in_transaction_session_timeout = 0; set cursor_tuple_fraction = 1");
     reportProcess(client, (processId) => options.opened?.(processId));

@@ -26,7 +26,7 @@ export function demandUnchanged<Now extends object>(
   for (const [name, value] of Object.entries(shown))
     if (JSON.stringify(now[name as keyof Now]) !== JSON.stringify(value))
       throw new ConflictError(
-        `Someone else changed this (${name}) after you opened the form: open it again.`,
+        `Someone else changed this (${name}) after you opened the form. Open it again.`,
       );
 }
 

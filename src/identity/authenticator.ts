@@ -303,7 +303,7 @@ export function createRateLimiter(clock: () => number = monotonicNow, memory = a
       if (change.isOwed) bucket.set(OWED_UNTIL, at);
       return { allowed, at };
     });
-    if (taken === undefined) throw new Error("A client has no bucket, though any other may go for it.");
+    if (taken === undefined) throw new Error("No rate limit slot was free although any can be evicted.");
     const { allowed, at } = taken;
     const missingMs = at - emptyAt;
     if (!allowed) {

@@ -207,10 +207,7 @@ function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[
   const same = (one: Grant) => (other: Grant) =>
     one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;
   const missing = edit.removed.find((grant) => !grants.some(same(grant)));
-  demand(
-    missing === undefined,
-    `The client has no grant ${missing?.clientCode}/${missing?.propertyCode} that could be removed.`,
-  );
+  demand(missing === undefined, `The client has no grant ${missing?.clientCode}/${missing?.propertyCode}.`);
   const kept = grants.filter((grant) => !edit.removed.some(same(grant)));
   return [...kept, ...edit.added.filter((grant) => !kept.some(same(grant)))];
 }
@@ -224,9 +221,7 @@ export async function findClient(
   const { rows } = await connection.query<ClientSummary>({ ...LIST, values: [clientId] });
   const client = rows[0];
   if (client !== undefined && scope?.covers(client.grants) !== false) return client;
-  throw new NotFoundError(
-    `There is no client ${JSON.stringify(clientId)}. \`bellhop client list\` and the console list all there are.`,
-  );
+  throw new NotFoundError(`No client has the id ${JSON.stringify(clientId)} (see bellhop client list).`);
 }
 
 function columnsOf(settings: ClientSettings): unknown[] {
@@ -278,10 +273,10 @@ function checkClientSettings(settings: ClientSettings, scope: Scope | undefined)
   const isName = name.trim() !== "" && name.length <= NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name);
   demand(
     isName && name.isWellFormed(),
-    `A client's name has 1 to ${NAME_CHARACTERS_MAX} characters and no control characters.`,
+    `A client's name must have 1 to ${NAME_CHARACTERS_MAX} characters and no control characters.`,
   );
   const unknown = scopes.find((scope) => !isKnownScope(scope));
-  demand(unknown === undefined, `There is no scope "${unknown}". The scopes are ${SCOPES.join(", ")}.`);
+  demand(unknown === undefined, `Unknown scope "${unknown}". The scopes are ${SCOPES.join(", ")}.`);
   demand(scopes.length > 0, `A client needs a scope: ${SCOPES.join(", ")}.`);
   checkGrants(grants, scopes);
   demand(scope?.covers(grants) !== false, `Name grants of your own properties: ${scope?.grants.join(", ")}.`);
@@ -290,8 +285,8 @@ function checkClientSettings(settings: ClientSettings, scope: Scope | undefined)
     ["The request burst", requestBurst, REQUEST_RATE_MAX],
     ["The token burst", tokenBurst, TOKEN_BURST_MAX],
   ] as const)
-    demand(value === null || isWhole(value, 1, most), `${what} is a whole number from 1 to ${most}.`);
-  demand(replyToOrigins.length <= ORIGINS_MAX, `At most ${ORIGINS_MAX} origins.`);
+    demand(value === null || isWhole(value, 1, most), `${what} must be a whole number from 1 to ${most}.`);
+  demand(replyToOrigins.length <= ORIGINS_MAX, `A client can have at most ${ORIGINS_MAX} origins.`);
   for (const origin of replyToOrigins)
     demand(
       /^https?:/.test(origin) && URL.parse(origin)?.origin === origin,
@@ -351,7 +346,7 @@ export async function rotateSecret(
     expiresSeconds: lifetime,
   }: { readonly overlapSeconds?: number | undefined; readonly expiresSeconds?: number | undefined } = {},
 ): Promise<RotatedSecret> {
-  demand(isWhole(overlapSeconds, 0, OVERLAP_SECONDS_MAX), "The overlap is 0 seconds to 90 days.");
+  demand(isWhole(overlapSeconds, 0, OVERLAP_SECONDS_MAX), "The overlap must be 0 seconds to 90 days.");
   const expiresSeconds = checkSecretExpiry(lifetime);
   return changeAuth(internals, async (change) => {
     await readForChange(change, clientId, scope);
@@ -389,9 +384,7 @@ export async function endSecret(
     const { rows } = await change.connection.query<SecretSummary>({ ...LIST_SECRETS, values: [clientId] });
     const secret = rows.find((each) => each.live && each.createdAt.toISOString() === createdAt);
     if (secret === undefined)
-      throw new ConflictError(
-        "This secret has ended already, or another one has replaced it: nothing was done.",
-      );
+      throw new ConflictError("This secret has expired or was replaced. Nothing was changed.");
     await change.connection.query({ ...EXPIRE_SECRET, values: [clientId, secret.slot, 0] });
     await change.audit({ who, what: "end-secret", clientId, detail: { createdAt } });
   });

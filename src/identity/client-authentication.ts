@@ -86,7 +86,7 @@ function readCredentials({ authorization, form }: ClientRequest): Credentials {
   if (credentials === undefined) throw unknownClient();
   const named = form.get("client_id");
   if (named !== undefined && named !== credentials.clientId) {
-    throw new OAuthError("invalid_request", "client_id is not the one of the Authorization header.");
+    throw new OAuthError("invalid_request", "client_id differs from the Authorization header.");
   }
   return credentials;
 }
@@ -191,7 +191,7 @@ export function requireToken(form: Form): string {
   if (TOKEN.test(token)) return token;
   throw new OAuthError(
     "invalid_request",
-    `token is 1 to ${TOKEN_CHARACTERS_MAX} printable ASCII characters.`,
+    `token must be 1 to ${TOKEN_CHARACTERS_MAX} printable ASCII characters.`,
   );
 }
 

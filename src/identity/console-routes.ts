@@ -58,7 +58,7 @@ function optionsOf({ internals }: ConsoleParts): ClientOptionsAnswer {
 /** Only an operator of everything may set limits, as they decide a client's share of the service. */
 function requireNoLimits({ scope }: OperatorSession, body: JsonBody): void {
   if (!scope.isEverything && LIMIT_NAMES.some((name) => body.has(name)))
-    throw new AuthInputError("Rates and bursts are set by an admin of everything.");
+    throw new AuthInputError("Only an admin of all properties can set rates and bursts.");
 }
 
 /** A ClientAnswer; JSON serializes its dates as strings. */
@@ -134,7 +134,7 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   );
   change("disable", ["confirm"], async (admin, clientId, { body }) => {
     if (body.requiredText("confirm") !== clientId) {
-      const message = "Write the client's id to confirm: a client that was disabled stays so for good.";
+      const message = "Enter the client's id to confirm: disabling a client is permanent.";
       throw new ConsoleError("bellhop.console.InvalidInput", { message });
     }
     await revokeClient(admin, clientId);

@@ -101,7 +101,7 @@ export async function rotateKey(
   // With a shorter window than the nodes' refresh interval, a node could refuse a token that another has just signed.
   demand(
     isWhole(announceSeconds, LEAKED_ANNOUNCE_SECONDS, ANNOUNCE_SECONDS_MAX),
-    `The announce window is ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`,
+    `The announce window must be ${LEAKED_ANNOUNCE_SECONDS} seconds to 30 days.`,
   );
   await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
@@ -115,7 +115,7 @@ async function refuseWhileAnnounced({ connection }: AuthChange): Promise<void> {
   const announced = keys.rows.find((key) => key.state === "announced");
   if (announced === undefined) return;
   throw new AuthInputError(
-    `The key ${announced.kid} is announced already and becomes active at ${announced.activateAt.toISOString()}.`,
+    `The key ${announced.kid} is already announced and signs from ${announced.activateAt.toISOString()}.`,
   );
 }
 
@@ -174,10 +174,7 @@ export async function revokeKey(
   return changeAuth(internals, async (change) => {
     const { connection } = change;
     const { rowCount } = await connection.query({ ...REVOKE, values: [kid] });
-    demand(
-      rowCount === 1,
-      `There is no key ${JSON.stringify(kid)} whose tokens are good. \`bellhop key list\` shows all there are.`,
-    );
+    demand(rowCount === 1, `No key ${JSON.stringify(kid)} has valid tokens (see bellhop key list).`);
     const left = await connection.query(FIND_UNRETIRED_KEY);
     const replacedBy = left.rowCount === 0 ? (await addSigningKey(change, internals.cipher, 0)).kid : null;
     await change.audit({ who, what: "revoke-key", detail: { kid, replacedBy } });
@@ -216,9 +213,7 @@ export async function missingKeyMessage(
 ): Promise<string | undefined> {
   if (keyEncryptionKey === undefined) return undefined;
   const nodes = await nodesWithout(on, knowledgeOfKey(keyEncryptionKey));
-  return nodes.length === 0
-    ? undefined
-    : `Nodes run that do not know this KEY_ENCRYPTION_KEY and could not use it: ${nodes.join(", ")}.`;
+  return nodes.length === 0 ? undefined : `Running nodes lack this KEY_ENCRYPTION_KEY: ${nodes.join(", ")}.`;
 }
 
 /** Announces knowledge for the lifetime of this session. */

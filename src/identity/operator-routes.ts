@@ -50,7 +50,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
       const { name = "" } = form.named;
       if (name === form.operator.name)
         throw new ConsoleError("bellhop.console.Conflict", {
-          message: "Nobody changes their own account here: ask another admin, or use `bellhop operator`.",
+          message: "You cannot change your own account here. Ask another admin, or use `bellhop operator`.",
         });
       return (await work({ pool, who: form.who }, name, form)) ?? describe(form);
     });

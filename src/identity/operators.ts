@@ -88,13 +88,13 @@ export async function createOperator(
 ): Promise<void> {
   demand(
     looksLikeOperatorName(name),
-    "An operator's name is 1 to 64 of a-z, 0-9, dot, dash and underscore, and begins with a letter or digit.",
+    "An operator's name must have 1 to 64 characters (a-z, 0-9, dot, dash, underscore) and begin with a letter or digit.",
   );
   if (password !== undefined) checkNewPassword(password, name);
   const email = rights.email === undefined ? null : requireEmail(rights.email);
   demand(
     password !== undefined || email !== null,
-    "An operator has a password, or an email address of the OpenID Connect provider.",
+    "An operator needs a password, or an email address at the OpenID Connect provider.",
   );
   const isFirst = (await listOperators(admin.pool)).length === 0;
   const role = rights.role ?? (isFirst ? "admin" : undefined);
@@ -109,7 +109,7 @@ export async function createOperator(
     detail: { role, grants, ...(email !== null && { email }) },
     isNew: true,
     grants,
-    refusal: `There is an operator ${name} already${other}.`,
+    refusal: `An operator ${name}${other} already exists.`,
   });
 }
 
@@ -171,18 +171,16 @@ export async function changeOperator(
     const mayAct = acting?.isActive && (actor === name || isAllowed(acting.role, "manage-operators"));
     if (actor !== null && !mayAct)
       throw new ConsoleError("bellhop.console.NotAllowed", {
-        message: "Your own account was changed at the same moment: nothing was done.",
+        message: "Your own account was changed concurrently. Nothing was changed.",
       });
     const scope = new Scope(acting === undefined || actor === name ? [EVERYTHING] : acting.grants);
     const target = rows.find((row) => row.name === name);
     if (!change.isNew && (target === undefined || !scope.coversOperator(target.grants)))
-      throw new NotFoundError(
-        `There is no operator ${JSON.stringify(name)}. \`bellhop operator list\` and the console list all there are.`,
-      );
+      throw new NotFoundError(`No operator is named ${JSON.stringify(name)} (see bellhop operator list).`);
     if (target !== undefined) demandUnchanged(target, change.shown ?? {});
     demand(
       grants === undefined || scope.coversOperator(grants),
-      `You can give your own properties only: ${scope.grants.join(", ")}.`,
+      `You can grant only your own properties: ${scope.grants.join(", ")}.`,
     );
     const { rowCount } = await client.query({ ...statement, values: [name, ...values] });
     demand(rowCount === 1, change.refusal ?? "Nothing was changed.");
@@ -218,7 +216,7 @@ export function readEmail(text: string): string | undefined {
 
 function requireEmail(text: string): string {
   const email = readEmail(text);
-  demand(email !== undefined, `${JSON.stringify(text)} is no email address.`);
+  demand(email !== undefined, `${JSON.stringify(text)} is not an email address.`);
   return email;
 }
 
@@ -248,7 +246,7 @@ export async function setOperatorAccount(
   };
   await changeOperator(admin, name, change).catch((cause: unknown) => {
     if ((cause as { code?: string }).code !== UNIQUE_VIOLATION) throw cause;
-    throw new AuthInputError("Another operator has this account already.", { cause });
+    throw new AuthInputError("Another operator already has this account.", { cause });
   });
 }
 
@@ -425,11 +423,11 @@ export function newPassword(): string {
 /** Throws AuthInputError for a password that is too easy to guess or malformed. */
 export function checkNewPassword(password: string, name: string): void {
   const [least, most] = [PASSWORD_CHARACTERS_MIN, PASSWORD_CHARACTERS_MAX];
-  demand(isWhole([...password].length, least, most), `A password has ${least} to ${most} characters.`);
+  demand(isWhole([...password].length, least, most), `A password must have ${least} to ${most} characters.`);
   const isPlain = password.isWellFormed() && !/\p{Cc}/u.test(password);
-  demand(isPlain, "A password has no control characters.");
+  demand(isPlain, "A password must not have control characters.");
   const isVaried = !password.toLowerCase().includes(name) && new Set(password).size >= 5;
-  demand(isVaried, "A password is not made of the name, nor of a few characters over and over.");
+  demand(isVaried, "A password must not consist of the name or of a few repeated characters.");
 }
 
 /** Whether the text has the form of a password, so that hashing it is worthwhile. */

@@ -55,8 +55,11 @@ export async function rotatePepper({ internals, who }: AuthAdmin): Promise<{ rea
   await requireOpenable(internals);
   return changeAuth(internals, async (change) => {
     const [current, former] = await listPeppers(change.connection);
-    demand(current !== undefined, "The installation has no pepper yet: start it once.");
-    demand(former === undefined, "Two peppers are live already: `bellhop pepper retire` ends the older one.");
+    demand(current !== undefined, "The installation has no pepper yet. Start the service once.");
+    demand(
+      former === undefined,
+      "Two peppers are already valid. Run `bellhop pepper retire` to end the older one.",
+    );
     const number = current.number + 1;
     await addPepper(change.connection, internals.cipher, number);
     await change.audit({ who, what: "rotate-pepper", detail: { number } });
@@ -75,7 +78,7 @@ export async function retirePepper(
   return changeAuth(internals, async (change) => {
     const { connection } = change;
     const [, former] = await listPeppers(connection);
-    demand(former !== undefined, "There is one pepper only: `bellhop pepper rotate` makes another.");
+    demand(former !== undefined, "There is only one pepper. Run `bellhop pepper rotate` to create another.");
     if (former.secrets > 0 && options.force !== true) throw stillInUse(former);
     const { number, secrets: endedSecrets } = former;
     await connection.query({ ...END_SECRETS, values: [number] });

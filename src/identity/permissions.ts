@@ -122,6 +122,6 @@ export function checkGrant(grant: Grant): Grant | string {
     }
   }
   if (grant.clientCode === EVERY_PROPERTY)
-    return "A grant names its client code; only the property code may be *.";
+    return "A grant must name a client code; only the property code may be *.";
   return grant;
 }

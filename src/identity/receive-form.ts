@@ -37,7 +37,7 @@ export async function receiveForm(
   for (const name of Object.keys(parsed)) {
     if (allowed.includes(name)) continue;
     const known = allowed.length === 0 ? "nothing" : allowed.join(", ");
-    throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known here; this address takes ${known}.`);
+    throw invalid(`${JSON.stringify(name.slice(0, 40))} is not known; this address accepts ${known}.`);
   }
   return parsed as Record<string, unknown>;
 }

@@ -34,7 +34,7 @@ function renderAuthError(
 function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
   if (isDatabaseOutage(error) || error.code === "bellhop.accept.Unavailable") {
-    return new OAuthError("temporarily_unavailable", "The service cannot answer now. Try again later.", {
+    return new OAuthError("temporarily_unavailable", "The service is unavailable. Try again later.", {
       status: 503,
       headers: { "retry-after": String(OUTAGE_RETRY_SECONDS) },
     });
@@ -196,7 +196,7 @@ function requireNothingInUri(request: FastifyRequest): void {
   if (question < 0) return;
   const query = new URLSearchParams(request.url.slice(question));
   if (NEVER_IN_THE_URI.some((name) => query.has(name))) {
-    throw new OAuthError("invalid_request", "Send parameters in the body, never in the address.");
+    throw new OAuthError("invalid_request", "Send parameters in the body, never in the URL.");
   }
 }
 

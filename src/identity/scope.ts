@@ -5,7 +5,7 @@ import { ROLES, type Role } from "./roles.ts";
 /** Throws InputError unless the text is a role. */
 export function readRole(text: string): Role {
   const role = ROLES.find((known) => known === text);
-  if (role === undefined) throw new InputError(`A role is one of ${ROLES.join(", ")}.`);
+  if (role === undefined) throw new InputError(`A role must be one of ${ROLES.join(", ")}.`);
   return role;
 }
 
@@ -73,7 +73,7 @@ export function isWithinKeys(parameter: string, table = "property"): string {
 export function checkOperatorGrants(grants: readonly string[]): string[] {
   if (grants.length === 0)
     throw new InputError(`Name the properties: CLIENTCODE/PROPERTYCODE, CLIENTCODE/* or ${EVERYTHING}.`);
-  if (grants.length > GRANTS_MAX) throw new InputError(`An operator has at most ${GRANTS_MAX} grants.`);
+  if (grants.length > GRANTS_MAX) throw new InputError(`An operator can have at most ${GRANTS_MAX} grants.`);
   if (grants.includes(EVERYTHING)) return [EVERYTHING];
   for (const grant of grants) {
     const read = parseGrant(grant);

@@ -51,7 +51,7 @@ interface SecondFactorParts {
   readonly cipher: SecretCipher;
 }
 
-const BEGIN_ANEW = "Begin with a new secret.";
+const BEGIN_ANEW = "Start again with a new secret.";
 const totpSecretName = (name: string): string => `operator totp ${name}`;
 const digestOf = (recoveryCode: string): Buffer =>
   createHash("sha256").update(recoveryCode.toLowerCase().replaceAll(/[\s-]/g, "")).digest();
@@ -64,7 +64,7 @@ export async function beginTotp(
   const plain = randomBytes(SECRET_BYTES);
   const encrypted = cipher.encrypt(totpSecretName(name), plain);
   const { rowCount } = await pool.query({ ...BEGIN, values: [name, encrypted] });
-  demand(rowCount === 1, "Codes are asked for already: turn them off first.");
+  demand(rowCount === 1, "An authenticator app is already set up. Remove it first.");
   const totp = totpOf(plain, name);
   return { secret: totp.secret.base32, uri: totp.toString() };
 }
@@ -82,7 +82,7 @@ export async function confirmTotp(
   const { encrypted, isOn } = await read(pool, name);
   demand(encrypted !== null && !isOn, BEGIN_ANEW);
   const step = stepOf(cipher.decrypt(totpSecretName(name), encrypted), name, code);
-  demand(step !== undefined, "The app shows another code: check the clock of the device.");
+  demand(step !== undefined, "The code is incorrect. Check the clock of the device.");
   const codes = Array.from({ length: RECOVERY_CODES }, () => randomBytes(RECOVERY_BYTES).toString("hex"));
   // The other sessions were opened with the password alone.
   const values = [encrypted, step, codes.map(digestOf)];

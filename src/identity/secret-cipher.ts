@@ -37,7 +37,7 @@ export function createSecretCipher(
         if (plain !== undefined) return plain;
       }
       throw new AuthSetupError(
-        `${name} does not open with this KEY_ENCRYPTION_KEY: it was stored with another one; name that in KEY_ENCRYPTION_KEY_PREVIOUS.`,
+        `${name} cannot be decrypted with this KEY_ENCRYPTION_KEY. Add the key it was stored with to KEY_ENCRYPTION_KEY_PREVIOUS.`,
       );
     },
     /** Whether `encrypt` would store the value in this form today: under the current key, or unencrypted if there is none. */

@@ -19,7 +19,7 @@ export async function mintToken(
   },
 ): Promise<IssuedToken> {
   const { seconds = TOKEN_SECONDS } = wanted;
-  demand(isWhole(seconds, 1, TOKEN_SECONDS), `A token is good for 1 to ${TOKEN_SECONDS} seconds.`);
+  demand(isWhole(seconds, 1, TOKEN_SECONDS), `A token's lifetime must be 1 to ${TOKEN_SECONDS} seconds.`);
   const { client } = await showClient({ internals, who }, wanted.clientId);
   demand(client.revokedAt === null, `The client ${client.clientId} is revoked.`);
   const scopes = chooseScopes(wanted.scopes?.join(" "), client.scopes);
@@ -30,7 +30,7 @@ export async function mintToken(
   );
   await internals.directory.renew();
   const key = internals.directory.signingKey();
-  demand(key !== undefined, "No signing key is active; `bellhop key list` shows what there is.");
+  demand(key !== undefined, "No signing key is active (see bellhop key list).");
   const grant = { clientId: client.clientId, scopes, seconds };
   const token = await signAccessToken(grant, await internals.parties(), key, internals.directory.now());
   const detail = { tokenId: token.tokenId, scopes, seconds };
@@ -53,7 +53,7 @@ export async function revokeToken(
   const token = TOKEN_ID_SHAPE.test(text)
     ? { tokenId: text, clientId: undefined }
     : (await internals.readToken(text))?.token;
-  demand(token !== undefined, "This is neither the id of a token (jti) nor a token that is good now.");
+  demand(token !== undefined, "This is neither the id of a token (jti) nor a valid token.");
   const denied = await denyToken(internals, token, who);
   return { tokenId: token.tokenId, clientId: token.clientId, already: !denied };
 }

@@ -146,7 +146,7 @@ function requireScopes(form: Form, client: AuthenticatedClient): string[] {
 async function requireSigningKey({ directory }: AuthInternals): Promise<SigningKey> {
   await directory.freshen();
   const key = directory.signingKey();
-  if (key === undefined) throw new Error("no signing key is active: `bellhop key list` shows what there is");
+  if (key === undefined) throw new Error("no signing key is active (see bellhop key list)");
   return key;
 }
 

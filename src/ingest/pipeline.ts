@@ -822,7 +822,7 @@ async function auditForeign(
 
 function misplacedError(index: number, of: Admitted | undefined): ServiceError {
   return new ServiceError("bellhop.backfill.NotInManifest", {
-    message: `Record ${index} is of another property than this backfill's, ${JSON.stringify([of?.clientCode, of?.propertyCode]).replace(/[^\x20-\x7e]/g, "?")}.`,
+    message: `Record ${index} is not of this backfill's property, ${JSON.stringify([of?.clientCode, of?.propertyCode]).replace(/[^\x20-\x7e]/g, "?")}.`,
   });
 }
 

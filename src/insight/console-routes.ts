@@ -102,7 +102,7 @@ async function answerCalendar(
   const to = requiredDate(query, "to");
   checkOrder(from, to);
   if (nightsBetween(from, to) > NIGHTS_MAX)
-    throw invalidParameter(`from and to may be ${NIGHTS_MAX} nights apart at most.`);
+    throw invalidParameter(`from and to may be at most ${NIGHTS_MAX} nights apart.`);
   const property = await findProperty(context.pool, clientCode, propertyCode);
   return { clientCode, propertyCode, from, to, ...(await readCalendar(context.pool, property, from, to)) };
 }

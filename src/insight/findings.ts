@@ -120,7 +120,7 @@ export const FINDING = field.objectField("A possible explanation of a difference
   records: field.listField("The records concerned.", 10_000, field.objectField("A record.", RECORD_FIELDS)),
   message: field.text(
     "The explanation as text.",
-    'The reservation "R-4821" is "CANCELLED", and may be counted as sold all the same.',
+    'The reservation "R-4821" is "CANCELLED", but may be counted as sold.',
   ),
 });
 export type Finding = typeof FINDING extends field.Field<infer Value> ? Value : never;
@@ -186,11 +186,11 @@ function ofReservations({ night, report, reservations }: NightEvidence): Candida
     const isLater = countedAt !== undefined && sourceTime > countedAt;
     if (deducts === false) {
       const when = isLater ? ", since the count was made" : "";
-      const message = `The reservation ${id} is ${shown(label)}${when}, and may be counted as sold all the same.`;
+      const message = `The reservation ${id} is ${shown(label)}${when}, but may be counted as sold.`;
       candidates.push({ ...about, kind: "cancelled-but-sold", rooms, message });
     }
     if (deducts === null) {
-      const message = `Nobody has mapped the status ${shown(label)} of the reservation ${id}, so that its rooms are not on the books.`;
+      const message = `The status ${shown(label)} of the reservation ${id} is not mapped, so its rooms are not on the books.`;
       candidates.push({ ...about, kind: "unmapped-label", rooms, message });
     }
     if (isLater && counted > 0) {
@@ -316,7 +316,7 @@ function ofCount(
     candidates.push({ ...about, kind: "missing-reservation", message });
   }
   if (isTorn) {
-    const message = `The count of ${shown(roomType)} does not agree with itself: ${sold} sold, ${transient} transient and ${grouped} of groups.`;
+    const message = `The count of ${shown(roomType)} is inconsistent: ${sold} sold, ${transient} transient and ${grouped} of groups.`;
     candidates.push({ ...about, kind: "wrong-sold-count", message });
   } else if (!explained) {
     const message = `The count of ${shown(roomType)} says ${sold ?? 0}, and no record explains the difference: it may be wrong.`;

@@ -89,7 +89,7 @@ export class InsightParameters extends DefinedParameters {
     checkOrder(from, to);
     if (from !== undefined && to !== undefined && daysBetween(from, to) >= NIGHTS_MAX)
       throw invalidParameter(
-        `from and to may name ${NIGHTS_MAX} nights at most: ask for what is longer in parts, one after another.`,
+        `from and to may span at most ${NIGHTS_MAX} nights. Query longer periods in parts.`,
       );
     const [since, asOf] = [this.textOf("since"), this.textOf("asOf")];
     if (since !== undefined && asOf !== undefined && since > asOf)

@@ -27,7 +27,7 @@ export function outcomeName(letter: string): Outcome {
 }
 
 export const OUTCOME_MESSAGES: Readonly<Partial<Record<Outcome, string>>> = {
-  unchanged: "The content is that of the version before it; only the source time moved on.",
+  unchanged: "The content equals that of the previous version; only the source time is newer.",
   stale: "A version with a newer source time is current; this one is kept in the history.",
   duplicate: "The same record with the same source time was already received.",
 };

@@ -72,6 +72,6 @@ export function bothCodes(
 ): PropertyCodes | undefined {
   if (clientCode === undefined && propertyCode === undefined) return undefined;
   if (clientCode === undefined || propertyCode === undefined)
-    throw invalidParameter("clientCode and propertyCode are given together or not at all.");
+    throw invalidParameter("clientCode and propertyCode must be given together.");
   return { clientCode, propertyCode };
 }

@@ -164,7 +164,7 @@ const list = verb({
   },
 });
 
-const BUSY = "Another run, a replay or an erasure is under way. Try again when it has ended.";
+const BUSY = "Another retention run, a replay or an erasure is running. Try again when it has ended.";
 
 function runLines({ due, expired }: RetentionRun, isDryRun: boolean): string[] {
   if (due.length === 0) return ["Nothing is past its term."];

@@ -169,7 +169,7 @@ async function carry(
     const ofPart = `from ${from} as log where bucket = $1 and log_writer_id = $2 and request_id = $3`;
     const { rows } = await client.query<StoredBody>(`select layout, body ${ofPart}`, key);
     const [stored] = rows;
-    if (stored === undefined) throw new Error(`A part of ${window.name} is gone.`);
+    if (stored === undefined) throw new Error(`A part of ${window.name} is missing.`);
     const { kept, body } = await keptRecordsOf(part, stored, byClient ? past : undefined);
     if (kept === 0 && kind === "c") return 0;
     await checkRoom(sessions, window);

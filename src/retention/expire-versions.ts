@@ -63,7 +63,7 @@ export async function expireVersionWindow(
         isComplete: async (replacing) => (await countLate(replacing, of, late)) <= LATE_MAX,
         complete: async (replacing) => {
           if ((await copyLate(replacing, of, successor, late)) > LATE_MAX)
-            throw new Error(`Too much came into ${window.name} while it was copied.`);
+            throw new Error(`Too many rows were written to ${window.name} while it was copied.`);
           await writeHorizons(replacing, expiring, ["versions"], resource);
         },
       };

@@ -125,7 +125,7 @@ export async function checkRoom(
   const room = (await roomBytes?.()) ?? Number.POSITIVE_INFINITY;
   if (room >= bytes) return;
   throw new NoRoom(
-    `The disk has no room for what is kept of ${name}: ${sizeText(Math.max(0, room))} are free beyond half of MIN_FREE_DISK_MIB.`,
+    `The disk has no room for the remaining rows of ${name}: ${sizeText(Math.max(0, room))} are free beyond half of MIN_FREE_DISK_MIB.`,
   );
 }
 
@@ -207,7 +207,7 @@ export async function expireWindow(
         // Windows need no lock of their own: every session reaches them through the parent table.
         await replacing.query(`lock table only ${schema}.${table} in access exclusive mode`);
         if ((await placementOf(replacing)) !== placement)
-          throw new Error(`Buckets were moved while ${window.name} was copied: the next run does it again.`);
+          throw new Error(`Buckets were moved while ${window.name} was copied: the next run repeats it.`);
         await swap(replacing, of, window, successor);
         lockMs = performance.now() - askedAt;
       },

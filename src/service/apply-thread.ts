@@ -87,7 +87,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   const owner = `${hostname()}/${process.pid}/${writer + 1}`;
   const failed = (error: unknown) => {
     metrics.applyFailures.inc();
-    log.warn({ err: error }, "apply failed and is tried again");
+    log.warn({ err: error }, "apply failed and is retried");
   };
   const events: ApplierEvents = {
     applied(counts, oldestReceivedAt, durationMs, parts) {
@@ -103,7 +103,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     failed,
     ended({ owner: of, pid, silent_seconds }) {
       metrics.silentSessionsEnded.inc();
-      log.warn({ owner: of, pid, silentSeconds: silent_seconds }, "took over from a node that hangs");
+      log.warn({ owner: of, pid, silentSeconds: silent_seconds }, "took over from an unresponsive node");
     },
   };
   const applier = new ServerAppliers({

@@ -75,13 +75,13 @@ function listenForStop(log: Logger): StopRequests {
     controller.abort();
   };
   const failed = (error: unknown) => {
-    log.fatal({ err: error }, "a failure: stopping, the next start recovers");
+    log.fatal({ err: error }, "a failure: stopping; the next start recovers");
     exitCode = 1;
     request("a failure");
     again.resolve();
   };
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => request(name));
-  if (process.connected) process.once("disconnect", () => request("the end of its launcher"));
+  if (process.connected) process.once("disconnect", () => request("its launcher ended"));
   // For this thread; other threads' errors arrive as events. Node would print the error with all values that it quotes.
   process.on("uncaughtException", failed);
   return { signal, first: first.promise, again: again.promise, failed, exitCode: () => exitCode };
@@ -148,12 +148,11 @@ const own = verb({
       if (!stop.signal.aborted) throw error;
       // The start may have failed for another reason.
       const err = error === stop.signal.reason ? undefined : error;
-      log.info({ reason: await stop.first, err }, "stopped before it had started");
+      log.info({ reason: await stop.first, err }, "stopped before the start had finished");
       return null;
     });
     const service = await Promise.race([starting, untilLate(stop.first)]);
-    if (service === undefined)
-      log.warn("the start did not stop in time; the next one takes over what it has left");
+    if (service === undefined) log.warn("the start did not stop in time; the next one takes over");
     if (service == null) return stop.exitCode();
     void service.failed.then(stop.failed);
     const { embedded, pool } = service.database;

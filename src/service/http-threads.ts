@@ -145,7 +145,7 @@ export async function serveTogether(
   // Another process may have opened a port since the start began.
   await requireFreePorts({ host, port, authPort });
   const [first, ...others] = threads;
-  if (first === undefined) throw new Error("There is no thread to listen.");
+  if (first === undefined) throw new Error("No thread can listen.");
   const ports = await first.call("listen", { port, authPort, shared: true });
   await Promise.all(others.map((thread) => thread.call("listen", ports)));
   return ports;

@@ -61,7 +61,7 @@ export class KeyKeeper {
     const rotated = await rotateKeyWhenDue({ internals, who: WHO }, config.signingKeyRotationDays);
     if (rotated !== undefined) {
       const { kid, activateAt, because } = rotated;
-      const what = because === "old" ? "was old" : "lay readable in the database";
+      const what = because === "old" ? "was old" : "was stored unencrypted";
       log.info({ kid, activateAt }, `the signing key ${what}: a new one is announced`);
     }
     if (!this.#isReencrypted) await this.#reencrypt();
@@ -81,10 +81,7 @@ export class KeyKeeper {
     if (this.#waitedFor !== nodes.join(" ")) {
       this.#waitedFor = nodes.join(" ");
       const detail = { nodes, values: behind.length };
-      log.warn(
-        detail,
-        "nodes run that do not know this KEY_ENCRYPTION_KEY: what it is to encrypt waits for them",
-      );
+      log.warn(detail, "running nodes lack this KEY_ENCRYPTION_KEY: encryption under it waits for them");
     }
     return false;
   }
@@ -97,7 +94,7 @@ export class KeyKeeper {
       if (unopened.length > 0)
         log.warn(
           { unopened },
-          "values lie in the database that neither KEY_ENCRYPTION_KEY nor a former one opens",
+          "stored values can be decrypted with neither KEY_ENCRYPTION_KEY nor a previous key",
         );
     }
     this.#isReencrypted = true;

@@ -458,7 +458,7 @@ function createContext(
     cursorKey,
     rateLimiter: createRateLimiter(undefined, shared.rates),
     get acceptLog() {
-      if (acceptLog === undefined) throw new Error("This node has not the role to accept.");
+      if (acceptLog === undefined) throw new Error("This node lacks the role accept.");
       return acceptLog;
     },
     backfillLog: () => backfillLog.open(),

@@ -213,7 +213,7 @@ async function startUpkeep(
     },
     failed: (error) => {
       metrics.retentionRuns.inc({ state: "failed" });
-      log.warn({ err: error }, "retention failed and is tried again");
+      log.warn({ err: error }, "retention failed and is retried");
     },
     // At normal priority it would get ten times as much CPU time as appliers under full load.
     copying: (processId) => database.embedded && letLowerPriority(processId),
@@ -242,7 +242,7 @@ async function showNode(
         for (const role of ["accept", "read"] as const)
           new SharedCounter(shared.nodes[role]).value = present.get(role) ?? 0;
       },
-      failed: (error) => log.warn({ err: error }, "the node's own session failed and is opened again"),
+      failed: (error) => log.warn({ err: error }, "the node's own session failed and is reopened"),
     }),
   );
   whole.add({ blockedReason: async () => presence.blockedReason(), metrics: async () => [] });

@@ -5,7 +5,7 @@ import type { Calls } from "../platform/runtime/channel.ts";
 import type { MainCalls, ThreadContext, ThreadData } from "../platform/runtime/service-thread.ts";
 
 const { kind, name, log: threadLog } = workerData as ThreadData;
-if (parentPort === null) throw new Error("This is the beginning of a thread, not of a process.");
+if (parentPort === null) throw new Error("This module is the entry of a thread, not of a process.");
 const port = parentPort;
 useCompileCache();
 const [{ Channel }, { createThreadLogger }, { begin }] = await Promise.all([

@@ -132,7 +132,7 @@ export function settingNamed(name: string): SettingDefinition {
   const setting = SETTINGS.find((one) => one.name === name);
   if (setting !== undefined) return setting;
   const names = SETTINGS.map((one) => one.name).join(", ");
-  throw new SettingInputError(`There is no setting ${JSON.stringify(name)}; there is ${names}.`);
+  throw new SettingInputError(`Unknown setting ${JSON.stringify(name)}; the settings are ${names}.`);
 }
 
 /** The canonical form of a value. Throws SettingInputError that names the valid values. */
@@ -145,5 +145,5 @@ export function readSettingValue(setting: SettingDefinition, text: string): stri
 /** Validates a client code or property code (1 to 128 characters, no NUL). Throws SettingInputError. */
 export function checkCode(what: string, code: string): void {
   if (code === "" || code.length > CODE_CHARACTERS_MAX || code.includes("\0"))
-    throw new SettingInputError(`A ${what} has 1 to ${CODE_CHARACTERS_MAX} characters.`);
+    throw new SettingInputError(`A ${what} must have 1 to ${CODE_CHARACTERS_MAX} characters.`);
 }

@@ -67,7 +67,7 @@ const REMOVE = namedStatement(
 /** Each may keep several connections busy; partners can distribute messages to more receivers themselves. */
 const ENDPOINTS_OF_CLIENT_MAX = 10;
 const REASON_CHARACTERS_MAX = 200;
-const NO_CLIENT = "There is no active client with this id.";
+const NO_CLIENT = "No active client has this id.";
 
 /** Context for managing endpoints: a partner's own, or for an operator those of all clients. */
 export interface WebhookAdmin {
@@ -138,7 +138,7 @@ export async function addWebhook(
     const { rowCount } = await on.query({ ...INSERT, values });
     if (rowCount !== 1)
       throw new WebhookInputError(
-        `A client has at most ${ENDPOINTS_OF_CLIENT_MAX} endpoints: remove one first.`,
+        `A client can have at most ${ENDPOINTS_OF_CLIENT_MAX} endpoints: remove one first.`,
       );
     const secret = await putSecret(on, cipher, endpointId);
     await recordAudit(on, { who, what: "create-webhook", clientId, detail: { endpointId, ...settings } });

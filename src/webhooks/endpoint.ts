@@ -69,7 +69,7 @@ export function readEndpointSettings(input: EndpointInput, rules: AddressRules):
 /** An endpoint without its secrets, as shown to owners and operators. Times are by the database's clock. */
 export type EndpointSummary = Row<WebhookItem>;
 
-export const NO_ENDPOINT = "There is no webhook endpoint with this id.";
+export const NO_ENDPOINT = "No webhook endpoint has this id.";
 const LIST = readStatement(new URL("./sql/list-webhook-endpoints.sql", import.meta.url));
 /** Pauses endpoint $1 by $2 for reason $3, unless it is paused. */
 export const PAUSE_ENDPOINT = namedStatement(

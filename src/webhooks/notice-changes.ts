@@ -45,7 +45,7 @@ const RECORD_BYTES_MAX = 262_144;
 /** Interval for storing positions if no change matched. */
 const WRITE_MS = 30_000;
 const PAUSE_REASON =
-  "The change feed does not go on from where this endpoint was: read the records anew, then resume it.";
+  "The change feed cannot continue from this endpoint's position: read the records again, then resume it.";
 
 /** An endpoint's filters and its position in the feed. */
 interface ChangeEndpoint extends Pick<EndpointSettings, "resource" | "clientCode" | "propertyCode"> {

@@ -80,7 +80,9 @@ export async function redriveDeadLetters(
   const { rowCount } =
     known === undefined ? { rowCount: 0 } : await on.query({ ...REDRIVE, values: [endpointId, known] });
   if (messageId !== null && rowCount === 0)
-    throw new WebhookNotFound("There is no dead letter with this id: it was delivered, or never given up.");
+    throw new WebhookNotFound(
+      "No dead letter has this id: the message was delivered, or was never given up.",
+    );
   return rowCount ?? 0;
 }
 

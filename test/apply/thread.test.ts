@@ -55,7 +55,7 @@ describe("the thread that applies", () => {
       metricOf((await service.get("/metrics")).text, "bellhop_apply_failures_total");
     await until(async () => (await failures()) > 0, 20_000);
     const lines = service.logLines().map((line) => JSON.parse(line) as Record<string, unknown>);
-    const line = lines.find(({ msg }) => msg === "apply failed and is tried again");
+    const line = lines.find(({ msg }) => msg === "apply failed and is retried");
     assert.equal(line?.["thread"], "apply-1");
     assert.match(JSON.stringify(line?.["err"]), /42P01/);
     await database.pool.query("alter table bellhop.request_outcome_gone rename to request_outcome");

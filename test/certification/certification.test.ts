@@ -221,9 +221,9 @@ test("a token past its end is noted of its client, a forged one of nobody", asyn
   const letter = accessToken[signature] === "A" ? "B" : "A";
   const forged = accessToken.slice(0, signature) + letter + accessToken.slice(signature + 1);
   assert.equal((await send(forged)).status, 403);
-  assert.doesNotMatch(await reason(), /past its end/);
+  assert.doesNotMatch(await reason(), /expired token/);
   assert.equal((await send(accessToken)).status, 403);
-  await until(async () => /past its end/.test(await reason()), 60_000);
+  await until(async () => /expired token/.test(await reason()), 60_000);
 });
 
 test("of a kind so many events are kept, and what cannot be written harms nobody", async () => {
@@ -283,7 +283,7 @@ test("an operator opens a certification by command, sees how it stands, sends it
   assert.equal(opened.code, 0, opened.err);
   assert.match(opened.out, /CLI\/CERT01/);
   assert.match(opened.out, /token lifetime +600 seconds/);
-  assert.match(opened.out, /15\. One token for many requests, renewed before it ends/);
+  assert.match(opened.out, /15\. One token for many requests, renewed before it expires/);
 
   const name = '<script>alert("x")</script>';
   const record = stay(name, "2026-01-01T00:00:00Z", { clientCode: "CLI", status: "CANCELLED" });
@@ -315,10 +315,10 @@ test("a command line that cannot be meant is refused with what would be right", 
     [["start"], 2, /--client-id is missing/],
     [["start", "--client-id", clientId, "--property", "CLI/TWO"], 1, /may not push CLI\/TWO/],
     [["start", "--client-id", clientId, "--token-seconds", "9"], 1, /tokenSeconds is a whole number from 10/],
-    [["start", "--client-id", "nobody"], 1, /There is no client "nobody"/],
+    [["start", "--client-id", "nobody"], 1, /No client has the id "nobody"/],
     [["show", "nobody"], 1, /No certification has the id "nobody"/],
     [["show", clientId, "--since", "today"], 2, /--since must be a UTC time/],
-    [["report", clientId, "--json", "--html"], 2, /Only one of --json, --html and --markdown/],
+    [["report", clientId, "--json", "--html"], 2, /--json, --html and --markdown cannot be combined/],
     [["reference", "--client-id", "x"], 2, /--url is missing/],
   ] as const) {
     const answer = await certify(...args);

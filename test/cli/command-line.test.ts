@@ -74,7 +74,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["label map ACME groups X --deducts maybe", /--deducts must be yes or no/],
   ["setting", /Usage:/],
   ["setting set ACME timeZone", /VALUE is missing/],
-  ["setting set ACME timezone UTC", /There is no setting "timezone"; there is occupancyBase, timeZone/],
+  ["setting set ACME timezone UTC", /Unknown setting "timezone"; the settings are occupancyBase, timeZone/],
   ["setting set ACME timeZone Mars", /timeZone takes an IANA time zone such as Europe\/Paris, not "Mars"/],
   ["setting unset ACME", /SETTING is missing/],
   ["setting list --property P1", /--property needs --client/],

@@ -175,7 +175,7 @@ describe("clients", () => {
     assert.equal(secrets.at(-1)?.slot, old?.slot);
     const refused = await session.post(`clients/${clientId}/end-secret`, { createdAt: old?.createdAt });
     assert.equal(refused.status, 409, refused.text);
-    assert.match(refused.text, /another one has replaced it/);
+    assert.match(refused.text, /has expired or was replaced/);
     assert.equal(await tokenStatus(newest), 200);
   });
 

@@ -337,7 +337,7 @@ describe("operators", () => {
     ]);
     for (const { status, text } of answers) {
       assert.equal(status, 422, text);
-      assert.match(text, /your own properties only: SECOND/);
+      assert.match(text, /only your own properties: SECOND/);
     }
     const { items } = await everything.read<OperatorsAnswer>("operators");
     assert.deepEqual(items.find(({ name }) => name === "desk-clerk")?.grants, ["SECOND/LIS01"]);
@@ -539,7 +539,7 @@ describe("two tenants", () => {
       await first.admin.change("operators", { ...rights, name, email: `${name}@hotel.example` });
     const taken = await first.admin.post("operators/mail-two/account", { email: "Mail-One@hotel.example" });
     assert.equal(taken.status, 422, taken.text);
-    assert.match(taken.text, /Another operator has this account/);
+    assert.match(taken.text, /Another operator already has this account/);
   });
 
   test("the audit names the role of who did it, then", async () => {

@@ -508,7 +508,7 @@ describe("quarantine", () => {
       records.map(({ record, failure }) => [record, failure]),
       [
         [`${requestId}/0`, null],
-        [`${requestId}/9`, "No such record is or was quarantined."],
+        [`${requestId}/9`, "No such record was ever quarantined."],
         [`${requestId}/2`, null],
       ],
     );

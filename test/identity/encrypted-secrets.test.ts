@@ -139,9 +139,7 @@ describe("what the database keeps encrypted", () => {
     assert.deepEqual(await states(), ["announced", "active"]);
     const [rotated, ...more] = await detailsOf("rotate-key");
     assert.deepEqual([rotated?.["because"], more], ["readable", []]);
-    assert.ok(
-      one.node.logLines().some((line) => line.includes("the signing key lay readable in the database")),
-    );
+    assert.ok(one.node.logLines().some((line) => line.includes("the signing key was stored unencrypted")));
     // What it had signed stays good, on this node and on one that starts then, which finds nothing more to do.
     const two = await start(t, { keyEncryptionKey: first }, plain);
     for (const { node } of [one, two]) {

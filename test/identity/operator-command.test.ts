@@ -58,20 +58,24 @@ test("a name that is taken or cannot be, a weak password and an unknown operator
   const admin = ["--role", "admin", "--grant", "*/*"];
   await bellhop(["create", "carla", ...admin]);
   const bad: [string[], string, RegExp][] = [
-    [["create", "carla", ...admin], "", /^bellhop: There is an operator carla already\.\n$/],
-    [["create", "Carla"], "", /^bellhop: An operator's name is 1 to 64 of a-z/],
-    [["create", "dora", "--password-stdin"], "short\n", /^bellhop: A password has 12 to 256 characters\.\n$/],
+    [["create", "carla", ...admin], "", /^bellhop: An operator carla already exists\.\n$/],
+    [["create", "Carla"], "", /^bellhop: An operator's name must have 1 to 64 characters/],
+    [
+      ["create", "dora", "--password-stdin"],
+      "short\n",
+      /^bellhop: A password must have 12 to 256 characters\.\n$/,
+    ],
     [["create", "dora"], "", /^bellhop: Name the operator's role: viewer, revenue, operator, admin\./],
     [["create", "dora", "--role", "viewer"], "", /^bellhop: Name the properties: /],
     [
       ["create", "dora", "--role", "viewer", "--grant", "*/LON01"],
       "",
-      /^bellhop: A grant names its client code/,
+      /^bellhop: A grant must name a client code/,
     ],
-    [["set", "nobody", "--role", "viewer"], "", /^bellhop: There is no operator "nobody"/],
-    [["remove", "nobody"], "", /^bellhop: There is no operator "nobody"/],
-    [["disable", "nobody"], "", /^bellhop: There is no operator "nobody"/],
-    [["password", "nobody"], "", /^bellhop: There is no operator "nobody"/],
+    [["set", "nobody", "--role", "viewer"], "", /^bellhop: No operator is named "nobody"/],
+    [["remove", "nobody"], "", /^bellhop: No operator is named "nobody"/],
+    [["disable", "nobody"], "", /^bellhop: No operator is named "nobody"/],
+    [["password", "nobody"], "", /^bellhop: No operator is named "nobody"/],
   ];
   for (const [args, input, words] of bad) {
     const { code, err } = await bellhop(args, input);

@@ -212,7 +212,7 @@ describe("batches that are encrypted in the log", () => {
       assert.deepEqual([without.code, without.out], [1, ""]);
       assert.match(
         without.err,
-        /^bellhop: Batches in the backup are encrypted .* nothing was begun: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
+        /^bellhop: Batches in the backup are encrypted .* nothing was restored: payload key \S+ is encrypted in the database: set KEY_ENCRYPTION_KEY/m,
       );
       const schemas = await restored.pool.query("select from pg_namespace where nspname like 'bellhop%'");
       assert.equal(schemas.rowCount, 0);

@@ -329,7 +329,7 @@ describe("a restore refuses", () => {
     try {
       await assert.rejects(
         restoreInto(database, path),
-        /the migration 9999-add-holograms\.sql, which this version of Bellhop does not know/,
+        /the migration 9999-add-holograms\.sql, which this version of Bellhop does not have/,
       );
       assert.deepEqual(await rowsOf(database, SCHEMAS), []);
     } finally {

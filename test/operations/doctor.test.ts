@@ -266,7 +266,7 @@ describe("where no service runs", () => {
     const { pool } = database;
     assert.equal(
       saysOf(await look(database.url), "retention.expired"),
-      "No term is set: everything is kept for ever.",
+      "No term is set: everything is kept forever.",
     );
     await pool.query(
       "insert into bellhop.property (client_code, property_code, bucket, created_by) values ('ACME', 'P1', 0, 'c1')",
@@ -276,10 +276,10 @@ describe("where no service runs", () => {
     await pool.query("update bellhop.property_setting set changed_at = changed_at - interval '4 hours'");
     assert.match(
       saysOf(await look(database.url), "retention.expired"),
-      /^1 window has something in it that was to be gone, the oldest \(accept_log_old\) ends at 2025-/,
+      /^1 window has expired data; the oldest \(accept_log_old\) ends at 2025-/,
     );
     assert.equal((await runRetention({ clientConfig: database.clientConfig })).state, "done");
-    assert.equal(saysOf(await look(database.url), "retention.expired"), "What is past its term is gone.");
+    assert.equal(saysOf(await look(database.url), "retention.expired"), "Expired data is deleted.");
     await setTerm(pool, { clientCode: "*", kind: "versions", resource: "groups" }, 86_400_000);
     await pool.query("update bellhop.property_setting set changed_at = changed_at - interval '4 hours'");
     assert.match(
@@ -298,7 +298,7 @@ describe("where no service runs", () => {
     await pool.query("update bellhop_migration.applied set applied_at = applied_at - interval '8 days'");
     assert.match(
       (await reported()).join(),
-      /^warning,No backup of this database has been taken since it was made, 8(\.\d)? days ago/,
+      /^warning,No backup has been taken since this database was created 8(\.\d)? days ago/,
     );
     await recordAudit(pool, { who: "cli:test", what: "backup" });
     assert.match((await reported()).join(), /^ok,The last backup was taken /);
@@ -306,7 +306,7 @@ describe("where no service runs", () => {
     assert.match((await reported()).join(), /^warning,The last backup was taken 9 days ago/);
     await recordAudit(pool, { who: "cli:test", what: "backup" });
     await recordAudit(pool, { who: "cli:test", what: "restore" });
-    assert.match((await reported()).join(), /^warning,No backup of this database/);
+    assert.match((await reported()).join(), /^warning,No backup has been taken/);
   });
 
   test("dead letters, paused receivers, old backfills and what a replay left are reported", async () => {

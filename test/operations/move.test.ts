@@ -128,7 +128,7 @@ describe("bellhop move", () => {
     const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url });
     assert.equal(await held.said(), "amid");
     await held.kill();
-    await assert.rejects(open(from), /was cut off .*run it again/);
+    await assert.rejects(open(from), /was interrupted: run it again/);
     await assert.rejects(open(to), /run it again/);
     await movesEnded(from, to);
     const { tables } = await moveFrom(from, to);
@@ -213,7 +213,7 @@ describe("bellhop move --accept-early", () => {
       `create table bellhop.accept_log_later partition of bellhop.accept_log
       for values from ('f0000000-0000-7000-8000-000000000000') to ('f1000000-0000-7000-8000-000000000000')`,
     );
-    await assert.rejects(open(from), /cut off or is under way/);
+    await assert.rejects(open(from), /is running or was interrupted/);
     // As if it hung: to whoever looks it is gone.
     await from.pool.query("delete from bellhop.presence");
     assert.match(await held.said(), /start nodes with ROLE=accept/);
@@ -237,12 +237,12 @@ describe("bellhop move --accept-early", () => {
     assert.equal(closed.json()["exception"], "bellhop.backfill.NotReady", closed.text);
     await held.kill();
     await post("AFTER-KILL");
-    await assert.rejects(open(from), /elsewhere takes batches already: run the same command again/);
-    await assert.rejects(open(to), /until its end only nodes with ROLE=accept start here/);
+    await assert.rejects(open(from), /elsewhere already accepts batches: run the same command again/);
+    await assert.rejects(open(to), /until it ends, only nodes with ROLE=accept start here/);
     await movesEnded(from, to);
     await assert.rejects(early(other, "another"), /elsewhere takes batches already/);
-    await assert.rejects(early(to, "elsewhere", true), /give the command that it was begun with/);
-    await assert.rejects(moveFrom(service.database, to), /give the command that it was begun with/);
+    await assert.rejects(early(to, "elsewhere", true), /run the command that began the move/);
+    await assert.rejects(moveFrom(service.database, to), /run the command that began the move/);
 
     await early(to, "elsewhere");
     await assert.rejects(open(from), /was moved to elsewhere/);
@@ -345,10 +345,13 @@ test("from a file to an embedded database, from that to a file, and from that to
   try {
     const nothing = await bellhop(dataDir, "backup", `${directory}/`);
     assert.equal(nothing.code, 1, "an empty installation is not made, to be backed up");
-    assert.match(nothing.err, /^bellhop: There is no Bellhop in \S+ yet: start the service there first/);
+    assert.match(
+      nothing.err,
+      /^bellhop: \S+ contains no Bellhop installation: start the service there first/,
+    );
     await assert.rejects(access(dataDir));
     const opened = openDatabase({ ...service.config, databaseUrl: to.url }, log, { existing: true });
-    await assert.rejects(opened, /There is no Bellhop in the database yet/);
+    await assert.rejects(opened, /contains no Bellhop installation/);
     const unsaid = await bellhop(dataDir, "restore", backup);
     assert.equal(unsaid.code, 2, unsaid.err);
     assert.match(unsaid.err, /--without-erasures/);
@@ -357,7 +360,7 @@ test("from a file to an embedded database, from that to a file, and from that to
     await writeFile(another, ours.replace(/"profileKey":"\w+"/, `"profileKey":"${"0".repeat(64)}"`));
     const refused = await bellhop(dataDir, "restore", backup, "--erasures", another);
     assert.equal(refused.code, 1, refused.out);
-    assert.match(refused.err, /The erasure list is of another installation than the backup/);
+    assert.match(refused.err, /The erasure list belongs to another installation than the backup/);
     const restored = await bellhop(dataDir, "restore", backup, "--erasures", list);
     assert.equal(restored.code, 0, restored.err);
     assert.match(restored.out, /equal to the state that was backed up/);

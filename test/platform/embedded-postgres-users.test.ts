@@ -78,7 +78,7 @@ test("a data directory of another user is refused in one clear line", onlyRoot, 
   const ordinary = new HeldDatabase(dataDir, "service", options);
   assert.match(
     (await ordinary.said()).refused ?? "",
-    /DATA_DIR \S+ cannot be written \(EACCES\): start as the user that it belongs to/,
+    /DATA_DIR \S+ cannot be written \(EACCES\): start as its owner/,
   );
 });
 

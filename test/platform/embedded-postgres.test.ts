@@ -270,6 +270,6 @@ test("the password is readable by the owner alone, and the server is not on the 
 test("a directory of another major version is refused in one clear line, untouched", async () => {
   await until(async () => (await serverProcesses(cluster)).length === 0, 5_000);
   await writeFile(`${cluster}/PG_VERSION`, "17\n");
-  assert.match((await hold().said()).refused ?? "", /is of PostgreSQL 17 and this Bellhop brings 18/);
+  assert.match((await hold().said()).refused ?? "", /belongs to PostgreSQL 17, but this Bellhop includes 18/);
   await writeFile(`${cluster}/PG_VERSION`, "18\n");
 });

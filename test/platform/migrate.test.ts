@@ -58,7 +58,7 @@ test("a migration that fails leaves nothing of itself, and runs whole at the nex
 test("a migration that was edited after it ran is refused in one line that names it", async () => {
   await run();
   await writeFile(join(directory, "0001-create-thing.sql"), "create table public.thing (n bigint);");
-  await assert.rejects(run(), /0001-create-thing\.sql was edited after the database had it/);
+  await assert.rejects(run(), /0001-create-thing\.sql was edited after it was applied/);
 });
 
 test("migrations are numbered without gaps and named verb-noun", async () => {

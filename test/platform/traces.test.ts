@@ -182,7 +182,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
     const reported = accepting
       .logLines()
       .slice(before)
-      .filter((line) => line.includes("traces did not reach the collector"));
+      .filter((line) => line.includes("the collector did not receive traces"));
     assert.equal(reported.length, 1);
     const traceId = await traceIdOf(requestIdOf(await accepting.post("inventories", [inventoryRecord()])));
     await collected((span) => span.name === "apply" && span.traceId === traceId);

@@ -220,7 +220,7 @@ test("what is not applied yet, not known, or asked without a reason is refused",
   assert.equal((await run("property", "ACME", "--dry-run")).code, 2);
   const unknown = await run("property", "ACME/NOWHERE", "--reason", "x");
   assert.equal(unknown.code, 1);
-  assert.match(unknown.err, /No batch has ever named ACME\/NOWHERE/);
+  assert.match(unknown.err, /No batch has named ACME\/NOWHERE/);
   await bench.stopApplier();
   const requestId = await bench.accept([guest("R-9", "LON01", 1)]);
   const { code, err } = await run("property", "ACME/LON01", "--reason", "x");

@@ -415,7 +415,7 @@ describe("an erasure", () => {
     ];
     for (const [text, said] of [
       [`${lines.join("\n")}\n`, /lists 1 erasure that this database does not know, and is not replaced/],
-      ["a file of somebody's own", /is there and is not replaced/],
+      ["a file of somebody's own", /exists and is not replaced/],
     ] as const) {
       await writeFile(file, text);
       const { code, err } = await run(service.database, "export", file);

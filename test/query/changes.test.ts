@@ -224,7 +224,7 @@ describe("the change feed", () => {
       assert.match(message, /^cursor takes the cursor of a line/, query);
     }
     for (const [query, message] of [
-      [`cursor=${cursor}&from=now`, /^from=now begins the feed anew/],
+      [`cursor=${cursor}&from=now`, /^from=now starts a new feed/],
       ["from=yesterday", /^from takes one of: beginning, now/],
       ["limit=0", /^limit takes a whole number from 1 to 10000/],
       ["wait=31", /^wait takes a whole number from 0 to 30/],

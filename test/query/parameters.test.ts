@@ -52,7 +52,7 @@ describe("a parameter that cannot be used", () => {
     ["requests?outcome=lost", /^outcome takes one of: applied/],
     ["requests?outcome=aplied", / \(did you mean applied\?\)\.$/],
     ["requests?out_come=applied", /"out_come" is not known \(did you mean outcome\?\); this address takes/],
-    ["requests?clientCode=ACME", /^clientCode and propertyCode are given together/],
+    ["requests?clientCode=ACME", /^clientCode and propertyCode must be given together/],
     ["requests?from=2026-01-01T00:00:01Z&to=2026-01-01T00:00:00.999999Z", /^from must not be after to/],
     [`requests?limit=${"1".repeat(9_000)}`, /longer than 8192/],
   ];

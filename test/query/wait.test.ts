@@ -107,7 +107,7 @@ test("an operator's decisions on quarantined records are answered once they are 
   const { records } = answer.json() as unknown as ResolveAnswer;
   assert.deepEqual(
     records.map(({ failure }) => failure),
-    [null, null, "No such record is or was quarantined."],
+    [null, null, "No such record was ever quarantined."],
   );
   assert.deepEqual(await listed(), []);
 });

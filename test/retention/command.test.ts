@@ -81,7 +81,7 @@ test("bellhop retention sets, lists, runs and takes back terms, and says what it
     await holder.query("select pg_advisory_unlock(7302021)");
     holder.release();
     assert.equal(busy, 1);
-    assert.match(why, /^bellhop: Another run, a replay or an erasure is under way/);
+    assert.match(why, /^bellhop: Another retention run, a replay or an erasure is running/);
     assert.deepEqual(await run("run"), [0, "The windows past their term hold nothing to delete.", ""]);
     assert.deepEqual(JSON.parse((await run("run", "--json"))[1]), { state: "done", due: [], expired: [] });
 

@@ -178,7 +178,7 @@ describe("retention", () => {
     const readDue = async () => (await runRetention({ clientConfig, nowMs: now, dryRun: true })).due;
     await assert.rejects(
       runWithin(() => -1),
-      /^Error: The disk has no room for what is kept of accept_log_\S+: 0 B are free beyond half of MIN_FREE_DISK_MIB\.$/,
+      /^Error: The disk has no room for the remaining rows of accept_log_\S+: 0 B are free beyond half of MIN_FREE_DISK_MIB\.$/,
     );
     const due = await readDue();
     const ofLog = due.filter(({ table }) => table === "accept_log").length;

@@ -89,7 +89,7 @@ describe("several nodes on one database", () => {
     const refused = rotations.filter(({ status }) => status === "rejected");
     assert.equal(refused.length, 2);
     for (const { reason } of refused as PromiseRejectedResult[])
-      assert.match(String(reason), /is announced already/);
+      assert.match(String(reason), /is already announced/);
     for (const to of nodes) assert.equal((await send(to, [inventory("B")], "rotated")).status, 202);
   });
 

@@ -216,7 +216,7 @@ describe("a message", () => {
     assert.equal(await redriveWebhook(admin, endpointId, null), 1);
     await until(() => at("/dead").length === 10, 60_000);
     assert.equal(at("/dead")[9]?.headers["webhook-id"], `msg_${second.replaceAll("-", "")}`);
-    await assert.rejects(redriveWebhook(admin, endpointId, first), /no dead letter/);
+    await assert.rejects(redriveWebhook(admin, endpointId, first), /No dead letter has this id/);
     await node.stop();
   });
 
@@ -375,7 +375,7 @@ describe("an endpoint", () => {
     const { pausedBy, pauseReason } = await stands(endpointId);
     assert.deepEqual(
       [pausedBy, pauseReason],
-      ["recovery", "The database was recovered: read the records anew, then resume this endpoint."],
+      ["recovery", "The database was recovered: read the records again, then resume this endpoint."],
     );
     assert.equal(await voidCursors(), 0);
     const { rows } = await database.pool.query(

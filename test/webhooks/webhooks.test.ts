@@ -74,7 +74,7 @@ describe("bellhop webhook", () => {
     assert.ok(!(await run("show", String(endpointId), "--json")).out.includes(String(secret)));
     assert.equal((await run("remove", String(endpointId))).code, 0);
     const gone = await run("show", String(endpointId));
-    assert.deepEqual([gone.code, gone.err], [1, "bellhop: There is no webhook endpoint with this id."]);
+    assert.deepEqual([gone.code, gone.err], [1, "bellhop: No webhook endpoint has this id."]);
   });
 });
 

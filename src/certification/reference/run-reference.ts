@@ -304,7 +304,7 @@ const rateLimit: ReferenceStep = async (on) => {
     await ask(on, "inventories", { method: "POST", headers, body });
     return;
   }
-  throw new Error(`No 429 came for ${AT_ONCE * ROUNDS_MAX} requests: is a certification open?`);
+  throw new Error(`${AT_ONCE * ROUNDS_MAX} requests got no 429. Is a certification open?`);
 };
 
 const COLD_START_DATES = 90;

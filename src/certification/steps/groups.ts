@@ -26,7 +26,7 @@ export const group: Step = {
   docs: "guides/groups",
   instruction: ({ clientCode, propertyCode }) =>
     `Send a group in ${clientCode}/${propertyCode} with a name and a block for each night and room type, over at least ${DATES_LEAST} nights within startDate and endDate.`,
-  notYet: `No group with a name and blocks of ${DATES_LEAST} dates has been seen.`,
+  notYet: `No group with a name and blocks of ${DATES_LEAST} dates has been received.`,
   find(evidence) {
     const latest = latestOf(evidence, "groups");
     const whole = latest.flatMap(({ key, requestId, fields }) => {
@@ -95,7 +95,7 @@ export const groupPickup: Step = {
   docs: "guides/groups#block-pickup-and-wash",
   instruction: () =>
     "Book a room from a group's block (roomStays/0/groupBlockCode is the groupCode) and send the reservation. Then send the group again with a higher pickup of those nights and that room type.",
-  notYet: "No reservation that names a group's groupBlockCode has been seen.",
+  notYet: "No reservation with a group's groupBlockCode has been received.",
   find(evidence) {
     const picked = pickedUp(evidence);
     return latestOf(evidence, "groups").flatMap((record) =>

@@ -52,9 +52,9 @@ export const inventory: Step = {
   docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ clientCode, propertyCode, openedAt }) => {
     const today = openedAt.slice(0, 10);
-    return `Send the inventory of ${clientCode}/${propertyCode} for ${DATES_LEAST} dates in a row, such as ${today} to ${addDays(today, DATES_LEAST - 1)}: one record a date, every room type in each, transientSold + groupSold = roomsSold.`;
+    return `Send the inventory of ${clientCode}/${propertyCode} for ${DATES_LEAST} consecutive dates, such as ${today} to ${addDays(today, DATES_LEAST - 1)}: one record per date with every room type, transientSold + groupSold = roomsSold.`;
   },
-  notYet: `No ${DATES_LEAST} dates in a row of one property have been seen.`,
+  notYet: `No ${DATES_LEAST} consecutive dates of one property have been received.`,
   find(evidence) {
     const latest = latestOf(evidence, "inventories");
     const runs = [...Map.groupBy(latest, hotelOf).values()].map((ofHotel) => {
@@ -63,7 +63,7 @@ export const inventory: Step = {
     });
     const run = runs.reduce(longer, []);
     const requests = run.map(({ requestId }) => requestId);
-    const reason = `${run.length} dates in a row from ${run[0]?.key} to ${run.at(-1)?.key}, counts that add up.`;
+    const reason = `${run.length} consecutive dates from ${run[0]?.key} to ${run.at(-1)?.key}, counts that add up.`;
     const whole = run.length >= DATES_LEAST ? [right(reason, ...requests)] : [];
     return [...latest.flatMap(mistakeOf), ...whole];
   },
@@ -118,7 +118,7 @@ export const nullAndNumbers: Step = {
   docs: "records#types",
   instruction: () =>
     `Send a reservation with null in a field that may be null and is empty (${NULLABLE.join(", ")}), amounts as decimal strings ("129.90") and quantities as numbers or strings of digits. No batch may be refused for a null or a number.`,
-  notYet: "No reservation with null in a nullable field and amounts as decimal strings has been seen.",
+  notYet: "No reservation with null in a nullable field and amounts as decimal strings has been received.",
   find(evidence) {
     const reservations = latestOf(evidence, "reservations");
     const shown = reservations.filter(
@@ -129,7 +129,7 @@ export const nullAndNumbers: Step = {
       ...refusalsOf(evidence),
       ...[...reservations, ...latestOf(evidence, "groups")].flatMap(fractionOf),
       ...shown.map(({ key, requestId }) =>
-        right(`${key} has null for what it has not, and its amounts as text.`, requestId),
+        right(`${key} has null in empty fields and amounts as strings.`, requestId),
       ),
     ];
   },
@@ -171,7 +171,7 @@ function findingOfHotel({ nights, changes }: HotelDays, run: readonly string[]):
   if (run.length >= DAYS) {
     const quiet = run.slice(-DAYS).find((day) => !changes.has(day));
     if (quiet === undefined) {
-      const reason = `${run.length} days in a row from ${first} to ${last}, each with its inventory and its bookings.`;
+      const reason = `${run.length} consecutive days from ${first} to ${last}, each with its inventory and its bookings.`;
       return [right(reason, ...requests)];
     }
     const reason = `From ${first} to ${last} no reservation was created or changed on ${quiet} (lastModifiedDateTime). Each day needs one.`;
@@ -193,7 +193,7 @@ export const sevenDays: Step = {
   docs: "guides/inventory#what-to-send-and-when",
   instruction: ({ openedAt }) => {
     const today = openedAt.slice(0, 10);
-    return `Send ${DAYS} days in a row, for example ${addDays(today, -DAYS)} to ${addDays(today, -1)}: for each day the inventory created on it (createDateTime), of its own night and later ones, and at least one reservation created or changed on it (lastModifiedDateTime). A later day's push replaces the nights it contains.`;
+    return `Send ${DAYS} consecutive days, for example ${addDays(today, -DAYS)} to ${addDays(today, -1)}: for each day the inventory created on it (createDateTime), of its own night and later ones, and at least one reservation created or changed on it (lastModifiedDateTime). A later day's push replaces the nights it contains.`;
   },
   notYet: "",
   find(evidence) {
@@ -202,7 +202,7 @@ export const sevenDays: Step = {
     });
     const most = Math.max(0, ...hotels.map(({ run }) => run.length));
     return [
-      pending(`${most} days so far of one property, of ${DAYS} in a row.`),
+      pending(`${most} of ${DAYS} consecutive days of one property so far.`),
       ...hotels.flatMap(({ hotel, run }) => findingOfHotel(hotel, run)),
     ];
   },
@@ -226,7 +226,7 @@ function findingOfDates(evidence: Evidence): Finding {
     record !== undefined && dates.includes(record.key) ? record : [],
   );
   const seen = [...Map.groupBy(firsts, hotelOf).values()].reduce(longer, []);
-  if (seen.length === 0) return pending(`No inventory from ${first} to ${last} has been seen.`);
+  if (seen.length === 0) return pending(`No inventory from ${first} to ${last} has been received.`);
   const keys = new Set(seen.map(({ key }) => key));
   const missing = dates.filter((date) => !keys.has(date));
   const requests = [...new Set(seen.map(({ requestId }) => requestId))];
@@ -234,7 +234,7 @@ function findingOfDates(evidence: Evidence): Finding {
     const listed = `${missing.slice(0, 5).join(", ")}${missing.length > 5 ? " …" : ""}`;
     if (!keys.has(last))
       return pending(`${seen.length} of ${DATES} dates so far; the next is ${missing[0]}.`);
-    const reason = `${missing.length} of ${DATES} dates from ${first} to ${last} are missing: ${listed}. Send every date, also those on which nothing is sold.`;
+    const reason = `${missing.length} of ${DATES} dates from ${first} to ${last} are missing: ${listed}. Send every date, including those without sales.`;
     return wrong(reason, ...requests);
   }
   if (seen.length / requests.length < DATES_A_REQUEST_LEAST) {

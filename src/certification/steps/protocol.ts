@@ -34,7 +34,7 @@ export const retry: Step = {
         return wrong(reason);
       }),
       ...eventsOf(evidence.events, "repeated").map(({ at, requestId }) =>
-        right(`The batch ${requestId} came again at ${at} under its key, and was stored once.`, requestId),
+        right(`The batch ${requestId} was sent again at ${at} under its key and stored once.`, requestId),
       ),
     ];
   },
@@ -91,7 +91,7 @@ export const rateLimit: Step = {
   notYet: "No request has been answered 429.",
   find(evidence) {
     const isMet = evidence.events.some(({ kind }) => kind === "rate-limited");
-    const waiting = "A 429 was answered; nothing has been accepted since the wait that it asked for.";
+    const waiting = "A request received a 429; no batch has been accepted after the wait that it asked for.";
     return [...(isMet ? [pending(waiting)] : []), ...findingsOfRateLimit(evidence)];
   },
 };
@@ -115,10 +115,10 @@ function tokensOf({ events }: Evidence): { taken: number; early: number } {
 
 function notYetTokenUse({ certification, events, requests }: Evidence): string {
   const last = eventsOf(events, "token").at(-1);
-  if (last === undefined) return "No token has been taken since.";
+  if (last === undefined) return "No token has been requested since.";
   if (requests.length < REQUESTS_LEAST)
-    return `${requests.length} batches so far; ${REQUESTS_LEAST} are needed to tell.`;
-  return `The token taken at ${last.at} has been good so far; its renewal has not been seen. Go on sending for ${minutesText(certification.tokenSeconds)}.`;
+    return `${requests.length} of at least ${REQUESTS_LEAST} batches so far.`;
+  return `The token requested at ${last.at} has been valid so far and has not been renewed. Continue sending for ${minutesText(certification.tokenSeconds)}.`;
 }
 
 function findingsOfTokenUse(evidence: Evidence): Finding[] {
@@ -131,19 +131,19 @@ function findingsOfTokenUse(evidence: Evidence): Finding[] {
     findings.push(wrong(reason));
   }
   if (expired !== undefined) {
-    const reason = `At ${expired.at} a request had a token past its end and got a 403. Renew tokens before they expire (by a minute, or a tenth of \`expires_in\`), not after the first 403.`;
+    const reason = `At ${expired.at} a request had an expired token and received a 403. Renew tokens before they expire (by a minute, or a tenth of \`expires_in\`), not after the first 403.`;
     findings.push(wrong(reason));
   }
   const renewals = taken - 1 - early;
   if (renewals > 0 && requests.length >= REQUESTS_LEAST)
-    findings.push(right(`${taken} tokens for ${requests.length} batches, renewed before they ended.`));
+    findings.push(right(`${taken} tokens for ${requests.length} batches, renewed before they expired.`));
   return findings;
 }
 
 /** Specification section 5, rules 5 and 10: one token for all requests of its lifetime, renewed before it expires. */
 export const tokenUse: Step = {
   name: "token-use",
-  title: "One token for many requests, renewed before it ends",
+  title: "One token for many requests, renewed before it expires",
   docs: "authentication#token-rate",
   instruction: ({ tokenSeconds }) =>
     `Request a token, use it for every request, and request the next one shortly before it expires (\`expires_in\`). During the certification a token is valid for ${minutesText(tokenSeconds)}: run your integration at least that long, so that it renews its token. At most ${EARLY_TOKENS_MAX} tokens may be requested early (after a restart).`,

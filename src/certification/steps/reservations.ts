@@ -58,7 +58,7 @@ export const reservation: Step = {
   docs: "guides/reservations#what-to-send-and-when",
   instruction: ({ clientCode, propertyCode }) =>
     `Book two or more nights in ${clientCode}/${propertyCode} and send the reservation with bookingDateTime, numberOfRooms, channel, a room stay with marketSegmentCode, rateCode and numberOfAdults, and stayRevenue.daily with each night once and its total the sum of its parts. No reservation may have a warning about a date, a total or its status.`,
-  notYet: "No reservation that counts on the books has been seen.",
+  notYet: "No reservation that counts on the books has been received.",
   find(evidence) {
     const latest = latestOf(evidence, "reservations");
     const live = latest.filter(isLive).map((record) => ({ ...record, lacking: lackingOf(record) }));
@@ -85,9 +85,9 @@ function findingOfModification({ versions }: KeyHistory): Finding[] {
   if (before === undefined || version === undefined) return [];
   const requests = [before.requestId, version.requestId];
   const { key, sourceTime } = version;
-  const clash = `${key} came with other content and the same lastModifiedDateTime ${sourceTime}: which of the two is the newer one is left to chance. Every change moves lastModifiedDateTime on.`;
+  const clash = `${key} was sent with different content but the same lastModifiedDateTime ${sourceTime}, so the newer version is undefined. Every change must have a newer lastModifiedDateTime.`;
   if (sourceTime === before.sourceTime) return [wrong(clash, ...requests)];
-  return [right(`${key} was sent whole again, modified at ${sourceTime}.`, ...requests)];
+  return [right(`${key} was sent again as a whole, modified at ${sourceTime}.`, ...requests)];
 }
 
 /** Contract, "Records": a newer record replaces the older as a whole; the newest source time wins. */
@@ -97,7 +97,7 @@ export const modification: Step = {
   docs: "contract#identity-and-order",
   instruction: () =>
     "Change a reservation that you have sent (such as its nights or room type) and send the whole record again, with the same reservationId and a newer lastModifiedDateTime.",
-  notYet: "No reservation has been sent a second time with other content.",
+  notYet: "No reservation has been sent again with changed content.",
   find: (evidence) => historiesOf(evidence, "reservations").flatMap(findingOfModification),
 };
 
@@ -144,7 +144,7 @@ export const dayUse: Step = {
   docs: "guides/cancellations#day-use",
   instruction: () =>
     "Book a room for a day without a night: departureDate equals arrivalDate, and stayRevenue.daily has one entry, of that date.",
-  notYet: "No reservation that departs on the day of its arrival has been seen.",
+  notYet: "No reservation that departs on its arrival date has been received.",
   find: (evidence) => latestOf(evidence, "reservations").flatMap(findingOfDayUse),
 };
 
@@ -193,7 +193,7 @@ export const share: Step = {
   docs: "guides/shares#what-to-send",
   instruction: () =>
     "Put two guests, each with a reservation, into one room: two records with different reservationIds and the same shareId, room type and nights. Send revenue with the reservation of the guest who pays it.",
-  notYet: "No two reservations with the same shareId have been seen.",
+  notYet: "No two reservations with the same shareId have been received.",
   find(evidence) {
     const live = latestOf(evidence, "reservations").filter(isLive);
     const all = live.map((record): Sharer => {

@@ -246,7 +246,7 @@ export class LogWriter {
         (row) => row.client_id === append.clientId && row.key === append.idempotency?.key,
       );
       if (holder === undefined)
-        throw new Error("An append was neither written nor is its Idempotency-Key held.");
+        throw new Error("An append was neither written nor found by its Idempotency-Key.");
       // The holder may be another node's request: later requests of the client must get greater ids here too.
       this.#stamp.raise(holder.request_id);
       return { kind: "held", requestId: holder.request_id, fingerprint: holder.fingerprint };

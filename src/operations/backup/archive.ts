@@ -32,7 +32,7 @@ const checksumField = (header: Buffer): string => `${octal(checksumOf(header), 6
 /** The bytes of an entry: header, content, and zeros to the next block. `atMs`: since 1970. */
 export function entryBytes({ name, content }: ArchiveEntry, atMs: number): Buffer {
   if (Buffer.byteLength(name) > NAME_BYTES_MAX || content.length > ENTRY_BYTES_MAX)
-    throw new RangeError(`An entry ${name} of ${content.length} bytes does not fit a backup.`);
+    throw new RangeError(`The entry ${name} of ${content.length} bytes is too large for a backup.`);
   const bytes = Buffer.alloc(BLOCK_BYTES + Math.ceil(content.length / BLOCK_BYTES) * BLOCK_BYTES);
   bytes.write(name, 0);
   bytes.write(`${octal(0o600, 7)}\0${octal(0, 7)}\0${octal(0, 7)}\0`, 100);
@@ -54,10 +54,10 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
     field(257, 262) === "ustar" &&
     header.toString("latin1", 148, 156) === checksumField(header) &&
     /^[0-7]{1,11}$/.test(size);
-  if (!isWhole) throw new DamagedBackupError("it is not a backup of Bellhop, or a damaged one.");
+  if (!isWhole) throw new DamagedBackupError("it is not a Bellhop backup, or it is damaged.");
   const bytes = Number.parseInt(size, 8);
   const name = field(0, NAME_BYTES_MAX);
-  if (bytes > ENTRY_BYTES_MAX) throw new DamagedBackupError(`its part ${name} is too large to be one.`);
+  if (bytes > ENTRY_BYTES_MAX) throw new DamagedBackupError(`its part ${name} is too large.`);
   return { name, size: bytes };
 }
 
@@ -83,11 +83,11 @@ const isZero = (bytes: Buffer): boolean => bytes.every((byte) => byte === 0);
 async function expectEnd(source: ArchiveSource): Promise<void> {
   const rest = await take(source, BLOCK_BYTES + 1);
   if (rest.length < BLOCK_BYTES) throw endsTooEarly();
-  if (rest.length > BLOCK_BYTES || !isZero(rest)) throw new DamagedBackupError("something follows its end.");
+  if (rest.length > BLOCK_BYTES || !isZero(rest)) throw new DamagedBackupError("it has data after its end.");
 }
 
 function endsTooEarly(): DamagedBackupError {
-  return new DamagedBackupError("it is not whole: it ends too early.");
+  return new DamagedBackupError("it is truncated.");
 }
 
 /**
@@ -101,7 +101,7 @@ export async function* readEntries(source: ArchiveSource): AsyncGenerator<Archiv
     const { name, size } = readHeader(header);
     const content = await take(source, Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES);
     if (content.length < size) throw endsTooEarly();
-    if (!isZero(content.subarray(size))) throw new DamagedBackupError(`something follows its part ${name}.`);
+    if (!isZero(content.subarray(size))) throw new DamagedBackupError(`it has data after its part ${name}.`);
     yield { name, content: content.subarray(0, size) };
   }
 }

@@ -15,7 +15,7 @@ export interface BackupSink {
   abandon(): Promise<void>;
 }
 
-const isThere = (path: string) => `There is a file ${path} already: a backup does not replace it.`;
+const isThere = (path: string) => `The file ${path} exists: a backup does not replace files.`;
 
 function cannotBeWritten(path: string, cause: unknown): OperatorError {
   const { code } = cause as NodeJS.ErrnoException;

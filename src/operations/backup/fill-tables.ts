@@ -58,7 +58,7 @@ export async function prepareTables(
     const missing = table.columns.find((column) => found?.columns.includes(column) !== true);
     if (found === undefined || missing !== undefined)
       throw new OperatorError(
-        `The schema has no ${table.table}${missing === undefined ? "" : `.${missing}`}, of which there are rows.`,
+        `The schema has no ${table.table}${missing === undefined ? "" : `.${missing}`}, but the backup has rows of it.`,
       );
     if (table.partitions.length > 0) await replacePartitions(client, table);
   }

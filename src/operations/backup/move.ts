@@ -30,15 +30,15 @@ import { tablesOf } from "./table-class.ts";
 import { withSnapshot } from "./write-backup.ts";
 
 const UNDO = "drop schema bellhop_unfinished cascade";
-const MOVING_NOTE = `A bellhop move of this database was cut off or is under way: run it again, or, to go on here, ${UNDO}.`;
+const MOVING_NOTE = `A bellhop move of this database is running or was interrupted: run it again, or, to keep using this database, ${UNDO}.`;
 const leavingNote = ({ toName }: Pick<MoveOptions, "toName">) =>
-  `A bellhop move of this database was cut off or is under way, and ${toName} takes batches already: run the same command again.`;
+  `A bellhop move of this database is running or was interrupted, and ${toName} already accepts batches: run the same command again.`;
 const movedNote = ({ toName }: Pick<MoveOptions, "toName">) =>
   `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
 const REHEARSAL_NOTE =
   "This database is a copy made by bellhop move --rehearsal: drop it, or run bellhop move, which replaces it.";
 const ACCEPTING_NOTE =
-  "This database is being filled by bellhop move, or that was cut off: until its end only nodes with ROLE=accept start here.";
+  "A bellhop move that fills this database is running or was interrupted: until it ends, only nodes with ROLE=accept start here.";
 
 const RUNNING = "The service is running on this database: stop every node, then move it.";
 
@@ -119,7 +119,7 @@ async function compareTable(ends: Ends, description: TableDescription): Promise<
     sumTable(ends.target, readHere(ends, description)),
   ]);
   if (there.count !== here.count || there.hash !== here.hash)
-    throw new OperatorError(`The rows of ${description.table} are others in the new database.`);
+    throw new OperatorError(`The rows of ${description.table} differ in the new database.`);
 }
 
 async function copyTables(ends: Ends, tables: readonly TableDescription[]): Promise<MoveReport["tables"]> {
@@ -144,7 +144,7 @@ async function prepareTarget(
   { source, target }: Pick<Ends, "source" | "target">,
   { to, log, shards, onStep }: MoveOptions,
 ): Promise<readonly TableDescription[]> {
-  onStep?.("making the tables");
+  onStep?.("creating the tables");
   await migrate(to, log, { filling: new Set((await readMigrations()).map(({ name }) => name)) });
   const described = await describeTables(source, MOVED_TABLES);
   await prepareTables(target, described);
@@ -270,9 +270,7 @@ async function moveLocked(source: pg.Client, target: pg.Client, options: MoveOpt
   if (note !== undefined && note !== MOVING_NOTE && !isLeft) throw new OperatorError(note);
   const acceptsAfter = filled?.acceptsAfter ?? null;
   if (acceptsAfter !== null && (!isLeft || options.rehearsal))
-    throw new OperatorError(
-      "The new database takes batches already: give the command that it was begun with.",
-    );
+    throw new OperatorError("The new database already accepts batches: run the command that began the move.");
   const report =
     acceptsAfter === null
       ? await copyFromStart(source, target, options)

@@ -62,7 +62,7 @@ class Entries {
     const entry = await this.peek();
     if (entry?.name !== name)
       throw new DamagedBackupError(
-        `it is not whole: where ${name} should be is ${entry?.name ?? "its end"}.`,
+        `it is incomplete: instead of ${name} it has ${entry?.name ?? "its end"}.`,
       );
     this.#next = undefined;
     return entry.content;
@@ -99,15 +99,15 @@ async function readArchive(
     found.push({ table, sum, rows: await reader.table(description, partsOf(table, entries, sum), share) });
   }
   const manifest = readManifest(await entries.take(MANIFEST_NAME));
-  if ((await entries.peek()) !== undefined) throw new DamagedBackupError("something follows its end.");
+  if ((await entries.peek()) !== undefined) throw new DamagedBackupError("it has data after its end.");
   if (manifest.headerSha256 !== sha256(headerText))
     throw new DamagedBackupError("its first entry was changed.");
   if (manifest.tables.length !== found.length)
-    throw new DamagedBackupError("its manifest is of other tables.");
+    throw new DamagedBackupError("its manifest lists other tables.");
   for (const [at, { table, sum, rows }] of found.entries()) {
     const said = manifest.tables[at];
     if (said === undefined || !isDeepStrictEqual(sum.of(table, rows ?? said.rows), said))
-      throw new DamagedBackupError(`the rows of ${table} are not those that were written.`);
+      throw new DamagedBackupError(`the rows of ${table} were changed.`);
   }
   return { header, manifest };
 }

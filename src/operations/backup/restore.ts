@@ -64,7 +64,7 @@ export async function claimDatabase(client: pg.ClientBase, note: string): Promis
     const unfinished = await readUnfinished(client);
     if (unfinished?.isDisposable !== true)
       throw new OperatorError(
-        "The database is not empty, there is a Bellhop in it: name an empty one (a new database, or another DATA_DIR).",
+        "The database contains a Bellhop installation. Use an empty one (a new database, or another DATA_DIR).",
       );
     // Drop the mark that permits dropping last.
     const names = rows.map(({ name }) => name).filter((name) => name !== UNFINISHED_SCHEMA);
@@ -94,11 +94,11 @@ function checkPayloadKeys(keys: readonly CopiedRow[], cipher: SecretCipher, log:
     decryptEachPayloadKey(storedKeys(keys), cipher, (keyId) =>
       log.warn(
         { keyId },
-        "a retired payload key does not open: what is encrypted under it, if anything is, cannot be restored",
+        "a retired payload key cannot be decrypted: payloads encrypted under it cannot be restored",
       ),
     );
   } catch (cause) {
-    const message = `Batches in the backup are encrypted and could not be read, so nothing was begun: ${(cause as Error).message}`;
+    const message = `Batches in the backup are encrypted and could not be read, so nothing was restored: ${(cause as Error).message}`;
     throw new OperatorError(message, { cause });
   }
 }
@@ -108,13 +108,13 @@ function checkErasureList({ profileKey }: ErasureListFile, instance: readonly Co
   const row = instance.find(({ name }) => name?.toString() === "privacy.list");
   if (row?.["value"]?.toString() !== profileKey)
     throw new OperatorError(
-      "The erasure list is of another installation than the backup, so nothing was begun: give the list that this installation exported.",
+      "The erasure list belongs to another installation than the backup, so nothing was restored. Use the list that this installation exported.",
     );
 }
 
 /** Error of every command on a database that is being filled. */
 export const FILLING_NOTE =
-  "This database is being filled by bellhop restore or move, or one of them was cut off: run it again, it begins anew.";
+  "A bellhop restore or move that fills this database is running or was interrupted: run it again; it starts over.";
 
 export interface RestoreOptions {
   readonly path: string;
@@ -148,7 +148,7 @@ async function migrationsOf({ migrations }: BackupHeader): Promise<ReadonlySet<s
   const other = migrations.find(({ name, checksum }) => ours.get(name) !== checksum);
   if (other !== undefined)
     throw new OperatorError(
-      `The backup has the migration ${other.name}, which this version of Bellhop does not know in that form: restore it with the version that wrote it or a newer one.`,
+      `The backup has the migration ${other.name}, which this version of Bellhop does not have in that form: restore it with the version that wrote it or a newer one.`,
     );
   return new Set(migrations.map(({ name }) => name));
 }
@@ -224,7 +224,7 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
   await migrationsOf(header);
   if (options.nothingLost && !header.withState)
     throw new OperatorError(
-      "Change numbers are of the state, which this backup does not hold: --nothing-lost is for one taken with --with-state.",
+      "This backup has no change numbers: --nothing-lost needs a backup taken with --with-state.",
     );
   return withSession(options.clientConfig, "restore", (client) => restoreInto(client, options));
 }

@@ -21,7 +21,7 @@ const pauseChangeEndpoints = namedStatement(
  */
 export async function voidCursors(client: pg.ClientBase, by: string, why: string): Promise<number> {
   await beginCursorEpoch(client);
-  const reason = `${why}: read the records anew, then resume this endpoint.`;
+  const reason = `${why}: read the records again, then resume this endpoint.`;
   await client.query(voidWebhookPositions);
   return (await client.query({ ...pauseChangeEndpoints, values: [by, reason] })).rowCount ?? 0;
 }

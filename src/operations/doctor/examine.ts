@@ -64,7 +64,7 @@ async function examineDatabase(config: Config, explain: Examined["explain"]): Pr
         "database.reach",
         explain(cause),
         "The service cannot work without its database: batches, reads and tokens are answered 503, and it does not start.",
-        "Fix what the line says, then run this command again: nothing else was checked.",
+        "Fix this, then run the command again: nothing else was checked.",
       ),
     ];
   }
@@ -116,11 +116,11 @@ async function runAll<Subject>(
       findings.push(
         (isForbidden ? warning : error)(
           `${name}.look`,
-          `This could not be checked: ${explain(cause)}`,
+          `The check failed: ${explain(cause)}`,
           "Its state is unknown.",
           isForbidden
             ? "Make the service's role a member of pg_monitor."
-            : "Fix what the line says, or what the other findings say; if the database is behind, start the service first.",
+            : "Fix the cause or the other findings. If the database lacks migrations, start the service first.",
         ),
       );
     }

@@ -79,9 +79,9 @@ export async function findOfServers<Row extends object>(
 function unreachable(failure: string): Finding {
   return error(
     "citus.reach",
-    `The coordinator cannot ask it: ${failure.trim()}`,
-    "What lies there is neither accepted, applied nor read.",
-    "Start it again, or promote its standby and name that with citus_update_node.",
+    `The coordinator cannot query it: ${failure.trim()}`,
+    "Data of its buckets is neither accepted, applied nor read.",
+    "Restart it, or promote its standby and register it with citus_update_node.",
   );
 }
 

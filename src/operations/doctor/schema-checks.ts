@@ -45,8 +45,8 @@ function ageFinding({ age, freezeAge }: Tables): Finding {
   if (age < 1.5 * freezeAge) return ok("tables.age", `${says}, of 2,000 million.`);
   return (age > AGE_MAX ? error : warning)(
     "tables.age",
-    `${says}; cleaning up by force begins at ${Math.round(freezeAge / 1e6)} million and does not keep up.`,
-    "At 2,000 million the database accepts no writes any more.",
+    `${says}; forced autovacuum begins at ${Math.round(freezeAge / 1e6)} million and is not keeping up.`,
+    "At 2,000 million the database stops accepting writes.",
     "End old transactions and unused replication slots (see those findings), then vacuum (freeze) the database.",
   );
 }
@@ -56,12 +56,12 @@ const tables = serverRowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_
   const dead = found.dead.map((of) =>
     warning(
       "tables.dead-rows",
-      `${of.table} has ${of.dead} dead rows beside ${of.live} live ones, cleaned up last: ${of.cleaned}.`,
-      "It is larger and slower than it has to be.",
+      `${of.table} has ${of.dead} dead and ${of.live} live rows, last vacuumed: ${of.cleaned}.`,
+      "The table takes more space and time than necessary.",
       `See the finding database.transactions, then vacuum (analyze) ${of.table}.`,
     ),
   );
-  return [...problemsOr(ok("tables.dead-rows", "Dead rows are cleaned up."), dead), ageFinding(found)];
+  return [...problemsOr(ok("tables.dead-rows", "Dead rows are vacuumed."), dead), ageFinding(found)];
 });
 
 function partitionFinding({ schema, table }: WindowedTable, windows: readonly TimeWindow[]): Finding[] {
@@ -76,8 +76,8 @@ function partitionFinding({ schema, table }: WindowedTable, windows: readonly Ti
     (last.toMs > now ? warning : error)(
       id,
       `${counted}, and the last one ${last.toMs > now ? ends : "has ended"}.`,
-      "Beyond it nothing can be stored: batches would be answered 503.",
-      "A running service makes them ahead once an hour: see its log for why it does not (rights, a lock that somebody holds).",
+      "Later batches cannot be stored: they would be answered 503.",
+      "A running service creates partitions in advance every hour: see its log for why it does not (permissions, locks).",
     ),
   ];
 }
@@ -102,7 +102,7 @@ function activeKeyFinding(keys: readonly KeySummary[], rotationDays: number): Fi
   const active = keys.find(({ state }) => state === "active");
   if (active === undefined)
     return keys.length === 0
-      ? warning(id, "There is no signing key yet.", "The first start makes one.", "Start the service.")
+      ? warning(id, "There is no signing key yet.", "The first start creates one.", "Start the service.")
       : error(
           id,
           "No signing key is active.",
@@ -116,8 +116,8 @@ function activeKeyFinding(keys: readonly KeySummary[], rotationDays: number): Fi
   return warning(
     id,
     `${says}${rotationDays === 0 ? "" : `, and due after ${rotationDays}`}.`,
-    "A copy of it can sign tokens until it is replaced.",
-    "bellhop key rotate: no token is refused by it. A running service does it automatically: see SIGNING_KEY_ROTATION_DAYS and its log.",
+    "A stolen copy can sign tokens until the key is replaced.",
+    "bellhop key rotate, which invalidates no tokens. A running service rotates automatically: see SIGNING_KEY_ROTATION_DAYS and its log.",
   );
 }
 
@@ -139,21 +139,22 @@ function encryptionFinding(
   const id = "keys.encryption";
   const shut = behind.filter(({ bound, encrypted }) => !decrypts(cipher, bound, encrypted));
   const secrets = countText(values, "secret");
-  const lie = countText(values, "secret lies", "secrets lie");
+  const lie = countText(values, "secret is", "secrets are");
   if (shut.length > 0)
     return error(
       id,
-      `${shut.length} of ${secrets} in the database ${shut.length === 1 ? "does" : "do"} not open with KEY_ENCRYPTION_KEY (${shut[0]?.bound} the first).`,
-      "The service does not start, or cannot use them: signing keys, peppers, webhook secrets, payloads.",
-      "Set KEY_ENCRYPTION_KEY to the key of this installation, or name the one before it in KEY_ENCRYPTION_KEY_PREVIOUS; both are kept apart from backups.",
+      `${shut.length} of ${secrets} cannot be decrypted with KEY_ENCRYPTION_KEY (the first: ${shut[0]?.bound}).`,
+      "The service does not start, or cannot use these signing keys, peppers, webhook secrets or payloads.",
+      "Set KEY_ENCRYPTION_KEY to the key of this installation, or add the previous key to KEY_ENCRYPTION_KEY_PREVIOUS.",
     );
-  if (keyEncryptionKey === undefined) return ok(id, `${lie} readable, as no KEY_ENCRYPTION_KEY is set.`);
+  if (keyEncryptionKey === undefined)
+    return ok(id, `${lie} stored unencrypted because KEY_ENCRYPTION_KEY is not set.`);
   if (behind.length === 0) return ok(id, `${lie} encrypted under KEY_ENCRYPTION_KEY.`);
   return warning(
     id,
-    `${behind.length} of ${secrets} in the database ${behind.length === 1 ? "lies" : "lie"} under a former key, or readable.`,
-    "Anyone with that key, or with a copy of the database, can read them.",
-    "bellhop key reseal (each start of the service does it, too); rotate what may have been read.",
+    `${behind.length} of ${secrets} ${behind.length === 1 ? "is" : "are"} encrypted under a previous key, or not at all.`,
+    "Anyone with that key and a copy of the database can read them; unencrypted ones need no key.",
+    "bellhop key reseal (every start of the service does it, too); rotate secrets that may have been read.",
   );
 }
 
@@ -171,14 +172,14 @@ const keys: Check = {
 function pepperFinding(peppers: readonly PepperSummary[]): Finding {
   const id = "secrets.pepper";
   const former = peppers.find(({ isCurrent }) => !isCurrent);
-  if (former === undefined) return ok(id, "Clients' secrets are digested with one pepper.");
+  if (former === undefined) return ok(id, "Client secrets are hashed with one pepper.");
   return warning(
     id,
-    `Two peppers are live; ${countText(former.secrets, "secret depends", "secrets depend")} on the former one.`,
-    "A rotation is not over: a leaked former pepper still endangers those secrets.",
+    `Two peppers are valid; ${countText(former.secrets, "secret depends", "secrets depend")} on the previous one.`,
+    "The rotation is incomplete: a leaked previous pepper still endangers those secrets.",
     former.secrets === 0
       ? "bellhop pepper retire."
-      : "Wait until they were used, or give their clients new ones (bellhop pepper status --json names them); then bellhop pepper retire.",
+      : "Wait until these secrets are used, or rotate them (bellhop pepper status --json lists them); then bellhop pepper retire.",
   );
 }
 
@@ -188,20 +189,20 @@ function payloadFinding(
 ): Finding {
   const id = "secrets.payloads";
   const current = payloadKeys.find(({ retiredAt }) => retiredAt === null);
-  if (!encryptPayloads && current === undefined) return ok(id, "Batches are stored readable.");
+  if (!encryptPayloads && current === undefined) return ok(id, "Batches are stored unencrypted.");
   if (!encryptPayloads)
     return warning(
       id,
-      "There is a payload key, and ENCRYPT_PAYLOADS is off here.",
-      "What a node with these settings accepts is stored readable, beside what was encrypted before.",
-      "Set ENCRYPT_PAYLOADS=yes on every node, or leave it off on purpose.",
+      "A payload key exists, but ENCRYPT_PAYLOADS is off here.",
+      "A node with these settings stores new batches unencrypted.",
+      "Set ENCRYPT_PAYLOADS=yes on every node, unless it is off deliberately.",
     );
   if (current === undefined)
     return warning(
       id,
-      "ENCRYPT_PAYLOADS is on and there is no payload key yet.",
-      "Batches are stored readable until there is one.",
-      "Start the service; it waits until every running node knows KEY_ENCRYPTION_KEY, and logs those that do not.",
+      "ENCRYPT_PAYLOADS is on, but no payload key exists yet.",
+      "Batches are stored unencrypted until one exists.",
+      "Start the service. It creates a key once every running node has KEY_ENCRYPTION_KEY, and logs the nodes that lack it.",
     );
   const age = Math.floor((Date.now() - current.createdAt.getTime()) / DAY_MS);
   const says = `Batches are encrypted under a payload key of ${countText(age, "day")}`;
@@ -210,7 +211,7 @@ function payloadFinding(
     id,
     `${says}, due after ${days}.`,
     "No running node replaces it.",
-    "bellhop payload-key rotate, and look into the log of the service.",
+    "bellhop payload-key rotate, and check the log of the service.",
   );
 }
 
@@ -235,13 +236,13 @@ function nodeFinding(present: ReadonlyMap<Presence, number>): Finding {
     return warning(
       id,
       "No node is running on this database.",
-      "Nothing is accepted, applied or answered.",
-      "Start the service (npm start), or see why its supervisor does not.",
+      "No batch is accepted or applied, and no query answered.",
+      "Start the service (npm start), or check its supervisor.",
     );
   return error(
     id,
     `${says}: no node has the role ${missing.join(" or ")}.`,
-    "What is accepted waits to be applied, or partners are answered 404 or 503.",
+    "Accepted batches are not applied, or partners get 404 or 503.",
     `Start a node with --role ${missing.join(",")}.`,
   );
 }
@@ -254,24 +255,24 @@ function bucketFinding(unowned: number, appliers: number): Finding {
   return warning(
     id,
     `${says} although ${countText(appliers, "thread applies", "threads apply")}.`,
-    "What is accepted for their properties waits. Just after a node came or went this is so for two seconds.",
-    "Look again in ten seconds; if it stays, see the logs of the nodes that apply.",
+    "Batches for their properties are not applied. This is normal for two seconds after a node starts or stops.",
+    "Check again in ten seconds; if it persists, see the logs of the nodes that apply.",
   );
 }
 
 async function lagFinding(pool: pg.Pool, appliers: number): Promise<Finding> {
   const id = "apply.lag";
   const { lag } = await (await openLagReader(pool)).read();
-  if (lag.waiting === 0) return ok(id, "Everything that was accepted is applied.");
-  const says = `${countText(lag.waiting, "part")} of batches ${lag.waiting === 1 ? "waits" : "wait"} to be applied, the oldest for ${spanText(lag.seconds)}.`;
+  if (lag.waiting === 0) return ok(id, "All accepted batches are applied.");
+  const says = `${countText(lag.waiting, "part")} of batches ${lag.waiting === 1 ? "is" : "are"} not applied yet, the oldest for ${spanText(lag.seconds)}.`;
   if (lag.seconds <= LAG_SECONDS_MAX) return ok(id, says);
   return (lag.seconds > LONG_LAG_SECONDS && appliers > 0 ? error : warning)(
     id,
     says,
-    "What is read is older than what was sent; nothing is lost.",
+    "Queries return older data than was sent; nothing is lost.",
     appliers === 0
       ? "Start a node that applies."
-      : "See bellhop_apply_failures_total and the log: if it grows, apply is stuck on what the log names; else more arrives than is applied: add nodes that apply.",
+      : "If bellhop_apply_failures_total grows, see the log for the failure. Otherwise batches arrive faster than they are applied: add nodes that apply.",
   );
 }
 
@@ -296,13 +297,13 @@ const logWriters = rowCheck<{ readonly read: number; readonly abandoned: number 
   "log-writers",
   readStatement(new URL("./sql/count-log-writers.sql", import.meta.url)),
   ({ read, abandoned }) => {
-    const says = `${countText(read, "log writer is", "log writers are")} read, ${abandoned} of sessions that are gone.`;
+    const says = `${countText(read, "log writer is", "log writers are")} read, ${abandoned} of them abandoned.`;
     if (read <= LOG_WRITERS_MAX) return ok("log-writers.read", says);
     return warning(
       "log-writers.read",
       says,
-      "Each makes every read of an applier longer. Those that ended are removed once all of them is applied.",
-      "See why nodes lose their connections (bellhop_log_writer_failures_total, their logs), and the finding apply.lag.",
+      "Each slows the reads of all appliers. Closed ones are removed once they are fully applied.",
+      "Find out why nodes lose their connections (bellhop_log_writer_failures_total, their logs), and see the finding apply.lag.",
     );
   },
 );
@@ -336,7 +337,7 @@ const quarantine: Check = {
     return warning(
       id,
       `${counted} quarantined (${reasons}), the oldest for ${spanText(Date.now() / 1000 - oldest / 1e6)}.`,
-      "They are in no figure until an operator releases them; their partners were notified.",
+      "No figure includes them until an operator releases them; their partners were notified.",
       "bellhop quarantine list, then release or discard each; docs/operations.md says which when.",
     );
   },
@@ -361,20 +362,20 @@ const erasures = rowCheck<{ readonly all: number; readonly unfinished: number; r
   COUNT_ERASURES,
   ({ all, unfinished, unexported }) => [
     unfinished === 0
-      ? ok("erasures.finished", `${countText(all, "erasure", "erasures")}, none of them cut off.`)
+      ? ok("erasures.finished", `${countText(all, "erasure", "erasures")}, none of them interrupted.`)
       : warning(
           "erasures.finished",
-          `${countText(unfinished, "erasure is", "erasures are")} not finished for more than an hour.`,
-          "A guest who asked to be forgotten may still be found, and responses to webhooks with records are not stored meanwhile.",
+          `${countText(unfinished, "erasure is", "erasures are")} unfinished for more than an hour.`,
+          "Personal data of erased guests may remain, and responses to webhooks with records are not stored meanwhile.",
           "bellhop erasure list, then bellhop erasure resume ERASURE_ID.",
         ),
     unexported === 0
-      ? ok("erasures.exported", "Every erasure has gone out with the list.")
+      ? ok("erasures.exported", "All erasures are exported.")
       : warning(
           "erasures.exported",
-          `${countText(unexported, "erasure is", "erasures are")} in no file: the list was not exported since.`,
-          "No backup has the list: a restore after the loss of this database would bring those guests back.",
-          "bellhop erasure export FILE, and keep the file apart from the backups.",
+          `${countText(unexported, "erasure is", "erasures are")} not exported.`,
+          "Backups do not contain the erasure list: a restore without it would bring these guests back.",
+          "bellhop erasure export FILE, and keep the file apart from backups.",
         ),
   ],
 );
@@ -387,21 +388,21 @@ const retention: Check = {
   run: async ({ database: { pool } }) => {
     const { isAnyTerm, windows, unopened } = await findOverdue(pool, RETENTION_GRACE_MS);
     const id = "retention.expired";
-    if (!isAnyTerm) return ok(id, "No term is set: everything is kept for ever.");
+    if (!isAnyTerm) return ok(id, "No term is set: everything is kept forever.");
     const [oldest] = windows.toSorted((left, right) => left.until.localeCompare(right.until));
     const parts =
       oldest === undefined
         ? []
         : [
-            `${countText(windows.length, "window has", "windows have")} something in ${windows.length === 1 ? "it" : "them"} that was to be gone, the oldest (${oldest.window}) ends at ${oldest.until}`,
+            `${countText(windows.length, "window has", "windows have")} expired data; the oldest (${oldest.window}) ends at ${oldest.until}`,
           ];
     if (unopened.length > 0) parts.push(`${unopened.join(", ")} has no windows yet`);
-    if (parts.length === 0) return ok(id, "What is past its term is gone.");
+    if (parts.length === 0) return ok(id, "Expired data is deleted.");
     return warning(
       id,
       `${parts.join("; ")}.`,
-      "Data past its term is still stored, and the disk fills.",
-      "bellhop retention run, and look why no service does it: none that applies, batches of that time that are not applied, a backup, replay or erasure that never ends.",
+      "Expired data is still stored and takes disk space.",
+      "bellhop retention run, and find out why no service does it: no node applies, batches of that time are not applied, or a backup, replay or erasure does not end.",
     );
   },
 };
@@ -440,14 +441,14 @@ const backups = rowCheck<Backups>(
       return ok(id, `The server archives its write-ahead log, last ${spanText(archivedSeconds)} ago.`);
     const says =
       takenSeconds === null
-        ? `No backup of this database has been taken since it was made, ${spanText(madeSeconds ?? 0)} ago.`
+        ? `No backup has been taken since this database was created ${spanText(madeSeconds ?? 0)} ago.`
         : `The last backup was taken ${spanText(takenSeconds)} ago.`;
     if ((takenSeconds ?? madeSeconds ?? 0) < BACKUP_SECONDS_MAX) return ok(id, says);
     return warning(
       id,
       says,
-      "If the database is lost, everything accepted since is lost.",
-      "bellhop backup each night to another machine, and a drill each month (docs/backup.md). Backups by other tools are not known here.",
+      "If the database is lost, all batches accepted since are lost.",
+      "Run bellhop backup every night to another machine and a restore drill every month (docs/backup.md). Backups by other tools are not detected.",
     );
   },
 );
@@ -468,22 +469,22 @@ function* webhookTroubles({ endpoints, paused, failing, dead, lateSeconds }: Web
     yield warning(
       "webhooks.receivers",
       `Of ${countText(endpoints, "endpoint")}, ${countText(paused, "is", "are")} paused and ${countText(failing, "has", "have")} failed for more than an hour.`,
-      "Their partners are not notified; what they miss waits, or is dropped as docs/webhooks.md says.",
-      "bellhop webhook list says which and why; ask the partner, then bellhop webhook resume.",
+      "Their partners are not notified. Messages wait, or are dropped according to docs/webhooks.md.",
+      "bellhop webhook list shows which and why. Contact the partner, then bellhop webhook resume.",
     );
   if (dead > 0)
     yield warning(
       "webhooks.dead-letters",
       `${countText(dead, "message was", "messages were")} given up.`,
-      "Nothing sends them again unless you do.",
-      "bellhop webhook dead-letters lists them; bellhop webhook redrive queues them again once the receiver works.",
+      "They are not sent again automatically.",
+      "List them with bellhop webhook dead-letters; once the receiver works, queue them again with bellhop webhook redrive.",
     );
   if ((lateSeconds ?? 0) > LATE_SECONDS_MAX)
     yield warning(
       "webhooks.delivery",
-      `The oldest message should have been tried ${spanText(lateSeconds ?? 0)} ago.`,
-      "No node delivers: nodes with the role apply do.",
-      "Start one, or see its log.",
+      `The oldest message was due ${spanText(lateSeconds ?? 0)} ago.`,
+      "No node delivers webhooks. Nodes with the role apply deliver them.",
+      "Start one, or check its log.",
     );
 }
 
@@ -511,27 +512,30 @@ function* leftoverTroubles(
     yield warning(
       "leftovers.schemas",
       `The schema ${schema} (${sizeText(bytes)}) remains of a replay.`,
-      "Nothing reads it. A replay that runs just now has one too.",
-      `drop schema ${schema} cascade, once nobody looks at it.`,
+      "Nothing reads it, unless a replay is running.",
+      `drop schema ${schema} cascade, once it is no longer needed.`,
     );
   if (openBackfills > 0)
     yield warning(
       "leftovers.backfills",
       `${countText(openBackfills, "backfill is", "backfills are")} open for more than ${BACKFILL_DAYS_MAX} days.`,
-      "An open one holds back what insights may call settled.",
-      "bellhop backfill list --state open; ask its partner to close it, or bellhop backfill abandon.",
+      "An open backfill holds back the watermark of its property.",
+      "bellhop backfill list --state open; ask the partner to close it, or bellhop backfill abandon.",
     );
   if (sandboxes > 0 && !sandbox)
     yield error(
       "leftovers.sandbox",
-      "The sandbox client of a start on a laptop may still push.",
+      "The sandbox client of a development start can still push.",
       "Its secret was printed to a terminal.",
       "bellhop client list, then bellhop client revoke it.",
     );
 }
 
 const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }) =>
-  problemsOr(ok("leftovers", "Nothing is left behind."), leftoverTroubles(found, config)),
+  problemsOr(
+    ok("leftovers", "No leftovers of replays, backfills or the sandbox."),
+    leftoverTroubles(found, config),
+  ),
 );
 
 /** Checks of Bellhop's tables, which require this version's migrations. */

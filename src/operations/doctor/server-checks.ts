@@ -66,18 +66,18 @@ function durabilityFinding({ settings }: Server, workers: readonly string[]): Fi
     id,
     `${off.join(", ")}.`,
     "A batch that was answered 202 can be lost by a crash of the machine.",
-    "Switch it on in postgresql.conf of that server and reload; nothing has to be started again.",
+    "Enable it in postgresql.conf of that server and reload; no restart is needed.",
   );
 }
 
 function collationFinding({ collationMadeBy, collationNow }: Server): Finding {
   const id = "database.collation";
   if (collationMadeBy === collationNow)
-    return ok(id, "Texts are sorted as they were when the database was made.");
+    return ok(id, "The collation version is that of the database's creation.");
   return warning(
     id,
-    `The system sorts texts by its rules of version ${collationNow ?? "unknown"}; the database was made with ${collationMadeBy ?? "unknown"}.`,
-    "Indexes over texts may no longer find what is in them: an Idempotency-Key could be accepted twice.",
+    `The system's collation version is ${collationNow ?? "unknown"}; the database was created with ${collationMadeBy ?? "unknown"}.`,
+    "Text indexes may miss entries: an Idempotency-Key could be accepted twice.",
     "reindex database, then alter database … refresh collation version, while the service is stopped.",
   );
 }
@@ -87,30 +87,30 @@ function* settingFindings({ settings }: Server): Iterable<Finding> {
     yield warning(
       "database.statistics",
       "track_activities or track_counts is off.",
-      "Nodes cannot see which of the others hang, and dead rows are never cleaned up.",
-      "Switch both on.",
+      "Nodes cannot detect unresponsive nodes, and dead rows are never vacuumed.",
+      "Enable both.",
     );
   if (settings["autovacuum"] === "off")
     yield warning(
       "database.autovacuum",
       "autovacuum is off.",
-      "Tables and their reading grow without bound.",
-      "Switch it on.",
+      "Tables grow without bound, and reads slow down.",
+      "Enable it.",
     );
   for (const name of ["idle_session_timeout", "transaction_timeout"])
     if ((settings[name] ?? "0") !== "0")
       yield warning(
         `database.${name.replaceAll("_", "-")}`,
         `${name} is ${settings[name]} ms.`,
-        "The server ends sessions that nodes keep open: log writers, appliers and their buckets go, and come again.",
+        "The server ends sessions that nodes keep open, so log writers, appliers and bucket leases are lost and reopened.",
         `alter role … set ${name} = 0 for the role of the service.`,
       );
   if (settings["data_checksums"] === "off")
     yield warning(
       "database.checksums",
       "Data checksums are off.",
-      "A disk that returns other bytes than were written is not noticed.",
-      "Stop the server and run pg_checksums --enable, or take them with the next new cluster.",
+      "Corrupt reads from the disk are not detected.",
+      "Stop the server and run pg_checksums --enable, or enable them in the next cluster.",
     );
 }
 
@@ -120,9 +120,9 @@ function transportFinding({ isLocal, isEncrypted }: Server): Finding {
   if (isEncrypted) return ok(id, "The connection to the database is encrypted.");
   return warning(
     id,
-    "The connection to the database leaves this machine readable.",
-    "Anyone on the network in between can read guests' data and the password exchange.",
-    "Add sslmode=verify-full to DATABASE_URL, unless the network itself encrypts.",
+    "The connection to the database crosses the network unencrypted.",
+    "Anyone on that network can read guests' data and the password exchange.",
+    "Add sslmode=verify-full to DATABASE_URL, unless the network encrypts traffic.",
   );
 }
 
@@ -160,11 +160,11 @@ function ownershipFinding({ role, mayCreate, foreign }: Rights): Finding {
       "The first start, a replay and some migrations fail.",
       `grant create on database … to ${role}.`,
     );
-  if (foreign === 0) return ok(id, `The role ${role} owns what the service made, and may make more.`);
+  if (foreign === 0) return ok(id, `The role ${role} owns the service's objects and may create schemas.`);
   return error(
     id,
     `${countText(foreign, "table or view", "tables and views")} of the service do not belong to the role ${role}.`,
-    "Migrations cannot change them, and partitions cannot be made.",
+    "Migrations cannot change them, and partitions cannot be created.",
     `reassign owned by … to ${role} (in this database), and start all nodes with one role.`,
   );
 }
@@ -178,8 +178,8 @@ const rights = rowCheck<Rights>(
       ? ok("rights.sessions", "Nodes see each other's sessions.")
       : warning(
           "rights.sessions",
-          `${found.roles} roles use this database, and ${found.role} sees the sessions of its own alone.`,
-          "A node that hangs is not taken over from by nodes of another role.",
+          `${found.roles} roles use this database, and ${found.role} sees only its own sessions.`,
+          "Nodes of one role cannot take over from an unresponsive node of another.",
           `grant pg_monitor, pg_signal_backend to ${found.role}, or start all nodes with one role.`,
         ),
   ],
@@ -248,7 +248,7 @@ const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS,
     return error(
       id,
       `${says}.`,
-      "A log writer or applier that has to be opened again finds no connection, and its node cannot accept or apply.",
+      "A log writer or applier that has to reconnect gets no connection, so its node cannot accept or apply.",
       CONNECTIONS_ADVICE,
     );
   if (worker !== undefined) return ok(id, `${says}.`);
@@ -258,7 +258,7 @@ const connections = serverRowCheck<Connections>("connections", READ_CONNECTIONS,
   return warning(
     id,
     `${says}; one more node of these settings wants up to ${wanted}.`,
-    "A node that is added, or started before another has ended, may not get its connections.",
+    "An additional node, or one started before another has ended, may not get its connections.",
     CONNECTIONS_ADVICE,
   );
 });
@@ -300,15 +300,15 @@ function transactionFinding(open: readonly OpenTransaction[]): Finding {
       : notVisible(
           id,
           "Transactions of other roles",
-          "One that is left open for hours is not reported: no row that has died since is cleaned up.",
+          "A long transaction, which keeps dead rows from being vacuumed, is not reported.",
         );
   const { who, program, role, state, seconds } = oldest;
   return (seconds > TOO_LONG_TRANSACTION_SECONDS ? error : warning)(
     id,
     `${who} (${program} of ${role}, ${state}) has a transaction open for ${spanText(seconds)}${open.length > 1 ? ", and there are others" : ""}.`,
-    "No row that has died since is cleaned up: tables grow, and applying gets slower.",
+    "Rows that died since are not vacuumed: tables grow, and applying slows down.",
     state === "prepared"
-      ? "commit prepared or rollback prepared it: nobody else will."
+      ? "Run commit prepared or rollback prepared; it does not end automatically."
       : "End it where it came from, or with select pg_terminate_backend(…).",
   );
 }
@@ -340,22 +340,22 @@ export function replicaFinding({ replicas, synchronousNames }: Replication): Fin
     return notVisible(
       "replication.lag",
       `How far ${countText(replicas.length, "standby is", "standbys are")} behind`,
-      "One that is far behind, or that commits wait for in vain, is not reported.",
+      "A standby that is far behind, or one that commits wait for but that is not connected, is not reported.",
     );
   if (synchronousNames !== "" && !replicas.some(({ isSynchronous }) => isSynchronous))
     return error(
       "replication.synchronous",
-      `synchronous_standby_names is ${JSON.stringify(synchronousNames)}, and no such standby is connected.`,
+      `synchronous_standby_names is ${JSON.stringify(synchronousNames)}, but no such standby is connected.`,
       "Every commit waits for it: no batch is answered 202.",
-      "Bring the standby back, or take it out of synchronous_standby_names and reload.",
+      "Restart the standby, or remove it from synchronous_standby_names and reload.",
     );
   const late = replicas.find(({ lagSeconds }) => (lagSeconds ?? 0) > REPLICA_LAG_SECONDS_MAX);
   if (late !== undefined)
     return warning(
       "replication.lag",
       `The standby ${late.name} is ${spanText(late.lagSeconds ?? 0)} (${sizeText(late.lagBytes ?? 0)}) behind.`,
-      "A fail-over to it now would lose what it has not received, unless it is synchronous.",
-      "Look at its disk and network, and at queries there that hold its recovery up.",
+      "A failover to it would lose the data that it has not received, unless it is synchronous.",
+      "Check its disk and network, and queries there that delay its recovery.",
     );
   return ok(
     "replication.lag",
@@ -374,22 +374,22 @@ const replication = serverRowCheck<Replication>(
       if (status === "lost")
         yield warning(
           "replication.slots",
-          `The replication slot ${name} has lost its write-ahead log.`,
-          "Its follower cannot go on and has to be made again.",
-          "Drop the slot (pg_drop_replication_slot), and make the follower again.",
+          `The replication slot ${name} has lost required WAL.`,
+          "Its standby cannot continue and must be rebuilt.",
+          "Drop the slot (pg_drop_replication_slot), and rebuild the standby.",
         );
       else if (!active && (keptBytes ?? 0) > KEPT_BYTES_MAX)
         yield error(
           "replication.slots",
-          `The replication slot ${name} is not used and holds back ${sizeText(keptBytes ?? 0)} of write-ahead log.`,
-          "It grows until the disk is full, and PostgreSQL stops.",
-          "Bring its follower back, or drop the slot (pg_drop_replication_slot).",
+          `The replication slot ${name} is inactive and retains ${sizeText(keptBytes ?? 0)} of WAL.`,
+          "WAL accumulates until the disk is full and PostgreSQL stops.",
+          "Reconnect its standby, or drop the slot (pg_drop_replication_slot).",
         );
     if (found.archivingFails)
       yield error(
         "replication.archiving",
-        "The last try to archive write-ahead log failed.",
-        "There is no point-in-time recovery beyond that, and the log piles up until the disk is full.",
+        "The last attempt to archive WAL failed.",
+        "Point-in-time recovery ends there, and WAL accumulates until the disk is full.",
         "See archive_command (or archive_library) and PostgreSQL's own log.",
       );
   },
@@ -417,15 +417,15 @@ const writeAheadLog = serverRowCheck<{ readonly sinceCheckpoint: number; readonl
       return warning(
         id,
         says,
-        "Checkpoints do not keep up with what is written: the disk is too slow, and a crash takes long to recover from.",
-        "Look at the disk's load, and at checkpoint_completion_target and max_wal_size.",
+        "Checkpoints are not keeping up with writes: the disk is too slow, and recovery after a crash takes long.",
+        "Check the disk's load, checkpoint_completion_target and max_wal_size.",
       );
     if (most <= RECOVERED_BYTES_MAX) return ok(id, says);
     return warning(
       id,
       says,
-      "After a crash the database may be away for half a minute and more while it recovers.",
-      "Lower max_wal_size to 1 GB or less, where batches should be accepted again within seconds.",
+      "After a crash, recovery may take more than half a minute.",
+      "Lower max_wal_size to 1 GB or less if batches must be accepted again within seconds.",
     );
   },
 );
@@ -439,17 +439,17 @@ const disk: Check = {
   run: async ({ config, database: { dataDirectory } }) => {
     const id = "disk.free";
     if (dataDirectory === undefined)
-      return ok(id, "The database's disk is that of another server: its monitoring has to watch it.");
+      return ok(id, "The database's disk is on another server, whose monitoring must watch it.");
     const free = await freeDiskBytes(dataDirectory);
     const floor = config.minFreeDiskBytes;
     const says = `${sizeText(free)} are free under ${dataDirectory}`;
-    const advice = "Make room outside of that directory: everything in it is needed. See docs/operations.md.";
+    const advice = "Free space outside that directory: everything in it is needed. See docs/operations.md.";
     if (free >= FLOORS_TO_WARN_AT * floor) return ok(id, `${says}.`);
     if (free >= floor) {
-      const means = "The log and the state grow with what is sent.";
+      const means = "The log and the state grow with every batch.";
       return warning(id, `${says}; at ${sizeText(floor)} batches are refused.`, means, advice);
     }
-    const means = "Batches are answered 503; below half of it nothing is applied either.";
+    const means = "Batches are answered 503; below half of it, nothing is applied either.";
     return error(id, `${says}, below MIN_FREE_DISK_MIB (${sizeText(floor)}).`, means, advice);
   },
 };
@@ -487,15 +487,15 @@ function* workerFindings(workers: readonly WorkerDescription[]): Iterable<Findin
     yield error(
       "workers.ready",
       `${unready.map(({ worker }) => worker).join(", ")} is not active, or lacks Citus's metadata.`,
-      "It cannot take buckets, and nothing can be written to those that lie there.",
-      "Activate it on the coordinator, whose log says why it is not: docs/scale.md.",
+      "It cannot receive buckets, and its buckets cannot be written.",
+      "Activate it on the coordinator, whose log has the reason (docs/scale.md).",
     );
   const idle = answered.filter(({ takesBuckets, shards }) => takesBuckets && shards === 0);
   if (idle.length > 0)
     yield warning(
       "workers.shares",
       `${idle.map(({ worker }) => worker).join(", ")} has no bucket.`,
-      "It relieves nobody.",
+      "It takes no load.",
       "Rebalance while the service runs: docs/scale.md, Add a worker.",
     );
   const sizes = answered.filter(({ shards }) => shards > 0).map(({ bytes }) => bytes);
@@ -507,7 +507,7 @@ function* workerFindings(workers: readonly WorkerDescription[]): Iterable<Findin
     yield warning(
       "workers.shares",
       `Workers have unequal shares: ${shares.join(", ")}.`,
-      "The largest is full first, and slowest.",
+      "The largest fills first and is the slowest.",
       "Rebalance by size while the service runs: docs/scale.md, Add a worker.",
     );
 }
@@ -544,8 +544,8 @@ const clock: Check = {
     return (apart > FAR_APART_SECONDS ? error : warning)(
       id,
       `The database's clock is ${spanText(apart)} ${best.seconds > 0 ? "ahead of" : "behind"} this machine's.`,
-      "One of them is wrong. Tokens, times of receipt and the quarantine go by the database's, the log and webhooks' times by this one.",
-      "Look at both against a time server (timedatectl, chronyc tracking), and let NTP keep them.",
+      "One of them is wrong. Tokens, receipt times and the quarantine use the database's clock; the log and webhook times use this machine's.",
+      "Compare both with a time server (timedatectl, chronyc tracking), and synchronize them by NTP.",
     );
   },
 };
@@ -562,7 +562,7 @@ const migrations: Check = {
         unfinished.acceptsAfter === null
           ? "No service and no other command starts on this database."
           : "Batches are accepted, but not applied, and no other command starts on this database.",
-        "Do what the line says; where it was moved, give this command the DATABASE_URL of the new one.",
+        "Follow the message. If the database was moved, set DATABASE_URL to the new one for this command.",
       );
     const known = await readMigrations();
     const records = await findRecords(pool);
@@ -572,16 +572,16 @@ const migrations: Check = {
     if (newer.length > 0)
       return warning(
         id,
-        `The database has ${countText(newer.length, "migration")} that this version does not know, ${newer[0]?.name ?? ""} the first.`,
-        "A newer version has been started on it. What follows may be incomplete.",
+        `The database has ${countText(newer.length, "migration")} that this version does not know (the first: ${newer[0]?.name ?? ""}).`,
+        "A newer version was started on it. The following findings may be incomplete.",
         "Use the newer version; docs/upgrades.md describes upgrades and rolling back.",
       );
     if (missing.length === 0)
       return ok(id, `The database has the ${known.length} migrations of this version.`);
     return warning(
       id,
-      `The database has not had ${countText(missing.length, "migration")} of this version, ${missing[0]?.name ?? ""} the first.`,
-      "This version has not been started on it yet: checks that need its tables are skipped.",
+      `The database lacks ${countText(missing.length, "migration")} of this version (the first: ${missing[0]?.name ?? ""}).`,
+      "This version was not started on it yet. Checks that need its tables are skipped.",
       "Start the service: it migrates automatically.",
     );
   },

@@ -11,13 +11,13 @@ function isBeyondLoopback(hostOrAddress: string): boolean {
 
 function environmentFinding(config: Config): Finding {
   const id = "settings.environment";
-  if (config.production) return ok(id, "NODE_ENV says that this is production.");
+  if (config.production) return ok(id, "NODE_ENV is production.");
   if (config.databaseUrl === undefined && !isBeyondLoopback(config.host))
-    return ok(id, "A service for this machine alone, with the sandbox client.");
+    return ok(id, "The service is only for this machine and has the sandbox client.");
   return warning(
     id,
-    "NODE_ENV is not production, yet others can reach this service or its database.",
-    "A node that stops refuses requests at once instead of leaving its balancer first, and checks are those of a laptop.",
+    "NODE_ENV is not production, but other machines can reach this service or its database.",
+    "A stopping node refuses requests before the load balancer removes it, and checks are those for a laptop.",
     "Set NODE_ENV=production.",
   );
 }
@@ -30,8 +30,8 @@ function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
       warning(
         id,
         "BASE_URL is not set.",
-        "Documents name http://HOST:PORT, and the first start makes that the issuer of every token for good (docs/decisions/0002-token-issuer.md).",
-        "Set BASE_URL, and AUTH_URL where it differs, to the https addresses that partners use.",
+        "Documents show http://HOST:PORT, and the first start makes it the permanent issuer of tokens (docs/decisions/0002-token-issuer.md).",
+        "Set BASE_URL, and AUTH_URL if it differs, to the https addresses that partners use.",
       ),
     ];
   const plain = [
@@ -43,8 +43,8 @@ function addressFindings({ production, baseUrl, authUrl }: Config): Finding[] {
     error(
       id,
       `${plain.map(([name]) => name).join(" and ")} begins with http://.`,
-      "Secrets, tokens and guests' data cross the network readable, and nobody can log in to the console.",
-      "Put a proxy with TLS in front (docs/deployment.md) and set the https address.",
+      "Secrets, tokens and guests' data cross the network unencrypted, and nobody can log in to the console.",
+      "Put a TLS proxy in front of the service (docs/deployment.md) and set the https address.",
     ),
   ];
 }
@@ -69,11 +69,11 @@ function memoryFinding(config: Config): Finding {
   const available = limit > 0 && limit < totalmem() ? limit : totalmem();
   const [wanted, has] = [memoryWanted(config), sizeText(available)];
   if (wanted <= available)
-    return ok("settings.memory", `About ${sizeText(wanted)} under full load, of ${has}.`);
+    return ok("settings.memory", `Full load needs about ${sizeText(wanted)} of ${has}.`);
   return warning(
     "settings.memory",
-    `About ${sizeText(wanted)} are wanted under full load, and there are ${has}.`,
-    "The kernel kills the service under load; nothing accepted is lost, but it is away until it has started again.",
+    `Full load needs about ${sizeText(wanted)}; available: ${has}.`,
+    "The kernel kills the service under load. Accepted batches are safe, but the service is unavailable until it has restarted.",
     "Give it more memory, or lower BODIES_IN_FLIGHT_BYTES, HTTP_THREADS or APPLY_WRITERS.",
   );
 }
@@ -85,43 +85,43 @@ function* dangers(config: Config): Iterable<Finding> {
     yield warning(
       "settings.key-encryption",
       "KEY_ENCRYPTION_KEY is not set.",
-      "Anyone who reads the database or a backup of it can sign tokens in the name of every client.",
-      "Set it (openssl rand -base64 32), keep it apart from backups, and start the service again.",
+      "Anyone who reads the database or a backup can sign tokens for every client.",
+      "Set it (openssl rand -base64 32), keep it apart from backups, and restart the service.",
     );
   if (config.metricsToken === undefined && isBeyondLoopback(config.host))
     yield warning(
       "settings.metrics",
-      "METRICS_TOKEN is not set, and HOST can be reached by others.",
-      "Anyone who can reach /metrics can read how much is sent and what fails.",
-      "Set METRICS_TOKEN, or keep /metrics from outsiders in the proxy.",
+      "METRICS_TOKEN is not set, and other machines can reach HOST.",
+      "Anyone who can reach /metrics can read traffic and failures.",
+      "Set METRICS_TOKEN, or block /metrics in the proxy.",
     );
   if (config.allowUnsafeDurability)
     yield warning(
       "settings.durability",
       "ALLOW_UNSAFE_DURABILITY is yes.",
-      "The service starts on a database that may lose what it has answered 202.",
+      "The service starts on a database that may lose accepted batches.",
       "Set it to no, unless the storage is durable without it.",
     );
   if (config.databaseUrl === undefined && config.minFreeDiskBytes === 0)
     yield warning(
       "settings.disk-floor",
       "MIN_FREE_DISK_MIB is 0.",
-      "Batches are accepted until PostgreSQL cannot write its log, and panics.",
+      "Batches are accepted until PostgreSQL cannot write WAL and stops.",
       "Leave it at its default of 512.",
     );
   if (inflatedBytesMax + bodyBytesMax > bodiesInFlightBytesMax)
     yield warning(
       "settings.body-limits",
-      `The largest body (${sizeText(bodyBytesMax)}, and ${sizeText(inflatedBytesMax)} inflated) is more than all bodies may have at once (${sizeText(bodiesInFlightBytesMax)}).`,
-      "A body that the limits allow is answered 503 for ever.",
+      `The largest body (${sizeText(bodyBytesMax)}, ${sizeText(inflatedBytesMax)} decompressed) exceeds the memory for all bodies (${sizeText(bodiesInFlightBytesMax)}).`,
+      "A body within the limits is always answered 503.",
       "Raise BODIES_IN_FLIGHT_BYTES, or lower INFLATED_LIMIT_BYTES.",
     );
   if (config.httpThreads > 2 * cores)
     yield warning(
       "settings.threads",
       `HTTP_THREADS is ${config.httpThreads} on ${cores} cores.`,
-      "Each thread costs memory and connections, and more than cores serve no faster.",
-      "Set it to the number of cores, or leave it out.",
+      "Each thread needs memory and connections; more threads than cores are no faster.",
+      "Set it to at most the number of cores, or unset it.",
     );
 }
 

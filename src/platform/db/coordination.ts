@@ -119,7 +119,7 @@ async function lockExclusiveWork(client: pg.ClientBase, lock: string): Promise<v
   ]);
   if (rows[0]?.taken !== true)
     throw new WorkUnderWay(
-      "A replay, an erasure, a deletion, a run of retention or a backup is under way: try again when it is done.",
+      "A replay, erasure, deletion, retention run or backup is running: try again when it has ended.",
     );
 }
 

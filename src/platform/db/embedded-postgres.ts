@@ -99,7 +99,7 @@ async function takeLocks(home: ServerHome, role: DatabaseRole, signal?: AbortSig
     // Only a process that is stopping the server holds the lock exclusively.
     const user = await waitForLock(lockPath(home, "users"), "shared", START_TIMEOUT_MS, signal);
     if (user !== undefined) return { service, user };
-    throw new EmbeddedPostgresError(`The database of ${home.dataDir} has been stopping for too long.`);
+    throw new EmbeddedPostgresError(`The database of ${home.dataDir} did not stop in time.`);
   } catch (error) {
     service?.release();
     throw error;
@@ -143,7 +143,7 @@ class SupervisedServer {
     const { home, binaries } = this.#parts;
     const lock = await waitForLock(lockPath(home, "start"), "exclusive", START_TIMEOUT_MS, signal);
     if (lock === undefined)
-      throw new EmbeddedPostgresError(`Another start on ${home.dataDir} takes too long.`);
+      throw new EmbeddedPostgresError(`Another start on ${home.dataDir} is taking too long.`);
     try {
       await ensureCluster(home, binaries);
       this.#listen = await bringUp({ ...this.#parts, signal }, this.#listen);
@@ -168,15 +168,15 @@ class SupervisedServer {
 
   async #restart(): Promise<void> {
     const { log, signal } = this.#parts;
-    log.warn("embedded PostgreSQL went away; starting it again");
+    log.warn("embedded PostgreSQL stopped; restarting it");
     for (let waitMs = 100; !signal.aborted; waitMs = Math.min(waitMs * 2, RESTART_WAIT_MS_MAX)) {
       try {
         await this.start();
         await this.watch();
-        log.info("embedded PostgreSQL is back");
+        log.info("embedded PostgreSQL was restarted");
         return;
       } catch (error) {
-        log.error({ err: error }, "embedded PostgreSQL could not be started again; trying on");
+        log.error({ err: error }, "embedded PostgreSQL could not be restarted; retrying");
         await delay(waitMs);
       }
     }
@@ -208,7 +208,7 @@ async function bringUp(context: ServerParts, before: ListenAddress | undefined):
       const progress = await recovery.sample();
       if (progress === "works") deadline = performance.now() + START_TIMEOUT_MS;
       if (progress === "stalled") {
-        log.warn("PostgreSQL refuses sessions and its recovery stands still; starting it again");
+        log.warn("PostgreSQL refuses sessions and its recovery hangs; restarting it");
         await stopServer(home.dataDirectory, true);
         child = undefined;
         continue;
@@ -248,7 +248,7 @@ async function startServer(
 ): Promise<StartedServer> {
   const { home, binaries, log } = context;
   const survivors = await endSurvivors(home.dataDirectory);
-  if (survivors > 0) log.warn({ survivors }, "ended what was left of a PostgreSQL that was killed");
+  if (survivors > 0) log.warn({ survivors }, "ended processes of a killed PostgreSQL");
   const process = await spawnPostmaster(home, binaries, before ?? (await chooseListenAddress(home)));
   const started: StartedServer = { exited: undefined };
   process.once("exit", (code, signal) => {

@@ -142,16 +142,14 @@ export function pendingMigrations(
   const had = new Map(records.map(({ name, checksum }) => [name, checksum]));
   for (const { name, checksum } of ours) {
     if (had.has(name) && had.get(name) !== checksum)
-      throw new MigrationError(
-        `The migration ${name} was edited after the database had it: restore the file as it was.`,
-      );
+      throw new MigrationError(`The migration ${name} was edited after it was applied: restore the file.`);
   }
   const pending = ours.filter(({ name }) => !had.has(name));
   const [first] = pending;
   const beyond = records.find(({ name }) => first !== undefined && name > first.name);
   if (first !== undefined && beyond !== undefined)
     throw new MigrationError(
-      `The database has the migration ${beyond.name} and not ${first.name}, which comes before it: they are of different lines of versions.`,
+      `The database has the migration ${beyond.name} and not ${first.name}, which precedes it: the database belongs to another line of versions.`,
     );
   return pending;
 }
@@ -239,7 +237,7 @@ class Patience {
     if (![LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED].includes(sqlState(error) ?? "")) throw error;
     if (performance.now() - this.#startedAt > TRIES_MS_MAX)
       throw new MigrationError(
-        `The migration ${name} found its tables in use for ${TRIES_MS_MAX / 60_000} minutes: look in pg_stat_activity for a transaction that lasts.`,
+        `The migration ${name} found its tables in use for ${TRIES_MS_MAX / 60_000} minutes: look for a long transaction in pg_stat_activity.`,
         { cause: error },
       );
     if (this.#tries === 0) log.info({ migration: name }, "waiting for a table that is in use");

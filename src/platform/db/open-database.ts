@@ -28,7 +28,7 @@ const SERVER_VERSION_MIN = 150_000;
 const PROBE_TIMEOUT_MS = 5_000;
 
 const POOLER =
-  "DATABASE_URL leads through a transaction pooler, which moves a session between servers and loses locks: name PostgreSQL itself, or a pool in session mode.";
+  "DATABASE_URL names a pooler in transaction mode, which loses session locks: name PostgreSQL, or a pooler in session mode.";
 
 /**
  * Checks what every guarantee rests on: PostgreSQL 15 or newer, a primary, UTF-8, fsync and full_page_writes on
@@ -42,7 +42,8 @@ export async function checkServer(
 ): Promise<DurableCommit> {
   const level = await withClient(clientConfig(address), async (client) => {
     const { rows } = await client.query<ServerState>(SERVER_STATE);
-    if (rows[0] === undefined) throw new UnusableDatabaseError("The database does not describe itself.");
+    if (rows[0] === undefined)
+      throw new UnusableDatabaseError("The database did not report its version and settings.");
     return checkState(rows[0], allowUnsafeDurability, log);
   });
   await refusePooler(clientConfig(address, level), level);
@@ -136,7 +137,7 @@ async function withClient<Result>(
 class NoInstallation extends OperatorError {
   constructor(where: string) {
     super(
-      `There is no Bellhop in ${where} yet: start the service there first, or give this command the service's DATA_DIR or DATABASE_URL.`,
+      `${where} contains no Bellhop installation: start the service there first, or set the service's DATA_DIR or DATABASE_URL.`,
     );
   }
 }
@@ -298,7 +299,7 @@ async function checkDistribution(pool: pg.Pool): Promise<void> {
   const missing = await findUndistributed(pool);
   if (missing.length > 0) {
     throw new UnusableDatabaseError(
-      `Of the tables that lie on the workers of Citus by bucket, ${missing.join(", ")} came with this version: stop every node, run bellhop citus distribute, and start again.`,
+      `The tables ${missing.join(", ")} are new in this version and not distributed yet: stop every node, run bellhop citus distribute, and start again.`,
     );
   }
 }

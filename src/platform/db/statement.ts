@@ -34,7 +34,7 @@ export function readStatement(url: URL, texts: Texts = {}): Statement {
   const name = basename(url.pathname, ".sql");
   const place = places.get(name);
   if (place !== undefined && place !== url.pathname)
-    throw new Error(`Two statements are called ${name}: ${place} and ${url.pathname}.`);
+    throw new Error(`Two statements are named ${name}: ${place} and ${url.pathname}.`);
   places.set(name, url.pathname);
   return { name, text: composeText(url, texts) };
 }

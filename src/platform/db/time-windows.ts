@@ -55,7 +55,7 @@ export async function readWindows(client: Queryable, of: WindowedTable): Promise
   return rows
     .map(({ name, bounds }) => {
       const [, from, to] = BOUNDS.exec(bounds) ?? [];
-      if (to === undefined) throw new Error(`The partition ${name} has other bounds than ours: ${bounds}`);
+      if (to === undefined) throw new Error(`The partition ${name} has unexpected bounds: ${bounds}`);
       return {
         name,
         fromMs: from === undefined ? Number.NEGATIVE_INFINITY : of.timeOf(from),

@@ -45,10 +45,10 @@ function findFramingFault(request: IncomingMessage): ServiceError | undefined {
   if (authorizations > 1) return refusal("Authorization must be sent once.");
   if (contentTypes > 1) return refusal("Content-Type must be sent once.");
   if (hosts > 1 || (hosts === 0 && httpVersionMinor > 0)) return refusal("Host must be sent once.");
-  if (!isHost(host)) return refusal("Host must be a name or an address, with a port or without.");
+  if (!isHost(host)) return refusal("Host must be a host name or address, with an optional port.");
   const coding = request.headers["transfer-encoding"];
   if (coding !== undefined && (coding.toLowerCase() !== "chunked" || httpVersionMinor === 0)) {
-    return refusal("Transfer-Encoding must be chunked alone; name compression in Content-Encoding.");
+    return refusal("Transfer-Encoding must be chunked only; declare compression in Content-Encoding.");
   }
   return undefined;
 }

@@ -52,7 +52,7 @@ export async function inflateBody(
   let frames = 1;
   // A few bytes can be seconds of work; stop if the client has left.
   const leave = () => {
-    if (!request.complete) frame.abort(new Error("The client went away in the middle of its body."));
+    if (!request.complete) frame.abort(new Error("The client disconnected while sending the body."));
   };
   request.once("close", leave);
   try {

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 /** The client of a read has disconnected. */
 export class ReaderGone extends Error {
   constructor() {
-    super("The client left before its answer was made.");
+    super("The client disconnected before the response.");
   }
 }
 

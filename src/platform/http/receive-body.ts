@@ -450,7 +450,7 @@ function collect(request: IncomingMessage, collector: BodyCollector): Promise<vo
       if (error === undefined) resolve();
       else reject(error);
     };
-    const goneAway = () => settle(new Error("The client went away in the middle of its body."));
+    const goneAway = () => settle(new Error("The client disconnected while sending the body."));
     const take = (chunk: Buffer) => {
       try {
         collector.countWire(chunk.length);

@@ -54,7 +54,7 @@ describe("a channel between two threads", () => {
 
   it("gives up when the answer is late, and when the other side is gone", async () => {
     const channel = connect();
-    await assert.rejects(channel.call("hang", undefined, 1), /hang was not answered in time/);
+    await assert.rejects(channel.call("hang", undefined, 1), /hang received no response in time/);
     const waiting = channel.call("hang", undefined);
     channel.close(new Error("gone"));
     await assert.rejects(waiting, /gone/);

@@ -85,7 +85,7 @@ export class Channel<Theirs extends Calls> {
     const late =
       waitMsMax === undefined
         ? undefined
-        : setTimeout(() => this.#giveUp(id, new Error(`${name} was not answered in time.`)), waitMsMax);
+        : setTimeout(() => this.#giveUp(id, new Error(`${name} received no response in time.`)), waitMsMax);
     try {
       return (await waiting.promise) as Answer<Theirs, Name>;
     } finally {

@@ -33,10 +33,10 @@ export function createProcessMetrics(): ProcessMetrics {
   const { gauge } = makersOf(registry);
   return {
     registry,
-    ready: gauge("ready", "Whether the node can do what the role is for.", ["role"]),
+    ready: gauge("ready", "Whether the node can perform the role.", ["role"]),
     unresponsiveThreads: gauge(
       "unresponsive_threads",
-      "Threads that did not report within 2 s: their other metrics are what they reported last.",
+      "Threads that did not report within 2 s; their other metrics are from their last report.",
     ),
   };
 }
@@ -62,7 +62,7 @@ type Makers = ReturnType<typeof makersOf>;
 function requestMetrics({ counter, histogram }: Makers) {
   return {
     requests: counter("http_requests_total", "Requests answered.", ["method", "route", "status"]),
-    requestSeconds: histogram("http_request_seconds", "Time from headers to answer.", REQUEST_SECONDS, [
+    requestSeconds: histogram("http_request_seconds", "Time from headers to response.", REQUEST_SECONDS, [
       "route",
     ]),
     slowRequests: counter(
@@ -70,7 +70,7 @@ function requestMetrics({ counter, histogram }: Makers) {
       "Requests that took longer than SLOW_REQUEST_MS, by what they waited for most.",
       ["route", "waited"],
     ),
-    errors: counter("errors_total", "Errors answered, by the registry's code.", ["code"]),
+    errors: counter("errors_total", "Error responses, by code.", ["code"]),
   };
 }
 
@@ -81,7 +81,7 @@ function acceptMetrics({ counter, histogram, sharedGauge }: Makers) {
     rejectedRecords: counter("rejected_records_total", "Records rejected in lenient batches.", ["resource"]),
     violations: counter("violations_total", "Violations found, by code.", ["code"]),
     bodyBytes: histogram("body_bytes", "Decompressed bytes of batches.", BYTES, ["resource"]),
-    bodyBytesInFlight: sharedGauge("body_bytes_in_flight", "Bytes of bodies being handled now."),
+    bodyBytesInFlight: sharedGauge("body_bytes_in_flight", "Bytes of bodies in progress."),
     repeatedKeys: counter("idempotent_repeats_total", "Batches answered again by their Idempotency-Key."),
     flushAppends: histogram("flush_appends", "Batches sharing one commit.", FLUSH_APPENDS),
     flushBytes: histogram("flush_bytes", "Stored bytes of one commit.", BYTES),
@@ -102,11 +102,9 @@ function applyMetrics({ counter, histogram, gauge }: Makers) {
     bucketsOwned: gauge("buckets_owned", "Buckets that this node applies."),
     silentSessionsEnded: counter(
       "silent_sessions_ended_total",
-      "Sessions of other nodes ended because they held something and hung.",
+      "Sessions of other nodes ended because they were unresponsive and held locks or leases.",
     ),
-    webhookTries: counter("webhook_tries_total", "Tries to deliver a webhook, by what came of them.", [
-      "result",
-    ]),
+    webhookTries: counter("webhook_tries_total", "Webhook delivery attempts, by result.", ["result"]),
     webhookSeconds: histogram(
       "webhook_delivery_seconds",
       "Time from queueing a webhook to its delivery.",
@@ -117,7 +115,7 @@ function applyMetrics({ counter, histogram, gauge }: Makers) {
 
 function retentionMetrics({ counter, sharedGauge }: Makers) {
   return {
-    retentionRuns: counter("retention_runs_total", "Runs of retention, by how they ended.", ["state"]),
+    retentionRuns: counter("retention_runs_total", "Retention runs, by result.", ["state"]),
     retentionWindows: counter(
       "retention_windows_total",
       "Windows from which retention deleted expired data, or that it dropped.",
@@ -125,23 +123,25 @@ function retentionMetrics({ counter, sharedGauge }: Makers) {
     ),
     retentionRunTimestamp: sharedGauge(
       "retention_run_timestamp_seconds",
-      "When retention last ran here to its end, as Unix time; 0 when it has not yet.",
+      "Unix time of this process's last complete retention run; 0 if there was none.",
     ),
   };
 }
 
 function nodeMetrics({ counter, gauge, sharedGauge }: Makers) {
   return {
-    nodesPresent: sharedGauge("nodes_present", "Nodes that serve requests of a kind, this one among them.", [
+    nodesPresent: sharedGauge("nodes_present", "Nodes that serve a kind of request, including this one.", [
       "role",
     ]),
     poolConnections: gauge("pool_connections", "Connections of the shared pools.", ["state"]),
     slowStatements: counter("slow_statements_total", "Statements that took longer than SLOW_QUERY_MS.", [
       "statement",
     ]),
-    telemetryLost: counter("telemetry_lost_total", "Spans and sendings of metrics that no collector took.", [
-      "signal",
-    ]),
+    telemetryLost: counter(
+      "telemetry_lost_total",
+      "Spans and metric exports that the collector did not accept.",
+      ["signal"],
+    ),
     threadBusySeconds: counter("thread_busy_seconds_total", "Time that a thread's loop was not idle.", [
       "thread",
     ]),

@@ -98,7 +98,7 @@ function logFailures({ log }: Reporter, what: string): (error: unknown) => void 
   return (error) => {
     if (performance.now() - loggedAtMs < LOGGED_EVERY_MS) return;
     loggedAtMs = performance.now();
-    log.warn({ err: error }, `${what} did not reach the collector`);
+    log.warn({ err: error }, `the collector did not receive ${what}`);
   };
 }
 

@@ -272,7 +272,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
     let { rows: properties } = await client.query<DeletedProperty>({ ...findProperties, values });
     if (properties.length === 0)
       throw new OperatorError(
-        `No batch has ever named ${propertyCode === null ? clientCode : `${clientCode}/${propertyCode}`}.`,
+        `No batch has named ${propertyCode === null ? clientCode : `${clientCode}/${propertyCode}`}.`,
       );
     // Audit first: an interrupted deletion has removed data, too.
     if (!isDryRun) {

@@ -120,7 +120,7 @@ function lineOf(line: string, number: number): Record<string, unknown> {
   } catch {
     // Reported below.
   }
-  throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
+  throw new ErasureError(`Line ${number} of the erasure list is invalid.`);
 }
 
 const HEX_KEY = /^[0-9a-f]{64}$/;
@@ -145,7 +145,7 @@ function erasureOf(line: Record<string, unknown>, number: number): ListedErasure
     isUuid(String(erasureId)) &&
     Array.isArray(subjects) &&
     subjects.every(isSubject);
-  if (!isErasure) throw new ErasureError(`Line ${number} of the erasure list is not one of its lines.`);
+  if (!isErasure) throw new ErasureError(`Line ${number} of the erasure list is invalid.`);
   return line as unknown as ListedErasure;
 }
 
@@ -155,10 +155,10 @@ function readErasureList(text: string): ErasureListFile {
   const head = first === undefined ? {} : lineOf(first, 1);
   const { format, profileKey, erasures } = head;
   if (format !== FORMAT || typeof profileKey !== "string" || !HEX_KEY.test(profileKey))
-    throw new ErasureError(`This is no erasure list (${FORMAT}).`);
+    throw new ErasureError(`This is not an erasure list (${FORMAT}).`);
   if (erasures !== lines.length)
     throw new ErasureError(
-      `The erasure list is cut off: it has ${lines.length} of ${String(erasures)} erasures.`,
+      `The erasure list is truncated: it has ${lines.length} of ${String(erasures)} erasures.`,
     );
   return { profileKey, erasures: lines.map((line, at) => erasureOf(lineOf(line, at + 2), at + 2)) };
 }
@@ -171,8 +171,7 @@ export async function importErasures(client: pg.ClientBase, list: ErasureListFil
   return withTransaction(client, async () => {
     if ((await readProfileKey(client)) !== list.profileKey) {
       const { rowCount } = await client.query({ ...replaceListKey, values: [list.profileKey] });
-      if (rowCount !== 1)
-        throw new ErasureError("This database lists profiles under another key than the file does.");
+      if (rowCount !== 1) throw new ErasureError("This database's profile key differs from the file's.");
     }
     let added = 0;
     for (const erasure of list.erasures) {
@@ -214,7 +213,7 @@ export async function readListFile(path: string): Promise<ErasureListFile> {
 async function requireNoUnknownErasures(path: string, list: ErasureListFile): Promise<void> {
   const before = await readListFile(path).catch((cause: unknown) => {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ErasureError(`${path} is there and is not replaced: ${why} Name another file.`, { cause });
+    throw new ErasureError(`${path} exists and is not replaced: ${why} Name another file.`, { cause });
   });
   const known = new Set(list.erasures.map(({ erasureId }) => erasureId));
   const forgotten = before.erasures.filter(({ erasureId }) => !known.has(erasureId)).length;

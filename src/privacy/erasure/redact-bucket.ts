@@ -263,7 +263,7 @@ async function redactLog(
       if (hit === undefined) return "keep";
       const contentHash = after.get(`${identityText(hit.identity)}\0${hit.contentHash}`);
       if (contentHash === undefined)
-        throw new Error(`No hash override was made for ${ERASED} record ${index}.`);
+        throw new Error(`No hash override was created for ${ERASED} record ${index}.`);
       return { bytes: redactRecord(hit.identity.resource, bytes), contentHash };
     });
     if (isRewritten) parts += 1;

@@ -227,7 +227,7 @@ async function unfinished(client: pg.ClientBase, erasureId: string): Promise<Era
     values: [erasureId],
   });
   const [erasure] = rows;
-  if (erasure === undefined) throw new ErasureError(`There is no erasure ${erasureId} that is under way.`);
+  if (erasure === undefined) throw new ErasureError(`No erasure ${erasureId} is in progress.`);
   // An imported erasure has no salt.
   return { ...erasure, salt: erasure.salt ?? randomBytes(32) };
 }
@@ -311,7 +311,7 @@ async function redactEverywhere(
     buckets = buckets.filter((bucket) => !redacted.has(bucket) || isLeft(bucket));
     if (buckets.length === 0) break;
     if (rounds === ROUNDS_MAX)
-      throw new ErasureError(`Something is left in ${buckets.length} buckets: resume ${erasureId}.`);
+      throw new ErasureError(`${buckets.length} buckets are unfinished: resume ${erasureId}.`);
     for (const bucket of buckets) {
       const hits = found.get(bucket) ?? [];
       const all = [...recordsNamed(subjects, bucket), ...hits.map(({ identity }) => identity)];

@@ -213,7 +213,7 @@ async function startOf(
   const cursor = parameters.textOf("cursor");
   const isFromNow = parameters.givenText("from") === "now";
   if (cursor === undefined) return isFromNow ? readChangeEnds(context.pool, bucketsOf(filter)) : BEGINNING;
-  if (isFromNow) throw invalidParameter("from=now begins the feed anew: leave it out with a cursor.");
+  if (isFromNow) throw invalidParameter("from=now starts a new feed: omit it with a cursor.");
   const start = cursors.read(cursor);
   if (start === undefined)
     throw invalidParameter("cursor takes the cursor of a line that answered this same query.");

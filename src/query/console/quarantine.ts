@@ -96,7 +96,7 @@ async function requireQuarantined(
   const isPlace = isUuid(id) && /^\d{1,6}$/.test(index);
   const [found] = isPlace ? await findQuarantined(pool, id, Number(index)) : [];
   if (found !== undefined && isWithin(operator.scope, found.item)) return found;
-  throw new ConsoleError("bellhop.console.NotFound", { message: "No such record is or was quarantined." });
+  throw new ConsoleError("bellhop.console.NotFound", { message: "No such record was ever quarantined." });
 }
 
 /** Compares the record with the current version, as a preview of its release. */
@@ -143,7 +143,7 @@ async function resolve(
   const found = await requireQuarantined(pool, operator, requestId, index);
   const { state } = found.item;
   if (state !== "quarantined")
-    throw new ConsoleError("bellhop.console.Conflict", { message: `This record was ${state} already.` });
+    throw new ConsoleError("bellhop.console.Conflict", { message: `This record was already ${state}.` });
   return decideQuarantined({ pool, log, who }, kind, found, reason);
 }
 
@@ -161,11 +161,11 @@ async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Pro
   }
   const named = new Set(form.body.texts("records"));
   if (named.size === 0 || named.size > DECIDED_AT_ONCE_MAX) {
-    const message = `records is a list of 1 to ${DECIDED_AT_ONCE_MAX} texts: the request id, a slash and the index.`;
+    const message = `records must be an array of 1 to ${DECIDED_AT_ONCE_MAX} strings: the request id, a slash and the index.`;
     throw new ConsoleError("bellhop.console.InvalidInput", { message });
   }
   if (!parts.context.roles.includes("accept")) {
-    const message = "This node does not write to the log (its role is not accept): ask one that does.";
+    const message = "This node lacks the role accept, so it cannot write to the log. Use one that has it.";
     throw new ConsoleError("bellhop.console.Conflict", { message });
   }
   const records: ResolvedRecord[] = [];

@@ -72,7 +72,7 @@ async function whileWritersWait<Result>(holder: pg.ClientBase, work: () => Promi
     await delay(PAUSE_MS);
   }
   throw new OperatorError(
-    "A worker of Citus has transactions that are not committed there yet, or one that is open for long: see bellhop doctor.",
+    "A worker of Citus has prepared transactions, or one that has been open for long: see bellhop doctor.",
   );
 }
 

@@ -115,7 +115,7 @@ export async function readWorkers(on: Queryable, skipsAway = false): Promise<Wor
   return rows.flatMap(({ nodename, nodeport, success, result }) => {
     const name = `${nodename}:${nodeport}`;
     if (!success && skipsAway) return [];
-    if (!success) throw new Error(`The worker ${name} cannot be asked: ${result}`);
+    if (!success) throw new Error(`The worker ${name} cannot be queried: ${result}`);
     return { name, settings: JSON.parse(result) as WorkerSettings };
   });
 }

@@ -44,7 +44,7 @@ function locatePackage(): string {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `There is no embedded PostgreSQL here (${name} is not installed): run npm install, or set DATABASE_URL.`,
+      `The embedded PostgreSQL (${name}) is not installed: run npm install, or set DATABASE_URL.`,
       { cause: error },
     );
   }

@@ -24,7 +24,7 @@ export async function ensureCluster(home: ServerHome, binaries: Binaries): Promi
   ).trim();
   if (version !== binaries.majorVersion) {
     throw new EmbeddedPostgresError(
-      `${home.dataDirectory} is of PostgreSQL ${version} and this Bellhop brings ${binaries.majorVersion}: start the Bellhop that made it.`,
+      `${home.dataDirectory} belongs to PostgreSQL ${version}, but this Bellhop includes ${binaries.majorVersion}: start the Bellhop that created it.`,
     );
   }
 }

@@ -26,7 +26,7 @@ function chooseServerUser(existingDataDirectory: string | undefined): ServerUser
     const { uid, gid } = statSync(existingDataDirectory);
     if (uid === 0) {
       throw new EmbeddedPostgresError(
-        `${existingDataDirectory} belongs to root, as whom PostgreSQL does not run: give it to another user (chown -R).`,
+        `${existingDataDirectory} belongs to root, and PostgreSQL does not run as root: change its owner (chown -R).`,
       );
     }
     return { name: `user ${uid}`, uid, gid };
@@ -93,7 +93,7 @@ export async function prepareHome(dataDir: string): Promise<ServerHome> {
   const user = chooseServerUser((await exists(dataDirectory)) ? dataDirectory : undefined);
   if (user !== undefined && !canEnter(user, directory)) {
     throw new EmbeddedPostgresError(
-      `${user.name}, as whom PostgreSQL runs, cannot reach ${directory} any more: move DATA_DIR to where it can.`,
+      `PostgreSQL runs as ${user.name}, who can no longer enter ${directory}: move DATA_DIR, or permit access.`,
     );
   }
   return {
@@ -123,7 +123,7 @@ async function locate(dataDir: string, isRoot: boolean): Promise<string> {
   await writeFile(join(own, "belongs-to"), `${dataDir}\n`);
   if (!canEnter(user, own)) {
     throw new EmbeddedPostgresError(
-      `PostgreSQL's user can reach neither ${dataDir} nor ${own}: set DATA_DIR to a directory that it can.`,
+      `PostgreSQL's user can enter neither ${dataDir} nor ${own}: set DATA_DIR to a directory that it can enter.`,
     );
   }
   // Concurrent starts create only one pointer, which both follow.
@@ -135,7 +135,7 @@ async function locate(dataDir: string, isRoot: boolean): Promise<string> {
 async function followPointer(pointer: string, directory: string): Promise<string> {
   if (await exists(directory)) return directory;
   throw new EmbeddedPostgresError(
-    `${pointer} points to ${directory}, which is not there: restore it, or remove the pointer to start empty.`,
+    `${pointer} points to ${directory}, which does not exist: restore it, or remove the pointer to start empty.`,
   );
 }
 
@@ -149,7 +149,7 @@ async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
     // An existing directory may belong to another program.
     const [what, todo] =
       syscall === "access"
-        ? ["written", "start as the user that it belongs to, or set it to a directory that can be written"]
+        ? ["written", "start as its owner, or set it to a writable directory"]
         : ["made", "set it to a directory that can be written"];
     throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be ${what} (${code}): ${todo}.`, {
       cause: error,
@@ -166,7 +166,7 @@ async function makeReachable(directory: string): Promise<string> {
     return directory;
   } catch (error) {
     throw new EmbeddedPostgresError(
-      `${directory} cannot be made: set DATA_DIR to a directory that PostgreSQL's user can reach.`,
+      `${directory} cannot be created: set DATA_DIR to a directory that PostgreSQL's user can enter.`,
       { cause: error },
     );
   }
@@ -178,7 +178,7 @@ export async function exists(path: string): Promise<boolean> {
     (error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return false;
       throw error.code === "EACCES"
-        ? new EmbeddedPostgresError(`${path} cannot be reached: start as the user that it belongs to.`, {
+        ? new EmbeddedPostgresError(`${path} cannot be accessed: start as its owner.`, {
             cause: error,
           })
         : error;
@@ -212,7 +212,7 @@ async function readIfPresent(path: string): Promise<string | undefined> {
     return (await readFile(path, "utf8")).trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new EmbeddedPostgresError(`${path} cannot be read: start as the user that it belongs to.`, {
+    throw new EmbeddedPostgresError(`${path} cannot be read: start as its owner.`, {
       cause: error,
     });
   }

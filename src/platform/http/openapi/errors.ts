@@ -290,7 +290,7 @@ export const ERROR_ANSWERS = {
   OAuthUnavailable: oauthAnswer(
     "The service is unavailable. Retry after `Retry-After`.",
     "temporarily_unavailable",
-    "The service cannot answer now. Try again later.",
+    "The service is unavailable. Try again later.",
     "Retry-After",
   ),
 } as const satisfies Record<string, Answer>;
