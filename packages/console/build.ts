@@ -16,15 +16,15 @@ await build({
   root,
   configFile: false,
   envDir: false,
-  // Addresses are the same wherever a deep link begins.
+  // Absolute, because deep links have other base paths.
   base: "/console/",
   logLevel: "warn",
   build: {
     outDir: out,
     emptyOutDir: true,
-    // light-dark(), :has() and nesting as they are: browsers since the middle of 2024.
+    // Browsers since mid-2024, which support light-dark(), :has() and CSS nesting.
     target: ["chrome123", "firefox121", "safari17.5"],
-    // The policy of the pages allows no data: address.
+    // The content security policy permits no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,

@@ -30,7 +30,7 @@ describe("the text of a failed start", () => {
     const { port } = server.address() as { port: number };
     const message = failureText(await rejectionOf(listen(port)), {});
     server.close();
-    assert.match(message ?? "", new RegExp(`port ${port} of 127.0.0.1 already.*PORT`));
+    assert.match(message ?? "", new RegExp(`port ${port} of 127.0.0.1.*PORT`));
   });
 
   test("names DATABASE_URL when nothing answers there, and never shows its password", async () => {

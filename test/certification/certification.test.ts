@@ -314,7 +314,11 @@ test("a command line that cannot be meant is refused with what would be right", 
   for (const [args, code, message] of [
     [["start"], 2, /--client-id is missing/],
     [["start", "--client-id", clientId, "--property", "CLI/TWO"], 1, /may not push CLI\/TWO/],
-    [["start", "--client-id", clientId, "--token-seconds", "9"], 1, /tokenSeconds is a whole number from 10/],
+    [
+      ["start", "--client-id", clientId, "--token-seconds", "9"],
+      1,
+      /tokenSeconds must be a whole number from 10/,
+    ],
     [["start", "--client-id", "nobody"], 1, /No client has the id "nobody"/],
     [["show", "nobody"], 1, /No certification has the id "nobody"/],
     [["show", clientId, "--since", "today"], 2, /--since must be a UTC time/],

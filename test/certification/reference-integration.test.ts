@@ -76,7 +76,7 @@ describe("an integration", { concurrency: 5 }, () => {
       (reason, { ms }) => waits.push([reason, ms]),
     );
     assert.ok(waits.some(([reason, ms]) => /rate is exceeded/.test(reason) && (ms ?? 0) >= 3_000));
-    assert.ok(waits.some(([reason]) => /renewal has not been seen\. Go on sending for/.test(reason)));
+    assert.ok(waits.some(([reason]) => /has not been renewed\. Continue sending for/.test(reason)));
     assert.deepEqual(resultsOf(report), ALL_PASS, JSON.stringify(report.steps, null, 2));
     assert.equal(report.verdict, "certified");
     assert.deepEqual(reported.sort(), NAMES.toSorted());

@@ -124,7 +124,7 @@ describe("clients", () => {
 
   test("refuse what cannot be, in words for the form", async () => {
     const bad: [object, RegExp][] = [
-      [{ scopes: ["everything"] }, /no scope "everything"/],
+      [{ scopes: ["everything"] }, /Unknown scope "everything"/],
       [{ grants: [] }, /needs a grant/],
       [{ name: " " }, /1 to 200 characters/],
       [{ requestRate: -1 }, /whole number/],

@@ -111,7 +111,7 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
         await page.getByRole("heading", { level: 1, name: "Hôtel du Louvre" }).waitFor();
         await page.getByRole("button", { name: "Log out" }).click();
         await logInByHand(page, "narrow", PASSWORD);
-        await page.getByText("There is no such property").first().waitFor();
+        await page.getByText("No property has these codes").first().waitFor();
         // Away from it: the search does not list the page that is open.
         await visit(page, "/requests");
         await page.keyboard.press("Control+k");

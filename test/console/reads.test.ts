@@ -408,7 +408,7 @@ describe("quarantine", () => {
     await until(async () => (await stateOf(0)) === "discarded" && (await stateOf(1)) === "released", 20_000);
     const again = await discard({ reason: "once more" });
     assert.equal(again.status, 409);
-    assert.match(String(again.json()["message"]), /was discarded already/);
+    assert.match(String(again.json()["message"]), /was already discarded/);
     const found = (await session.read<RequestAnswer>(`requests/${requestId}?outcome=discarded`)).records;
     assert.deepEqual(
       found.map(({ index, outcome }) => [index, outcome]),

@@ -160,7 +160,7 @@ describe("the commands on clients, tokens and keys", () => {
     );
     const refused = await run("key", "rotate");
     assert.equal(refused.code, 1);
-    assert.match(refused.err, /announced already/);
+    assert.match(refused.err, /already announced/);
     assert.match((await run("key", "list")).out, /^KEY +STATE +SIGNS FROM/);
   });
 

@@ -38,7 +38,7 @@ describe("the pepper of clients' secrets", () => {
 
   it("is replaced while every secret stays good, and each changes over when it is next used, on any node", async () => {
     const [used, idle] = [await newTestClient(service.admin), await newTestClient(service.admin)];
-    await assert.rejects(retirePepper(service.admin), /one pepper only/);
+    await assert.rejects(retirePepper(service.admin), /only one pepper/);
     assert.deepEqual(await rotatePepper(service.admin), { number: 2 });
     await assert.rejects(rotatePepper(service.admin), /Two peppers are already valid/);
     assert.deepEqual(await secretsUnder(), [

@@ -75,7 +75,7 @@ test("a transaction pooler is refused with a clear message", async () => {
   assert.deepEqual((await client.query("select 1 as one")).rows, [{ one: 1 }]);
   await client.end();
   await assert.rejects(checkServer({ connectionString: url }, false, log), (error: Error) => {
-    assert.match(error.message, /transaction pooler/);
+    assert.match(error.message, /pooler in transaction mode/);
     return error.cause === undefined;
   });
   pooler.close();

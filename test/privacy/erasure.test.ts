@@ -352,7 +352,7 @@ describe("an erasure", () => {
     await holder.query("select pg_advisory_unlock(7302021)");
     holder.release();
     assert.equal(code, 1);
-    assert.match(err, /under way/);
+    assert.match(err, /is running/);
   });
 
   test("takes place beside traffic, of which nothing is refused and nothing is left", async () => {

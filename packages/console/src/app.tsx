@@ -32,14 +32,14 @@ import { Empty, Failure, Page, Waiting } from "./parts/page.tsx";
 import { WorkProvider } from "./parts/work.tsx";
 import { Shell } from "./shell/shell.tsx";
 
-/** A link to the open page adds no entry to the history. */
+/** A link to the open page adds no history entry. */
 const onlyElsewhere: AroundNavHandler = (navigate, to, options) => {
   if (options?.replace === true || to !== location.pathname + location.search) navigate(to, options);
 };
 
 const PathContext = createContext("");
 
-/** One look at the address for all links: by default each of a thousand has its own at every change. */
+/** Reads the path once for all links; wouter's default subscribes each link to every change. */
 const usePath: BaseLocationHook = () => [useContext(PathContext), navigate];
 
 function PathProvider({ children }: { children: ReactNode }) {
@@ -79,7 +79,7 @@ function Content() {
   );
 }
 
-/** Codes and keys may hold any character, so they are in the query. */
+/** Codes and keys may contain any character, so they are query parameters. */
 function Pages() {
   return (
     <Switch>

@@ -1,4 +1,4 @@
-/** The service's answers: src/console/answers.ts for `/console/api`, docs/openapi.json for the insights. */
+/** The service's response types: src/console/answers.ts for `/console/api`, docs/openapi.json for the insights. */
 import type { NightReconciliationPage } from "../../../src/console/api-types.ts";
 
 export type * from "../../../src/console/answers.ts";
@@ -23,5 +23,5 @@ export type {
 export type Finding = NightReconciliationPage["findings"][number];
 
 export const CONSOLE_API = "/console/api";
-/** The header that carries `SessionAnswer.csrfToken` with every POST but the login. */
+/** The header with `SessionAnswer.csrfToken`, sent with every POST except the login. */
 export const CSRF_HEADER = "x-bellhop-csrf";

@@ -2,7 +2,7 @@ import { lazy, Suspense, useState } from "react";
 import { weekdayOf, writeDate, writeDay } from "../field/format.ts";
 import type { ChartProps, PlotProps, Series, StackKind } from "./plot.tsx";
 
-/** Bars on top of each other, the last for all the rest. */
+/** Colours of stacked bars; the last is for the remaining groups. */
 export const STACK_KINDS: readonly StackKind[] = [
   "stack-0",
   "stack-1",
@@ -12,7 +12,7 @@ export const STACK_KINDS: readonly StackKind[] = [
   "stack-rest",
 ];
 
-/** The drawing library is loaded with the first chart. */
+/** Loads the drawing library with the first chart. */
 const Plot = lazy(() => import("./plot.tsx").then(({ Plot }) => ({ default: Plot })));
 
 export function Chart(props: ChartProps) {
@@ -55,7 +55,6 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** Whether what the chart is of has a value at a place. */
 const isKnown = (series: readonly Series[]) => (_: number, place: number) =>
   series.some(
     ({ kind, values }) =>
@@ -72,7 +71,7 @@ interface NightlyChartProps extends Pick<ChartProps, "label" | "unit" | "series"
   readonly nights: readonly string[];
 }
 
-/** A place for each night; of two weeks and more, Mondays are marked. */
+/** One place per night. From two weeks on, Mondays are marked. */
 export function NightlyChart({ nights, ...chart }: NightlyChartProps) {
   const night = (place: number) => nights[place] ?? "";
   return (

@@ -10,7 +10,7 @@ interface MonthsProps<Night> {
   readonly note?: (nights: readonly Night[]) => ReactNode;
 }
 
-/** Nights as calendars of their months. */
+/** Nights in one calendar per month. */
 export function Months<Night>({ nights, dateOf, cell, note }: MonthsProps<Night>) {
   const months = [...Map.groupBy(nights, (night) => dateOf(night).slice(0, 7))];
   return (
@@ -49,7 +49,6 @@ export function Months<Night>({ nights, dateOf, cell, note }: MonthsProps<Night>
   );
 }
 
-/** Rows of seven, Monday first. */
 function weeksOf<Night>(nights: readonly Night[], dateOf: (night: Night) => string): (Night | undefined)[][] {
   const weeks: (Night | undefined)[][] = [];
   for (const night of nights) {

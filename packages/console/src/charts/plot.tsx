@@ -9,7 +9,7 @@ type SeriesKind = "now" | "past" | "ceiling" | "bars" | "past-bars" | StackKind;
 export interface Series {
   readonly name: string;
   readonly kind: SeriesKind;
-  /** One per place on the x axis; null is a gap. */
+  /** One value per place on the x axis; null is a gap. */
   readonly values: readonly (number | null)[];
   /** `place` finds the exact text of a rounded number. */
   readonly write: (value: number, place: number) => string;
@@ -28,7 +28,7 @@ export interface ChartProps {
   readonly height?: number;
   /** The largest x is at the left. */
   readonly backwards?: boolean;
-  /** The value shown before anything is pointed at; the newest by default. */
+  /** The value shown without a pointer; the newest by default. */
   readonly begin?: "oldest" | "newest";
 }
 
@@ -38,14 +38,14 @@ export interface PlotProps extends ChartProps {
   readonly onPoint: (place: number | null) => void;
 }
 
-/** The drawing; for screen readers and the keyboard a slider along the x axis. */
+/** A canvas chart, with a slider along the x axis for screen readers and the keyboard. */
 export function Plot(props: PlotProps) {
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const turn = useThemeTurn();
   const shape = JSON.stringify([props.x, props.series.map(({ name, values }) => [name, values])]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for what is drawn, `turn` for its colours
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` identifies the data, `turn` the colours
   useEffect(() => {
     const element = frame.current;
     if (element === null) return;
@@ -126,11 +126,11 @@ const WHOLE_STEPS = Array.from({ length: 10 }, (_, power) =>
 /** Room for a mark of the x axis, in pixels. */
 const TICK_ROOM = 58;
 const bars = uPlot.paths.bars?.({ size: [0.72, 26], radius: 0.12 });
-/** Narrower than the past's bars behind them. */
+/** Narrower than last year's bars behind them. */
 const narrowBars = uPlot.paths.bars?.({ size: [0.46, 18], radius: 0.12 });
 const pastBars = uPlot.paths.bars?.({ size: [0.8, 30], radius: 0.08 });
 
-/** A level line as wide as its place, without slopes between places. */
+/** A horizontal line across each place, without slopes between places. */
 const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
   const stroke = new Path2D();
   const half = Math.abs(plot.valToPos(1, "x", true) - plot.valToPos(0, "x", true)) / 2;
@@ -149,7 +149,7 @@ const levels: uPlot.Series.PathBuilder = (plot, index, first, last) => {
 const isStackKind = (kind: SeriesKind): kind is StackKind => kind.startsWith("stack");
 const isStacked = ({ kind }: Series) => isStackKind(kind);
 
-/** Background series first. Each of a stack stands on those before it, and is drawn behind them. */
+/** Background series first. Each stacked series includes those before it and is drawn behind them. */
 function inDrawingOrder(series: readonly Series[]): readonly Series[] {
   let below: readonly (number | null)[] = [];
   const stack = series.filter(isStacked).map((each) => {
@@ -175,7 +175,7 @@ function plotOptions(
   const margin = hasBars ? 0.6 : 0;
   return {
     ...size,
-    // To the right half of the widest mark.
+    // Right padding for half of the widest mark.
     padding: [10, 20, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 8, width: 2 } },
@@ -248,7 +248,7 @@ function thinOut({ ticks, backwards }: ChartProps, width: number, min: number, m
 
 type Ink = ReturnType<typeof readInk>;
 
-/** The colours of the current theme, computed for the canvas. */
+/** The colours of the current theme, resolved for the canvas. */
 function readInk(element: HTMLElement) {
   const probe = document.createElement("span");
   element.append(probe);

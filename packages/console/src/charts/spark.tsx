@@ -2,7 +2,7 @@ import { writeMany } from "../field/format.ts";
 
 const [WIDTH, HEIGHT] = [120, 28];
 
-/** Numbers as a line in the space of a word, with those of last year behind it. */
+/** A sparkline, with last year's line behind it. */
 export function Spark({ now, before }: { now: readonly number[]; before: readonly number[] | null }) {
   const highest = Math.max(1, ...now, ...(before ?? []));
   const lineOf = (values: readonly number[]) =>

@@ -8,11 +8,11 @@ import {
   type SessionAnswer,
 } from "../contract.ts";
 
-/** Answers are shown from the cache and refetched. A failure offers a retry instead of retrying. */
+/** Shows cached responses and refetches them. After a failure it offers a retry instead of retrying. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: { retry: false, networkMode: "always", refetchOnWindowFocus: false, refetchOnReconnect: false },
-    // A change may carry a password.
+    // A change may contain a password, so it is not cached.
     mutations: { networkMode: "always", gcTime: 0 },
   },
 });
@@ -25,7 +25,7 @@ export function renewAnswers(): void {
   void queries.invalidateQueries({ queryKey: ANSWERS });
 }
 
-/** After a logout no answer may remain. */
+/** Clears the cache after a logout. */
 export function forgetAnswers(): void {
   queries.removeQueries({ queryKey: ANSWERS });
 }
@@ -38,10 +38,10 @@ export type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 export class CallError extends Error {
   override readonly name = "CallError";
-  /** 0: no answer came. */
+  /** 0: no response. */
   readonly status: number;
   readonly exception: string;
-  /** Of 429 and 503. */
+  /** For 429 and 503. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -68,7 +68,7 @@ export async function ask<Answer>(address: string, signal?: AbortSignal): Promis
   return readAnswer<Answer>(response);
 }
 
-/** `waitSeconds`: for what the change wrote to the log to be applied, where its answer can wait. */
+/** `waitSeconds`: how long the response may wait until the change is applied. */
 export async function post<Answer>(path: string, body: object, waitSeconds?: number): Promise<Answer> {
   const token = queries.getQueryData<SessionAnswer>(SESSION)?.csrfToken ?? null;
   const response = await reach(path, {
@@ -84,8 +84,8 @@ export async function post<Answer>(path: string, body: object, waitSeconds?: num
 }
 
 /**
- * Posts the fields that differ from what the form showed when it opened, and what it showed of them: the others may have been changed
- * elsewhere since, and where these were it is refused.
+ * Posts the fields that differ from those shown when the form opened, with their shown values. The service refuses the
+ * change if another operator has changed these fields since.
  */
 export async function postChanges(path: string, shown: object, now: object): Promise<void> {
   const before = new Map<string, unknown>(Object.entries(shown));
@@ -134,27 +134,27 @@ async function readError(response: Response): Promise<CallError> {
   return new CallError({ status: response.status, exception: "", message }, seconds);
 }
 
-/** A failed refetch keeps the answer before it. */
+/** A response. If a refetch fails, the previous response remains. */
 export interface Asked<Answer> {
   readonly data: Answer | undefined;
   readonly error: CallError | null;
-  /** In milliseconds, by this machine's clock. */
+  /** Unix time in milliseconds, by this machine's clock. */
   readonly dataUpdatedAt: number;
-  /** The data is of what was asked before. */
+  /** The data belongs to the previous query. */
   readonly isOld: boolean;
   readonly refetch: () => unknown;
 }
 
 export interface Renewal<Answer> {
-  /** Milliseconds until the next refetch while the page is visible. */
+  /** Milliseconds until the next refetch, while the page is visible. */
   readonly againMs?: (answer: Answer | undefined) => number | undefined;
-  /** Until it comes, the answer before is shown where that differs in its filters or page alone. */
+  /** Shows the previous response until the next arrives, if only filters or the page changed. */
   readonly keeps?: boolean;
 }
 
 const HIDDEN_MS = 100;
 
-/** After the next frame; a window that is hidden draws none. */
+/** Resolves after the next frame. A hidden window draws none. */
 function nextFrame(): Promise<void> {
   return new Promise((resolve) => {
     requestAnimationFrame(() => setTimeout(resolve));
@@ -164,7 +164,7 @@ function nextFrame(): Promise<void> {
 
 const queryOf = <Answer>(address: string, read: typeof ask<Answer> = ask) => ({
   queryKey: [...ANSWERS, address, read === ask ? "page" : "whole"],
-  // An input is painted before what it asks for is sent.
+  // Paint the input before sending its request.
   queryFn: ({ signal }: { readonly signal: AbortSignal }) => nextFrame().then(() => read(address, signal)),
 });
 
@@ -184,7 +184,7 @@ export function useAnswer<Answer>(
 
 const pathOf = (address: string) => address.split("?", 1)[0];
 
-/** The pages of an answer, one after another, at most so many. */
+/** The pages of a list in order, up to a maximum number. */
 export async function* askPages<Answer extends { readonly nextCursor?: string | null }>(
   address: string,
   pagesMax: number,
@@ -204,10 +204,10 @@ interface Joined {
   readonly nextCursor: string | null;
 }
 
-/** At a thousand rows each; a longer list keeps its `nextCursor`. */
+/** Of a thousand rows each. A longer list keeps its `nextCursor`. */
 const JOINED_PAGES_MAX = 20;
 
-/** Every page of a list as one answer, for a view that sums over all of it. */
+/** All pages of a list joined, for a view that totals them. */
 export async function askWhole<Answer extends Joined>(
   address: string,
   signal?: AbortSignal,
@@ -221,7 +221,7 @@ export async function askWhole<Answer extends Joined>(
   return { ...(last as Answer), items };
 }
 
-/** All of them, or none yet; meanwhile the answers to the addresses before. */
+/** All responses, or none until all have arrived; until then the responses of the previous addresses. */
 export function useAnswers<Answer>(
   addresses: readonly string[],
   read?: typeof ask<Answer>,
@@ -254,18 +254,18 @@ function enter(answer: SessionAnswer): void {
   queries.setQueryData(SESSION, answer);
 }
 
-/** `code`: of an authenticator app, once the service has asked for it. */
+/** `code`: from an authenticator app, if the service asked for one. */
 export async function logIn(name: string, password: string, code?: string): Promise<void> {
   enter(await post<SessionAnswer>("login", { name, password, ...(code === undefined ? {} : { code }) }));
 }
 
-/** Whether the operator may do this; what is not allowed is not shown. */
+/** Whether the operator has a permission. The console hides what is not allowed. */
 export function useMay(): (permission: Permission) => boolean {
   const permissions = useSession().data?.operator?.permissions ?? [];
   return (permission) => permissions.includes(permission);
 }
 
-/** Whether the operator's grants have the property, or every property of the client code. */
+/** Whether the operator's grants include the property, or every property of the client code. */
 export function useCovers(): (clientCode: string, propertyCode?: string) => boolean {
   const grants = useSession().data?.operator?.grants ?? [];
   return (clientCode, propertyCode = "*") =>

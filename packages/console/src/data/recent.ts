@@ -2,7 +2,7 @@ import type { SessionAnswer } from "../contract.ts";
 import { useSession } from "./queries.ts";
 import { readStored, store } from "./stored.ts";
 
-/** A thing that was opened. */
+/** An opened object. */
 export interface Visit {
   readonly to: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface Visit {
 const STORED_AS = "bellhop.recent";
 const KEPT = 12;
 
-/** Whose visits they are, and what of: another operator, role or grant sees none of them. */
+/** Identifies the operator, role and grants, so that others do not see these visits. */
 function sightOf(operator: SessionAnswer["operator"] | undefined): string {
   return JSON.stringify([operator?.name, operator?.role, operator?.grants]);
 }
@@ -29,7 +29,7 @@ function readVisits(sight: string): readonly Visit[] {
   }
 }
 
-/** What this operator opened last in this browser, the newest first. */
+/** The objects that this operator opened last in this browser, newest first. */
 export function useRecent(): {
   readonly visits: () => readonly Visit[];
   readonly note: (visit: Visit) => void;

@@ -1,4 +1,4 @@
-/** What this browser keeps under a name; null where it keeps nothing, or may not. */
+/** The value stored in this browser; null if there is none or storage is unavailable. */
 export function readStored(name: string): string | null {
   try {
     return localStorage.getItem(name);
@@ -12,6 +12,6 @@ export function store(name: string, value: string): void {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // It is full, or forbidden.
+    // Storage is full or disabled.
   }
 }

@@ -5,7 +5,7 @@ import { groupEntries, piecesOf, sentenceOf } from "./audit-sentences.ts";
 
 const SRC = new URL("../../../../src/", import.meta.url);
 
-/** Every verb-noun that the service writes: literals named `what`, and those of changes of operators, webhooks and backfills. */
+/** Every `what` that the service writes: literals, and those of changes to operators, webhooks and backfills. */
 function writtenDeeds(): Set<string> {
   const deeds = new Set<string>();
   for (const name of readdirSync(SRC, { recursive: true, encoding: "utf8" })) {

@@ -1,6 +1,7 @@
 /**
- * What an audit entry says after who did it. `{name}` is a member of its detail, a link where there is a page; `{name|one|many}` of a
- * count or of yes and no; `{ of client}` is left out where the client did it itself. Entries in a row that differ in nothing but their time are one line where the sentence has `{count}`.
+ * Sentences of audit entries. `{name}` is a member of the detail, linked if it has a page; `{name|one|many}` depends on
+ * a count or boolean; `{ of client}` is omitted if the client acted itself. With `{count}`, consecutive entries that
+ * differ only in time share one line.
  */
 const SENTENCES: Readonly<Record<string, string>> = {
   "log-in": "logged in",
@@ -78,7 +79,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   "void-cursors": "voided every cursor of the change feed",
 };
 
-/** The parts of `what` by which the audit is filtered. */
+/** The prefixes of `what` by which the audit is filtered. */
 export const AUDIT_KINDS = [
   ["", "Anything"],
   ["log-", "Logins and logouts"],
@@ -104,11 +105,11 @@ export function sentenceOf(what: string): string {
 
 export interface Placeholder {
   readonly name: string;
-  /** For a count of one or yes, and for others. */
+  /** The first for a count of one or true. */
   readonly choice: readonly [one: string, other: string] | undefined;
 }
 
-/** The texts of a sentence and, between them, its placeholders. */
+/** Splits a sentence into texts and placeholders. */
 export function piecesOf(sentence: string): readonly (string | Placeholder)[] {
   return sentence.split(/(\{[^}]*\})/).map((piece) => {
     if (!piece.startsWith("{")) return piece;
@@ -125,7 +126,7 @@ interface Groupable {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Entries in a row that one line reports. */
+/** Groups consecutive entries that share one line. */
 export function groupEntries<Entry extends Groupable>(
   entries: readonly Entry[],
 ): readonly (readonly Entry[])[] {

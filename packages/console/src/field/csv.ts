@@ -2,7 +2,7 @@ import { withoutFormula } from "../../../contract/src/without-formula.ts";
 
 export type Cell = string | number | null;
 
-/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe (OWASP, CSV injection). */
+/** RFC 4180. Prefixes text that a spreadsheet would run as a formula with an apostrophe (OWASP, CSV injection). */
 export function toCsv(rows: readonly (readonly Cell[])[]): string {
   return rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
 }

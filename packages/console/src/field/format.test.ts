@@ -48,7 +48,7 @@ describe("instants in a zone", () => {
       "2026-10-25T02:00",
     ])
       assert.equal(instantOf(localTime(`${instant}:00Z`, ZONE), ZONE), `${instant}:00.000Z`);
-    // The hour that there is twice, and the one that is left out.
+    // The repeated hour and the skipped hour.
     assert.equal(instantOf("2026-10-25T02:30", ZONE), "2026-10-25T00:30:00.000Z");
     assert.equal(instantOf("2026-03-29T02:30", ZONE), "2026-03-29T01:30:00.000Z");
   });

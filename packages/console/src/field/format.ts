@@ -5,12 +5,12 @@ export { addDays, daysBetween };
 
 const DAY_MS = 86_400_000;
 
-/** Stay dates are calendar days (YYYY-MM-DD), never instants: no time zone applies. */
+/** Stay dates are calendar days (YYYY-MM-DD), not instants, so they have no time zone. */
 export function isStayDate(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && addDays(text, 0) === text;
 }
 
-/** A year that is being typed begins as 0002. */
+/** Excludes years that are still being typed, such as 0002. */
 export function isAskedDate(text: string): boolean {
   return isStayDate(text) && text >= "1900";
 }
@@ -24,7 +24,7 @@ export function weekdayOf(date: string): number {
   return (new Date(date).getUTCDay() + 6) % 7;
 }
 
-/** Whether a date is one of these weekdays, `Fri,Sat`. */
+/** Whether a date is one of the weekdays in a list such as `Fri,Sat`. */
 export function isOneOf(weekdays: string, date: string): boolean {
   return weekdays.split(",").includes(writeWeekday(date));
 }
@@ -34,7 +34,7 @@ export function today(): string {
   return new Date().toLocaleDateString("sv");
 }
 
-/** Separators are of a locale; words, and so dates, are English. Digits beyond those of a text stay as they are. */
+/** Separators follow the locale; words and dates are English. Keeps all digits of a text. */
 function numbersOf(locale: string | undefined) {
   const of = (digits: number, most = digits, sign: "negative" | "exceptZero" = "negative") => {
     const format = new Intl.NumberFormat(locale, {
@@ -43,7 +43,7 @@ function numbersOf(locale: string | undefined) {
       signDisplay: sign,
       numberingSystem: "latn",
     });
-    // A decimal text is written exactly, however long it is.
+    // Intl formats decimal text exactly.
     return (value: number | string) => format.format(value as number).replace("-", "−");
   };
   return {
@@ -59,7 +59,7 @@ function numbersOf(locale: string | undefined) {
 
 let numbers = numbersOf("en-GB");
 
-/** Undefined: the locale of the browser. */
+/** Undefined: the browser's locale. */
 export function writeNumbersIn(locale: string | undefined): void {
   numbers = numbersOf(locale);
 }
@@ -74,13 +74,13 @@ export function writeSigned(value: number): string {
   return value > 0 ? `+${writeCount(value)}` : writeCount(value);
 }
 
-/** `+4.2 %` from one figure to another; nothing is compared with nothing. */
+/** `+4.2 %` between two figures; empty if the earlier one is 0. */
 export function writeChange(now: number, before: number): string {
   if (before === 0) return "";
   return `${numbers.movedTenths(((now - before) / Math.abs(before)) * 100)} %`;
 }
 
-/** `+1.5 pt` from one share to another. */
+/** `+1.5 pt` between two shares. */
 export function writePoints(now: number, before: number): string {
   return `${numbers.movedTenths((now - before) * 100)} pt`;
 }
@@ -89,7 +89,7 @@ export function isDecimal(text: string): boolean {
   return /^-?\d+(\.\d+)?$/.test(text);
 }
 
-/** Decimal text `1234567.5` as `1,234,567.50`, never as a binary number. */
+/** Decimal text `1234567.5` as `1,234,567.50`, without conversion to binary floating point. */
 export function writeMoney(text: string): string {
   return isDecimal(text) ? numbers.money(text) : text;
 }
@@ -99,13 +99,13 @@ export function writeSignedMoney(text: string): string {
   return isDecimal(text) ? numbers.movedMoney(text) : text;
 }
 
-/** The divisor and the sign of a figure that is shortened. */
+/** The divisor and suffix of a shortened figure. */
 function unitOf(size: number): readonly [by: number, sign: string] {
   if (size < 999.5) return [1, ""];
   return size < 999_500 ? [1000, "k"] : [1_000_000, "M"];
 }
 
-/** A movement of money, rounded: `-1234.5` as `−1.2k`, `4.50` as `+5`. */
+/** A rounded change in money: `-1234.5` as `−1.2k`, `4.50` as `+5`. */
 export function writeShort(text: string): string {
   const value = Number(text);
   const [by, sign] = unitOf(Math.abs(value));
@@ -119,7 +119,7 @@ export function writeMarks(values: readonly number[]): string[] {
   return values.map((value) => `${numbers.decimal(value / by)}${value === 0 ? "" : sign}`);
 }
 
-/** `0.8533` as `85.3 %`; what is little is not nothing: `< 0.1 %`. */
+/** `0.8533` as `85.3 %`; small shares as `< 0.1 %`. */
 export function writeShare(text: string | number): string {
   const share = Number(text);
   if (share > 0 && share < 0.0005) return `< ${numbers.tenths(0.1)} %`;
@@ -133,14 +133,14 @@ export function writeMany(count: number, one: string, many = `${one}s`): string 
 
 export const UTC = "UTC";
 
-/** What clocks of a zone show at an instant, with the instant's own digits of a second: `2026-03-14T10:26:53.123456`. */
+/** The local time of an instant, with the instant's fractional digits: `2026-03-14T10:26:53.123456`. */
 export function localTime(instant: string, timeZone: string): string {
   if (timeZone === UTC) return instant.replace("Z", "");
   const clock = new Date(instant).toLocaleString("sv", { timeZone }).replace(" ", "T");
   return `${clock}${/\.\d+/.exec(instant)?.[0] ?? ""}`;
 }
 
-/** The instant at which clocks of a zone show a time (`2026-03-14T10:26`); the first of two in the hour that is set back. */
+/** The instant of a local time (`2026-03-14T10:26`); the first of two when clocks are set back. */
 export function instantOf(local: string, timeZone: string): string {
   const asUtc = Date.parse(`${local}Z`);
   const shown = (ms: number) => Date.parse(`${localTime(new Date(ms).toISOString(), timeZone)}Z`);
@@ -167,13 +167,13 @@ export function writeInstant(instant: string, timeZone = UTC): string {
   return `${writeDayOfYear(local)} ${writeTime(local)}`;
 }
 
-/** `14 Mar 2026 09:26:53.123456 UTC`, with all of its digits. */
+/** `14 Mar 2026 09:26:53.123456 UTC`, with all digits. */
 export function writeExactInstant(instant: string, timeZone = UTC): string {
   const local = localTime(instant, timeZone);
   return `${writeDayOfYear(local)} ${local.slice(11)} ${zoneName(instant, timeZone)}`;
 }
 
-/** `09:26:53`, or less of it. */
+/** `09:26:53`, or its first characters. */
 export function writeTime(instant: string, characters = 8): string {
   return instant.slice(11, 11 + characters);
 }
@@ -189,13 +189,13 @@ export function writeDuration(seconds: number): string {
   return `${writeCount(Math.round(seconds / 86_400))} d`;
 }
 
-/** `4 min ago`, by this machine's clock; `just now` also where that is behind. */
+/** `4 min ago`, by this machine's clock; `just now` also if that clock is behind. */
 export function writeAgo(instant: string, nowMs = Date.now()): string {
   const seconds = (nowMs - Date.parse(instant)) / 1000;
   return seconds < 5 ? "just now" : `${writeDuration(seconds)} ago`;
 }
 
-/** A typed instant (`2026-03-14`, `2026-03-14 09:26`) as UTC. */
+/** Reads a typed instant (`2026-03-14`, `2026-03-14 09:26`) as UTC. */
 export function readInstant(text: string, end: "start" | "end" = "start"): string | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?::(\d{2}(?:\.\d{1,6})?))?)?Z?$/.exec(text.trim());
   if (match === null) return undefined;
@@ -205,7 +205,7 @@ export function readInstant(text: string, end: "start" | "end" = "start"): strin
   return Number.isNaN(Date.parse(instant)) ? undefined : instant;
 }
 
-/** An instant of the address as a date and time picker has it: `2026-03-14T09:26`, with its seconds where there are any. */
+/** An instant in the format of a date and time picker: `2026-03-14T09:26`, with seconds if not zero. */
 export function pickedInstant(text: string, end?: "start" | "end"): string {
   return (readInstant(text, end) ?? "").slice(0, 19).replace(/:00$/, "");
 }
@@ -239,7 +239,7 @@ export function writeMonth(date: string): string {
   return `${MONTH_NAMES[Number(date.slice(5, 7)) - 1] ?? ""} ${date.slice(0, 4)}`;
 }
 
-/** UUIDv7s of the same minute begin alike, so the end is shown, too. */
+/** Shows the end as well, because UUIDv7s of the same minute share their beginning. */
 export function shortId(requestId: string): string {
   return requestId.length <= 13 ? requestId : `${requestId.slice(0, 8)}…${requestId.slice(-4)}`;
 }
@@ -248,7 +248,7 @@ export function failureInWords(name: string): string {
   return name.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
 }
 
-/** JSON text without its quotes, all else verbatim. */
+/** The JSON text without quotes, otherwise verbatim. */
 export function writeValue(json: string): string {
   if (!json.startsWith('"')) return json;
   try {
@@ -258,7 +258,6 @@ export function writeValue(json: string): string {
   }
 }
 
-/** Units of so many decimal places. */
 function decimalText(units: bigint, places: number): string {
   const digits = String(units < 0n ? -units : units).padStart(places + 1, "0");
   const end = digits.length - places;
@@ -280,7 +279,7 @@ export function subtractMoney(from: string, less: string): string {
   return addMoney([from, less.startsWith("-") ? less.slice(1) : `-${less}`]);
 }
 
-/** An amount divided as the service does: as many digits as it has, halves away from zero; null: by nothing. */
+/** Divides an amount like the service: the amount's number of digits, rounded half away from zero. Null for a divisor of 0. */
 export function divideMoney(text: string, by: number): string | null {
   if (by === 0) return null;
   const [whole = "0", fraction = ""] = text.split(".");
@@ -289,7 +288,7 @@ export function divideMoney(text: string, by: number): string | null {
   return decimalText((twice + (twice < 0n ? -divisor : divisor)) / (2n * divisor), fraction.length);
 }
 
-/** Codes may hold any character, so they are in the query. */
+/** Codes may contain any character, so they are query parameters. */
 export function propertyPath(
   page: string,
   { clientCode, propertyCode }: PropertyCodes,
@@ -298,7 +297,7 @@ export function propertyPath(
   return `${page}?${new URLSearchParams({ clientCode, propertyCode, ...more })}`;
 }
 
-/** What a property is called, and what else says which it is. */
+/** The display name of a property, and its further identification. */
 export function namesOf({ clientCode, propertyCode, name, city }: FoundProperty) {
   const codes = `${clientCode} / ${propertyCode}`;
   const others = [name === null ? null : codes, city].filter((each) => each !== null);
@@ -314,7 +313,7 @@ export function writeGrant({ clientCode, propertyCode }: Grant): string {
   return `${clientCode}/${propertyCode}`;
 }
 
-/** Grants as typed, one per line, and the invalid lines. */
+/** Reads grants, one per line; also returns the invalid lines. */
 export function readGrants(text: string): {
   readonly grants: readonly Grant[];
   readonly wrong: readonly string[];

@@ -1,8 +1,7 @@
-/** One line of a formatted JSON text. */
 interface JsonLine {
   readonly at: number;
   readonly depth: number;
-  /** RFC 6901 pointer of the value. An end has none: `\0`. */
+  /** RFC 6901 pointer of the value; `\0` for a closing bracket. */
   readonly pointer: string;
   readonly name?: string;
   readonly text: string;
@@ -16,7 +15,7 @@ interface Level {
   index: number;
 }
 
-/** Formats JSON text in lines with a pointer each. Values stay verbatim; a truncated text is formatted as far as it goes. */
+/** Formats JSON text as lines with one pointer each. Values stay verbatim; a truncated text is formatted up to its end. */
 export function layOutJson(text: string): JsonLine[] {
   const lines: JsonLine[] = [];
   const levels: Level[] = [];
@@ -67,7 +66,7 @@ function escapeName(quoted: string): string {
   try {
     name = JSON.parse(quoted) as string;
   } catch {
-    // Cut short in the middle of a name: nothing points there.
+    // Truncated within a name: no pointer.
   }
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

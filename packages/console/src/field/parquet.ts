@@ -4,7 +4,7 @@ import type { Cell } from "./csv.ts";
 type Element = Exclude<Parameters<typeof parquetWriteBuffer>[0]["schema"], undefined>[number];
 type Value = Cell | bigint;
 
-/** How the values of a column are stored. */
+/** How a column stores its values. */
 interface ColumnKind {
   readonly element: Omit<Element, "name">;
   readonly store: (value: string | number) => Value;
@@ -40,14 +40,14 @@ const AMOUNT: ColumnKind = {
   store: (text) => tenThousandths(String(text)),
 };
 
-/** Members that are decimal text. Codes may look like numbers, and stay text. */
+/** Members with decimal text. Codes may look like numbers but stay text. */
 const AMOUNT_NAME = /(revenue|adr|revpar|occupancy)$/i;
 const AMOUNT_TEXT = /^-?\d{1,14}(\.\d{1,4})?$/;
 const DATE_TEXT = /^\d{4}-\d\d-\d\d$/;
 const INSTANT_TEXT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 const INT32_MAX = 2 ** 31 - 1;
 
-/** Rows below a head of names as a Parquet file: the types that `bellhop export` writes, found by name and values. */
+/** Converts rows with a header to a Parquet file, with the types of `bellhop export`, derived from names and values. */
 export function toParquet([names = [], ...rows]: readonly (readonly Cell[])[]): ArrayBuffer {
   const columns = names.map((name, place) => {
     const cells = rows.map((row) => row[place] ?? null);

@@ -4,7 +4,6 @@ import { InputField } from "../parts/field.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { SecondFactor } from "./second-factor.tsx";
 
-/** The operator's own account. */
 export function AccountPage() {
   const account = useSession().data?.operator;
   const scope = account?.grants.includes("*/*") === true ? "every property" : account?.grants.join(", ");

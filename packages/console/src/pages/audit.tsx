@@ -17,7 +17,7 @@ import { ClientLink, Instant, PropertyLink, RequestLink, Who } from "../parts/va
 import { useFilters } from "../routing/filters.ts";
 import { ClientFilter } from "./clients.tsx";
 
-/** Entries in a row that say the same, the newest first. */
+/** Consecutive entries with the same sentence, newest first. */
 type AuditEvent = readonly AuditItem[];
 
 const newestOf = (event: AuditEvent) => event[0] as AuditItem;
@@ -55,7 +55,7 @@ export function AuditPage() {
       noun={["event"]}
       empty={({ nextCursor }) => <NoEntries isFiltered={filters.size > 0} hasMore={nextCursor != null} />}
       lines={12}
-      // The file has the entries, ungrouped.
+      // The file has ungrouped entries.
       csv="occurredAt who role what clientId clientName detail"
     />
   );
@@ -78,7 +78,7 @@ const KINDS_OF_ACTORS = [
   ["service", "The service"],
 ] as const;
 
-/** Who the address names stays in it, also without an account. */
+/** Lists the actor that the address names even if it has no account. */
 function WhoFilter() {
   const { data } = useAnswer<OperatorsAnswer>("operators");
   const chosen = useFilters().filters.get("who") ?? "";
@@ -98,7 +98,7 @@ function Sentence({ event }: { event: AuditEvent }) {
         typeof piece === "string" ? (
           piece
         ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a sentence's parts stay where they are
+          // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence keep their places
           <Value key={place} event={event} of={piece} />
         ),
       )}
@@ -113,13 +113,13 @@ function Reason({ detail: { reason, why } }: Pick<AuditItem, "detail">) {
 }
 
 function Actor({ entry: { who, role, clientId, clientName, detail } }: { entry: AuditItem }) {
-  // An account of the provider that no operator has.
+  // An account at the provider that belongs to no operator.
   if (who === "console")
     return <strong>{writeValue(detail["email"] ?? detail["subject"] ?? "An unknown account")}</strong>;
   return <Who who={who} role={role} clientName={who === `client:${clientId}` ? clientName : null} />;
 }
 
-/** A part of the sentence that the entry decides. */
+/** A variable part of the sentence. */
 function Value({ event, of: { name, choice } }: { event: AuditEvent; of: Placeholder }): ReactNode {
   const { who, clientId, clientName, detail } = newestOf(event);
   if (name === "count")
@@ -167,7 +167,7 @@ function writeValue(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** The entries as they are kept. */
+/** The stored entries. */
 function Details({ event }: { event: AuditEvent }) {
   return event.map(({ auditId, occurredAt, who, what, clientId, detail }) => (
     <dl key={auditId} className="changes">

@@ -102,7 +102,7 @@ const RESOURCE_COLUMNS: readonly Column<BackfillResource>[] = [
   figure("Being applied", ({ counts }) => counts.pending, writeCount),
 ];
 
-/** How much of what was announced has come; nothing may have been. */
+/** The received share of the declared number, which may be absent. */
 function Reached({ count, of }: { count: number; of: number | null }) {
   if (of === null || of === 0) return writeCount(count);
   return (
@@ -227,10 +227,10 @@ function BackfillDetails({ backfill }: { backfill: BackfillAnswer }) {
 }
 
 const GAPS_RENEWED_MS = 10_000;
-/** Dates of more than a year, which are a row where all are missing. */
+/** More than a year of dates; consecutive missing dates share a row. */
 const GAPS_SHOWN = 500;
 
-/** A gap; `to` is the last of the missing dates that follow each other. */
+/** A gap; `to` is the last of consecutive missing dates. */
 type Gap = BackfillGap & { readonly to?: string };
 
 function joined(gaps: readonly BackfillGap[]): readonly Gap[] {

@@ -20,7 +20,7 @@ import { ClientField, ClientFilter } from "./clients.tsx";
 const countOf = (steps: readonly CertificationStep[], result: CertificationStep["result"]) =>
   steps.filter((step) => step.result === result).length;
 
-/** Its report is read apart from the list: it may take a second. */
+/** Loaded separately from the list, because a report may take a second. */
 function Checks({ certificationId }: { certificationId: string }) {
   const { data, error } = useAnswer<CertificationAnswer>(`certifications/${certificationId}`);
   if (data === undefined) return <span className="muted">{error === null ? "…" : "not known"}</span>;

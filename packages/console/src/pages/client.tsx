@@ -108,7 +108,7 @@ function Client({ client }: { client: ClientAnswer }) {
 }
 
 function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
-  // A refetch leaves the fields as they are.
+  // Refetching does not change the fields.
   const [shown] = useState(client);
   return (
     <FormDialog
@@ -201,7 +201,7 @@ function AddGrantsDialog({ update, onClose }: AddGrantsDialogProps) {
   );
 }
 
-/** Permanent, so the id is typed again. */
+/** Permanent, so the operator types the id. */
 function RevokeDialog({ client, onClose }: { client: ClientAnswer; onClose: () => void }) {
   const { clientId, name } = client;
   const [confirm, setConfirm] = useState("");

@@ -131,7 +131,7 @@ const LIMITS: readonly (readonly [name: keyof ClientLimits, label: string])[] = 
   ["tokenBurst", "Burst of tokens"],
 ];
 
-/** Name, scopes and the limits that the form has; an empty limit follows the configuration. */
+/** Name, scopes and the limits of the form; an empty limit follows the configuration. */
 export function readClient(form: FormData) {
   const limits = LIMITS.filter(([name]) => form.has(name)).map(([name]) => [
     name,
@@ -149,7 +149,7 @@ export function NameField(props: { hint?: string; defaultValue?: string }) {
   return <InputField {...props} name="name" label="Name" required maxLength={128} />;
 }
 
-/** Clients to choose from; an id is typed where there are more than a list shows. */
+/** The clients to choose from. If there are more than a list shows, the id is typed instead. */
 function useClients(): { readonly clients: readonly ClientItem[]; readonly isTyped: boolean } {
   const { data } = useAnswer<PageOf<ClientItem>>(addressOf("clients", { limit: 1_000 }));
   return { clients: data?.items ?? [], isTyped: data !== undefined && data.nextCursor !== null };
@@ -157,7 +157,7 @@ function useClients(): { readonly clients: readonly ClientItem[]; readonly isTyp
 
 const optionOf = ({ clientId, name }: ClientItem) => [clientId, `${name} (${clientId})`] as const;
 
-/** A client that is not revoked. */
+/** Selects a client that is not revoked. */
 export function ClientField({ chosen }: { chosen: string }) {
   const { clients, isTyped } = useClients();
   if (isTyped)
@@ -165,7 +165,7 @@ export function ClientField({ chosen }: { chosen: string }) {
   const live = clients.filter(({ revokedAt }) => revokedAt === null);
   return (
     <SelectField
-      // Drawn anew with its options, for what is chosen.
+      // Rendered again when options arrive, to apply the selection.
       key={live.length}
       name="clientId"
       label="Client"
@@ -176,7 +176,6 @@ export function ClientField({ chosen }: { chosen: string }) {
   );
 }
 
-/** A list's filter by client. */
 export function ClientFilter() {
   const { clients, isTyped } = useClients();
   if (isTyped) return <AddressFilter name="clientId" label="Client id" />;
@@ -188,7 +187,7 @@ interface LimitFieldsProps {
   readonly defaults: ClientOptionsAnswer["defaults"];
 }
 
-/** Rates are set by an admin of everything. */
+/** Only an admin of all properties can set rates. */
 export function LimitFields({ limits, defaults }: LimitFieldsProps) {
   if (!useCovers()("*")) return null;
   return (

@@ -14,7 +14,6 @@ const KINDS: Readonly<Record<Resource, string>> = {
   groups: "Group",
 };
 
-/** The pointers of the source time. */
 const SOURCE_TIMES: ReadonlySet<string> = new Set(["/createDateTime", "/lastModifiedDateTime"]);
 
 export const HistoryPage = ofProperty(function OfRecord({ codes }) {
@@ -139,7 +138,7 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
 
 const CSV = "sourceTime receivedAt requestId index outcome status late pointer before after";
 
-/** A line for each change. */
+/** One line per change. */
 function csvLines(version: VersionItem): object | readonly object[] {
   return version.changes.length === 0
     ? version

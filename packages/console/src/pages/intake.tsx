@@ -12,11 +12,11 @@ import { useFilters } from "../routing/filters.ts";
 import { REQUEST_COLUMNS } from "./requests.tsx";
 
 const RANGES = { hour: "Hour", day: "24 hours" } as const;
-/** A day's newest quarter of an hour changes less with each look. */
+/** The newest quarter of an hour in a day's chart changes little between refetches. */
 const RENEWED_MS: Readonly<Record<IntakeRange, number>> = { hour: 3_000, day: 30_000 };
 /** Batches are normally applied within milliseconds. */
 const LAG_SECONDS_MAX = 30;
-/** Colours are far enough apart in both themes. */
+/** Colours that are distinguishable in both themes. */
 const RESOURCES = [
   ["inventories", "inventory", "stack-0"],
   ["reservations", "reservation", "stack-2"],
@@ -26,7 +26,7 @@ const RESOURCES = [
 export function IntakePage() {
   const range = useFilters().filters.get("range") === "day" ? "day" : "hour";
   const asked = useAnswer<IntakeAnswer>(addressOf("intake", { range }), {
-    // A busy day is counted by several looks.
+    // A busy day needs several requests to count.
     againMs: (answer) =>
       RENEWED_MS[answer?.minutes.some(({ resources }) => resources === null) ? "hour" : range],
     keeps: true,
@@ -53,7 +53,7 @@ function Intake({ answer, range }: { answer: IntakeAnswer; range: IntakeRange })
   const { lag, quarantined, minutes, outcomes, lastBatches } = answer;
   const may = useMay();
   const counted = minutes.filter(({ resources }) => resources !== null);
-  // The newest is still growing.
+  // The newest interval is incomplete.
   const last = counted.at(-2) ?? counted.at(-1);
   const sum = (what: "records" | "batches") => counted.reduce((all, minute) => all + total(minute, what), 0);
   const step = range === "hour" ? "minute" : "quarter of an hour";
@@ -133,7 +133,6 @@ function total({ resources }: IntakeMinute, what: "records" | "batches"): number
   return RESOURCES.reduce((sum, [resource]) => sum + (resources?.[resource][what] ?? 0), 0);
 }
 
-/** A share of the records. */
 function rateOf(name: string, outcome: string, count: number, { records }: IntakeOutcomes) {
   const words = `${writeCount(count)} of ${writeMany(records, "record")}`;
   return {
@@ -158,7 +157,7 @@ interface RecordsChartProps {
   readonly step: string;
 }
 
-/** A mark every five minutes, or two hours. */
+/** One mark every five minutes, or every two hours. */
 const isMarked = (clock: string, range: IntakeRange) =>
   range === "hour" ? /[05]$/.test(clock) : /[02468]:00$/.test(clock);
 

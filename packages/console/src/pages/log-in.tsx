@@ -8,7 +8,7 @@ import { Failure, Notice } from "../parts/page.tsx";
 import { Copyable } from "../parts/values.tsx";
 import { Brand } from "../shell/shell.tsx";
 
-/** Shown at the address that was asked for, so that the login leads there. */
+/** Shown at the requested address, so that the login continues there. */
 export function LogInPage() {
   const { data } = useSession();
   const [asksCode, setAsksCode] = useState(false);
@@ -85,7 +85,7 @@ export function LogInPage() {
   );
 }
 
-/** Why the provider's answer let nobody in (`SignOnRefusal`). */
+/** Texts for the reasons why single sign-on was refused (`SignOnRefusal`). */
 const REFUSALS: Readonly<Record<string, string>> = {
   provider: "The provider could not be reached, or its answer was not valid. Try again.",
   expired: "It took too long, or began in another browser. Try again.",

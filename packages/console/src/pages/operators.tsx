@@ -8,7 +8,7 @@ import { type Column, ExportButtons, Table } from "../parts/list.tsx";
 import { Answered, Page } from "../parts/page.tsx";
 import { Badge, Instant, Word } from "../parts/values.tsx";
 
-/** What each role adds to the one before it. */
+/** The permissions that each role adds to the previous one. */
 const ROLES: Readonly<Record<Role, string>> = {
   viewer: "Viewer: sees requests, records and insight",
   revenue: "Revenue: also settings and status mappings",
@@ -16,7 +16,7 @@ const ROLES: Readonly<Record<Role, string>> = {
   admin: "Admin: also clients, operators and the audit",
 };
 
-/** What is asked once more: it cannot be undone. */
+/** Irreversible changes, which need confirmation. */
 const FINAL = {
   password: {
     title: "New password for",
@@ -46,7 +46,6 @@ const grantsOf = (form: FormData): string[] => typed(form, "grants").split(/\s+/
 
 const CSV = "name role grants email hasPassword hasTotp createdAt lastLoginAt disabledAt";
 
-/** Who may log in, and what each sees and does. */
 export function OperatorsPage() {
   const asked = useAnswer<OperatorsAnswer>("operators");
   const own = useSession().data?.operator?.name;

@@ -48,7 +48,7 @@ const ATTENTION = {
   unmapped: "unmapped statuses",
 } as const;
 const ROWS_SHOWN = 100;
-/** So many quarantined records of a property are counted. */
+/** The maximum count of quarantined records per property. */
 const COUNTED_MAX = 1_000;
 const RENEWED_MS = 60_000;
 
@@ -57,11 +57,11 @@ type PortfolioRow = PortfolioItem | PortfolioTotal;
 
 const isTotal = (row: PortfolioRow): row is PortfolioTotal => "lastYearProperties" in row;
 
-/** Null also for a total of properties of which last year is known of some only: a part is no measure of all. */
+/** Null also for a total if last year is unknown for some of its properties. */
 const lastYearOf = (row: PortfolioRow) =>
   isTotal(row) && row.lastYearProperties < row.properties ? null : row.lastYear;
 
-/** Of a total of a currency that is no property's main one: their rooms count in another total. */
+/** A total of a currency that is not any property's main currency. Its rooms count in another total. */
 const hasMoneyOnly = (row: PortfolioRow) => isTotal(row) && row.now.rooms === 0;
 
 type PortfolioColumn = Column<PortfolioRow> & { readonly sort?: PortfolioSort };
@@ -86,7 +86,7 @@ function Title({ of }: { of: PortfolioRow }) {
 interface FigureProps {
   readonly of: PortfolioRow;
   readonly value: (figures: PortfolioFigures) => ReactNode;
-  /** What is below it: the change from last year, where that is known. */
+  /** Shown below the value: the change from last year, if known. */
   readonly change?: (now: PortfolioFigures, lastYear: PortfolioFigures) => ReactNode;
 }
 
@@ -109,7 +109,7 @@ interface AmountsProps {
   readonly isNamed?: boolean;
 }
 
-/** An amount in each currency, with what it was in the same last year. */
+/** An amount per currency, with last year's amount. */
 function Amounts({ of, name, isNamed = false }: AmountsProps) {
   const [now, lastYear] = [of.now, lastYearOf(of)];
   if (now === null || now.amounts.length === 0) return <span className="muted">–</span>;
@@ -153,7 +153,7 @@ interface ToNightsProps {
   readonly children: string;
 }
 
-/** Leads to the nights of the row on a page of its property. */
+/** Links to the nights of the row on a page of its property. */
 function ToNights({ of, nights, path, children }: ToNightsProps) {
   if (isTotal(of) || of.day === null) return children;
   const range = { from: of.day, to: addDays(of.day, nights - 1) };
@@ -187,7 +187,7 @@ function Change({ of, nights }: { of: PortfolioRow; nights: number }) {
 const describeFeed = ({ resource, lastReceivedAt, state }: FeedGlance) =>
   `${resource}: ${state === "never" ? "never sent" : `${state}, last ${lastReceivedAt === null ? "" : writeInstant(lastReceivedAt)}`}`;
 
-/** What an operator would look into, a line each, and when the newest batch came. */
+/** Problems of a property, one per line, and the time of the newest batch. */
 function Attention({ of }: { of: PortfolioItem }) {
   const { feeds, variance, quarantined, attention, clientCode } = of;
   const silent = feeds.filter(({ state }) => state === "silent");
@@ -234,7 +234,7 @@ const ofItem = (Cell: (props: { of: PortfolioItem }) => ReactNode) => (row: Port
 const points = (now: string | null, then: string | null) =>
   now === null || then === null ? "" : writePoints(Number(now), Number(then));
 
-/** Where all is in one currency, the total names it once. */
+/** If all rows share a currency, the total names it once. */
 const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[] => [
   { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },
   {
@@ -288,7 +288,7 @@ const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[]
 const CSV =
   "clientCode propertyCode name city asOf day rooms occupancy currency roomRevenue adr revpar pickupDay pickupWeek lastYearRooms lastYearOccupancy lastYearRoomRevenue varianceNights varianceRooms quarantined attention";
 
-/** A line for each currency of a property. */
+/** One line per currency of a property. */
 function csvLines(item: PortfolioItem): object[] {
   const { now, lastYear, variance } = item;
   const amounts: readonly Partial<PortfolioAmounts>[] = now?.amounts.length ? now.amounts : [{}];
@@ -353,7 +353,7 @@ function NoProperties({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-/** A click is painted before the rows that it changes. */
+/** Paints a click before rendering the rows that it changes. */
 function Portfolio({ answer }: { answer: PortfolioAnswer }) {
   return <Rows answer={useDeferredValue(answer)} />;
 }

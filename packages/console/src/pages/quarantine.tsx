@@ -32,14 +32,14 @@ const RESOURCES = [["", "Any"], "inventories", "reservations", "groups"] as cons
 
 const nameOf = ({ requestId, index }: Pick<QuarantineItem, "requestId" | "index">) => `${requestId}/${index}`;
 
-/** Without what every message of the reason says. */
+/** Omits text that is the same in every message of the reason. */
 const writeWhy = (message: string) =>
   message.replace(/( \(limit: 10 minutes\))?: the record was quarantined .*$/, "").replace(/\.\d+Z/, "Z");
 
 /** A decision takes effect within moments, unless the applier has a backlog. */
 const WAIT_SECONDS = 5;
 const DECIDED_RENEWED_MS = 500;
-/** What other operators decide on, or other windows. */
+/** Shows decisions of other operators and windows. */
 const RENEWED_MS = 10_000;
 
 export function QuarantinePage() {
@@ -167,12 +167,12 @@ interface RecordsProps {
   readonly onDecide: (decision: Decision, names: readonly string[]) => void;
 }
 
-/** Decided on in one go; the oldest first. */
+/** The maximum for one bulk decision, oldest first. */
 const BULK_MAX = 1_000;
 
 function Records({ asked, question, decided, onDecide }: RecordsProps) {
   const mayDecide = useMay()("resolve-quarantine");
-  /** Also records of later pages. */
+  /** Includes records of other pages. */
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const deed = useDeed();
   const { items = [], groups = [], nextCursor = null } = asked.data ?? {};
@@ -256,7 +256,7 @@ interface ReleaseProps {
   readonly release: NonNullable<QuarantineAnswer["release"]>;
 }
 
-/** What becomes of the current version, and what differs. */
+/** What happens to the current version, and the differences. */
 function Release({ of, release: { sourceTime, currentSourceTime, changes, changeTotal } }: ReleaseProps) {
   const isNewest = currentSourceTime === null || sourceTime >= currentSourceTime;
   const { clientCode, propertyCode, resource, key } = of;
@@ -418,21 +418,21 @@ interface DecisionProps extends Deciding {
   readonly onClose: () => void;
 }
 
-/** So many go with one call: enough that a thousand take seconds, few enough that the progress moves. */
+/** Records per call: a thousand take seconds, and progress stays visible. */
 const AT_ONCE = 25;
 
 interface Progress {
   readonly total: number;
   readonly done: readonly string[];
   readonly failed: readonly { readonly record: string; readonly failure: string }[];
-  /** Sent with the call that failed, which may have decided on some of them. */
+  /** Records of the failed call, which may have been decided. */
   readonly unknown: number;
-  /** It went no further. */
+  /** The error that stopped it. */
   readonly error: CallError | null;
   readonly isOver: boolean;
 }
 
-/** Asks once, then decides on one record after the other, also while other pages are open; it stays where one of them failed. */
+/** Confirms once, then decides on the records in order, also while other pages are open. Stays open after a failure. */
 function DecisionDialog({ decision, names, onDecided, onClose }: DecisionProps) {
   const { verb, done, effect } = WORDS[decision];
   const isDiscard = decision === "discard";
@@ -510,7 +510,7 @@ function writeOutcome({ total, done: decided, failed, unknown, isOver }: Progres
   ].join("");
 }
 
-/** The progress after some more records. An error that is of none of them ends it. */
+/** The progress after more records. An error that does not concern one record ends it. */
 async function decideOn(
   decision: Decision,
   some: readonly string[],

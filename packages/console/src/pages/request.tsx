@@ -29,7 +29,7 @@ export function RequestPage({ params }: { params: { requestId: string } }) {
   const asked = useList<RequestAnswer>(
     `requests/${requestId}`,
     { records, outcome },
-    // Only while it is being applied: polling keeps a session alive.
+    // Polls only until the request is applied: polling keeps a session alive.
     { limit: 100, againMs: (answer) => (answer?.status === "accepted" ? RENEWED_MS : undefined) },
   );
   return (
@@ -158,7 +158,7 @@ function RecordOutcome({ record }: { record: RecordItem }) {
   );
 }
 
-/** Null leaves the line out on a phone. */
+/** Null hides the line on a phone. */
 function whyOf(record: RecordItem): ReactNode {
   const notices = record.violations ?? record.warnings;
   const why = record.message ?? notices[0]?.message;

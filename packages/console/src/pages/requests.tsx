@@ -28,7 +28,7 @@ const OUTCOMES = [
   ...OUTCOME_NAMES,
 ] as const;
 
-/** A property code says nothing without its client code. */
+/** A property code is meaningful only with its client code. */
 function queryOf(filters: URLSearchParams): Record<string, string | undefined> {
   const { id, clientId, resource, outcome, clientCode, propertyCode, from, to } = Object.fromEntries(filters);
   return {
@@ -93,7 +93,7 @@ function RequestFilters() {
   );
 }
 
-/** What the address names stays in it, also without a property. */
+/** Lists the client code in the address even if it is unknown. */
 function ClientCodeFilter() {
   const { filters, change } = useFilters();
   const { data } = useAnswer<ClientCodesAnswer>("client-codes");
@@ -151,7 +151,7 @@ export function appliedAfter({
   return writeDuration(Math.max(0, (Date.parse(appliedAt) - Date.parse(receivedAt)) / 1000));
 }
 
-/** Badges for outcomes that need attention, otherwise a word. */
+/** Badges for outcomes that need attention, plain text for others. */
 export function RequestOutcome({ request }: { request: Pick<RequestItem, "counts" | "status"> }) {
   const { counts, status } = request;
   return (
@@ -173,7 +173,7 @@ export function RequestOutcome({ request }: { request: Pick<RequestItem, "counts
   );
 }
 
-/** `applied`, or where they differ `612 applied, 49 unchanged`. */
+/** `applied`, or `612 applied, 49 unchanged` if outcomes differ. */
 function plainWords(counts: RequestCounts): string {
   const words = (["applied", "unchanged", "stale", "duplicate"] as const).filter((word) => counts[word] > 0);
   return words.length === 1

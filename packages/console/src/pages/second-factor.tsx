@@ -8,7 +8,7 @@ import { InputField } from "../parts/field.tsx";
 import { Notice, Section } from "../parts/page.tsx";
 import { Copyable } from "../parts/values.tsx";
 
-/** Codes of an authenticator app, asked for behind the password. */
+/** Sets up an authenticator app, whose codes the login then requires. */
 export function SecondFactor() {
   const account = useSession().data?.operator;
   const [begun, setBegun] = useState<TotpAnswer>();
@@ -83,7 +83,7 @@ export function SecondFactor() {
   );
 }
 
-/** Dark on light in either theme, as cameras expect. */
+/** Dark on light in both themes, as cameras expect. */
 function QrCode({ text }: { text: string }) {
   const rows = encodeQR(text, "raw", { border: 2 });
   const path = rows

@@ -180,7 +180,7 @@ function Described({ setting }: { setting: SettingName }) {
 interface ChangeSettingDialogProps {
   readonly setting: SettingItem;
   readonly clientCode: string;
-  /** Empty: for the whole client code. */
+  /** Empty: the whole client code. */
   readonly propertyCode: string;
   readonly onClose: () => void;
 }
@@ -230,7 +230,7 @@ function StatusMappings({ clientCode }: { clientCode: string }) {
   const mayChange = useMay()("change-settings");
   const [change, setChange] = useState<MappingChange>();
   const [done, setDone] = useState<MappingChange>();
-  /** The former meaning again, as a change of its own. */
+  /** Restores the previous mapping as a new change. */
   const undo = async ({ item }: MappingChange) => {
     await changeMapping(clientCode, { item, to: item.by === "mapping" ? item.deducts : undefined });
     setDone(undefined);
@@ -298,7 +298,7 @@ function UnmappedNotice({ statuses, records }: StatusesAnswer["unmapped"]) {
   );
 }
 
-/** Undefined: as it is by default. */
+/** Undefined: the default. */
 type Meaning = boolean | undefined;
 
 interface MappingChange {
@@ -324,7 +324,7 @@ interface MappingDialogProps {
   readonly onClose: () => void;
 }
 
-/** What the change would do, before it is done. */
+/** Previews the effect of a change. */
 function MappingDialog({ clientCode, change, onDone, onClose }: MappingDialogProps) {
   const { resource, status } = change.item;
   const asked = useAnswer<MappingForesightAnswer>(

@@ -18,7 +18,7 @@ import { Copyable } from "./values.tsx";
 const SHOWN_MS = 6000;
 const SayContext = createContext<(words: string) => void>(() => undefined);
 
-/** Announces what was done, in a corner and to screen readers. */
+/** Shows messages in a corner and announces them to screen readers. */
 export function ToastProvider({ children }: { children: ReactNode }) {
   const [said, setSaid] = useState({ words: "", times: 0 });
   useEffect(() => {
@@ -68,7 +68,7 @@ export function useDeed(): Deed {
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** Escape does not close it. */
+  /** Escape does not close the dialog. */
   readonly stays?: boolean;
   readonly children: ReactNode;
 }
@@ -106,7 +106,7 @@ interface DialogButtonProps {
   readonly children: (close: () => void) => ReactNode;
 }
 
-/** Opens the dialog that `children` renders. */
+/** Opens the dialog in `children`. */
 export function DialogButton({ text, kind = "plain", children }: DialogButtonProps) {
   const [open, setOpen] = useState(false);
   return (
@@ -131,7 +131,7 @@ interface FormProps {
   readonly children?: ReactNode;
 }
 
-/** Runs `onSubmit` with the fields, which are as they began thereafter; a failure is shown above them. */
+/** Calls `onSubmit` with the fields, then resets them. Shows a failure above the fields. */
 export function Form(props: FormProps) {
   const { button, className = "form", danger = false, ready = true, done, onSubmit, actions } = props;
   const deed = useDeed();
@@ -155,7 +155,6 @@ export function Form(props: FormProps) {
   );
 }
 
-/** The text of a field. */
 export function typed(form: FormData, name: string): string {
   return String(form.get(name) ?? "").trim();
 }
@@ -198,7 +197,7 @@ export function FormDialogButton({ opener, openerKind, ...dialog }: FormDialogBu
   );
 }
 
-/** Why the operator decided so, named `reason`. */
+/** The operator's reason; the field is named `reason`. */
 export function ReasonField({ required }: { required: boolean }) {
   return (
     <AreaField
@@ -214,7 +213,7 @@ export function ReasonField({ required }: { required: boolean }) {
 interface SecretDialogProps {
   readonly title: string;
   readonly clientId?: string;
-  /** In place of the advice for a client's secret. */
+  /** Replaces the advice for a client's secret. */
   readonly warning?: string;
   readonly secret: string;
   readonly children?: ReactNode;

@@ -92,7 +92,7 @@ export function AreaField(props: Typed<TextareaHTMLAttributes<HTMLTextAreaElemen
   );
 }
 
-/** A list keeps an order that an object's keys would not; in it, a value alone is its own text. */
+/** An array keeps its order, which object keys may not. A lone value is its own label. */
 type Options<Value extends string> =
   | Readonly<Partial<Record<Value, string>>>
   | readonly (Value | readonly [value: Value, text: string])[];
@@ -108,7 +108,7 @@ interface SelectFieldProps<Value extends string> extends Pick<Labelled, "wide"> 
   readonly value?: Value;
   readonly defaultValue?: string;
   readonly options: Options<Value>;
-  /** The empty value is none. */
+  /** The empty value counts as missing. */
   readonly required?: boolean;
   readonly onChange?: (value: Value) => void;
 }
@@ -161,16 +161,16 @@ interface TextFilterProps {
   readonly placeholder?: string | undefined;
   readonly type?: "search" | "date" | "datetime-local";
   readonly wide?: boolean;
-  /** The error of a text; an invalid text is not applied. */
+  /** Returns the error of a text; an invalid text is not applied. */
   readonly check?: (value: string) => string | undefined;
   readonly first?: boolean;
-  /** Of a date and time. */
+  /** For a date and time. */
   readonly timeZone?: string;
 }
 
 const SETTLED_MS = 350;
 
-/** Applies when typing pauses, or with Enter. */
+/** Applies when typing pauses, or on Enter. */
 export function TextFilter(props: TextFilterProps) {
   const { label, value, onChange, placeholder, type = "search", wide = false, check, first = false } = props;
   const { timeZone = UTC } = props;
@@ -182,7 +182,7 @@ export function TextFilter(props: TextFilterProps) {
     setTyped(value);
   }
   const wrong = typed === "" ? undefined : check?.(typed);
-  // A picker is empty also while it is incomplete; a date is always asked for.
+  // A picker is also empty while it is incomplete; a date is required.
   const [isIncomplete, setIncomplete] = useState(false);
   const isUnfinished = typed === "" && (type === "date" || isIncomplete);
   useEffect(() => {
@@ -225,7 +225,7 @@ interface PickerLabelProps {
   readonly timeZone: string;
 }
 
-/** Pickers write dates as the browser does, which may be read in two ways. */
+/** Writes out the picked date, because the browser's format may be ambiguous. */
 function PickerLabel({ label, picked, without, timeZone }: PickerLabelProps) {
   const [date = "", time] = picked.split("T");
   const written =
@@ -256,14 +256,14 @@ export function AddressFilter({ name, ...rest }: AddressFilterProps) {
 interface InstantFilterProps {
   readonly name: string;
   readonly label: string;
-  /** What a date without a time stands for. */
+  /** The time that a date without a time means. */
   readonly end?: "start" | "end";
-  /** What none stands for. */
+  /** The meaning of an empty field. */
   readonly placeholder?: string;
   readonly first?: boolean;
 }
 
-/** A date and time in the zone of the page, or none. The address has it in UTC. */
+/** A date and time in the zone of the page; optional. The address has it in UTC. */
 export function InstantFilter({ name, label, end, placeholder, first = false }: InstantFilterProps) {
   const { filters, change } = useFilters();
   const { timeZone } = usePropertyView();
@@ -288,7 +288,6 @@ export function InstantFilter({ name, label, end, placeholder, first = false }: 
   );
 }
 
-/** From one instant to another; beside each other in a line of their own. */
 export function InstantRange({ from, to }: { from: string; to: string }) {
   return (
     <div className="pair">
@@ -302,7 +301,7 @@ interface AddressChoiceProps<Value extends string> {
   readonly label: string;
   readonly name: string;
   readonly options: Options<Value>;
-  /** Where the address has none; the first by default. */
+  /** The value if the address has none; by default the first. */
   readonly standard?: Value;
   /** Keeps the open page of a list. */
   readonly keepsPage?: boolean;

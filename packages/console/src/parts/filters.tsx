@@ -12,7 +12,7 @@ import {
 import { useFilters } from "../routing/filters.ts";
 import { Button, Icon } from "./button.tsx";
 
-/** A filter that is not as it is by default. */
+/** A filter with a non-default value. */
 interface Chip {
   readonly label: string;
   readonly text: string;
@@ -21,7 +21,7 @@ interface Chip {
 
 const ChipsContext = createContext<(id: string, chip: Chip | undefined) => void>(() => undefined);
 
-/** Lists a filter among the active ones; `text` undefined: it is as it is by default. */
+/** Lists a filter among the active ones; `text` is undefined for the default. */
 export function useChip(label: string, text: string | undefined, clear: () => void): void {
   const put = useContext(ChipsContext);
   const id = useId();
@@ -34,7 +34,7 @@ export function useChip(label: string, text: string | undefined, clear: () => vo
   }, [put, id, label, text]);
 }
 
-/** As wide as a phone; the styles say the same. */
+/** The width of a phone, as in the styles. */
 const phone = window.matchMedia("(max-width: 40rem)");
 
 function usePhone(): boolean {
@@ -47,7 +47,7 @@ function usePhone(): boolean {
   );
 }
 
-/** The filters of a page: a row of fields, or on a phone one button that opens them, with the active ones beside it. */
+/** The filters of a page: a row of fields. On a phone a button opens them, with the active ones beside it. */
 export function Filters({ children }: { children: ReactNode }) {
   const [chips, setChips] = useState<ReadonlyMap<string, Chip>>(new Map());
   const [open, setOpen] = useState(false);
@@ -104,7 +104,7 @@ export function Filters({ children }: { children: ReactNode }) {
   );
 }
 
-/** For a list whose address has nothing but filters. */
+/** For a list whose address has only filters. */
 export function ClearFilters() {
   const { filters, change } = useFilters();
   if (filters.size === 0) return null;

@@ -2,14 +2,13 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState 
 import { Icon, type IconName } from "./button.tsx";
 import { useModal } from "./dialog.tsx";
 
-/** What can be chosen. */
 export interface FinderItem {
   /** Unique in the list. */
   readonly id: string;
   readonly text: string;
   readonly note?: string | undefined;
   readonly icon: IconName;
-  /** It is the one that is open. */
+  /** Currently open. */
   readonly isHere?: boolean;
   readonly choose: () => void;
 }
@@ -25,7 +24,7 @@ interface FinderProps {
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly groups: readonly FinderGroup[];
-  /** An answer is awaited. */
+  /** A response is pending. */
   readonly busy: boolean;
   readonly empty: ReactNode;
   /** Below the list. */
@@ -33,7 +32,7 @@ interface FinderProps {
   readonly onClose: () => void;
 }
 
-/** A field and a list below it, in a dialog: typing narrows the list, arrows move in it, Enter chooses. */
+/** A search field with a list in a dialog: typing narrows the list, arrows move, Enter chooses. */
 export function Finder(props: FinderProps) {
   const { label, placeholder, text, onText, groups, busy, empty, note, onClose } = props;
   const dialog = useModal();
@@ -41,7 +40,7 @@ export function Finder(props: FinderProps) {
   const id = useId();
   const [chosenId, setChosen] = useState<string>();
   const items = groups.flatMap((group) => group.items);
-  // The first until another is moved to; what is gone is chosen no more.
+  // The first item unless another is selected and still listed.
   const place = Math.max(
     items.findIndex((item) => item.id === chosenId),
     0,

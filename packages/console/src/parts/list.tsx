@@ -25,19 +25,19 @@ import { useWork } from "./work.tsx";
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => ReactNode;
-  /** For figures. */
+  /** Aligns figures at the end. */
   readonly end?: boolean;
   /** The row header; at phone width the heading of the row. */
   readonly lead?: boolean;
-  /** At phone width below its head. */
+  /** At phone width, shows the value below its header. */
   readonly prose?: boolean;
-  /** A button: the head is for screen readers. */
+  /** A button; its header is only for screen readers. */
   readonly action?: boolean;
-  /** The name under which the address sorts by it. */
+  /** The value of the address parameter that sorts by this column. */
   readonly sort?: string;
 }
 
-/** A column of figures; a dash where one is not known. */
+/** A column of figures; a dash if unknown. */
 export function figure<Row, Value extends string | number>(
   head: string,
   of: (row: Row) => Value | null | undefined,
@@ -56,9 +56,9 @@ interface TableProps<Row> {
   readonly rowClass?: (row: Row) => string | undefined;
   /** At phone width: one sheet per row (default), or columns that scroll. */
   readonly narrow?: "sheets" | "scroll";
-  /** A style of its own. */
+  /** A style for this table. */
   readonly look?: string;
-  /** What a row opens to, below it; the lead cell opens it. */
+  /** The content that opens below a row from its lead cell. */
   readonly detail?: RowDetail<Row>;
 }
 
@@ -107,7 +107,7 @@ function TableHead<Row>({ column: { head, end, action, sort } }: { column: Colum
   const [path] = useLocation();
   const isDown = filters.get("order") === "down";
   const isSorted = sort !== undefined && filters.get("sort") === sort;
-  // Figures begin with the highest.
+  // Figures sort in descending order first.
   const order = (isSorted ? !isDown : end === true) ? "down" : undefined;
   return (
     <th
@@ -178,7 +178,7 @@ function TableCell<Row>({ column, content }: { column: Column<Row>; content: Rea
   );
 }
 
-/** Says whether it fits, so that its head can stay in sight, or else whether there is more beyond its end, which fades. */
+/** Marks whether the table fits (for a sticky header), or overflows (for a fade at its end). */
 function watchScroll(frame: HTMLElement | null): (() => void) | undefined {
   if (frame === null) return undefined;
   const look = () => {
@@ -274,7 +274,7 @@ export function ListPage<Item extends object>(props: ListPageProps<Item>) {
   );
 }
 
-/** Rows of these members, below their names. */
+/** The members of the items, below a header with their names. */
 function csvRows(columns: string, items: readonly object[]): Cell[][] {
   const names = columns.split(" ");
   return [
@@ -320,7 +320,7 @@ export function Pager({ nextCursor, shown }: { nextCursor: string | null; shown:
   );
 }
 
-/** Another page begins at the heading of its list. */
+/** A new page starts at the heading of its list. */
 function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
   const head = currentTarget.closest(".section, main")?.querySelector<HTMLElement>("h1, h2");
   head?.focus({ preventScroll: true });
@@ -329,19 +329,19 @@ function toHead({ currentTarget }: MouseEvent<HTMLElement>): void {
 }
 
 interface ExportProps<Item> {
-  /** Of the file, without its ending. */
+  /** The file name without extension. */
   readonly name: string;
-  /** The items, or where every page of them is asked for: the address of a list, without the open page. */
+  /** The items, or the address of a list without its page. */
   readonly of: readonly Item[] | string;
-  /** Where the answer has them. */
+  /** The member of the response that has the items. */
   readonly member?: string;
-  /** Names of columns; by default a column for each member of the items. */
+  /** Column names; by default the members of the items. */
   readonly csv?: string;
-  /** The row of an item, or its rows, by these names. */
+  /** The row or rows of an item, by these names. */
   readonly csvRow?: (item: Item) => object | readonly object[];
 }
 
-/** Saves all rows, also where the page has been left meanwhile. */
+/** Saves all rows, even if the page is left meanwhile. */
 export function ExportButtons<Item extends object>(props: ExportProps<Item>) {
   const { name, of, member = "items", csv, csvRow = (item) => item } = props;
   const [busy, setBusy] = useState<FileKind>();
@@ -388,7 +388,7 @@ type Rows = readonly (readonly Cell[])[];
 
 const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = {
   csv: (rows) => new Blob([toCsv(rows)], { type: "text/csv;charset=utf-8" }),
-  /** What writes it is loaded with the first such file. */
+  /** Loads the writer with the first such file. */
   parquet: async (rows) => {
     const { toParquet } = await import("../field/parquet.ts").catch((cause) => {
       const message = "The console is from another version of the service. Load the page again.";
@@ -398,7 +398,7 @@ const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = 
   },
 };
 
-/** Rows of a page of an export, and how many of them: what takes a spreadsheet a while to open. */
+/** Rows per request; the maximum number of pages is what a spreadsheet opens in reasonable time. */
 const EXPORTED_ROWS = 1_000;
 const EXPORTED_PAGES = 100;
 
@@ -407,7 +407,7 @@ interface Paged {
   readonly nextCursor?: string | null;
 }
 
-/** How all rows of all properties become Parquet; for who runs the service. */
+/** Explains to operators with shell access how to export all properties as Parquet. */
 export function ParquetNote({ table }: { table: "nights" | "outcomes" }) {
   if (!useCovers()("*")) return null;
   return (
@@ -424,6 +424,6 @@ function download(name: string, file: Blob): void {
   link.href = address;
   link.download = name;
   link.click();
-  // Safari reads it a moment later.
+  // Safari reads the address later.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

@@ -15,26 +15,26 @@ interface Crumb {
 export interface PageProps {
   readonly title: string;
   readonly heading?: ReactNode;
-  /** At the end of the line of the heading. */
+  /** At the end of the heading's line. */
   readonly beside?: ReactNode;
   readonly lead?: ReactNode;
   /** The pages above this one. */
   readonly crumbs?: readonly Crumb[];
-  /** This page in the breadcrumbs, where the title says more. */
+  /** The name in the breadcrumbs, if the title is longer. */
   readonly here?: string;
-  /** What the search lists as opened of late. */
+  /** The entry in the search's list of recently opened objects. */
   readonly visit?: Visit | undefined;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** Moves the focus to the heading of another page. */
+/** Moves the focus to the heading when the page changes. */
 export function Page(props: PageProps) {
   const { title, heading = title, beside, lead, crumbs = [], here = title, visit, actions, children } = props;
   const head = useRef<HTMLHeadingElement>(null);
   const [path] = useLocation();
   const { number = 1 } = useListPage();
-  // Distinguishes entries of the browser's history.
+  // Distinguishes entries in the browser's history.
   const place = number === 1 ? "" : `page ${number}`;
   useEffect(() => {
     document.title = `${title}${place === "" ? "" : `, ${place}`} · Bellhop console`;
@@ -85,7 +85,7 @@ export function Page(props: PageProps) {
 
 let arrivedAt: string | undefined;
 
-/** The first page keeps the browser's own focus. */
+/** The first page keeps the browser's focus. */
 function useArrival(path: string, head: { readonly current: HTMLElement | null }): void {
   useEffect(() => {
     if (arrivedAt !== undefined && arrivedAt !== path) {
@@ -99,7 +99,7 @@ function useArrival(path: string, head: { readonly current: HTMLElement | null }
 function useNoted(visit: Visit | undefined): void {
   const { note } = useRecent();
   const { to, text, note: about } = visit ?? {};
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each thing and name
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once per object and name
   useEffect(() => {
     if (to !== undefined && text !== undefined) note({ to, text, note: about ?? "" });
   }, [to, text, about]);
@@ -180,7 +180,7 @@ export function Waiting({ lines = 6 }: { lines?: number }) {
         Loading
       </span>
       {Array.from({ length: lines }, (_, line) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all alike
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are identical
         <i key={line} />
       ))}
     </div>
@@ -233,10 +233,10 @@ interface AnswerProps<Answer> {
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** The answer, or its loading or error state. A failed refetch keeps the answer before it, as does another question. */
+/** The response, or its loading or error state. The previous response stays while refetching, and if that fails. */
 export function Answered<Answer>({ asked, lines = 6, children }: AnswerProps<Answer>) {
   const { data, error, dataUpdatedAt, isOld = false } = asked;
-  // As it was drawn: of the filters that it answers, not of those chosen meanwhile.
+  // As rendered for the filters of the response, not for those chosen since.
   const drawn = useRef<ReactNode>(undefined);
   if (data === undefined)
     return error === null ? <Waiting lines={lines} /> : <Failure error={error} onRetry={asked.refetch} />;
@@ -264,7 +264,7 @@ interface DetailPageProps<Answer> extends Omit<PageProps, "actions" | "children"
   readonly children: (answer: Answer) => ReactNode;
 }
 
-/** A page of one thing; its actions appear with the answer. */
+/** A page of one object; its actions appear with the response. */
 export function DetailPage<Answer>({ asked, actions, children, ...page }: DetailPageProps<Answer>) {
   const [path] = useLocation();
   const above = page.crumbs?.at(-1);

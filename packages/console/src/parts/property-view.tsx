@@ -4,14 +4,14 @@ import { addressOf, useAnswer } from "../data/queries.ts";
 import { readStored, store } from "../data/stored.ts";
 import { isOneOf, UTC } from "../field/format.ts";
 
-/** How the pages of a property show it. Elsewhere times are UTC. */
+/** Display settings of a property's pages. Other pages show UTC. */
 interface PropertyView {
-  /** What is set of the property has come. */
+  /** The settings have loaded. */
   readonly isKnown: boolean;
-  /** Null: not set, or not known yet. */
+  /** Null: not set, or still loading. */
   readonly name: string | null;
   readonly city: string | null;
-  /** Of times. Stay dates have none. */
+  /** For times; stay dates have none. */
   readonly timeZone: string;
   /** The property's own zone. */
   readonly ownTimeZone: string;
@@ -35,7 +35,7 @@ const ViewContext = createContext(ELSEWHERE);
 
 export const usePropertyView = () => useContext(ViewContext);
 
-/** Around a page of a property: its name, city, weekend and time zone are settings. */
+/** Provides the property's name, city, weekend and time zone from its settings. */
 export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes; children: ReactNode }) {
   const { clientCode, propertyCode } = codes;
   const { data } = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
@@ -58,7 +58,7 @@ export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes
   return <ViewContext value={view}>{children}</ViewContext>;
 }
 
-/** In which zone the page shows times; there is a choice where the property has a zone of its own. */
+/** Selects the time zone of the page, if the property has its own. */
 export function ClockChoice() {
   const { timeZone, ownTimeZone, choose } = usePropertyView();
   if (ownTimeZone === UTC) return <span className="nowrap">Times in UTC</span>;

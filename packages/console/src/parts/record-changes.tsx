@@ -9,16 +9,16 @@ import {
   writeValue,
 } from "../field/format.ts";
 
-/** They change with every delivery and say nothing of the booking. */
+/** Change with every delivery and say nothing about the booking. */
 const NOISE: ReadonlySet<string> = new Set(["correlationId", "createDateTime", "lastModifiedDateTime"]);
 
 interface RecordChangesProps {
   readonly changes: readonly JsonChange[];
-  /** How many there are, with those that are not in `changes`. */
+  /** The number of changes, including those not in `changes`. */
   readonly total: number;
 }
 
-/** What differs between two versions of a record, leaf by leaf: fields of the same night or stay in one block, noise last. */
+/** The differences between two versions: fields of the same night or stay together, delivery fields last. */
 export function RecordChanges({ changes, total }: RecordChangesProps) {
   if (changes.length === 0) return null;
   const blocks = Map.groupBy(changes, ({ path }) =>
@@ -46,7 +46,7 @@ function Block({ leaves }: { leaves: readonly JsonChange[] }) {
   if (side === undefined)
     return leaves.map((leaf) => <Leaf key={leaf.pointer} leaf={leaf} name={`${name} › ${nameOf(leaf)}`} />);
   const Mark = side === "before" ? "ins" : "del";
-  // Its name says the night.
+  // Its name includes the night.
   const listed = leaves.filter((leaf) => !parent.includes(writeValue(leaf.after ?? leaf.before ?? "")));
   return (
     <div>

@@ -6,10 +6,10 @@ import { Button } from "./button.tsx";
 import { InputField } from "./field.tsx";
 import { Disclosure } from "./values.tsx";
 
-/** Filters of a page by their names, kept in this browser. */
+/** Named filters of a page, stored in this browser. */
 type Views = Readonly<Record<string, string>>;
 
-/** A view of a property's page is one of every property. */
+/** A view of a property page applies to every property. */
 const codesOf = (path: string) => (path.startsWith("/property") ? ["clientCode", "propertyCode"] : []);
 const storeOf = (path: string) => `bellhop-views:${path}`;
 
@@ -22,7 +22,7 @@ function readViews(path: string): Views {
   }
 }
 
-/** Views of the open page: its filters under a name. Nothing where there are neither. */
+/** Saved filters of the open page. Renders nothing without filters and views. */
 export function SavedViews() {
   const [path] = useLocation();
   const { filters } = useFilters();

@@ -64,11 +64,11 @@ export function orDash<Value extends string | number>(
 
 interface InstantProps {
   readonly at: string | null;
-  /** `exact`: with all of its digits. */
+  /** `exact`: with all digits. */
   readonly as?: "full" | "exact" | "ago";
 }
 
-/** In UTC, or on the pages of a property as the operator has chosen there. */
+/** In UTC; on a property's pages in the zone that the operator chose. */
 export function Instant({ at, as = "full" }: InstantProps) {
   const { timeZone } = usePropertyView();
   if (at === null) return <span className="muted">never</span>;
@@ -112,18 +112,18 @@ export function RequestLink({ requestId, index }: { requestId: string; index?: n
   );
 }
 
-/** A client by its name or else its id; a link for who may open it. */
+/** A client's name or id, linked if the operator may open it. */
 export function ClientLink({ clientId, name }: { clientId: string; name?: string | null }) {
   const text = name ?? clientId;
   return useMay()("read-clients") ? <Link to={`/clients/${clientId}`}>{text}</Link> : text;
 }
 
 interface WhoProps {
-  /** As the audit has it: `console:anna`, `cli:root`, `client:<id>`, `service`. */
+  /** As in the audit: `console:anna`, `cli:root`, `client:<id>`, `service`. */
   readonly who: string;
   /** Of a client. */
   readonly clientName?: string | null;
-  /** The role of an operator then. */
+  /** The operator's role at that time. */
   readonly role?: string | null;
 }
 
@@ -194,7 +194,7 @@ export function Copyable({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** Rendered once opened. */
+/** Renders its content once opened. */
 export function Disclosure({ summary, children }: { summary: string; children: ReactNode }) {
   const [wasOpened, setWasOpened] = useState(false);
   return (
@@ -211,7 +211,7 @@ interface PayloadViewProps {
   readonly marked?: readonly string[];
 }
 
-/** A record verbatim, in lines. */
+/** A record verbatim, as formatted lines. */
 export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
   const lines = useMemo(() => layOutJson(payload.text), [payload.text]);
   const first = useRef<HTMLLIElement>(null);

@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useEffect, useMemo, useState
 import { writeCount } from "../field/format.ts";
 import { Button } from "./button.tsx";
 
-/** How far a piece of work is; `of` undefined: how much there is shows only at its end. */
+/** The progress of background work; `of` is undefined if the total is unknown until the end. */
 export interface WorkProgress {
   readonly done: number;
   readonly of?: number | undefined;
@@ -20,7 +20,7 @@ type Start = (title: string, run: Run) => Promise<void>;
 
 const WorkContext = createContext<Start>((_, run) => run(() => undefined, new AbortController().signal));
 
-/** Starts work that goes on while other pages are opened: a corner shows how far it is, and stops it. */
+/** Starts work that continues while other pages are opened. A corner shows its progress and can stop it. */
 export function useWork(): Start {
   return useContext(WorkContext);
 }
@@ -49,7 +49,7 @@ export function WorkProvider({ children }: { children: ReactNode }) {
   const isBusy = works.length > 0;
   useEffect(() => {
     if (!isBusy) return;
-    // Closing the window would end it: the browser asks first.
+    // Closing the window would end the work, so the browser asks first.
     const onLeave = (event: BeforeUnloadEvent) => event.preventDefault();
     window.addEventListener("beforeunload", onLeave);
     return () => window.removeEventListener("beforeunload", onLeave);

@@ -2,7 +2,7 @@ import { useCallback } from "react";
 import { useLocation } from "wouter";
 import { useHistoryState, useSearch } from "wouter/use-browser-location";
 
-/** Cursors of the pages that led to the open one, kept in the history entry: answers know only the next page. */
+/** Cursors of the pages before the open one, kept in the history entry: a response knows only the next page. */
 type Trail = readonly string[];
 
 export interface Turn {
@@ -16,20 +16,20 @@ export function entryOf(trail: Trail): { readonly trail: Trail } | null {
   return trail.length === 0 ? null : { trail };
 }
 
-/** An older console may have written another entry. */
+/** An older console may have written a different entry. */
 function trailOf(entry: unknown): Trail {
   if (typeof entry !== "object" || entry === null || !("trail" in entry)) return NONE;
   const { trail } = entry;
   return Array.isArray(trail) && trail.every((cursor) => typeof cursor === "string") ? trail : NONE;
 }
 
-/** Undefined behind a link to a later page. */
+/** Undefined if a link led to a later page. */
 function pageNumberOf(cursor: string, trail: Trail): number | undefined {
   if (cursor === "") return 1;
   return trail[0] === "" ? trail.length + 1 : undefined;
 }
 
-/** The first page is offered only where it is not the previous. */
+/** Offers the first page only if it is not the previous one. */
 export function turnsOf(
   cursor: string,
   nextCursor: string | null,
@@ -45,7 +45,7 @@ export function turnsOf(
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
-/** The filters in the address. A change returns to the first page and adds a history entry unless `how` is replace. */
+/** The filters in the address. A change returns to the first page and adds a history entry unless `how` is `replace`. */
 export function useFilters(): {
   readonly filters: URLSearchParams;
   readonly change: (changes: Changes, how?: "push" | "replace") => void;

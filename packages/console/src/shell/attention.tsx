@@ -5,7 +5,7 @@ import { writeMany } from "../field/format.ts";
 
 const RENEWED_MS = 30_000;
 const COUNTED_MAX = 10_000;
-/** More are not worth their digits. */
+/** The maximum count shown. */
 const WRITTEN_MAX = 999;
 
 interface Warning {
@@ -15,7 +15,7 @@ interface Warning {
   readonly tone: "warn" | "bad";
 }
 
-/** What the navigation warns of beside a place. */
+/** The warnings shown in the navigation. */
 export function useWarnings(): ReadonlyMap<string, Warning> {
   const { data } = useAnswer<AttentionAnswer>("attention", { againMs: () => RENEWED_MS });
   const { silent = 0, quarantined = 0 } = data ?? {};

@@ -1,7 +1,7 @@
 import { type CallError, logOut } from "../data/queries.ts";
 import { useSay } from "../parts/dialog.tsx";
 
-/** Says why it failed: the session goes on. */
+/** Reports a failed logout, after which the session continues. */
 export function useLogOut(): () => void {
   const say = useSay();
   return () => void logOut().catch(({ message }: CallError) => say(message));

@@ -7,7 +7,7 @@ export interface Place {
   readonly key: string;
   /** Shown only to operators with this permission. */
   readonly needs?: Permission;
-  /** Where else its pages are. */
+  /** Other paths of its pages. */
   readonly also?: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const GROUPS: readonly Group[] = [
   },
 ];
 
-/** What the operator may open. */
+/** The pages that the operator may open. */
 export function useGroups(): readonly Group[] {
   const may = useMay();
   return GROUPS.map(({ title, places }) => ({
@@ -63,7 +63,6 @@ export function isWithin({ to, also = [] }: Place, path: string): boolean {
 
 const isBelow = (path: string, begin: string) => path === begin || path.startsWith(`${begin}/`);
 
-/** The pages of a property. */
 export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] = [
   ["/property", "Overview"],
   ["/property/on-the-books", "On the books"],
@@ -74,7 +73,7 @@ export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] =
   ["/property/calendar", "Data health"],
 ];
 
-/** The documentation of each page, the longest paths first. */
+/** The documentation of each page, longest paths first. */
 const HELP: readonly (readonly [path: string, docs: string])[] = [
   ["/property/on-the-books", "insight#on-the-books"],
   ["/property/pace", "insight#pace"],

@@ -25,7 +25,7 @@ const PAGES_FOUND_MAX = 6;
 const ID_LENGTH = 36;
 const NOTHING: SearchAnswer = { properties: [], propertyTotal: 0, clients: [], requests: [], records: [] };
 
-/** What the service finds once typing pauses; meanwhile what it found before. */
+/** Results of the service once typing pauses; until then the previous ones. */
 function useFound(text: string, of?: "properties"): { readonly found: SearchAnswer; readonly busy: boolean } {
   const [settled, setSettled] = useState(text);
   useEffect(() => {
@@ -40,7 +40,7 @@ function useFound(text: string, of?: "properties"): { readonly found: SearchAnsw
 
 const isMac = /Mac|iP(hone|ad)/.test(navigator.platform);
 
-/** The field in the shell that opens the search; so does Ctrl K or Command K, also while something is typed. */
+/** The search field of the shell. Ctrl K or Command K also opens the search, even while typing. */
 export function SearchButton({ onKeys }: { onKeys: () => void }) {
   const [open, setOpen] = useState(false);
   useEffect(() => {
@@ -164,10 +164,10 @@ function Search({ onKeys, onClose }: { onKeys: () => void; onClose: () => void }
 }
 
 interface Pages {
-  /** Of the property whose page is open. */
+  /** Actions for the property of the open page. */
   readonly codes: { readonly text: string; readonly to: string } | undefined;
   readonly ofProperty: readonly FinderItem[];
-  /** And what can be done anywhere. */
+  /** Actions available everywhere. */
   readonly ofConsole: readonly FinderItem[];
 }
 
@@ -211,7 +211,7 @@ function usePages(onKeys: () => void): Pages {
   };
 }
 
-/** Those whose words begin as those of the text, in any order. */
+/** Items with words that begin with those of the text, in any order. */
 function matching(items: readonly FinderItem[], wanted: string): readonly FinderItem[] {
   const words = wanted.toLowerCase().split(/\s+/);
   return items.filter(({ text, note = "" }) => {

@@ -9,7 +9,7 @@ const SHORTCUTS_STORED_AS = "bellhop.shortcuts";
 /** Time for the second key after `g`. */
 const SECOND_KEY_MS = 1500;
 
-/** Keys that work on every page; `?` lists them. They can be turned off (WCAG 2.1.4). */
+/** Keys of every page, listed by `?`. They can be disabled (WCAG 2.1.4). */
 export function Shortcuts({ open, onOpen }: { open: boolean; onOpen: (open: boolean) => void }) {
   const [on, setOn] = useState(() => readStored(SHORTCUTS_STORED_AS) !== "off");
   const [, navigate] = useLocation();

@@ -59,7 +59,7 @@ export const BlocksPage = ofProperty(function Blocks({ codes }) {
   );
 });
 
-/** A group over its nights; rooms are room nights. */
+/** A group summed over its nights; rooms are room nights. */
 interface Group extends Pick<BlocksItem, "group" | "name" | "label" | "holds" | "cutoffDate"> {
   readonly nights: readonly BlocksItem[];
   readonly arrival: string;
@@ -70,7 +70,7 @@ interface Group extends Pick<BlocksItem, "group" | "name" | "label" | "holds" | 
   readonly remaining: number;
   /** Null: the group has no cutoff. Negative: it has passed. */
   readonly daysToCutoff: number | null;
-  /** Rooms left for each day until the cutoff, or else until the arrival. */
+  /** Remaining rooms per day until the cutoff, or until the arrival if there is no cutoff. */
   readonly leftPerDay: number;
 }
 

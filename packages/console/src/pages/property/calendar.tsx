@@ -119,7 +119,7 @@ function Night({ night, codes }: { night: CalendarNight; codes: PropertyCodes })
 
 const DAY_MS = 86_400_000;
 
-/** The darker, the older: within a day, within a week, longer ago. */
+/** Darker steps are older: within a day, within a week, earlier. */
 function ageStepOf(receivedAt: string | null): number {
   const days = (Date.now() - Date.parse(receivedAt ?? "")) / DAY_MS;
   if (days <= 1) return 1;
@@ -221,7 +221,7 @@ function FeedState({ feed }: { feed: FeedHealthItem }) {
 }
 
 function writeHours(value: number): string {
-  // Two decimals of an hour are 36 s; shorter gaps are those of a first load.
+  // Intervals have two decimals of an hour (36 s); shorter ones occur during an initial load.
   if (value < 1 / 60) return "< 1 min";
   return writeDuration(value * 3600);
 }

@@ -43,7 +43,7 @@ interface NightProps {
   readonly by: Grouping;
 }
 
-/** One night against last year, by group, down to its reservations. */
+/** One night compared with last year, by group, with its reservations. */
 export function NightOnTheBooks({ codes, night, by }: NightProps) {
   const { change } = useFilters();
   const range = { from: night, to: night };

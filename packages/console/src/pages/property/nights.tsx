@@ -16,16 +16,16 @@ import { Answered, Figures } from "../../parts/page.tsx";
 import { orDash } from "../../parts/values.tsx";
 import { type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
 
-/** Keeps the weekday. */
+/** A whole number of weeks, so weekdays match. */
 export const YEAR_DAYS = 364;
 
-/** On the books at the address's point in time; `by` as the insight has it. */
+/** On the books at the point in time of the page's address. */
 export function useBooks(codes: PropertyCodes, range: Range, by?: string): Asked<OnTheBooksAnswer> {
   const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, by };
   return useAnswer(addressOf("insight/on-the-books", parameters), { keeps: true });
 }
 
-/** The same weekdays a year before, as known at the same time. */
+/** The same weekdays a year earlier, as known at the same time. */
 export function useLastYear(
   codes: PropertyCodes,
   range: Range,
@@ -33,7 +33,7 @@ export function useLastYear(
   limit = ROWS_MAX,
 ): OnTheBooksAnswer | undefined {
   const { asOf, clock } = usePointInTime();
-  // To the hour, so that the query is cached.
+  // Rounded to the hour, so that the query can be cached.
   const instant = asOf ?? thisHour();
   return useAnswer<OnTheBooksAnswer>(
     addressOf("insight/on-the-books", {
@@ -56,11 +56,11 @@ export function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
   return rooms === 0 && capacity === null;
 }
 
-/** A page of rows; `isWhole` marks nights whose rows are all on it. */
+/** A page of rows; `isWhole` marks nights whose rows are all on the page. */
 export interface NightRows {
   readonly items: readonly OnTheBooksItem[];
   readonly isWhole: (night: string) => boolean;
-  /** There is no other page. */
+  /** There are no further pages. */
   readonly isAll: boolean;
 }
 
@@ -77,7 +77,7 @@ export function nightRows(
   };
 }
 
-/** Some nights together; money is of one currency. */
+/** A sum of nights; money is in one currency. */
 export interface Totals {
   readonly rooms: number;
   readonly revenue: string | null;
@@ -86,7 +86,7 @@ export interface Totals {
   readonly revpar: string | null;
 }
 
-/** Occupancy and RevPAR are of the nights whose capacity inventory reports. */
+/** Occupancy and RevPAR cover the nights whose capacity inventory reports. */
 export function addUp(items: readonly OnTheBooksItem[], currency: string | undefined): Totals {
   const priced = items.filter((item) => item.currency === currency && item.roomRevenue !== null);
   const revenueOf = (some: readonly OnTheBooksItem[]) =>
@@ -104,7 +104,7 @@ export function addUp(items: readonly OnTheBooksItem[], currency: string | undef
   };
 }
 
-/** In place of last year's figures where none are known. */
+/** Shown if last year's figures are unknown. */
 export function NoLastYear({ range: { from, to } }: { range: Range }) {
   return (
     <p className="small muted">
@@ -117,7 +117,7 @@ export function roomsOf(items: readonly { readonly rooms: number }[]): number {
   return items.reduce((sum, { rooms }) => sum + rooms, 0);
 }
 
-/** The settings say whether rooms out of order can be sold; an occupancy of the answer shows which. */
+/** The occupancy base by night. The settings define whether it includes rooms out of order; a row's occupancy reveals which applies. */
 function baseByNight(items: readonly OnTheBooksItem[]): ReadonlyMap<string, number> {
   const isOfAvailable = items.some(({ rooms, capacity, outOfOrder, occupancy }) => {
     if (rooms === 0 || capacity === null || outOfOrder === null || outOfOrder === 0 || occupancy === null)
@@ -136,7 +136,7 @@ function baseByNight(items: readonly OnTheBooksItem[]): ReadonlyMap<string, numb
 
 const NONE: readonly OnTheBooksItem[] = [];
 
-/** The nights added up, against the same weekdays last year. */
+/** The sums of the nights, compared with the same weekdays last year. */
 export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Range }) {
   const asked = useBooks(codes, range);
   const before = useLastYear(codes, range);
@@ -144,7 +144,7 @@ export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Rang
   const { measure, currencies } = useMeasure(items);
   const currency = measure.of === "revenue" ? measure.currency : currencies[0];
   const isWhole = asked.data?.nextCursor === null && (before === undefined || before.nextCursor === null);
-  // Null: nothing is known of last year; undefined: not known yet.
+  // Null: no data for last year. Undefined: still loading.
   const lastYear = useMemo(() => {
     if (before === undefined) return undefined;
     return before.items.every(isNothing) ? null : addUp(before.items, currency);

@@ -56,7 +56,7 @@ import {
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 35;
-/** What a grouped answer may have: 35 nights of some 280 rate codes. */
+/** Maximum rows of a grouped response: 35 nights with about 280 rate codes. */
 const GROUPED_ROWS_MAX = 10_000;
 
 export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
@@ -127,7 +127,7 @@ function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
   );
 }
 
-/** Ranges that are asked for most; another choice of dates is none of them. */
+/** Common date ranges. */
 function Presets({ range }: { range: Range }) {
   const { change } = useFilters();
   const begin = today();
@@ -166,13 +166,13 @@ function groupingOf(filters: URLSearchParams): Grouping | undefined {
 
 interface ByNightProps {
   readonly rows: NightRows;
-  /** Undefined: not known yet. */
+  /** Undefined: still loading. */
   readonly lastYear: NightRows | undefined;
   readonly range: Range;
   readonly measure: Measure;
 }
 
-/** Last year's figures only where any are known. */
+/** Shows last year's figures only if some are known. */
 function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
   const { isWeekend } = usePropertyView();
   const known = lastYear?.items.every(isNothing) === false ? lastYear : undefined;
@@ -228,13 +228,13 @@ function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
   );
 }
 
-/** Null where rows of the night are on another page. */
+/** Null if rows of the night are on another page. */
 function sumsOf({ items, isWhole }: NightRows, nights: readonly string[], measure: Measure) {
   const sums = sumBy(items, measure, ({ stayDate }) => stayDate);
   return nights.map((date) => (isWhole(date) ? (sums.get(date) ?? "0") : null));
 }
 
-/** Each row of a night has the whole night's. */
+/** The whole night's capacity, which each of its rows repeats. */
 function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> {
   return new Map(
     items.flatMap(({ stayDate, capacity }) =>
@@ -245,7 +245,7 @@ function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> 
 
 const isBare = ({ rooms, roomRevenue }: OnTheBooksItem) => rooms === 0 && roomRevenue === null;
 
-/** Blocks and unmapped rooms have no price: they are added to the night's priced row. */
+/** Adds blocks and unmapped rooms, which have no price, to the night's priced row. */
 function withoutBareRows(items: readonly OnTheBooksItem[]): readonly OnTheBooksItem[] {
   const whole = new Map<string, OnTheBooksItem>();
   for (const item of items) if (!isBare(item) && !whole.has(item.stayDate)) whole.set(item.stayDate, item);
@@ -267,7 +267,7 @@ function withoutBareRows(items: readonly OnTheBooksItem[]): readonly OnTheBooksI
     .map((item) => added.get(item) ?? item);
 }
 
-/** What was sold last year and is not this year has a line, too, so that months and nights add up to the total. */
+/** Adds a line for nights that sold only last year, so that months and nights add up to the total. */
 function withLastYears(
   shown: readonly OnTheBooksItem[],
   before: readonly (readonly [night: string, rows: readonly OnTheBooksItem[]])[],
@@ -317,11 +317,11 @@ interface Line extends Totals {
   readonly blocks: number;
   readonly unmapped: number;
   readonly guests: number;
-  /** Null: not known. */
+  /** Null: unknown. */
   readonly lastYear: Totals | null;
 }
 
-/** The total, then each month's where there are more, then its nights. */
+/** The total, then for each month its total (if there are several) and its nights. */
 function linesOf(
   { items, isWhole, isAll }: NightRows,
   lastYear: NightRows | undefined,
@@ -332,7 +332,7 @@ function linesOf(
     withoutBareRows(items),
     [...before].filter(([night]) => isWhole(night)),
   );
-  /** Of the nights that begin so: a month, or all. */
+  /** Nights of a month, or all. */
   const sumOf = (head: string, month = ""): Line => {
     const some = items.filter(({ stayDate }) => stayDate.startsWith(month));
     const then = [...before].flatMap(([night, rows]) => (night.startsWith(month) ? rows : []));
@@ -388,7 +388,7 @@ function countsOf(items: readonly OnTheBooksItem[]) {
   };
 }
 
-/** What does not apply to any line is not shown. */
+/** A column is hidden if no line has a value for it. */
 type LineColumn = Column<Line> & { readonly isShown: (lines: readonly Line[]) => boolean };
 
 const always = () => true;

@@ -150,7 +150,7 @@ function NeedsAttention({ codes, range }: { codes: PropertyCodes; range: Range }
   );
 }
 
-/** An insight of a property that nobody has named is empty. */
+/** Insights of an unknown property are empty, not errors. */
 export function NoSuchProperty({ codes }: { codes: PropertyCodes }) {
   return (
     <Empty title={`There is no property ${codes.clientCode} / ${codes.propertyCode}`}>
@@ -250,7 +250,7 @@ interface OccupancyProps {
   readonly to: string;
 }
 
-/** Each currency has its share of a night's occupancy. */
+/** Each currency has its share of the night's occupancy. */
 function Occupancy({ night, items, to }: OccupancyProps) {
   const isKnown = items.some(({ occupancy }) => occupancy !== null);
   const share = items.reduce((sum, { occupancy }) => sum + Number(occupancy ?? 0), 0);
@@ -274,7 +274,6 @@ const STEPS = [
   [90, "90 and more"],
 ] as const;
 
-/** Of the percent that the night shows. */
 const heatOf = (percent: number) => STEPS.findLastIndex(([from]) => percent >= from) + 1;
 
 function Legend() {

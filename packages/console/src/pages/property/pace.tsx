@@ -32,7 +32,7 @@ import {
 } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 30;
-/** Days without bookings shown before the first booking. */
+/** Days shown before the first booking. */
 const DAYS_BEFORE_THE_FIRST = 14;
 const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730];
 
@@ -73,12 +73,12 @@ export const PacePage = ofProperty(function Pace({ codes }) {
 
 interface Point {
   readonly daysBefore: number;
-  /** Rooms, or money, as decimal text. */
+  /** Rooms or money as decimal text. */
   readonly now: string | null;
   readonly lastYear: string | null;
 }
 
-/** Rooms of all currencies, or the money of one. */
+/** Rooms of all currencies, or the revenue of one. */
 function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[] {
   const points = new Map<number, { now: string | null; lastYear: string | null }>();
   const add = (sum: string | null, own: number | string | null) =>
@@ -94,14 +94,14 @@ function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[
   const rising = [...points]
     .map(([daysBefore, point]) => ({ daysBefore, ...point }))
     .sort((a, b) => a.daysBefore - b.daysBefore);
-  // Nothing happens before the first booking.
+  // Skips days before the first booking.
   const first = rising.findLastIndex(({ now, lastYear }) => Number(now) !== 0 || Number(lastYear) !== 0);
   return rising.slice(0, first + 1 + DAYS_BEFORE_THE_FIRST);
 }
 
 function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: Range; measure: Measure }) {
   const points = pointsOf(items, measure);
-  // No reservation of last year's nights is not none sold.
+  // No reservations last year means unknown, not zero.
   const hasLastYear = points.some(({ lastYear }) => Number(lastYear) !== 0);
   const unit = unitOf(measure);
   const write = (text: string | null | undefined) => (text == null ? "–" : writeAmount(text, measure));

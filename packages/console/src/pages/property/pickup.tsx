@@ -49,7 +49,7 @@ const DAY_COUNTS = [
   ["28", "28 days"],
 ] as const;
 
-/** One day's pickup of a night in one currency. */
+/** One day's pickup for a night in one currency. */
 interface Movement extends PickupItem {
   readonly day: string;
 }
@@ -166,7 +166,7 @@ interface PickupRow {
   readonly sum: string;
 }
 
-/** Amounts by day (down) and night (across). */
+/** Amounts by day (rows) and night (columns). */
 interface PickupTable {
   readonly nights: readonly string[];
   readonly days: readonly PickupRow[];
@@ -190,7 +190,7 @@ function pickupTable(
 
 const RECENT_DAYS = [1, 3, 7] as const;
 
-/** What the last days up to `until` brought, the newest of which comes first in the table. */
+/** The pickup of the last days up to `until`. The table has the newest day first. */
 function recentFigures({ days }: PickupTable, measure: Measure, until: string) {
   const byDay = days.map(({ sum }) => sum);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
@@ -207,7 +207,7 @@ interface HeatMapProps {
   readonly codes: PropertyCodes;
 }
 
-/** The darker, the more. */
+/** Darker cells have more pickup. */
 function HeatMap({ table: { nights, days, total }, measure, codes }: HeatMapProps) {
   const sizes = days.flatMap(({ amounts }) => amounts.map((amount) => Math.abs(Number(amount))));
   const largest = Math.max(0, ...sizes);
@@ -253,7 +253,6 @@ function NothingMoved({ measure }: { measure: Measure }) {
   );
 }
 
-/** Each leads to its night on the books. */
 function NightHeads({ nights, codes }: { nights: readonly string[]; codes: PropertyCodes }) {
   const [from = "", to = ""] = [nights[0], nights.at(-1)];
   const { isWeekend } = usePropertyView();
@@ -296,10 +295,10 @@ interface CellProps {
   readonly largest: number | undefined;
 }
 
-/** Money is shortened; its exact value is in the title and for screen readers. */
+/** Shortens money; the title and screen readers have the exact value. */
 function Cell({ amount, measure, largest }: CellProps) {
   const value = Number(amount);
-  // In the map no pickup is an empty cell; a sum is always written.
+  // The heat map leaves cells without pickup empty; sums are always shown.
   const exact = value === 0 && largest !== undefined ? "" : writeSignedAmount(amount, measure);
   const isShort = measure.of === "revenue" && exact !== "";
   return (
@@ -314,7 +313,7 @@ function Cell({ amount, measure, largest }: CellProps) {
   );
 }
 
-/** Five steps up, three down; the smallest movement is always seen. */
+/** Five steps up, three down; the smallest change is visible. */
 function heatOf(value: number, largest: number): number {
   const share = Math.abs(value) / largest;
   return value > 0 ? Math.ceil(share * 5) : -Math.ceil(share * 3);

@@ -15,13 +15,13 @@ import {
   writeSignedAmount,
 } from "./property-page.tsx";
 
-/** The largest groups; all others are one. */
+/** The largest groups; the others are combined. */
 const GROUPS_SHOWN = STACK_KINDS.length - 1;
 const OTHER = "Other";
 
 interface PivotProps {
   readonly rows: NightRows;
-  /** Undefined: not known yet. */
+  /** Undefined: still loading. */
   readonly lastYear: NightRows | undefined;
   readonly by: Grouping;
   readonly range: Range;
@@ -40,7 +40,7 @@ interface PivotRow {
   readonly isChange?: boolean;
 }
 
-/** Nights by group: a stacked chart, and a table with last year's sums and the change of each group; a page of more has no sums. */
+/** Nights by group: a stacked chart, and a table with last year's sums and changes. Without all rows it shows no sums. */
 export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, measure }: PivotProps) {
   const { isWeekend } = usePropertyView();
   const byText = GROUPINGS[by];

@@ -32,7 +32,7 @@ import { useFilters, withChanges } from "../../routing/filters.ts";
 import { PROPERTY_TABS } from "../../shell/places.ts";
 import { PropertySwitcher } from "../../shell/search.tsx";
 
-/** A page of the property that the address names. */
+/** A page for the property in the address. */
 export function ofProperty(Tab: ComponentType<{ codes: PropertyCodes }>) {
   return function PropertyTab() {
     const { filters } = useFilters();
@@ -69,7 +69,7 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
   const written = `${codes.clientCode} / ${codes.propertyCode}`;
   const tab = PROPERTY_TABS.find(([to]) => to === path)?.[1] ?? "";
   const night = filters.get("night");
-  // What is chosen holds on every tab; a night is opened on one of them, and the overview is of now.
+  // Filters apply to every tab, except the opened night; the overview always shows the present.
   const tabPath = (to: string) =>
     withChanges(to, filters.toString(), {
       night: undefined,
@@ -122,7 +122,7 @@ export function PropertyPage({ codes, title, lead, actions, children }: Property
   );
 }
 
-/** On a phone the tabs scroll, and the end of the one before says so. */
+/** Scrolls the current tab into view on a phone, leaving the end of the previous one visible. */
 function showCurrent(tabs: HTMLElement | null): void {
   const current = tabs?.querySelector<HTMLElement>("[aria-current]");
   if (tabs === null || current === null || current === undefined) return;
@@ -136,7 +136,7 @@ export interface Range {
   readonly to: string;
 }
 
-/** The range of the address, at most 800 nights, or the default. */
+/** The range in the address, at most 800 nights, or the default. */
 export function useRange(fallback: Range): Range {
   const { filters } = useFilters();
   const given = (name: keyof Range) => {
@@ -146,7 +146,7 @@ export function useRange(fallback: Range): Range {
   const from = given("from") ?? fallback.from;
   const to = given("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
   if (daysBetween(from, to) < 0) return { from, to: from };
-  // A page with millennia of nights would freeze.
+  // Millennia of nights would freeze the page.
   return daysBetween(from, to) < NIGHTS_MAX ? { from, to } : { from, to: addDays(from, NIGHTS_MAX - 1) };
 }
 
@@ -165,12 +165,12 @@ export const ROWS_MAX = 1000;
 
 interface Insight<Answer> {
   readonly range: Range;
-  /** Without the open page. */
+  /** The address of the list, without the open page. */
   readonly address: string;
   readonly asked: Asked<Answer>;
 }
 
-/** An insight by the filters of the page's address. */
+/** An insight query with the filters of the page's address. */
 export function useInsight<Answer>(
   name: string,
   codes: PropertyCodes,
@@ -199,7 +199,6 @@ export function nightColumns(byRoomType: boolean): readonly Column<OfNight>[] {
   ];
 }
 
-/** `by=roomType` of the address. */
 export function useByRoomType(): "roomType" | undefined {
   return useFilters().filters.get("by") === "roomType" ? "roomType" : undefined;
 }
@@ -289,7 +288,7 @@ export function PointInTimeFilters() {
   );
 }
 
-/** An answer of all its pages has a next one only where it has very many. */
+/** Shown if the joined response was too long to load completely. */
 export function CutNotice({ nextCursor }: { nextCursor: string | null | undefined }) {
   if (nextCursor === null || nextCursor === undefined) return null;
   return (
@@ -304,7 +303,7 @@ interface WatermarkProps {
   readonly knownFrom?: string | undefined;
 }
 
-/** How far an answer at a point in time is final. */
+/** Until when an answer at a point in time is final. */
 function Watermark({ watermark, knownFrom }: WatermarkProps) {
   return (
     <>
@@ -331,7 +330,7 @@ export function unitOf(measure: Measure): string {
   return measure.of === "rooms" ? "Rooms" : `Room revenue, ${measure.currency}`;
 }
 
-/** An exact decimal text as `12`, or as `412.50`. */
+/** An exact decimal text as `12` or `412.50`. */
 export function writeAmount(text: string, { of }: Measure): string {
   return of === "rooms" ? writeCount(Number(text)) : writeMoney(text);
 }
@@ -341,7 +340,7 @@ export function writeSignedAmount(text: string, { of }: Measure): string {
   return of === "rooms" ? writeSigned(Number(text)) : writeSignedMoney(text);
 }
 
-/** Drawn as numbers, written as the exact decimal texts. */
+/** Drawn as numbers, labelled with the exact decimal texts. */
 export function measuredSeries(
   look: Pick<Series, "name" | "kind">,
   texts: readonly (string | null)[],
@@ -357,7 +356,7 @@ export function measuredSeries(
   };
 }
 
-/** Opens a night of the open page. */
+/** Opens a night on the current page. */
 export function NightLink({ night, children }: { night: string; children: string }) {
   const [path] = useLocation();
   return (
@@ -371,14 +370,14 @@ interface Priced {
   readonly currency: string | null;
 }
 
-/** The currencies of an answer, the one with the most rows first. */
+/** The currencies of a response, the most frequent first. */
 export function currenciesOf(items: readonly Priced[]): readonly string[] {
   const rows = new Map<string, number>();
   for (const { currency } of items) if (currency !== null) rows.set(currency, (rows.get(currency) ?? 0) + 1);
   return [...rows].toSorted(([, one], [, other]) => other - one).map(([currency]) => currency);
 }
 
-/** Rooms where nothing has a price. */
+/** Rooms if no item has a price. */
 export function useMeasure(items: readonly Priced[]): {
   readonly measure: Measure;
   readonly currencies: readonly string[];
@@ -412,7 +411,7 @@ interface Measured extends Priced {
   readonly roomRevenue: string | null;
 }
 
-/** Rooms, or the money of one currency, as decimal text by night, group … */
+/** Sums rooms, or the revenue of one currency, as decimal text by night, group … */
 export function sumBy<Item extends Measured>(
   items: readonly Item[],
   measure: Measure,

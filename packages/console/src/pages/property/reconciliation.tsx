@@ -140,7 +140,7 @@ function NothingDiffers({ hasReports }: { hasReports: boolean }) {
   );
 }
 
-/** The sum of a night's room types; null: the night is not reported. */
+/** The sum of a night's room types; null if inventory does not report the night. */
 function VarianceChart({ items }: { items: readonly ReconciliationItem[] }) {
   const byNight = [...Map.groupBy(items, ({ stayDate }) => stayDate)];
   return (
@@ -165,10 +165,10 @@ function VarianceChart({ items }: { items: readonly ReconciliationItem[] }) {
   );
 }
 
-/** Nights whose causes are asked for: each is a question of its own. */
+/** Each night needs a request. */
 const NIGHTS_EXPLAINED = 8;
 
-/** The causes of the nights that differ most. */
+/** The causes of the largest differences. */
 function TopCauses({ differing, codes }: { differing: readonly ReconciliationItem[]; codes: PropertyCodes }) {
   const point = usePointInTime();
   const largest = differing.toSorted((a, b) => Math.abs(b.difference ?? 0) - Math.abs(a.difference ?? 0));
@@ -197,19 +197,19 @@ function TopCauses({ differing, codes }: { differing: readonly ReconciliationIte
   );
 }
 
-/** One kind of explanation over some nights. */
+/** One kind of explanation across nights. */
 interface Cause {
   readonly kind: Finding["kind"];
-  /** Room nights of the differences that it would explain where it fits every night it covers. */
+  /** The room nights it explains, counted on the nights where it applies. */
   readonly rooms: number;
   readonly nights: readonly string[];
-  /** One of a kind: what covers several nights comes with each. */
+  /** Distinct findings: one that covers several nights is returned with each. */
   readonly candidates: readonly Finding[];
 }
 
 const isFitting = ({ nights, nightsExplained }: Finding) => nights > 0 && nightsExplained === nights;
 
-/** The service names the likeliest of a night first; causes of as many rooms keep that order. */
+/** The service lists the most likely cause of a night first; ties keep that order. */
 function causesOf(answers: readonly NightReconciliationAnswer[]): readonly Cause[] {
   const found = answers.flatMap((answer) => answer.findings.map((finding) => ({ answer, finding })));
   const causes = [...Map.groupBy(found, ({ finding }) => finding.kind)].map(([kind, cases]): Cause => {
@@ -340,7 +340,7 @@ function pair(reported: number | null, rebuilt: number) {
   );
 }
 
-/** Positive where inventory reports more. */
+/** Positive if inventory reports more. */
 function Difference({ rooms }: { rooms: number | null }) {
   if (rooms === null) return orDash(rooms);
   return rooms === 0 ? "0" : <strong className="bad">{writeSigned(rooms)}</strong>;
