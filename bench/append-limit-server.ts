@@ -1,6 +1,6 @@
 /**
- * The second limit: the bare server plus our own reading and checking of every record, packing, and one durable append,
- * on THREADS threads that share a port. No authentication, no limits, no idempotency, no metrics, nothing applied.
+ * The second limit: the bare server plus the service's reading and checking of records, packing, and one durable
+ * append, on THREADS threads with a shared port. No authentication, limits, idempotency, metrics or applying.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ import { packBody } from "../src/ingest/log/stored-body.ts";
 const TABLE = `create table if not exists append_limit (id bigint generated always as identity primary key,
     layout bytea not null, body bytea not null);
   alter table append_limit alter column body set storage external, alter column layout set storage external`;
-/** As our own append: one binary parameter for all, since an array of bytea would travel as hexadecimal text. */
+/** Like the service's append: one binary parameter, because an array of bytea would travel as hexadecimal text. */
 const APPEND = `insert into append_limit (layout, body)
   select substring($1::bytea from layout_from for layout_bytes), substring($1::bytea from body_from for body_bytes)
   from unnest($2::int[], $3::int[], $4::int[], $5::int[]) as part (layout_from, layout_bytes, body_from, body_bytes)`;
@@ -25,7 +25,7 @@ interface Waiting {
   readonly done: (error?: Error) => void;
 }
 
-/** What comes while a statement is under way shares the next one. */
+/** Appends that arrive during a statement share the next one. */
 class Appender {
   readonly #client: pg.Client;
   #waiting: Waiting[] = [];

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 
-/** Uses a session as the embedded server's superuser, who alone may make extensions and see every statement. */
+/** Runs work in a session of the embedded server's superuser, who can create extensions and see every statement. */
 export async function asSuperuser<Result>(
   config: pg.ClientConfig,
   dataDir: string,

@@ -1,4 +1,4 @@
-/** The first limit: what Node needs to receive and parse the same bodies and to answer, and nothing else. */
+/** The first limit: a server that only receives and parses the same bodies and responds. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,7 +1,7 @@
 import type { BenchCase } from "./cases.ts";
 import { contentText, keyText, recordTemplates, SLOTS } from "./record-templates.ts";
 
-/** Where the slots of one record lie in its batch's body. */
+/** The positions of one record's slots in its batch's body. */
 interface RecordPlaces {
   readonly time: number;
   readonly correlation: number;
@@ -14,12 +14,12 @@ interface PreparedBatch {
   readonly records: readonly RecordPlaces[];
 }
 
-/** Each round is an hour later in the partner's world, and all of them long ago: a time ahead is quarantined. */
+/** Each round is one hour later. All are in the past, because future source times are quarantined. */
 const FIRST_ROUND_MS = Date.UTC(2020, 0, 1);
 const HOUR_MS = 3_600_000;
-/** Of a nightly push, one record in so many has other content than the night before. */
+/** In a nightly push, one record in this many has changed content. */
 const CHANGED_ONE_IN = 10;
-/** No record has the mark of another, and none its own of a round before. */
+/** Makes marks unique among records and rounds. */
 const MARKS_PER_ROUND = 1_000_003;
 
 /** The code of the bench's nth hotel. */
@@ -27,7 +27,7 @@ export function hotelCode(number: number): string {
   return `H${String(number).padStart(SLOTS.property.length - 1, "0")}`;
 }
 
-/** The bodies of a case, made once and patched in place for each round: nothing is built while a clock runs. */
+/** The bodies of a case, created once and patched in place for each round, so that nothing is built while measuring. */
 export class Batches {
   readonly #case: BenchCase;
   readonly #batches: PreparedBatch[] = [];
@@ -49,8 +49,8 @@ export class Batches {
   }
 
   /**
-   * The bodies of a round. Rounds come in order from 0, which sends every key for the first time. `atMs`: when it is in the
-   * partner's world, to the second.
+   * The bodies of a round. Rounds are in order from 0, which sends every key for the first time. `atMs`: its source
+   * time, to the second.
    */
   bodiesOf(round: number, atMs = FIRST_ROUND_MS + round * HOUR_MS): Buffer[] {
     const { resource, variant, hotels, recordsPerBatch, scattered } = this.#case;

@@ -1,7 +1,7 @@
 /**
- * `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--no-peer] [--growth 1,10] [--json FILE] [--plot FILE.svg]`:
- * what the service takes in and applies, beside the good team and the limits of the same run. README.md beside this file says
- * what is measured and how.
+ * `npm run bench [-- --quick] [--rounds N] [--case NAME …] [--no-peer] [--growth 1,10] [--json FILE] [--plot
+ * FILE.svg]`: measures how fast the service accepts and applies batches, compared with the good team and the limits in
+ * the same run (bench/README.md).
  */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";

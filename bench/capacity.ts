@@ -1,7 +1,7 @@
 /**
- * `node bench/capacity.ts`: how many workers of Citus so many hotels need, what a worker that fails costs, and what one more moves.
- * Costs are those that were measured (docs/internal/measurements.md, docs/scale.md); everything else is reckoned from them. Hotels have codes and
- * sizes from a seed and lie in their own buckets, so that uneven shares are those that the service would have.
+ * `node bench/capacity.ts`: calculates how many Citus workers a number of hotels needs, and the effect of failing and
+ * added workers, from measured costs (docs/internal/measurements.md, docs/scale.md). Hotels have random codes and sizes
+ * and their actual buckets, so shares are as uneven as in the service.
  */
 import { bucketOf } from "../src/ingest/log/part-name.ts";
 
@@ -9,24 +9,24 @@ const HOTELS = [1_000, 10_000, 50_000, 200_000];
 const WORKERS = [1, 2, 4, 8, 16, 32, 64];
 const BUCKETS = 64;
 
-/** A day of the reference hotel of docs/scale.md, by how its changes of reservations are sent. Seconds are CPU, bytes a year are of disk. */
+/** A day of the reference hotel of docs/scale.md, by how it sends changes of reservations: CPU seconds, and bytes of disk per year. */
 const SENT = {
   "1 a request": { databaseSeconds: 0.06, serviceSeconds: 0.109, walBytes: 2e6, yearBytes: 550e6 },
   "100 a batch": { databaseSeconds: 0.023, serviceSeconds: 0.042, walBytes: 1.1e6, yearBytes: 170e6 },
 };
 const RECORDS_A_DAY = 1_030;
-/** Pushes come within so many hours of the day. */
+/** Pushes arrive within these hours of the day. */
 const BUSY_SECONDS = 8 * 3_600;
-/** How many times as much the databases cost on Citus: the most that was measured (docs/internal/measurements.md). */
+/** The measured maximum of the databases' additional cost on Citus (docs/internal/measurements.md). */
 const CITUS_FACTOR = 1.4;
 const WORKER = { threads: 16, cpuShare: 0.5, diskBytes: 2e12, diskShare: 0.7 };
-/** A shard of 299 MB moved in 18.3 s, all servers on one busy machine. */
+/** A shard of 299 MB moved in 18.3 s, with all servers on one busy machine. */
 const MOVED_BYTES_PER_SECOND = 16e6;
-/** Of each worker: once a year, until its standby is promoted, is promoted by hand, or is restored. */
+/** Outages of a worker, each once per year: automatic failover, manual failover, restore. */
 const OUTAGES_SECONDS = [30, 600, 14_400];
 const YEARS = 2_000;
 
-/** Numbers from 0 to 1 that are the same each time (mulberry32). */
+/** A seeded generator of numbers from 0 to 1 (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -37,7 +37,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Rooms of hotels are about lognormal: many of fifty, few of a thousand. The mean is 1. */
+/** The sizes of hotels are roughly lognormal: many of fifty rooms, few of a thousand. The mean is 1. */
 function sizeOf(random: () => number, sigma: number): number {
   const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   return Math.exp(sigma * normal - (sigma * sigma) / 2);
@@ -53,7 +53,7 @@ function bucketSizes(hotels: number, sigma: number): number[] {
   return sizes;
 }
 
-/** Citus lays shards out in turn; the largest share to the mean, and after a rebalance by size (the largest to the emptiest worker). */
+/** The largest share relative to the mean, with Citus's round-robin placement and after rebalancing by size. */
 function shares(sizes: readonly number[], workers: number): { inTurn: number; bySize: number } {
   const mean = sizes.reduce((sum, size) => sum + size, 0) / workers;
   const inTurn = new Array<number>(workers).fill(0);
@@ -68,16 +68,16 @@ function shares(sizes: readonly number[], workers: number): { inTurn: number; by
   return { inTurn: Math.max(...inTurn) / mean, bySize: Math.max(...bySize) / mean };
 }
 
-/** The fewest workers of which even the one with the largest share has room. */
+/** The smallest number of workers with enough room for the largest share. */
 function fewestWorkers(sizes: readonly number[], total: number, room: number): number | string {
   const found = WORKERS.find((workers) => (total / workers) * shares(sizes, workers).bySize <= room);
   return found ?? "over 64";
 }
 
-/** Seconds a year in which a batch of so many hotels is refused: when a worker of any of them is away. */
+/** Seconds per year in which a batch of several hotels is refused because a worker of one of them is down. */
 function refusedSeconds(workers: number, hotelsOfBatch: number, outageSeconds: number): number {
   const random = randomOf(workers * 1_000 + hotelsOfBatch);
-  // Outages of one worker are apart by an exponential time with the mean of a year.
+  // Exponentially distributed, with a mean of one year.
   const apart = () => -Math.log(1 - random());
   let refused = 0;
   for (let year = 0; year < YEARS; year += 1)

@@ -1,35 +1,35 @@
 import type { Resource } from "#contract/resource.ts";
 
 /**
- * What a round's records are to those of the rounds before: `new` keys; `changed`: the same keys with a newer source time
- * and other content; `unchanged90`: a newer source time for all, other content for one in ten, as a nightly push is.
+ * How records relate to those of earlier rounds: `new` keys; `changed`: same keys, newer source time, other content;
+ * `unchanged90`: newer source time, other content for one in ten, like a nightly push.
  */
 export type Variant = "new" | "changed" | "unchanged90";
 
-/** One thing that is measured: batches of one resource, size and variant, so many records a round. */
+/** A measured case: batches of one resource, size and variant. */
 export interface BenchCase {
   readonly name: string;
   readonly resource: Resource;
   readonly variant: Variant;
   readonly recordsPerBatch: number;
   readonly recordsPerRound: number;
-  /** Properties that the batches go to in turn; a batch is of one. */
+  /** Properties, to which batches are sent in turn; a batch has one property. */
   readonly hotels: number;
-  /** Number of the first: no two cases share a hotel. */
+  /** Number of the first hotel: cases share no hotels. */
   readonly firstHotel: number;
-  /** Connections, each with one request at a time: a partner waits for its answer before it sends on. */
+  /** Connections, each with one request at a time. */
   readonly connections: number;
   readonly gzip: boolean;
-  /** Each record of a batch is of another hotel, of which a batch has one: as many batches as a hotel has records. */
+  /** Each record of a batch belongs to another hotel. */
   readonly scattered: boolean;
   /**
-   * `full`: as fast as is answered; `alone`: a batch at a time, each when the one before was applied; `paced`: at a share
-   * of the rate of the case before it, requests sent when they are due.
+   * `full`: as fast as responses arrive; `alone`: each batch once the previous one is applied; `paced`: at a share of
+   * the rate of the previous case, on schedule.
    */
   readonly mode: "full" | "alone" | "paced";
 }
 
-/** Two years of one property, as spec section 3 has them pushed in one request. */
+/** Two years of one property, which section 3 of the specification has in one request. */
 export const PUSH_DATES = 730;
 export const PUSH_ROOM_TYPES = 12;
 const HOTELS = 12;
@@ -59,8 +59,8 @@ export function made(
 }
 
 /**
- * Rounds are as long as it takes for V8 to have compiled what the service runs, once the warm-up is over (seconds of each of
- * its threads), in the cases that goals are about. The others are short, so that all can be run at once.
+ * Cases with goals have rounds of several seconds per thread, so that V8 has compiled the code after warm-up. The
+ * others are short, so that all cases fit into one run.
  */
 export const CASES: readonly BenchCase[] = [
   made("reservations-1-new", { recordsPerRound: 20_000, connections: 64 }),
@@ -89,16 +89,16 @@ export const CASES: readonly BenchCase[] = [
   made("groups-100-new", { recordsPerRound: 10_000, connections: 8 }),
 ];
 
-/** `--quick`: enough to see that everything works, too little for a figure to be quoted. */
+/** `--quick`: a smoke test whose figures are not meaningful. */
 const QUICK_DIVISOR = 5;
 
-/** The cases of these names, all of them when there are none; throws for a name that is none of theirs. */
+/** The named cases, or all. Throws for an unknown name. */
 export function chooseCases(names: readonly string[], quick: boolean): BenchCase[] {
   const chosen = names.length === 0 ? CASES : CASES.filter(({ name }) => wanted(names).includes(name));
   return chosen.map((benchCase) => (quick ? shortened(benchCase) : benchCase));
 }
 
-/** A paced case needs the one that its pace is taken from. */
+/** A paced case also needs the case that defines its rate. */
 function wanted(names: readonly string[]): string[] {
   const unknown = names.find((name) => !CASES.some((known) => known.name === name));
   if (unknown !== undefined)

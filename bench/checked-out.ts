@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** A worktree of another revision, to be compared with. */
+/** A worktree of another revision for comparison. */
 export interface CheckedOut {
   readonly folder: string;
   stop(): void;
 }
 
-/** What a lock file says of the packages that a service runs with; those of development make no difference to it. */
+/** The production packages of a lock file. */
 function packagesOf(folder: string): string {
   const { packages } = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
@@ -20,7 +20,7 @@ function packagesOf(folder: string): string {
   return JSON.stringify(Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true));
 }
 
-/** Checks a revision out beside nothing of ours; its packages are ours where the lock files say the same of them. */
+/** Checks out a revision in a temporary worktree. It uses our packages if the lock files agree. */
 export function checkOut(revision: string): CheckedOut {
   const folder = join(mkdtempSync(join(tmpdir(), "bellhop-guard-")), "baseline");
   execFileSync("git", ["worktree", "add", "--detach", folder, revision], { cwd: root, stdio: "ignore" });

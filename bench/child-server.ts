@@ -3,18 +3,18 @@ import { once } from "node:events";
 
 export interface ChildServer {
   readonly pid: number;
-  /** What it says once it listens. */
+  /** The message once it listens. */
   readonly ready: { readonly port: number };
   stop(): Promise<void>;
 }
 
-/** Starts a server as a child that reports where it listens, and ends when its parent is gone. Throws when it ends first. */
+/** Starts a server as a child that reports its port and ends with its parent. Throws if it ends first. */
 export async function startChildServer(
   file: URL,
   environment: Readonly<Record<string, string>>,
 ): Promise<ChildServer> {
   const child = fork(file, {
-    // A peer has Node's own choice of young objects (bin/process-environment.mjs).
+    // Peers use Node's default young generation (bin/process-environment.mjs).
     env: {
       ...process.env,
       NODE_OPTIONS: "",

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 
 type Tasks = Readonly<Record<string, (argument: never) => unknown>>;
 
-/** A process that carries out its orders, one after another, and ends with its parent. */
+/** A process that performs tasks one after another, and ends with its parent. */
 export class ChildTask {
   readonly #child: ChildProcess;
   #waiting: PromiseWithResolvers<unknown> | undefined;
@@ -16,7 +16,7 @@ export class ChildTask {
     this.#child.once("exit", () => this.#waiting?.reject(new Error(`${file.pathname} ended.`)));
   }
 
-  /** Throws what the task throws. */
+  /** Throws the task's error. */
   async call<Result>(task: string, argument: unknown): Promise<Result> {
     this.#waiting = Promise.withResolvers<unknown>();
     this.#child.send({ task, argument });
@@ -28,7 +28,7 @@ export class ChildTask {
   }
 }
 
-/** To be called in the process itself: answers each order with what its task returns. */
+/** Runs in the child: performs each task and returns its result. */
 export function answerOrders(tasks: Tasks): void {
   process.on("message", ({ task, argument }: { task: string; argument: unknown }) => {
     const work = async () => await tasks[task]?.(argument as never);

@@ -1,10 +1,10 @@
-/** What has to be stopped at the end, in the order in which it was started; stopped in the reverse order. */
+/** Stops everything that was started, in reverse order. */
 export class Closers {
   readonly #closers: (() => unknown)[] = [];
   #closed: Promise<void> | undefined;
 
   constructor() {
-    // Nothing is left running by a bench that is interrupted.
+    // Also when the bench is interrupted.
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       process.on(signal, () => void this.close().finally(() => process.exit(1)));
     }
@@ -14,13 +14,13 @@ export class Closers {
     this.#closers.push(close);
   }
 
-  /** Keeps what was started, to stop it at the end. */
+  /** Registers an object to be stopped at the end. */
   kept<Started extends { stop(): unknown }>(started: Started): Started {
     this.add(() => started.stop());
     return started;
   }
 
-  /** Stops everything; whoever asks again meanwhile waits for the same. */
+  /** Stops everything; concurrent calls share one promise. */
   close(): Promise<void> {
     this.#closed ??= this.#closeAll();
     return this.#closed;
@@ -31,7 +31,7 @@ export class Closers {
       try {
         await close();
       } catch (error) {
-        // The others are stopped all the same.
+        // Continue with the others.
         console.error(error);
       }
     }

@@ -1,6 +1,7 @@
 /**
- * `npm run console:bench [-- --properties 1000 | --url URL --operator NAME]`: how long the portfolio of so many properties takes to answer, and
- * in Chromium how long it is from an operator's input until the page is painted (Event Timing).
+ * `npm run console:bench [-- --properties 1000 | --url URL --operator NAME]`: measures the response time of the
+ * portfolio with this many properties, and in Chromium the time from an operator's input to the next paint (Event
+ * Timing).
  */
 import pg from "pg";
 import type { Page } from "playwright-core";
@@ -34,7 +35,7 @@ const NIGHTS = 90;
 const YEAR_DAYS = 364;
 const DAY_MS = 86_400_000;
 const ROUNDS = 40;
-/** Not counted: the service's and PostgreSQL's first times. */
+/** Uncounted first requests, which are slower. */
 const WARM_UP = 3;
 const PROPERTIES_A_BATCH = 10;
 
@@ -51,7 +52,7 @@ const QUESTIONS = [
 const today = new Date().toISOString().slice(0, 10);
 const instantDaysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
 
-/** Nights of this year and last, and some reservations of both. */
+/** Nights and some reservations of this year and last year. */
 function recordsOf(propertyCode: string): Readonly<Record<"inventories" | "reservations", object[]>> {
   const codes = { clientCode: CLIENT_CODE, propertyCode };
   const years = [
@@ -96,7 +97,7 @@ function recordsOf(propertyCode: string): Readonly<Record<"inventories" | "reser
   };
 }
 
-/** A service with so many properties whose figures are computed. */
+/** A service with this many properties whose figures are computed. */
 async function startFilled(properties: number) {
   const started = await startService("console");
   const { service, client, database } = started;
@@ -121,7 +122,7 @@ async function startFilled(properties: number) {
   return { address: `http://127.0.0.1:${service.port}`, stop: started.stop };
 }
 
-/** In milliseconds, over HTTP. */
+/** Prints response times in milliseconds. */
 async function askPortfolio(page: Page, address: string): Promise<void> {
   const cookie = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
   const all: number[] = [];
@@ -146,7 +147,7 @@ function timesOf(times: readonly number[]): string {
   return `p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms, at most ${most.toFixed(0)} ms`;
 }
 
-/** Keeps what the browser measures of each input: 16 ms is the least that it reports. */
+/** Records the browser's input timing, which has a resolution of 16 ms. */
 const OBSERVE = `(() => {
   globalThis.inputs = [];
   new PerformanceObserver((list) => {
@@ -188,7 +189,7 @@ const ofProperty: readonly Act[] = [
   tab("Overview"),
 ];
 
-/** From the input until the next paint, in milliseconds, each the longest of some rounds. */
+/** Prints the longest time from input to paint in milliseconds over several rounds. */
 async function measureInputs(page: Page, address: string): Promise<void> {
   await page.addInitScript(OBSERVE);
   const longest = new Map<string, number>();

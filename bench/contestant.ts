@@ -7,26 +7,26 @@ import type { ProcessMeter } from "./process-meter.ts";
 import type { Target } from "./sender.ts";
 import type { SendOrder } from "./sending.ts";
 
-/** Whoever takes the batches of a round: the service, a peer, or a limit that is a server. */
+/** A receiver of a round's batches: the service, the good team, or a limit server. */
 export interface Contestant {
   readonly name: string;
-  /** Batches are sent again until so much time has passed, where nothing is kept and a round would be over too soon. */
+  /** Repeats the batches for at least this time, for receivers that store nothing and would finish too soon. */
   readonly atLeastMs: number;
   readonly node: ProcessMeter;
-  /** Of a service that writes its collections to its log. */
+  /** Present for a service that logs its garbage collections. */
   readonly garbage?: GarbageMeter;
-  /** Where it writes; undefined for who writes nothing. */
+  /** Undefined for a contestant without a database. */
   readonly database: { readonly client: pg.ClientBase; readonly postgres: ProcessMeter } | undefined;
   targetOf(resource: BenchCase["resource"], gzip: boolean): Target;
-  /** Answers once a reader sees everything of a round, and when that was, in milliseconds since 1970. */
+  /** Resolves to the time when readers see all records of a round, in milliseconds since 1970. */
   untilApplied(sent: Sent): Promise<number>;
 }
 
-/** What one contestant did in one round, in plain units; what could not be measured is NaN. */
+/** One contestant's figures in one round; NaN: not measured. */
 export interface Figures {
   readonly records: number;
   readonly bytes: number;
-  /** When the load began, in milliseconds since 1970. */
+  /** Start of the load, in milliseconds since 1970. */
   readonly startedAt: number;
   readonly acceptedPerSecond: number;
   readonly appliedPerSecond: number;
@@ -34,11 +34,11 @@ export interface Figures {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly p999Ms: number;
-  /** Of each batch that was sent alone, from its first byte until it was applied. */
+  /** For each batch sent alone: milliseconds from its first byte until it was applied. */
   readonly aloneMs: readonly number[];
   readonly nodeMicros: number;
   readonly postgresMicros: number;
-  /** Of the node's time, what collecting garbage took. */
+  /** CPU time of garbage collection within the node's time. */
   readonly garbageMicros: number;
   readonly loadMicros: number;
   readonly walBytes: number;
@@ -56,11 +56,11 @@ async function storage(client: pg.ClientBase | undefined): Promise<{ wal: number
   return { wal: Number(rows[0]?.wal), disk: Number(rows[0]?.disk) };
 }
 
-/** A run of a contestant over a round's batches: what was sent, and when all of it was applied. */
+/** A contestant's run over a round's batches. */
 interface Run {
   readonly sent: Sent;
   readonly appliedAt: number;
-  /** Of each batch sent alone, from its first byte until it was applied. */
+  /** For each batch sent alone: milliseconds from its first byte until it was applied. */
   readonly aloneMs: readonly number[];
 }
 
@@ -85,8 +85,8 @@ async function runAlone(contestant: Contestant, load: LoadProcess, order: SendOr
 }
 
 /**
- * Sends a contestant the prepared batches of a round and measures until all is applied. Figures are a record's.
- * `perSecond` is the pace of a paced case in requests.
+ * Sends a round's prepared batches to a contestant and measures until all are applied. Figures are per record.
+ * `perSecond`: the request rate of a paced case.
  */
 export async function measureContestant(
   contestant: Contestant,

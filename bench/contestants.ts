@@ -4,10 +4,10 @@ import { GOOD_TEAM_SERVER, installGoodTeam } from "./good-team.ts";
 import type { PeerDatabase } from "./peer-database.ts";
 import { ProcessMeter } from "./process-meter.ts";
 
-/** The bare server would be done with a round before its clock meant anything. */
+/** The bare server would finish a round too fast to be measured. */
 const BARE_MS_MIN = 1_000;
 
-/** A server of the good team or a limit: what it has answered is done. */
+/** A good-team or limit server, whose response means that the batch is processed. */
 function serverContestant(name: string, server: ChildServer, database: PeerDatabase | undefined): Contestant {
   return {
     name,

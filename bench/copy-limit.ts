@@ -11,7 +11,7 @@ export interface CopyRound {
   readonly bytes: number;
 }
 
-/** The tables of state whose rows name a request, and the outcomes, whatever their columns are. */
+/** The tables with outcomes or request ids of state. */
 async function writtenTables(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ table: string }>(
     `select c.oid::regclass::text as table from pg_class c join pg_attribute on attrelid = c.oid
@@ -24,9 +24,8 @@ async function writtenTables(client: pg.ClientBase): Promise<string[]> {
 }
 
 /**
- * The third limit: the rows that apply wrote for the requests received since a moment, read out beforehand, then copied
- * in one transaction, in the binary format, into empty tables with the same columns, keys and indexes on the same server.
- * Nothing is parsed, classified or looked up.
+ * The third limit: copies the rows that apply wrote since a moment, read beforehand, into empty tables with the same
+ * columns, keys and indexes, in one transaction and the binary format. Nothing is parsed, classified or looked up.
  */
 export async function copyRound(client: pg.ClientBase, since: number, records: number): Promise<CopyRound> {
   const firstId = lowestIdAt(Math.floor(since));

@@ -1,13 +1,13 @@
 import type pg from "pg";
 
-/** What pg's Connection has for COPY; its types leave it out. */
+/** The COPY methods of pg's Connection, which its types lack. */
 interface CopyConnection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** A COPY as pg's client drives it: `submit` sends it, the others are called with what the server says. */
+/** A COPY statement for pg's client: `submit` sends it, the other methods handle messages. */
 class CopyStatement {
   readonly chunks: Buffer[] = [];
   readonly #text: string;
@@ -56,14 +56,14 @@ async function run(client: pg.ClientBase, text: string, rows: readonly Buffer[])
   return statement.chunks;
 }
 
-/** Reads what a query gives as COPY's binary format. */
+/** Reads the result of a query in COPY's binary format. */
 export async function copyOut(client: pg.ClientBase, query: string): Promise<Buffer> {
   return Buffer.concat(await run(client, `copy (${query}) to stdout (format binary)`, []));
 }
 
 const CHUNK_BYTES = 65_536;
 
-/** Writes rows that `copyOut` read into a table. */
+/** Writes rows read by `copyOut` into a table. */
 export async function copyIn(client: pg.ClientBase, table: string, rows: Buffer): Promise<void> {
   const chunks: Buffer[] = [];
   for (let at = 0; at < rows.length; at += CHUNK_BYTES) chunks.push(rows.subarray(at, at + CHUNK_BYTES));

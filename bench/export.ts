@@ -1,6 +1,6 @@
 /**
- * `node bench/export.ts [--millions 10] [--python PATH]`: how long an export of so many million nights takes, what it holds in memory, what a
- * second run writes, and whether DuckDB adds the nights up as on-the-books does.
+ * `node bench/export.ts [--millions 10] [--python PATH]`: measures the time and memory of exporting this many million
+ * nights, the output of a second run, and whether DuckDB's sums equal on-the-books.
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -38,7 +38,7 @@ const COMPARED_HOTELS = 5;
 const EXAMPLE = fileURLToPath(new URL("../examples/export/read_export.py", import.meta.url));
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const execute = promisify(execFile);
-/** CSV of one hotel's nights. */
+/** For the CSV of one hotel's nights. */
 const OUTPUT_BYTES_MAX = 268_435_456;
 
 const exportCase = (name: string, reservations: number, hotels: number, firstHotel: number): BenchCase =>
@@ -48,7 +48,7 @@ interface Exported {
   readonly tables: readonly { readonly table: string; readonly rows: number; readonly bytes: number }[];
 }
 
-/** Runs `bellhop export` of nights as a process of its own; GNU time says what memory it took at most. */
+/** Runs `bellhop export` of nights as a process; GNU time reports its peak memory. */
 async function runExport(
   dataDir: string,
   folder: string,
@@ -71,7 +71,7 @@ function lineOf(what: string, { tables, seconds, megabytes }: Awaited<ReturnType
   return `${what}: ${seconds.toFixed(1)} s, ${megabytes.toFixed(0)} MB of memory, ${written.join(", ")}`;
 }
 
-/** By night, room type and currency, what on-the-books answers of one hotel. */
+/** on-the-books of one hotel by night, room type and currency. */
 async function askOnTheBooks(
   { service }: StartedService,
   propertyCode: string,
@@ -104,7 +104,7 @@ async function askOnTheBooks(
   return cells;
 }
 
-/** The same by DuckDB. */
+/** The same from DuckDB. */
 async function askDuckDb(python: string, folder: string, propertyCode: string, statuses: readonly string[]) {
   const { stdout } = await execute(python, [EXAMPLE, folder, CLIENT_CODE, propertyCode, ...statuses], {
     maxBuffer: OUTPUT_BYTES_MAX,

@@ -3,19 +3,19 @@ import { HttpConnection } from "./http-connection.ts";
 import { contentText, keyText, recordTemplates, SLOTS } from "./record-templates.ts";
 import { Sender, type Target } from "./sender.ts";
 
-/** The most that the service takes by default: 16 MiB on the wire, 10,000 records. */
+/** The service's default limits: 16 MiB on the wire, 10,000 records. */
 const BODY_BYTES_MAX = 16_777_216;
 const RECORDS_MAX = 10_000;
 const HOST = "127.0.0.1";
 
 export interface FloodOrder {
   readonly target: Target;
-  /** Bodies of the greatest size, all at once, each over a connection of its own. */
+  /** Number of bodies of the maximum size, sent at once over separate connections. */
   readonly bodies: number;
   readonly hotel: number;
 }
 
-/** How many were answered with each status; `closed` for those that were given none. */
+/** Responses by status; `closed` without a response. */
 export type FloodAnswers = Readonly<Record<string, number>>;
 
 function greatestBody(hotel: number): Buffer {
@@ -34,7 +34,7 @@ function greatestBody(hotel: number): Buffer {
   return Buffer.from(`[${records.join(",")}]`);
 }
 
-/** Sends them and waits for every answer. */
+/** Sends the bodies and waits for all responses. */
 export async function flood({ target, bodies, hotel }: FloodOrder): Promise<FloodAnswers> {
   const body = greatestBody(hotel);
   const answers: Record<string, number> = {};

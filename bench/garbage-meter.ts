@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 
-/** Has V8 write each collection to the service's log, which a GarbageMeter reads. */
+/** Makes V8 log each collection, for GarbageMeter to read. */
 export const TRACE_GARBAGE = "--trace-gc";
 
 const PAUSE = /: (?:Scavenge|Mark-Compact) .*? MB, ([\d.]+) \/ [\d.]+ ms(?: {2}\(\+ ([\d.]+) ms in)?/g;
@@ -8,8 +8,8 @@ const NANOSECONDS_A_SECOND = 1e9;
 const NO_TIME = { collecting: 0, ran: 0, waited: 0 };
 
 /**
- * What collecting garbage takes of a service's CPU: its pauses, of which so much counts as its threads ran of the time that they
- * were ready to run, and V8's own threads. These compile, too, so it is an upper bound.
+ * CPU time of a service's garbage collection: its pauses, weighted by the share of time in which ready threads ran, and
+ * V8's worker threads. An upper bound, because these also compile.
  */
 export class GarbageMeter {
   readonly #pid: number;
@@ -17,7 +17,7 @@ export class GarbageMeter {
   #logged = 0;
   #before = NO_TIME;
 
-  /** `log`: the file that the standard output of the process goes to. */
+  /** `log`: the file with the standard output of the process. */
   constructor(pid: number, log: string) {
     this.#pid = pid;
     this.#log = log;
@@ -28,7 +28,7 @@ export class GarbageMeter {
     this.#before = this.#times();
   }
 
-  /** Seconds of CPU since `start`. */
+  /** CPU seconds since `start`. */
   stop(): number {
     const { collecting, ran, waited } = this.#times();
     let pausedMs = 0;
@@ -40,7 +40,7 @@ export class GarbageMeter {
     return collecting - this.#before.collecting + ((pausedMs / 1_000) * own) / (own + wait);
   }
 
-  /** In seconds: what V8's threads ran; what the others ran, and waited for a processor. */
+  /** In seconds: run time of V8's threads; run time and waiting time of the others. */
   #times(): typeof NO_TIME {
     const times = { ...NO_TIME };
     for (const task of readdirSync(`/proc/${this.#pid}/task`)) {

@@ -3,11 +3,11 @@ import type { RoundFigures } from "./measure-round.ts";
 import type { CaseResult } from "./report.ts";
 import { median, percentile, spreadOf } from "./statistics.ts";
 
-/** One line of the issue's table: what is wanted, and what this run measured. */
+/** One goal: the target and the measured value. */
 export interface Goal {
   readonly text: string;
   readonly measured: string;
-  /** Undefined where the run did not measure it. */
+  /** Undefined if not measured. */
   readonly met: boolean | undefined;
 }
 
@@ -39,7 +39,7 @@ const wal = (name: string) => figure(name, ({ walBytes }) => walBytes);
 const copied: Pick = ({ copy }) => copy?.recordsPerSecond ?? Number.NaN;
 const PUSHES_A_MINUTE = 60 / 730;
 
-/** A goal of which every round has a figure: judged by the median of the rounds. */
+/** A goal judged by the median of all rounds. */
 function byRounds(results: readonly CaseResult[], [name, wanted, pick, bound]: Wanted): Goal {
   const text = `${name}, ${wanted}`;
   const values = (results.find(({ benchCase }) => benchCase.name === name)?.rounds ?? [])
@@ -56,7 +56,7 @@ function howFar(value: number, [side, bound]: Bound): string {
   return `, ${short((100 * value) / bound)} % of ${short(bound)}`;
 }
 
-/** Of all pushes that were sent alone, in all rounds. */
+/** Over all pushes sent alone in all rounds. */
 function aloneGoal(results: readonly CaseResult[], name: string): Goal {
   const text = `${name}, a push from first byte to applied: <= 150 ms`;
   const rounds = results.find(({ benchCase }) => benchCase.name === name)?.rounds ?? [];
@@ -79,7 +79,7 @@ function memoryGoal(results: readonly CaseResult[]): Goal {
   };
 }
 
-/** A line of the issue's table: the case that measures it, what is wanted, and what of a round is looked at. */
+/** A goal's case, target and figure per round. */
 type Wanted = readonly [name: string, text: string, pick: Pick, bound: Bound];
 
 const HUNDRED = "reservations-100-new";
@@ -126,7 +126,7 @@ const WANTED: readonly Wanted[] = [
   [HUNDRED, "garbage collection: <= 8 % of CPU", garbageShare, ["at most", 0.08]],
 ];
 
-/** The issue's table as far as the cases of a run measure it. Ratios are taken within a round; the median counts. */
+/** The goals measured by a run's cases. Ratios are calculated per round; the median counts. */
 export function goalsOf(results: readonly CaseResult[]): Goal[] {
   return [
     ...WANTED.map((wanted) => byRounds(results, wanted)),

@@ -2,14 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** What a user would build instead, in a folder with packages of its own. */
+/** The alternative that users would build, with its own packages. */
 const FOLDER = new URL("./good-team/", import.meta.url);
 export const GOOD_TEAM_SERVER = new URL("server.ts", FOLDER);
 
-/**
- * Installs the good team's packages where they are missing or not those of its lock file. Throws, with what npm said, where they
- * cannot be had.
- */
+/** Installs the good team's packages unless they match its lock file. Throws with npm's output on failure. */
 export function installGoodTeam(): void {
   const installed = new URL("node_modules/.package-lock.json", FOLDER);
   const lock = readFileSync(new URL("package-lock.json", FOLDER), "utf8");

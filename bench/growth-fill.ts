@@ -4,25 +4,24 @@ import { hotelCode } from "./batches.ts";
 import { CLIENT_CODE } from "./record-templates.ts";
 import { columnsOf } from "./table-columns.ts";
 
-/** Rows a statement writes, about: enough to be set-based, few enough for a word on how far it is. */
+/** Approximate rows per statement: set-based, but with visible progress. */
 const ROWS_PER_STATEMENT = 500_000;
 
-/** A copy's request ids are those of the template with another end: the time they were stamped stays. */
+/** The template's request id with a different end, so that its timestamp stays. */
 const COPIED_REQUEST = "(left(row.request_id::text, 24) || lpad(to_hex(fill.copy), 12, '0'))::uuid";
 
 export interface FillOptions {
-  /** The hotels that were filled through the API; each copy has as many. */
+  /** The hotels filled through the API; each copy has as many. */
   readonly templates: readonly number[];
   /** Number of the first hotel of the first copy. */
   readonly firstHotel: number;
-  /** Versions to be there in the end, about. */
+  /** Approximate number of versions at the end. */
   readonly versions: number;
 }
 
 /**
- * Indexes are put aside while rows are copied, and built at the end: what keeping them up row by row costs grows with
- * their depth (docs/decisions/0012). Their pages are left as full as keys that came in any order leave them, since it is
- * pages as a year of feeding leaves them that the measured records go to.
+ * Indexes are dropped during copying and rebuilt, because their maintenance grows with their depth
+ * (docs/decisions/0012). The fill factor is that of random insertion, as after a year of operation.
  */
 const LEAVES_FILLED_PERCENT = 70;
 
@@ -32,7 +31,7 @@ interface PutAside {
   readonly settle: string;
 }
 
-/** The keys and indexes of these tables: statements that drop them, that build them, and that let new pages fill as before. */
+/** Statements that drop the indexes of these tables, rebuild them, and restore the normal fill factor. */
 async function indexesOf(client: pg.ClientBase, tables: readonly string[]): Promise<PutAside[]> {
   const { rows } = await client.query<{
     table: string;
@@ -50,7 +49,7 @@ async function indexesOf(client: pg.ClientBase, tables: readonly string[]): Prom
   );
   const filled = ` with (fillfactor = ${LEAVES_FILLED_PERCENT})`;
   return rows.map(({ table, index, schema, key, text }) => {
-    // Pages of a BRIN index have no such filling.
+    // BRIN indexes have no fill factor.
     if (text.includes(" USING brin "))
       return { drop: `drop index ${schema}.${index}`, build: text, settle: "" };
     return {
@@ -70,7 +69,7 @@ async function indexesOf(client: pg.ClientBase, tables: readonly string[]): Prom
   });
 }
 
-/** Makes the hotels of the copies known; `fill` says which is of which template. */
+/** Registers the hotels of the copies; the table `fill` maps them to templates. */
 async function addHotels(client: pg.ClientBase, options: FillOptions, copies: number): Promise<void> {
   const { templates, firstHotel } = options;
   const rows = Array.from({ length: copies * templates.length }, (_, at) => {
@@ -96,7 +95,7 @@ async function addHotels(client: pg.ClientBase, options: FillOptions, copies: nu
   await client.query("create index on fill (copy)");
 }
 
-/** The tables of state whose rows are a property's, and the log and outcomes, whose rows are a request's. */
+/** Tables of state with rows per property, and the log and outcomes with rows per request. */
 async function tablesOf(client: pg.ClientBase): Promise<{ table: string; columns: string[] }[]> {
   const { rows } = await client.query<{ table: string }>(
     `select c.oid::regclass::text as table from pg_class c join pg_attribute a on attrelid = c.oid
@@ -108,7 +107,7 @@ async function tablesOf(client: pg.ClientBase): Promise<{ table: string; columns
   return found;
 }
 
-/** The rows of the template hotels, by themselves, each with the hotel that it belongs to. */
+/** Copies the rows of the template hotels, each with its hotel. */
 async function takeTemplates(
   client: pg.ClientBase,
   templates: readonly number[],
@@ -135,9 +134,8 @@ async function takeTemplates(
 }
 
 /**
- * Fills the database with copies of template hotels, by SQL, in every table that apply and accept write and whatever their
- * columns are: the same records at other hotels, in other buckets, of other requests, in a log writer that is long retired.
- * Answers how many hotels there are now.
+ * Fills the database with copies of template hotels by SQL, in every table that accepting and applying write: the same
+ * records for other hotels, buckets and requests, in a closed log writer. Returns the number of hotels.
  */
 export async function fill(client: pg.ClientBase, options: FillOptions): Promise<number> {
   const tables = await tablesOf(client);
@@ -177,8 +175,8 @@ export async function fill(client: pg.ClientBase, options: FillOptions): Promise
     await client.query(build);
     await client.query(settle);
   }
-  // As after a night of rest: nothing of the filling is left for autovacuum to do while something is measured. With the ring of
-  // buffers that a vacuum has by default: without one it drove the log's pages out of the shared buffers (scattered pages: 160 ms, not 127).
+  // Leaves no work for autovacuum during measurements. Keeps vacuum's default buffer ring, without which it evicted the
+  // log from shared buffers (scattered pages: 160 ms instead of 127).
   for (const { table } of tables) await client.query(`vacuum (analyze) ${table}`);
   return copies * options.templates.length;
 }

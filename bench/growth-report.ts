@@ -10,7 +10,7 @@ function pageGoal(text: string, { pages, p50Ms, p99Ms }: PageFigures, mostMs: nu
   return { text: `${text}: p99 <= ${mostMs} ms`, measured, met: p99Ms <= mostMs };
 }
 
-/** The lines of the issue's table that a growth run measures. Ratios are taken within a round; the median counts. */
+/** The goals that a growth run measures. Ratios are calculated per round; the median counts. */
 export function growthGoals({ millions, cases, pushed, scattered }: GrowthResult): Goal[] {
   const at = `at ${millions} million versions`;
   const ratios = cases.map(({ name, empty, filled }): Goal => {

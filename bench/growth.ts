@@ -7,7 +7,7 @@ import { LoadProcess } from "./load-process.ts";
 import { type PageFigures, readPages } from "./pages.ts";
 import { type StartedService, startService } from "./started-service.ts";
 
-/** The first of the hotels that are copied, and of those that the copies make. */
+/** Numbers of the first template hotel and of the first copied hotel. */
 const TEMPLATES = 800_000;
 const COPIES = 810_000;
 const TEMPLATE_HOTELS = 8;
@@ -16,10 +16,10 @@ const SCATTERED = 805_000;
 const PAGES = 300;
 const TEMPLATE_RESERVATIONS = 2_000;
 const MEASURED_RESERVATIONS = 100;
-/** As many as a million versions have: what is changed lies far apart. */
+/** As many hotels as a million versions have, so that changes are spread widely. */
 const MEASURED_HOTELS = 160;
 
-/** What the template hotels get, and how often: nights of inventory, reservations and a change of each. */
+/** The cases and rounds that fill the template hotels: nights of inventory, reservations and a change of each. */
 const TEMPLATE_CASES: readonly (readonly [BenchCase, rounds: number])[] = [
   [growthCase("inventories-730-unchanged90", PUSH_DATES, TEMPLATE_HOTELS, TEMPLATES), 3],
   [growthCase("reservations-1000-unchanged90", TEMPLATE_RESERVATIONS, TEMPLATE_HOTELS, TEMPLATES), 2],
@@ -28,7 +28,7 @@ const SCATTERED_CASE: BenchCase = {
   ...growthCase("reservations-64-new", 1_000, SCATTERED_HOTELS, SCATTERED),
   scattered: true,
 };
-/** What is measured, at hotels of the copies: they are there where the database was filled, and new where it was empty. */
+/** The measured cases, at copied hotels in the filled database and at new ones in the empty database. */
 const MEASURED: readonly BenchCase[] = [
   growthCase("reservations-100-new", MEASURED_RESERVATIONS, MEASURED_HOTELS, COPIES),
   growthCase("reservations-100-changed", MEASURED_RESERVATIONS, MEASURED_HOTELS, COPIES),
@@ -40,23 +40,23 @@ function growthCase(name: string, recordsPerHotel: number, hotels: number, first
   return { ...made(name, parts), name: `${firstHotel === COPIES ? "growth" : "template"}-${name}` };
 }
 
-/** The same cases on an empty and on a filled database, round by round. */
+/** The same cases on an empty and a filled database, by round. */
 export interface GrowthResult {
   readonly millions: number;
   readonly cases: readonly {
     readonly name: string;
-    /** Applied records a second, by round. */
+    /** Applied records per second, by round. */
     readonly empty: readonly number[];
     readonly filled: readonly number[];
   }[];
-  /** Pages of 1,000 current records: as a push left them, and scattered over as many batches. */
+  /** Pages of 1,000 current records: as pushed, and scattered over as many batches. */
   readonly pushed: PageFigures;
   readonly scattered: PageFigures;
 }
 
 /**
- * Rounds go on where the template's ended: what is sent to the copies is newer than what they have, and the keys of a
- * round of new records come after theirs (a round at a hotel has MEASURED_RESERVATIONS of them).
+ * Rounds continue after the template's: changes are newer than the copies' versions, and keys of new records follow
+ * theirs (MEASURED_RESERVATIONS per hotel and round).
  */
 const FIRST_ROUND = TEMPLATE_RESERVATIONS / MEASURED_RESERVATIONS;
 
@@ -76,7 +76,7 @@ async function prepareFilled(service: StartedService, load: LoadProcess, version
   return await fill(service.client, { templates, firstHotel: COPIES, versions });
 }
 
-/** Fills a database with so many million versions, then measures the same on it and on an empty one in turn. */
+/** Fills a database with this many million versions, then measures alternately on it and on an empty one. */
 export async function measureGrowth(millions: number, rounds: number): Promise<GrowthResult> {
   const closers = new Closers();
   try {

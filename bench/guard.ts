@@ -1,7 +1,7 @@
 /**
- * `npm run bench:guard [-- --rounds N] [--baseline REVISION]`: whether a record costs more CPU than in the committed baseline
- * revision (guard-baseline): both services take the same bodies in turn, round by round, and the median of the ratios of
- * CPU time a record may be at most 1.1, for accepting (ROLE=accept,read) and for accepting and applying. Never absolute times.
+ * `npm run bench:guard [-- --rounds N] [--baseline REVISION]`: fails if a record needs over 1.1 times the CPU time of
+ * the committed baseline revision (guard-baseline), for accepting, and for accepting and applying. Both services get
+ * the same bodies in alternating rounds; the median of the ratios counts, never absolute times.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,12 +30,12 @@ const values = readOptions(USAGE, {
 });
 const revision = values.baseline ?? readFileSync(new URL("./guard-baseline", import.meta.url), "utf8").trim();
 
-/** Many short rounds tell more than few long ones: what disturbs one of a pair rarely disturbs most. */
+/** Many short rounds are more robust than few long ones, because a disturbance rarely affects most of them. */
 function shortened(benchCase: BenchCase): BenchCase {
   return { ...benchCase, recordsPerRound: benchCase.recordsPerRound * ROUND_SHARE };
 }
 
-/** What is compared: all of a node's and its database's CPU time a record, accepting alone and to the end. */
+/** Compares the CPU time per record of a node and its database. */
 const MODES = ["accept", "accept and apply"] as const;
 
 interface Pair {
@@ -44,7 +44,7 @@ interface Pair {
   readonly head: StartedService;
 }
 
-/** Each revision is started by its own bench, which knows its settings and its tables. */
+/** Starts each revision with its own bench code, which knows its settings and tables. */
 async function startPairs(checkout: string, isHeadFirst: boolean, closers: Closers): Promise<Pair[]> {
   const pairs: Pair[] = [];
   for (const mode of MODES) {
@@ -78,7 +78,7 @@ async function ratiosOf(
     for (const [at, { baseline, head }] of pairs.entries()) {
       const measure = async ({ contestant }: StartedService) =>
         microsOf(await measureContestant(contestant, load, benchCase, prepared));
-      // Who goes first takes turns too.
+      // The order alternates.
       const [first, second] = round % 2 === 0 ? [baseline, head] : [head, baseline];
       const micros = new Map([
         [first, await measure(first)],
@@ -90,7 +90,7 @@ async function ratiosOf(
   return ratios;
 }
 
-/** Ratios by case and mode of services of which the one or the other was started first. */
+/** Ratios by case and mode, with one of the services started first. */
 async function measure(
   checkout: string,
   cases: readonly BenchCase[],
@@ -113,7 +113,7 @@ const baseline = checkOut(revision);
 try {
   const cases = chooseCases(values.case, false).map(shortened);
   const baselineFirst = await measure(baseline.folder, cases, false);
-  // The same revision costs 0.92 to 0.95 of itself where it was started second, so both orders count.
+  // The service started second costs 0.92 to 0.95 of the first at the same revision, so both orders count.
   const headFirst = await measure(baseline.folder, cases, true);
   console.log(`CPU a record against ${revision} (at most ${RATIO_MAX})`);
   cases.forEach(({ name }, of) => {

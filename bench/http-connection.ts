@@ -7,9 +7,9 @@ const RECEIVED_BYTES = 262_144;
 const STATUS_AT = 9;
 
 /**
- * One keep-alive HTTP/1.1 connection with one request at a time. It does as little as a client can, so that on a
- * machine shared with the service the client's own cost does not become the figure: what is sent lies ready in Buffers,
- * what comes is read into one that is reused. Understands answers with a Content-Length only; throws for any other.
+ * One keep-alive HTTP/1.1 connection with one request at a time and minimal client cost, as client and service share a
+ * machine. Sends prepared Buffers and reuses its read buffer. Supports only responses with Content-Length; throws for
+ * others.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -44,12 +44,12 @@ export class HttpConnection {
     return connection;
   }
 
-  /** By whoever is at the other end, or since it failed: nothing that is sent on it will be answered. */
+  /** Closed by the peer, or failed: no further request will get a response. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Sends the parts of one request, which must not change until its answer is there; `done` is called with the status. */
+  /** Sends the parts of one request, which must not change before the response. Calls `done` with the status. */
   send(parts: readonly Buffer[], done: (error: Error | undefined, status: number) => void): void {
     this.#done = done;
     this.#filled = 0;
@@ -62,7 +62,7 @@ export class HttpConnection {
     this.#socket.uncork();
   }
 
-  /** What was answered last, whole. */
+  /** The last complete response. */
   get answer(): string {
     return this.#received.toString("utf8", 0, this.#filled);
   }
@@ -73,7 +73,7 @@ export class HttpConnection {
   }
 
   #receive(bytes: Buffer, length: number): void {
-    // Nobody waits: closed, or failed before.
+    // Not waiting: closed, or failed before.
     if (this.#done === undefined) return;
     bytes.copy(this.#received, this.#filled, 0, length);
     this.#filled += length;

@@ -1,16 +1,14 @@
 import type pg from "pg";
 
-/** Entries that one booking of the made-up hotel leaves, about: how many bookings a hotel of so many entries has. */
+/** Approximate entries per booking of the invented hotel. */
 const ENTRIES_A_BOOKING = 6.5;
-/** Rows that one statement writes, about. */
+/** Approximate rows per statement. */
 const ROWS_PER_STATEMENT = 500_000;
 
 /**
- * Two years of a hotel's bookings, made up: a third is cancelled, four in ten cost more from some night on (two runs of
- * nights), three in ten are changed once, what is kept is checked in, at times in another room type, and checked out; two in a
- * hundred share their room with the one before. Rate codes, and mostly channels, go with the segment, and most stay
- * in few room types: drawn evenly and by themselves they made 21,000 dimensions, where 17,000 real bookings make
- * 2,000; so there are 4,600.
+ * Invented bookings of a hotel over two years. A third are cancelled, four in ten change their price during the stay,
+ * three in ten are changed once, and 2 % share a room; the rest are checked in and out, some in another room type. Rate
+ * codes and channels correlate with segments, giving 4,600 dimensions (real data: 2,000 for 17,000 bookings).
  */
 const BOOKINGS = `
   create temp table ledger_booking as
@@ -39,7 +37,7 @@ const BOOKINGS = `
   join generate_series(0, $BOOKINGS - 1) as booking (booking)
     on draw = booking.booking - case when booking.booking % 100 = 1 then 1 else 0 end`;
 
-/** What each version of a booking takes off the books and puts on them, by runs of nights: as apply makes it (docs/decisions/0012). */
+/** The runs of nights that each version removes from and adds to the books, as apply writes them (docs/decisions/0012). */
 const ENTRIES = `
   create temp table ledger_template as
   with change as (
@@ -80,7 +78,6 @@ const ENTRIES = `
       rate_code, channel), 0) as dimension
   from reported`;
 
-/** A row for each of those that share a room. */
 const COPIED_ENTRIES = `
   insert into bellhop_state.night_entry (bucket, property_id, first_night, nights, rooms, adults, children, room_revenue,
     gross_room_revenue, source_time, received_at, dimension, key, share_id)
@@ -89,7 +86,7 @@ const COPIED_ENTRIES = `
   from (select * from ledger_template where share_id is not null and place >= $1 and place < $2 order by place) as template
   cross join unnest($3::integer[], $4::smallint[]) as hotel (property_id, bucket)`;
 
-/** All runs of another version in one row, as src/apply/ledger/write-ledger.ts lays them out; a version's runs have no other between. */
+/** All runs of a version in one row, in the layout of src/apply/ledger/write-ledger.ts. */
 const EXCHANGES = `
   create temp table ledger_exchange as
   select
@@ -122,13 +119,12 @@ const DIMENSIONS = `
   cross join unnest($1::integer[], $2::smallint[]) as hotel (property_id, bucket)
   on conflict do nothing`;
 
-/** A hotel that is known to the service. */
 export interface FilledHotel {
   readonly property_id: number;
   readonly bucket: number;
 }
 
-/** Makes the entries of one hotel, about so many, the same each time; answers how many there are, each run of an exchange as one. */
+/** Creates approximately this many entries of one hotel, reproducibly. Returns their number, counting each run. */
 export async function makeTemplate(client: pg.ClientBase, entries: number): Promise<number> {
   const bookings = String(Math.max(1, Math.round(entries / ENTRIES_A_BOOKING)));
   await client.query("select setseed(0.5)");
@@ -144,8 +140,8 @@ export async function makeTemplate(client: pg.ClientBase, entries: number): Prom
 }
 
 /**
- * Gives each of these hotels the entries of the template, in the order of time over all of them: rows of a hotel lie as far
- * apart as two years of feeding all hotels leave them. Indexes are put aside meanwhile; statistics are fresh in the end.
+ * Copies the template's entries to each hotel, ordered by time over all hotels, so that a hotel's rows are as spread
+ * out as after two years of operation. Rebuilds indexes and statistics.
  */
 export async function fillLedger(
   client: pg.ClientBase,

@@ -1,6 +1,6 @@
 /**
- * `node bench/ledger-growth.ts [--millions 0.1,1,10] [--hotel-entries 100000] [--asks 100]`: how long the insights take over
- * HTTP beside so many stay-night entries. README.md beside this file says how the ledger is filled.
+ * `node bench/ledger-growth.ts [--millions 0.1,1,10] [--hotel-entries 100000] [--asks 100]`: measures the response
+ * times of insights over HTTP with this many stay-night entries (bench/README.md).
  */
 import pg from "pg";
 import { readOptions } from "../scripts/read-options.ts";
@@ -40,7 +40,7 @@ function dateOf(day: number): string {
   return new Date(FIRST_DAY + day * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The inventory of two years, pushed as a hotel does: it makes the hotel known, and gives its capacity. */
+/** Pushes two years of inventory, which registers the hotel and its capacity. */
 async function pushInventory(service: ServiceProcess, propertyCode: string): Promise<void> {
   const records = Array.from({ length: DAYS }, (_, day) => ({
     clientCode: CLIENT_CODE,
@@ -62,7 +62,7 @@ async function pushInventory(service: ServiceProcess, propertyCode: string): Pro
   await answer.arrayBuffer();
 }
 
-/** A question of each of so many hotels in turn. */
+/** One query per hotel in turn. */
 function questionsFor(codes: readonly string[], asks: number, about: (at: number) => LedgerQuestion) {
   return Array.from({ length: asks }, (_, at) => {
     const { insight, parameters } = about(at);

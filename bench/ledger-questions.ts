@@ -3,20 +3,20 @@ import { median, percentile } from "./statistics.ts";
 
 const HOST = "127.0.0.1";
 const PAGE_ITEMS = 10_000;
-/** Not counted: the service's and PostgreSQL's first times. */
+/** Uncounted first queries, which are slower. */
 const WARM_UP = 5;
 
-/** How long whole answers took over HTTP, in milliseconds, and what they were made of. */
+/** Response times over HTTP in milliseconds, and the sizes of responses. */
 export interface AnswerTimes {
   readonly answers: number;
-  /** Rows of an answer, on average, and the pages that it came in. */
+  /** Average rows and pages per response. */
   readonly rows: number;
   readonly pages: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** One question: which insight, and its parameters. */
+/** An insight and its parameters. */
 export interface LedgerQuestion {
   readonly insight: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ async function answer(service: ServiceProcess, { insight, parameters }: LedgerQu
   return rows;
 }
 
-/** Asks these questions one after the other, as someone does who waits for each whole answer. Throws for an empty one. */
+/** Sends the queries one after another, reading each response completely. Throws for an empty response. */
 export async function askLedger(
   service: ServiceProcess,
   questions: readonly LedgerQuestion[],

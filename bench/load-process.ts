@@ -4,7 +4,7 @@ import type { FloodAnswers, FloodOrder } from "./flood.ts";
 import type { Prepared, Sent } from "./load.ts";
 import type { SendOrder } from "./sending.ts";
 
-/** The process of load.ts, as its parent sees it. */
+/** The parent's handle of the process of load.ts. */
 export class LoadProcess {
   readonly #child = new ChildTask(new URL("./load.ts", import.meta.url));
 
@@ -12,7 +12,7 @@ export class LoadProcess {
     return this.#child.call<Prepared>("prepare", order);
   }
 
-  /** Throws when any answer was other than 202. */
+  /** Throws if a response was not 202. */
   send(order: SendOrder): Promise<Sent> {
     return this.#child.call<Sent>("send", order);
   }

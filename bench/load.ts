@@ -1,6 +1,6 @@
 /**
- * The load: a process of its own that patches a round's bodies first and then sends them as fast as they are answered,
- * or at a pace. Its parent (load-process.ts) gives the orders.
+ * The load process: patches a round's bodies, then sends them as fast as responses arrive or at a given rate.
+ * Controlled by load-process.ts.
  */
 import { gzipSync } from "node:zlib";
 import { Batches } from "./batches.ts";

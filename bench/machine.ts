@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { cpus, release, totalmem } from "node:os";
 
-/** Where and of what a run was made. */
+/** The machine and revision of a run. */
 export interface Machine {
   readonly commit: string;
   readonly cpu: string;

@@ -12,8 +12,8 @@ function sayRates(round: number, { name }: BenchCase, { contestants }: RoundFigu
 }
 
 /**
- * Measures these cases in so many rounds. Round 0 warms up, is not counted, and leaves the records that the later rounds
- * change. Rounds take turns over the cases, so that what changes on the machine during the run changes all of them.
+ * Measures the cases in several rounds. Round 0 is an uncounted warm-up whose records later rounds change. Each round
+ * runs all cases, so that changes of the machine affect all of them.
  */
 export async function measureCases(
   cases: readonly BenchCase[],

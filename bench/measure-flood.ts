@@ -9,13 +9,13 @@ const BODIES = 100;
 const HOTEL = 700_000;
 const MEMORY_MB_MAX = 400;
 
-/** What a hundred bodies of the greatest size did to a service that had just started. */
+/** The effect of a hundred maximum-size bodies on a new service. */
 export interface FloodResult {
   readonly answers: FloodAnswers;
   readonly peakBytes: number;
 }
 
-/** Sends a new service a hundred bodies of 16 MiB at once and waits until what it took is applied. */
+/** Sends a hundred bodies of 16 MiB to a new service at once, and waits until the accepted ones are applied. */
 export async function measureFlood(): Promise<FloodResult> {
   const closers = new Closers();
   try {
@@ -35,7 +35,7 @@ export async function measureFlood(): Promise<FloodResult> {
   }
 }
 
-/** A body beyond the budget is refused with 503; none may be answered in any other way. */
+/** Bodies beyond the budget get 503; any other refusal fails the goal. */
 export function floodGoal({ answers, peakBytes }: FloodResult): Goal {
   const peak = peakBytes / 1e6;
   const refusedWell = Object.keys(answers).every((answer) => ["202", "503", "429"].includes(answer));

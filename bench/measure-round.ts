@@ -5,11 +5,11 @@ import { type Contestant, type Figures, measureContestant } from "./contestant.t
 import { type CopyRound, copyRound } from "./copy-limit.ts";
 import type { Bench } from "./open-bench.ts";
 
-/** Everything one round of one case gave. */
+/** The figures of one round of one case. */
 export interface RoundFigures {
   readonly contestants: Readonly<Record<string, Figures>>;
   readonly copy: CopyRound | undefined;
-  /** What became of the records at the service. */
+  /** Records by outcome. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
@@ -30,15 +30,15 @@ async function outcomeCounts(client: pg.ClientBase, since: number): Promise<Reco
   return Object.fromEntries(rows.map(({ letter, count }) => [OUTCOMES[letter] ?? letter, count]));
 }
 
-/** The limits take part where rates are compared. */
+/** The limits take part only where rates are compared. */
 function takesPart({ name }: Contestant, { mode }: BenchCase): boolean {
   return mode === "full" || name === "bellhop" || name === "good-team";
 }
 
-/** Of the most that each takes with all connections busy. */
+/** Relative to the maximum of each with all connections busy. */
 const PACE = 0.7;
 
-/** One round of one case: every contestant with the same bodies in turn, then COPY of the rows the service wrote. */
+/** Runs one round of one case: every contestant in turn with the same bodies, then COPY of the rows that the service wrote. */
 export async function measureRound(
   { contestants, load, service: { client } }: Bench,
   benchCase: BenchCase,

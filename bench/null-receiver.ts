@@ -1,4 +1,4 @@
-/** Takes whatever is sent and says 202: what is left of the time is the sender's own. */
+/** Accepts everything and responds 202, to measure the sender's own cost. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -10,15 +10,14 @@ import { countStatements, statementTimes } from "./statement-times.ts";
 
 export interface BenchOptions {
   readonly withPeer: boolean;
-  /** Threads of the validate-and-append limit: as many as the service has for HTTP. */
+  /** Threads of the append limit server: as many as the service has for HTTP. */
   readonly threads: number;
-  /** Where the service's CPU profile goes; PostgreSQL's statements are then counted too. */
+  /** The directory of the service's CPU profiles; also counts PostgreSQL's statements. */
   readonly profileDirectory: string | undefined;
 }
 
-/** Everything that runs during a bench. */
 export interface Bench {
-  /** In the order of a round; the service is the first. */
+  /** In the order of a round; the service is first. */
   readonly contestants: readonly Contestant[];
   readonly load: LoadProcess;
   readonly service: StartedService;
@@ -34,7 +33,7 @@ function profiled(directory: string | undefined): Parameters<typeof startService
   };
 }
 
-/** Starts the service, the good team, the limits and the load. What was started is stopped when a later step fails. */
+/** Starts the service, the good team, the limits and the load. Stops them all if a step fails. */
 export async function openBench({ withPeer, threads, profileDirectory }: BenchOptions): Promise<Bench> {
   const closers = new Closers();
   try {

@@ -6,17 +6,14 @@ import { median, percentile } from "./statistics.ts";
 export const PAGE_RECORDS = 1_000;
 const HOST = "127.0.0.1";
 
-/** How long pages took, in milliseconds. */
+/** Milliseconds per page. */
 export interface PageFigures {
   readonly pages: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/**
- * Reads the first page of 1,000 current reservations of each of these hotels, one after the other, as a client does that
- * waits for its answer. Throws for a page with fewer records.
- */
+/** Reads the first page of 1,000 current reservations of each hotel, one after another. Throws for a page with fewer records. */
 export async function readPages(service: ServiceProcess, hotels: readonly number[]): Promise<PageFigures> {
   const times: number[] = [];
   for (const hotel of hotels) {

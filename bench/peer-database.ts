@@ -6,9 +6,9 @@ import { clientConfig } from "../src/platform/db/connection.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
 import { createLogger } from "../src/platform/telemetry/log.ts";
 
-/** A cluster of the good team and the limits: the same PostgreSQL, settings and durability as the service's. */
+/** A cluster for the good team and the limits, with the service's PostgreSQL version, settings and durability. */
 export interface PeerDatabase {
-  /** The environment by which every client of PostgreSQL finds a database of this name, which is made. */
+  /** Creates a database of this name, and returns the environment variables to connect to it. */
   environmentOf(name: string): Promise<Readonly<Record<string, string>>>;
   readonly client: pg.Client;
   readonly postmasterPid: number;
@@ -17,7 +17,7 @@ export interface PeerDatabase {
 
 export async function startPeerDatabase(): Promise<PeerDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), "bellhop-bench-peers-"));
-  // As root, PostgreSQL runs as another user, who has to be able to enter.
+  // If this runs as root, PostgreSQL's user must be able to enter.
   await chmod(dataDir, 0o755);
   const server = await startEmbeddedPostgres(
     dataDir,

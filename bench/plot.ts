@@ -8,7 +8,7 @@ const BAR_HEIGHT = 15;
 const ROW_HEIGHT = 20;
 const TITLE_HEIGHT = 34;
 
-/** Read on white and on black: a page's own colours are not known to an image. */
+/** Legible on light and dark backgrounds, because an image cannot know the page's theme. */
 const STYLE = `
   text { font: 12px system-ui, sans-serif; fill: #222; }
   .title { font-weight: 600; font-size: 13px; }
@@ -67,7 +67,7 @@ function barSvg({ label, kind, values }: Bar, y: number, most: number): string {
   ].join("\n");
 }
 
-/** Records a second of every case as an SVG: bars are medians of the rounds, lines from the least to the greatest. */
+/** Records per second of every case as an SVG: bars are medians of the rounds, lines span minimum to maximum. */
 export function plotOf(results: readonly CaseResult[], caption: string): string {
   const parts: string[] = [];
   let y = 28;

@@ -1,27 +1,26 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What processes used between two moments. */
+/** Resource usage of processes between two moments. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** The most memory seen at once: private pages of all, shared ones once. */
+  /** Peak memory in bytes: private pages of all processes, shared pages once. */
   readonly peakBytes: number;
 }
 
-/** Linux counts CPU time in hundredths of a second in /proc/PID/stat, on every architecture that Node runs on. */
+/** The unit of CPU time in /proc/PID/stat on Linux, on all architectures of Node. */
 const TICKS_PER_SECOND = 100;
 const NANOSECONDS_A_SECOND = 1e9;
 const SAMPLE_MS = 100;
 
-/** The fields of /proc/PID/stat from the third on: the name before them may hold spaces. */
+/** The fields of /proc/PID/stat from the third on. The name before them may contain spaces. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /**
- * What the threads of a process have run so far, in seconds: by the scheduler's count of nanoseconds, where it is kept. (A round
- * is half a second of a dozen processes, of each of which a hundredth would be cut off.) Not of threads that have ended: those of a
- * service stay.
+ * CPU seconds of the threads of a process, in nanosecond resolution if the scheduler reports it: hundredths would be
+ * too coarse for rounds of half a second. Excludes ended threads.
  */
 function secondsOf(pid: number): number {
   const tasks = readQuietly(() => readdirSync(`/proc/${pid}/task`), []);
@@ -56,8 +55,8 @@ export function childrenOf(pid: number): number[] {
 }
 
 /**
- * Measures one process (`node`) or a server with all its children (PostgreSQL): CPU time from /proc, including that of
- * children that ended meanwhile, and memory by sampling. Only where there is /proc: `supported` says so.
+ * Measures one process (`node`) or a server with its children (PostgreSQL): CPU time from /proc, including ended
+ * children, and memory by sampling. Requires /proc; see `supported`.
  */
 export class ProcessMeter {
   static readonly supported = process.platform === "linux";
@@ -91,12 +90,12 @@ export class ProcessMeter {
     return this.#withChildren ? [this.#pid, ...childrenOf(this.#pid)] : [this.#pid];
   }
 
-  /** What it has used since it was started. */
+  /** CPU seconds since the process started. */
   cpuSeconds(): number {
     let seconds = 0;
     for (const pid of this.#processes()) seconds += secondsOf(pid);
     if (!this.#withChildren) return seconds;
-    // Children that ended are counted in their parent.
+    // The parent counts ended children.
     const ended = readQuietly(() => statOf(this.#pid).slice(13, 15), []);
     return ended.reduce((sum, ticks) => sum + Number(ticks) / TICKS_PER_SECOND, seconds);
   }
@@ -114,7 +113,7 @@ export class ProcessMeter {
   }
 }
 
-/** A process may end between its listing and its reading. */
+/** A process may end between listing and reading. */
 function readQuietly<Value>(read: () => Value, otherwise: Value): Value {
   try {
     return read();

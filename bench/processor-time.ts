@@ -1,22 +1,22 @@
 import { readFileSync } from "node:fs";
 
-/** How the time of all hardware threads of a machine was spent, as shares that make 1 with what was idle. */
+/** Shares of the time of all hardware threads; with idle time they sum to 1. */
 export interface ProcessorShares {
   readonly busy: number;
-  /** Idle while something waited for a disk. */
+  /** Idle while waiting for a disk. */
   readonly disk: number;
-  /** Kept back by the host of a virtual machine while something wanted to run. */
+  /** Withheld by the host of a virtual machine. */
   readonly stolen: number;
 }
 
-/** Counts since the machine began, by the columns of the first line of /proc/stat. */
+/** The counters since boot, in the columns of the first line of /proc/stat. */
 function ticks(): number[] {
   const [line = ""] = readFileSync("/proc/stat", "latin1").split("\n");
-  // What guests had (the last two) is in the first two as well.
+  // The last two columns (guests) are included in the first two.
   return line.trim().split(/ +/).slice(1, 9).map(Number);
 }
 
-/** Returns, each time it is called, the time since the last call; undefined where there is no /proc. */
+/** Returns the time since the previous call; undefined without /proc. */
 export class ProcessorTime {
   #before: number[] | undefined = process.platform === "linux" ? ticks() : undefined;
 

@@ -1,6 +1,6 @@
 /**
- * `node bench/read-profile.ts DIRECTORY`: where the time of the profiles that `npm run bench -- --profile DIRECTORY`
- * wrote went: by place (a folder of ours, a package, node, the engine) and by function, as a share of the busy time.
+ * `node bench/read-profile.ts DIRECTORY`: summarizes the CPU profiles of `npm run bench -- --profile DIRECTORY` by
+ * place (source folder, package, node, engine) and by function, as shares of the busy time.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ function lines(sums: ReadonlyMap<string, number>, total: number, most: number): 
     .map(([name, time]) => `${((100 * time) / total).toFixed(1).padStart(6)} %  ${name}`);
 }
 
-/** Each function of ours that a sample's stack holds, once. */
+/** The product's functions on a sample's stack, each once. */
 function ownFunctions(profile: Profile): Map<number, ReadonlySet<string>> {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const found = new Map<number, ReadonlySet<string>>();

@@ -4,20 +4,20 @@ import { SeededRandom } from "../test/workload/seeded-random.ts";
 import { generateWorkload } from "../test/workload/workload.ts";
 import { PUSH_DATES, PUSH_ROOM_TYPES } from "./cases.ts";
 
-/** What stands at the places of a record that a round changes, each as wide as what replaces it. */
+/** Placeholders for the values that a round changes, of the same width as their replacements. */
 export const SLOTS = {
   property: "H@@@@@@",
   correlation: "c-@@@@@@@@",
   time: "2000-01-01T00:00:00Z",
   key: { reservations: "R@@@@@@@@@", groups: "G@@@@@@@@@", inventories: "1900-01-01" },
-  /** Makes content differ: a confirmation number, a description, rooms that are not available. */
+  /** Varies the content: a confirmation number, a description, rooms not available. */
   content: { reservations: "C@@@@@@@@@", groups: "D@@@@@@@@@", inventories: '"roomsNotAvailableOther":7' },
 } as const;
 
 export const CLIENT_CODE = "ALGARVE";
 
 const SEED = 20_260_101;
-/** Makes about 29,000 reservations of two hotels' bookings. */
+/** Yields about 29,000 reservations of two hotels. */
 const FEED_RECORDS = 40_000;
 
 let feed: ReturnType<typeof generateWorkload> | undefined;
@@ -78,7 +78,7 @@ function inventoryRecords(): string[] {
 
 const prepared = new Map<Resource, string[]>();
 
-/** Records of a resource as JSON text with SLOTS in them: real bookings and their groups, or two years of inventory. */
+/** Records of a resource as JSON text with SLOTS: real bookings and their groups, or two years of inventory. */
 export function recordTemplates(resource: Resource): readonly string[] {
   let templates = prepared.get(resource);
   if (templates === undefined) {
@@ -90,13 +90,13 @@ export function recordTemplates(resource: Resource): readonly string[] {
 
 const FIRST_DAY = 16_617;
 
-/** The key of the nth record of a hotel, as wide as its slot. */
+/** The nth key of a hotel, padded to its slot. */
 export function keyText(resource: Resource, number: number): string {
   if (resource === "inventories") return dateOfDay(FIRST_DAY + number);
   return `${resource === "groups" ? "G" : "R"}${String(number).padStart(9, "0")}`;
 }
 
-/** The content of a mark, as wide as its slot; marks that follow each other differ. */
+/** The content for a mark, padded to its slot; consecutive marks differ. */
 export function contentText(resource: Resource, mark: number): string {
   if (resource === "inventories") return `"roomsNotAvailableOther":${mark % 9}`;
   return `${resource === "groups" ? "D" : "C"}${String(mark).padStart(9, "0")}`;

@@ -48,7 +48,7 @@ function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Of batches that were sent alone: how long each took from its first byte until it was applied. */
+/** Times from the first byte to application of batches that were sent alone. */
 function aloneLines(names: readonly string[], rounds: readonly RoundFigures[]): string[] {
   return names.flatMap((name) => {
     const times = rounds.flatMap(({ contestants }) => contestants[name]?.aloneMs ?? []);
@@ -58,7 +58,7 @@ function aloneLines(names: readonly string[], rounds: readonly RoundFigures[]): 
   });
 }
 
-/** A case's figures, a row a contestant: the median of its rounds, and for rates the least and the greatest. */
+/** A case's figures, one row per contestant: the median of its rounds, and for rates the minimum and maximum. */
 export function caseLines({ benchCase, rounds }: CaseResult): string[] {
   const [first] = rounds;
   if (first === undefined) return [];

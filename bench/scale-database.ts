@@ -5,21 +5,21 @@ import { clientConfig } from "../src/platform/db/connection.ts";
 import { isDistributed } from "../src/platform/db/distribution.ts";
 import { ProcessMeter } from "./process-meter.ts";
 
-/** A node of the database: what it wrote to its log, and its processes where they run on this machine. */
+/** One server of the database: its written WAL, and its processes if it runs on this machine. */
 interface NodeState {
   readonly pid: number;
   readonly wal: string;
 }
 
-/** The server's own process stands in its first file; a session that Citus opens is gone when its number arrives. */
+/** The first line of postmaster.pid is the server's process id; its children are found from there. */
 const NODE_STATE = `select json_build_object('pid', split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::integer, 'wal', pg_current_wal_insert_lsn() - '0/0'::pg_lsn)`;
 
 const DRAIN_MS_MAX = 300_000;
-/** A look adds up an outcome for each part, on Citus of every shard: it may take a fiftieth of the time. */
+/** The maximum share of time spent on polling: each poll sums outcomes, on Citus over all shards. */
 const LOOK_SHARE = 0.02;
 const LOOK_MS_MIN = 20;
 
-/** A database that is measured by its address, be it one server or a coordinator with workers. */
+/** A measured database: one server, or a Citus coordinator with workers. */
 export class ScaleDatabase {
   readonly #client: pg.Client;
   readonly workers: number;
@@ -31,7 +31,7 @@ export class ScaleDatabase {
     this.#meters = meters;
   }
 
-  /** The service has made its tables. Processes are measured of those servers whose address is this machine's loopback. */
+  /** Requires the service's tables. Measures the processes of servers with a loopback address. */
   static async open(url: string): Promise<ScaleDatabase> {
     const client = new pg.Client(clientConfig({ connectionString: url }));
     await client.connect();
@@ -45,19 +45,19 @@ export class ScaleDatabase {
     );
   }
 
-  /** CPU seconds that the first server has used so far, and all others together; NaN where they run elsewhere. */
+  /** CPU seconds of the first server, and of the others together; NaN if they run elsewhere. */
   cpuSeconds(): { readonly first: number; readonly workers: number } {
     const [first = Number.NaN, ...others] = this.#meters.map((meter) => meter.cpuSeconds());
     return { first, workers: others.reduce((sum, each) => sum + each, 0) };
   }
 
-  /** Bytes that all servers have written to their logs so far. */
+  /** Bytes of WAL written by all servers. */
   async walBytes(): Promise<number> {
     const nodes = await nodeStates(this.#client, this.workers);
     return nodes.reduce((sum, { wal }) => sum + Number(wal), 0);
   }
 
-  /** Waits until so many records received since a time have an outcome; answers when the last was written, by the database's clock. */
+  /** Waits until this many records received since a time have an outcome. Returns the time of the last, by the database's clock. */
   async untilApplied(records: number, sinceMs: number): Promise<number> {
     const deadline = Date.now() + DRAIN_MS_MAX;
     for (;;) {

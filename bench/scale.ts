@@ -1,6 +1,7 @@
 /**
- * `node bench/scale.ts --database URL … [--case NAME …] [--rounds N] [--times N] [--settings NAME=VALUE …]`: what the real service
- * takes in and applies on databases that exist, in turn, be they one server or a coordinator of Citus with its workers.
+ * `node bench/scale.ts --database URL … [--case NAME …] [--rounds N] [--times N] [--settings NAME=VALUE …]`: measures
+ * the service's accepting and applying on existing databases in turn, each a server or a Citus coordinator with
+ * workers.
  */
 import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
@@ -40,7 +41,7 @@ interface Sent {
   readonly p99Ms: number;
 }
 
-/** Seconds of CPU and bytes of log that the service and its servers have used so far, or for each record. */
+/** CPU seconds and bytes of WAL of the service and its servers, in total or per record. */
 interface Used {
   readonly node: number;
   readonly first: number;
@@ -53,7 +54,6 @@ interface RoundFigures {
   readonly each: Used;
 }
 
-/** A service on one of the databases. */
 interface Started {
   readonly service: ServiceProcess;
   readonly node: ProcessMeter;
@@ -72,7 +72,7 @@ async function start(url: string): Promise<Started> {
   return { service, node: new ProcessMeter(service.pid, false), database };
 }
 
-/** Sends a round of the bench, and waits until it is applied. */
+/** Sends a round, and waits until it is applied. */
 async function send(
   { service, database }: Started,
   load: LoadProcess,
@@ -112,7 +112,7 @@ async function usedBy({ node, database }: Started): Promise<Used> {
 
 const workersOf = ({ database }: Started) => database.workers || "none";
 
-/** So many rounds of the bench, one after the other, and what a record cost from the first to the end of the last. */
+/** Runs several rounds and returns the cost per record. */
 async function measure(
   one: Started,
   load: LoadProcess,
@@ -135,7 +135,7 @@ async function measure(
 
 const microsOf = (seconds: number) => (seconds * 1e6).toFixed(1);
 
-/** All rounds of one case, on each database in turn, which of them comes first alternating; answers a row of the table for each. */
+/** Measures one case on each database, alternating the order. Returns one table row per database. */
 async function measureCase(
   started: readonly Started[],
   load: LoadProcess,

@@ -1,23 +1,23 @@
 import type { HttpConnection } from "./http-connection.ts";
 
-/** Where and how a contestant takes a batch. */
+/** A contestant's endpoint for batches. */
 export interface Target {
   readonly port: number;
   readonly path: string;
-  /** Lines of the head, each without its end. */
+  /** Lines of the request head, without line breaks. */
   readonly headers: readonly string[];
-  /** Whether it is sent the compressed bodies of a case that has them. */
+  /** Whether it gets the compressed bodies of a case. */
   readonly gzip: boolean;
 }
 
 const LENGTH_DIGITS = 10;
 const KEY_DIGITS = 12;
-/** Up to here one copy and one write are cheaper than a write of several parts. */
+/** Up to this size, one copy and one write are cheaper than several writes. */
 const SMALL_BYTES = 16_384;
-/** No Idempotency-Key comes twice in a run. */
+/** Makes each Idempotency-Key of a run unique. */
 let keys = 0;
 
-/** A connection and the head that it sends again and again: only the length and the key are written anew. */
+/** A connection with a prepared request head; only the length and the key change. */
 export class Sender {
   readonly connection: HttpConnection;
   readonly #head: Buffer;

@@ -5,16 +5,16 @@ const ACCEPTED = 202;
 export interface SendOrder {
   readonly target: Target;
   readonly connections: number;
-  /** So many of the prepared batches from this one on. */
+  /** The number of prepared batches from this one on. */
   readonly batches: number;
   readonly first: number;
-  /** They are sent again from the first until so much time has passed; 0 sends each once. */
+  /** Repeats the batches for at least this time; 0 sends each once. */
   readonly atLeastMs: number;
-  /** Requests a second, sent when they are due whether or not others were answered; 0 sends as fast as is answered. */
+  /** Requests per second on schedule, independent of responses; 0 sends as fast as responses arrive. */
   readonly perSecond: number;
 }
 
-/** One run of a SendOrder: who is free, what is next, how long each took. */
+/** One run of a SendOrder. */
 export class Sending {
   readonly #order: SendOrder;
   readonly #bodies: readonly Buffer[];
@@ -49,7 +49,7 @@ export class Sending {
     else if (this.#answered === this.batches) this.#finished.resolve();
   }
 
-  /** Open loop: a request that is due waits for a free connection, and its wait counts. */
+  /** Open loop: the time that a due request waits for a connection counts. */
   #sendDue(): void {
     const { perSecond } = this.#order;
     const due = ((performance.now() - this.#startedAt) * perSecond) / 1000;
@@ -58,7 +58,7 @@ export class Sending {
       const dueAt = this.#startedAt + (this.batches * 1000) / perSecond;
       this.#send(sender, dueAt, () => {
         this.#free.push(sender);
-        // With a connection free again, what is overdue goes at once.
+        // After a wait for connections, sends overdue requests at once.
         if (this.#free.length === 1) this.#sendDue();
       });
     }

@@ -10,38 +10,38 @@ import { promisify } from "node:util";
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const MAIN = "src/main.ts";
 const START_MS_MAX = 60_000;
-/** The bench's client is never refused for its rate; the limiter runs all the same. */
+/** High enough that the rate limiter runs but never refuses the bench's client. */
 const RATE = "100000";
 
-/** The real service in a process of its own, on a database that was made for this run. */
+/** The service in a separate process, with a database of its own. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly port: number;
   readonly dataDir: string;
-  /** What it writes to its standard output. */
+  /** The file with its standard output. */
   readonly logFile: string;
   readonly token: string;
   stop(): Promise<void>;
 }
 
 export interface ServiceOptions {
-  /** For its Node, as `--cpu-prof`. */
+  /** Options for its Node, such as `--cpu-prof`. */
   readonly nodeOptions?: readonly string[];
-  /** Settings beside those of the bench's own environment. */
+  /** Settings besides those of the bench's environment. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The `cgroup.procs` of a group that its process is put into before it begins; what it starts begins there too. */
+  /** The `cgroup.procs` file of a group in which the process starts. */
   readonly groupFile?: string | undefined;
-  /** Loads pg_stat_statements, which costs PostgreSQL a little. */
+  /** Loads pg_stat_statements, which has a small cost. */
   readonly statements?: boolean;
 }
 
 /**
- * Starts the service as `npm start` does (`bellhop serve`), with its settings from this environment but for the place,
- * the port and the database, and makes it a client by the CLI. Its log goes to a file, as a supervisor would have it.
+ * Starts the service like `npm start`, with the settings of this environment except data directory, port and database,
+ * and creates a client by the CLI. Its log goes to a file.
  */
 export async function startServiceProcess(options: ServiceOptions = {}): Promise<ServiceProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), "bellhop-bench-"));
-  // As root, PostgreSQL runs as another user, who has to be able to enter.
+  // If this runs as root, PostgreSQL's user must be able to enter.
   await chmod(dataDir, 0o755);
   const environment = {
     ...process.env,
@@ -54,7 +54,7 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
   };
   const logFile = join(dataDir, "service.log");
   if (options.statements === true) {
-    // Once to make the cluster, which then knows the library when it starts again.
+    // The first start creates the cluster, which then loads the library.
     const first = await spawnService([], environment, logFile);
     await waitForAddress(first, logFile);
     await end(first);
@@ -91,7 +91,7 @@ async function spawnService(
 ): Promise<ChildProcess> {
   const log = await open(logFile, "w");
   const command = [process.execPath, ...nodeOptions, join(ROOT, MAIN), "serve", "--no-sandbox"];
-  // The shell becomes the service: its process id stays the same.
+  // The shell replaces itself with the service, which keeps its process id.
   const within = groupFile === undefined ? [] : ["/bin/sh", "-c", 'echo $$ >"$0" && exec "$@"', groupFile];
   const [program = "", ...words] = [...within, ...command];
   const child = spawn(program, words, {
@@ -110,7 +110,7 @@ async function end(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** Where the embedded server's directory lies: DATA_DIR, or where its pointer says (src/platform/db/embedded/home.ts). */
+/** The embedded server's directory: DATA_DIR, or the target of its pointer (src/platform/db/embedded/home.ts). */
 async function serverDirectory(dataDir: string): Promise<string> {
   const pointed = await readFile(join(dataDir, "postgres-location"), "utf8").catch(() => dataDir);
   return pointed.trim();

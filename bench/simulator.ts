@@ -66,7 +66,7 @@ async function make(): Promise<void> {
 async function send(name: string, bellhop: BellhopClient, aheadBytes: number): Promise<void> {
   const packing = { batchRecords: Number(values.batch), isPaced: false };
   const days = makeApart(options, { ...packing, aheadBytes });
-  // With the cold start whatever is made ahead has been made.
+  // Once the cold start arrives, all bodies are prepared.
   await days.next();
   let bytes = 0;
   await measure(name, async () => {

@@ -8,23 +8,20 @@ import { ProcessMeter, parentOf } from "./process-meter.ts";
 import { type ServiceOptions, type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { untilDrained } from "./until-drained.ts";
 
-/** A service that runs for the bench, and a session on its database. */
+/** A running service and a session on its database. */
 export interface StartedService {
   readonly contestant: Contestant;
   readonly service: ServiceProcess;
   readonly client: pg.Client;
-  /** How `client` came to its session, for whoever needs others. */
+  /** The connection settings of `client`, for further sessions. */
   readonly database: pg.ClientConfig;
   stop(): Promise<void>;
 }
 
-/** A service that applies nothing. */
+/** Settings of a service that does not apply batches. */
 export const ACCEPT_ONLY = { ROLE: "accept,read" } as const;
 
-/**
- * Starts a service as a contestant of this name. What it has applied counts as done; with ACCEPT_ONLY as its settings,
- * what it has accepted.
- */
+/** Starts the service as a contestant of this name, which is done when batches are applied; with ACCEPT_ONLY, when they are accepted. */
 export async function startService(name: string, options: ServiceOptions = {}): Promise<StartedService> {
   const service = await startServiceProcess(options);
   const closers: (() => unknown)[] = [service.stop];
@@ -32,7 +29,7 @@ export async function startService(name: string, options: ServiceOptions = {}): 
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    // Not by openDatabase: it would bring the schema of another revision up to this one's.
+    // Not openDatabase, which would migrate the schema of another revision.
     const log = createLogger({ level: "silent", pretty: false });
     const server = await startEmbeddedPostgres(service.dataDir, "command", log);
     closers.push(() => server.close());

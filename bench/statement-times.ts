@@ -3,14 +3,14 @@ import { asSuperuser } from "./as-superuser.ts";
 
 const STATEMENTS_SHOWN = 15;
 
-/** Begins to count what each statement takes; the server has loaded the library (`statements` of ServiceOptions). */
+/** Starts counting statement times; the server must have loaded the library (`statements` of ServiceOptions). */
 export async function countStatements(config: pg.ClientConfig, dataDir: string): Promise<void> {
   await asSuperuser(config, dataDir, async (client) => {
     await client.query("create extension if not exists pg_stat_statements");
   });
 }
 
-/** The statements that took most of PostgreSQL's time, one line each, the bench's own among them. */
+/** The statements with the largest total times, one per line, including the bench's own. */
 export async function statementTimes(config: pg.ClientConfig, dataDir: string): Promise<string[]> {
   const found: string[] = [];
   await asSuperuser(config, dataDir, async (client) => {

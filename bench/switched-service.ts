@@ -5,15 +5,15 @@ import { join } from "node:path";
 import type { ServiceOptions } from "./service-process.ts";
 import { type StartedService, startService } from "./started-service.ts";
 
-/** A service whose telemetry is turned on and off while it runs; at first it is off. */
+/** A service whose telemetry can be toggled at run time; initially off. */
 export interface SwitchedService extends StartedService {
-  /** Resolves once it is so in every thread, and once everything was sent that waited for it. */
+  /** Resolves once all threads have switched and pending telemetry is sent. */
   turn(isOn: boolean): Promise<void>;
-  /** Sends the metrics of the process so many times, one after another. */
+  /** Exports the metrics this many times in a row. */
   sendMetrics(count: number): Promise<void>;
 }
 
-/** Starts a service with telemetry-switch.ts; its collector is named by `options`. */
+/** Starts a service with telemetry-switch.ts; `options` name its collector. */
 export async function startSwitchedService(name: string, options: ServiceOptions): Promise<SwitchedService> {
   const folder = await mkdtemp(join(tmpdir(), "bellhop-switch-"));
   const socket = join(folder, "socket");

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** A table's columns less those that the database computes. */
+/** A table's columns except generated ones. */
 export async function columnsOf(client: pg.ClientBase, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select attname as name from pg_attribute

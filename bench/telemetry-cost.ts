@@ -1,7 +1,7 @@
 /**
- * `npm run telemetry-cost [-- --of on|sampled] [--minutes N] [--case NAME]`: what telemetry costs, as the ratio of CPU time a record
- * (node and PostgreSQL together) with it to without, in one process that takes as many bodies of a kind in turn: two processes of
- * the same sources differ by some hundredths for as long as they run.
+ * `npm run telemetry-cost [-- --of on|sampled] [--minutes N] [--case NAME]`: the cost of telemetry, as the ratio of CPU
+ * time per record (node and PostgreSQL) with and without it, alternating in one process, because two processes of the
+ * same code differ by several percent.
  */
 import { readOptions } from "../scripts/read-options.ts";
 import { type BenchCase, chooseCases } from "./cases.ts";
@@ -13,13 +13,13 @@ import { median, medianInterval } from "./statistics.ts";
 import { type SwitchedService, startSwitchedService } from "./switched-service.ts";
 
 const CASES = ["reservations-1-new", "reservations-100-new", "reservations-100-unchanged90"];
-/** Until the code is compiled and the tables have pages. */
+/** Until code is compiled and tables have pages. */
 const WARM_UP_ROUNDS = 3;
 const ROUNDS_MIN = 3;
 const MS_A_MINUTE = 60_000;
 const GOAL = 1.03;
 
-/** Of metrics, for what one takes: once a minute one of these stands in for those of a bench's rounds, which are shorter. */
+/** Exports measured together. One per minute is scaled to the bench's shorter rounds. */
 const SENDINGS = 50;
 const SECONDS_A_SENDING = 60;
 
@@ -46,7 +46,7 @@ const SAMPLING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const closers = new Closers();
 const load = closers.kept(new LoadProcess());
 
-/** CPU time in microseconds, of node alone and with PostgreSQL: a record's, where nothing else is said. */
+/** CPU microseconds of node alone and with PostgreSQL, per record unless stated otherwise. */
 interface Cost {
   readonly node: number;
   readonly all: number;
@@ -62,7 +62,7 @@ async function measureSide(service: SwitchedService, benchCase: BenchCase, round
   await service.turn(isOn);
   const contestant: typeof service.contestant = {
     ...service.contestant,
-    // The clock runs until what waits for the collector is sent, too.
+    // Includes the time to send pending telemetry.
     async untilApplied(sent) {
       const appliedAt = await service.contestant.untilApplied(sent);
       await service.turn(false);
@@ -72,7 +72,7 @@ async function measureSide(service: SwitchedService, benchCase: BenchCase, round
   return await measureContestant(contestant, load, benchCase, bodies);
 }
 
-/** A pair of rounds, which of them first in turn. `sending`: what one sending of metrics takes. */
+/** A pair of rounds in alternating order. `sending`: the cost of one export of metrics. */
 async function measurePair(
   service: SwitchedService,
   benchCase: BenchCase,
@@ -93,7 +93,7 @@ async function measurePair(
   return { on: costs.get(true) as Cost, off: costs.get(false) as Cost };
 }
 
-/** What one sending of the metrics takes, in microseconds. */
+/** The cost of one export of metrics in microseconds. */
 async function measureSending({ contestant, sendMetrics }: SwitchedService): Promise<Cost> {
   const { node, database } = contestant;
   node.start();
@@ -107,7 +107,7 @@ async function measureSending({ contestant, sendMetrics }: SwitchedService): Pro
   return { node: ofNode, all: ofNode + ofPostgres };
 }
 
-/** Rounds until a moment of `performance.now`, but some at least. */
+/** Runs rounds until a time of `performance.now`, but a minimum number. */
 async function measure(service: SwitchedService, benchCase: BenchCase, untilMs: number): Promise<Round[]> {
   const measured: Round[] = [];
   let sending: Cost = { node: 0, all: 0 };

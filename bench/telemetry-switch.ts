@@ -12,11 +12,11 @@ import { PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BatchSpanProcessor } from "@opentelemetry/sdk-trace";
 import { Tracer } from "../src/platform/telemetry/opentelemetry.ts";
 
-/** What the threads tell each other. */
+/** Messages between threads. */
 type Message = { readonly isOn: boolean } | "here" | "turned";
 
 let isOn = false;
-/** What sends this thread's spans, known once it has had one. */
+/** The span processors of this thread, known after its first span. */
 const processors = new Set<BatchSpanProcessor>();
 const readers = new Set<PeriodicExportingMetricReader>();
 
@@ -29,14 +29,14 @@ BatchSpanProcessor.prototype.onEnd = function (span) {
   processors.add(this);
   onEnd.call(this, span);
 };
-// In the place of the SDK's own, which starts to send them at an interval.
+// Replaces the SDK's version, which exports at an interval.
 Object.assign(PeriodicExportingMetricReader.prototype, {
   onInitialized(this: PeriodicExportingMetricReader) {
     readers.add(this);
   },
 });
 
-/** What waits is sent before it is off: it belongs to what was measured. */
+/** Sends pending telemetry before switching off, because it belongs to the measurement. */
 async function turn(toOn: boolean): Promise<void> {
   isOn = toOn;
   if (!toOn) await Promise.allSettled([...processors].map((processor) => processor.forceFlush()));

@@ -1,6 +1,6 @@
 /**
- * `npm run token-cost [-- --walk]`: what reading and judging a batch costs on the event loop, by kind of token: by byte and by request
- * that it counts as, beside usual reservations, and the longest time without a turn of the loop. `--walk`: only 100 usual reservations.
+ * `npm run token-cost [-- --walk]`: event-loop time of reading and validating a batch, by kind of JSON token: per byte
+ * and per counted request, with the longest time without a turn of the loop. `--walk`: only 100 usual reservations.
  */
 
 import { readBatchInTurns } from "#contract/read-batch.ts";
@@ -20,7 +20,7 @@ const values = readOptions(USAGE, {
 });
 
 const LIMITS = { recordsMax: 10_000, depthMax: 16 };
-/** A record may have 250,000 values and 8 MiB. */
+/** Below the limits of 250,000 values and 8 MiB per record. */
 const VALUES = 240_000;
 const TEXT_BYTES = 4_000_000;
 
@@ -41,7 +41,7 @@ const CLIENT: Principal = {
 
 const reservation = recordTemplates("reservations")[0] as string;
 
-/** A reservation with one more field. */
+/** A reservation with an additional field. */
 const beside = (json: string): string => `${reservation.slice(0, -1)},"partnerField":${json}}`;
 const many = (count: number, make: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => make(at)).join(",");
@@ -54,7 +54,7 @@ const nested = (open: string, inner: string, close: string, depth: number, count
 
 const stay = JSON.stringify((JSON.parse(reservation) as { roomStays: unknown[] }).roomStays[0]);
 
-/** The one record of each body. */
+/** The record of each body. */
 const RECORDS: Readonly<Record<string, () => string>> = {
   "numbers 1": () => list("1"),
   "numbers 1e5": () => list("1e5"),
@@ -117,7 +117,7 @@ const RECORDS: Readonly<Record<string, () => string>> = {
 
 interface Cost {
   readonly ms: number;
-  /** As how many requests the batch counts. */
+  /** The request cost of the batch. */
   readonly weight: number;
   readonly longestMs: number;
 }
@@ -145,7 +145,7 @@ async function read(body: Buffer): Promise<Cost> {
 async function measure(body: Buffer, rounds: number): Promise<Cost> {
   const costs: Cost[] = [];
   for (let round = 0; round < rounds; round += 1) costs.push(await read(body));
-  // The least of all rounds: what else the machine does only adds.
+  // The minimum of all rounds, because other load only adds time.
   return {
     ms: Math.min(...costs.map(({ ms }) => ms)),
     longestMs: Math.min(...costs.map(({ longestMs }) => longestMs)),

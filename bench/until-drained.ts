@@ -2,14 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 
 /**
- * Between two looks a hundredth of the time since the load began passes, so that what is seen late is within what a round
- * is off by anyway. A look every 3 ms cost PostgreSQL 3 to 5 of the 28 µs that were counted as a record's.
+ * The minimum polling interval, which grows to a hundredth of the elapsed time. Polling every 3 ms cost PostgreSQL 3 to
+ * 5 of the 28 µs measured per record.
  */
 const POLL_MS_MIN = 3;
 const POLL_SHARE = 0.01;
 const DRAIN_MS_MAX = 300_000;
 
-/** Whether a part lies behind a bucket's cursor in any log writer: 64 looks into an index a log writer, and no row is read. */
+/** Whether a part is after a bucket's cursor in any log writer: 64 index lookups per log writer, without reading rows. */
 const BACKLOG = `select exists (
     select from bellhop.log_writer as log_writer
     cross join generate_series(0, 63) as b (bucket)
@@ -28,8 +28,8 @@ const BACKLOG = `select exists (
   ) as waiting`;
 
 /**
- * Waits until everything accepted is applied; answers when that was seen, in milliseconds since 1970. PostgreSQL is
- * asked and not /metrics, which would take the service's own threads. `startedAt`: when the load began, likewise.
+ * Waits until all accepted batches are applied, and returns when (milliseconds since 1970). Polls PostgreSQL, because
+ * /metrics would use the service's threads. `startedAt`: the start of the load.
  */
 export async function untilDrained(client: pg.ClientBase, startedAt: number): Promise<number> {
   const deadline = Date.now() + DRAIN_MS_MAX;

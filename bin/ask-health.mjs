@@ -1,7 +1,6 @@
 /**
- * Asks the service of this container whether it lives: exit code 0 when it does. The image has no curl.
- *
- * Usage: node bin/ask-health.mjs [path]     by default /healthz; /readyz asks whether it can take requests
+ * The container's health check, as the image has no curl: exit code 0 if the service responds with 200. Usage: node
+ * bin/ask-health.mjs [/healthz | /readyz]
  */
 import { get } from "node:http";
 

@@ -7,7 +7,7 @@ import { findNode, ownNode } from "./find-node.mjs";
 import { ensureInstalled, takeLock } from "./install.mjs";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
-/** What the service serves of its own making: each has packages of its own, and is built of these files and folders. */
+/** The packages that the service serves, each with its own dependencies, and their source files and folders. */
 const PACKAGES = {
   console: { title: "the console", sources: ["packages/console", "packages/contract/src"] },
   docs: {
@@ -24,7 +24,7 @@ const PACKAGES = {
     ],
   },
 };
-/** Names within these folders that a build does not read. */
+/** Names in these folders that are not sources. */
 const NO_SOURCES = new Set(["node_modules", "dist", "dist.new", "dist.old", "__pycache__"]);
 const STAMP = ".bellhop-build";
 
@@ -51,7 +51,7 @@ async function ensurePackage(root, name) {
   await ensureInstalled(directory, false);
   const lock = await takeLock(join(directory, ".bellhop-build"));
   try {
-    // Another launch may have built meanwhile.
+    // Another launch may have built it meanwhile.
     if (isBuilt(root, name)) return;
     console.error(`bellhop: building ${PACKAGES[name].title} …`);
     const sources = hashOf(root, name);
@@ -74,7 +74,7 @@ function isBuilt(root, name) {
   }
 }
 
-/** Of the names and contents of all sources. */
+/** A hash of the names and contents of all sources. */
 function hashOf(root, name) {
   const hash = createHash("sha256");
   for (const path of PACKAGES[name].sources.flatMap((source) => filesIn(join(root, source)))) {
@@ -96,7 +96,7 @@ async function runBuild(root, directory, out, onStarted) {
   const node = findNode(root);
   const build = (command) =>
     new Promise((resolve, reject) => {
-      // Standard output belongs to the entry.
+      // Standard output is reserved for the entry.
       const child = spawn(command, ["--disable-warning=ExperimentalWarning", "build.ts", "--out", out], {
         cwd: directory,
         stdio: ["ignore", 2, 2],
@@ -116,7 +116,7 @@ async function runBuild(root, directory, out, onStarted) {
         resolve(signal ?? code);
       });
     });
-  // A system whose C library the pinned Node was not built for cannot run it, and says that there is no such file.
+  // The pinned Node fails with ENOENT on a system with another C library.
   const status = await build(node).catch((error) => {
     if (error.code !== "ENOENT" || node === process.execPath) throw error;
     return build(ownNode());
@@ -124,7 +124,7 @@ async function runBuild(root, directory, out, onStarted) {
   if (status !== 0) throw new Error(`the build failed (${status}); its output is above`);
 }
 
-/** A running service reads files by names of its own: between the two renames it sees a package that is not built. */
+/** Swaps the directories by two renames. Between them the package counts as not built. */
 function replace(directory, fresh) {
   const current = join(directory, "dist");
   const old = join(directory, "dist.old");

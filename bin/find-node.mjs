@@ -18,7 +18,7 @@ export function findNode(root) {
   return ownNode();
 }
 
-/** The Node that runs this. Throws where it is too old. */
+/** The Node that runs this script. Throws if it is too old. */
 export function ownNode() {
   if (Number(process.versions.node.split(".")[0]) >= NODE_MAJOR_MIN) return process.execPath;
   throw new Error(

@@ -48,10 +48,7 @@ function stamp(root, dev) {
   writeFileSync(stampPath(root), `${lockFileHash(root)} ${extent}\n`);
 }
 
-/**
- * What is installed, by npm's own record, against the lock file: "complete", "lacking" (what is there is right, and
- * some is missing, such as the development packages) or "wrong".
- */
+/** Compares npm's own record with the lock file: "complete", "lacking" (packages are missing, such as the development ones) or "wrong". */
 function compare(root, dev) {
   const record = readIfPresent(join(root, "node_modules", ".package-lock.json"));
   if (record === undefined) return "wrong";
@@ -65,7 +62,7 @@ function compare(root, dev) {
   return Object.entries(wanted).some(isMissing) ? "lacking" : "complete";
 }
 
-/** An optional package is for some platforms only; of the development ones it does not matter here. */
+/** Whether a package is needed: optional ones depend on the platform, development ones on `dev`. */
 function isWanted(entry, dev) {
   if (entry.dev || entry.devOptional) return dev && !entry.optional;
   return !entry.optional || (fits(entry.os, process.platform) && fits(entry.cpu, process.arch));
@@ -76,8 +73,8 @@ function fits(names, name) {
 }
 
 /**
- * `npm ci` empties node_modules first, so it is not run where a service may be running on what is there already and
- * only something is lacking: `npm install` adds that, and with --no-save it leaves the lock file as it is.
+ * Runs `npm install --no-save` if packages are only missing, because a service may be running on the installed ones;
+ * `npm ci` would empty node_modules first.
  */
 async function runNpm(root, dev, state, onStarted) {
   const action = state === "lacking" ? ["install", "--no-save"] : ["ci"];
@@ -86,12 +83,12 @@ async function runNpm(root, dev, state, onStarted) {
   const what = name === undefined ? "packages" : `packages of the ${name}`;
   console.error(`bellhop: installing ${what} (npm ${action[0]} ${extent}) …`);
   const [command, ...prefix] = npmCommand();
-  // Its warnings are about the Node that runs npm, which is not the one that runs the packages; errors are reported.
+  // Warnings concern the Node that runs npm, not the one that runs the packages. Errors are shown.
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier"];
   const child = spawn(command, [...prefix, ...action, extent, ...quiet], {
     cwd: root,
     env: { ...process.env, PATH: pathWithoutOurs() },
-    // Standard output belongs to the entry; commands print JSON there.
+    // Standard output is reserved for the entry, whose commands print JSON there.
     stdio: ["ignore", 2, 2],
   });
   if (child.pid !== undefined) onStarted(child.pid);
@@ -105,14 +102,14 @@ async function runNpm(root, dev, state, onStarted) {
   if (status !== 0) throw new Error(`npm ${action[0]} failed (${status}); its words are above`);
 }
 
-/** The npm that started us, under the Node that runs it; else the one on the path. */
+/** The npm that started this process, run by its Node; otherwise the npm on the path. */
 function npmCommand() {
   const { npm_execpath: npm, npm_node_execpath: node } = process.env;
   if (npm?.endsWith(".js") && existsSync(npm) && node !== undefined && existsSync(node)) return [node, npm];
   return ["npm"];
 }
 
-/** Inside `npm run` the pinned Node stands first on the path, and npm ci removes it under npm's feet. */
+/** Within `npm run` the pinned Node is first on the path, and `npm ci` would remove it while npm runs. */
 function pathWithoutOurs() {
   return (process.env.PATH ?? "")
     .split(delimiter)
@@ -121,8 +118,8 @@ function pathWithoutOurs() {
 }
 
 /**
- * A file that names its holders keeps two launches from installing at once. One whose holders are dead is moved away
- * first and looked at again, so of two that find it stale neither removes the other's.
+ * Keeps concurrent launches from installing at once, by a file with the names of its holders. A stale file is renamed
+ * and checked again, so that two launches cannot remove each other's.
  */
 export async function takeLock(path) {
   const mine = `${path}.${process.pid}-${randomBytes(4).toString("hex")}`;
@@ -143,7 +140,7 @@ export async function takeLock(path) {
   }
   const release = () => rmSync(path, { force: true });
   process.once("exit", release);
-  // npm goes on when only this process is killed, and nobody may begin beside it.
+  // npm continues if only this process is killed, so the lock names it, too.
   const alsoHeldBy = (pid) => writeFileSync(path, `${nameOf(process.pid)} ${nameOf(pid)}\n`);
   return { release, alsoHeldBy };
 }
@@ -159,7 +156,7 @@ function removeStale(path, mine, holders) {
   rmSync(aside, { force: true });
 }
 
-/** Unlike rename, link fails when the name is taken. */
+/** Unlike rename, link fails if the name exists. */
 function tryLink(from, to) {
   try {
     linkSync(from, to);
@@ -170,9 +167,9 @@ function tryLink(from, to) {
   }
 }
 
-/** Its PID and, where the system says so, when it began: after a kill or a restart the PID alone may be another's, or one's own. */
+/** A process's id and start time (if known), because ids are reused after a kill or restart. */
 function nameOf(pid) {
-  // Of what follows the program's name, which may hold anything.
+  // The program's name may contain spaces and parentheses.
   const began = readIfPresent(`/proc/${pid}/stat`)?.split(") ").at(-1).split(" ")[19] ?? "";
   return `${pid}:${began}`;
 }

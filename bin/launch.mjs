@@ -28,7 +28,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
 const AGAIN_MS_MIN = 500;
 const AGAIN_MS_MAX = 30_000;
-/** A service that ran for so long did not fail at its start: its next start does not wait long. */
+/** After running this long, the service counts as started, so its next restart is not delayed much. */
 const RAN_WELL_MS = 60_000;
 
 const options = process.argv.slice(2);
@@ -48,8 +48,8 @@ if (isNew) await warmCompileCache();
 run(node);
 
 /**
- * The service serves the console and the documentation, tests and checks look at them; commands have no use for them. The
- * service does not wait for the documentation: /docs answers 503 until it is built.
+ * Only the service, tests and checks need the console and documentation. The service does not wait for the
+ * documentation: /docs returns 503 until it is built.
  */
 async function buildPages() {
   const looksAtPages = [
@@ -106,7 +106,7 @@ function run(node, again = 0) {
   });
   child.once("error", (error) => {
     clearInterval(watch);
-    // A system whose C library the pinned Node was not built for cannot run it, and says that there is no such file.
+    // The pinned Node fails with ENOENT on a system with another C library.
     if (node === process.execPath || error.code !== "ENOENT")
       fail(`${node} does not start: ${error.message}`);
     run(nodeOr(ownNode));
@@ -122,12 +122,12 @@ function run(node, again = 0) {
       return;
     }
     if (signal === null) process.exit(code);
-    // Whoever waits for us sees the signal that ended the entry.
+    // Ends by the same signal as the entry.
     process.kill(process.pid, signal);
   });
 }
 
-/** npm runs scripts in the checkout, and says in INIT_CWD where it was called. An outer npm's word is not for us. */
+/** npm runs scripts in the checkout and sets INIT_CWD to the caller's directory. Ignores that of an outer npm. */
 function callersDirectory() {
   const ofThisCheckout =
     process.env.npm_package_json === join(root, "package.json") && process.cwd() === root;
@@ -138,7 +138,7 @@ function dataDirectory(workingDirectory) {
   return process.env.DATA_DIR ? resolve(workingDirectory, process.env.DATA_DIR) : join(root, "data");
 }
 
-/** A killed npm cannot tell its child; the child sees that its parent is another. Only npm: a shell may well leave. */
+/** Detects a killed npm by a changed parent process. A shell may end normally, so only npm is watched. */
 function watchNpm(onGone) {
   if (process.env.npm_lifecycle_event === undefined) return undefined;
   const parent = process.ppid;

@@ -1,7 +1,7 @@
 import { schemaTypes, type TypedDocument } from "./client-types.ts";
 
 const INSIGHT = "/api/insight/v1/";
-/** Answers of the partners' API that the console's are made of. */
+/** Responses of the partners' API that the console's types use. */
 const ROOTS = [
   "RequestSummary",
   "RecordOutcome",
@@ -16,12 +16,12 @@ const ROOTS = [
 const HEAD =
   "/** Generated from docs/openapi.json by `npm run openapi:write`: answers of the API, as the service and its console use them. */\n";
 
-/** Items that are grouped by the same names. */
+/** Items with the same grouping fields. */
 const GROUPED = ["OnTheBooksItem", "PickupItem", "PaceItem"];
 
 type Schemas = TypedDocument["components"]["schemas"];
 
-/** What the named schemas have in common, as one that each of them extends. */
+/** The common members of the named schemas, as a base that each extends. */
 function commonOf(names: readonly string[], schemas: Schemas): Schemas[string] {
   const [first = {}, ...others] = names.map((name) => schemas[name] ?? {});
   const shared = Object.entries(first.properties ?? {}).filter(([name, one]) =>
@@ -30,7 +30,7 @@ function commonOf(names: readonly string[], schemas: Schemas): Schemas[string] {
   return { properties: Object.fromEntries(shared), required: first.required ?? [] };
 }
 
-/** The types of src/console/api-types.ts: the answers of the insights, and the roots. The descriptions stay in the document. */
+/** The types of src/console/api-types.ts: the roots and the responses of the insights, without descriptions. */
 export function answerTypes(document: TypedDocument): string {
   const insights = Object.entries(document.paths).filter(([path]) => path.startsWith(INSIGHT));
   const answers = JSON.stringify(insights.map(([, { get }]) => get?.responses));
@@ -45,7 +45,7 @@ export function answerTypes(document: TypedDocument): string {
   return [HEAD, ...types].join("\n");
 }
 
-/** The members of a declaration, and their lists, as readonly. */
+/** Makes the members of a declaration, and their lists, readonly. */
 function readOnly(text: string): string {
   return text
     .replace(/^( +)(["\w]+\??: )/gm, "$1readonly $2")

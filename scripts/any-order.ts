@@ -1,7 +1,7 @@
 /**
- * `npm run any-order -- [--orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]`: one
- * workload in many random orders (test/workload/README.md). A line an order and a summary; ends with 1 at the first order
- * that differs, with its first differing rows and the command that makes it again.
+ * `npm run any-order -- [--orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]`: applies
+ * one workload in many random orders (test/workload/README.md). Exits with 1 at the first order whose result differs,
+ * and prints the differing rows and the command that reproduces it.
  */
 import { createHash } from "node:crypto";
 import { type OrderResult, runAnyOrder } from "../test/workload/any-order.ts";
@@ -78,7 +78,7 @@ function report(result: OrderResult): void {
   console.log(`  again: npm run any-order -- ${made}${plant === undefined ? "" : ` --plant ${plant}`}`);
 }
 
-// The launcher was killed outright: nobody is left to tell.
+// The launcher was killed.
 process.once("disconnect", () => process.exit(1));
 console.log(`any order: ${JSON.stringify(options)}`);
 const problems = await runAnyOrder({ ...options, onResult: report });

@@ -17,7 +17,7 @@ const advisory = (severity: string) => ({
   ],
 });
 
-/** Runs the check against a registry that answers of each lock file with the next status and body, or the last. */
+/** Runs the check against a registry that returns the next status and body for each lock file, then the last one. */
 async function audit(
   answers: readonly (readonly [status: number, body: unknown])[],
   ...args: string[]
@@ -26,7 +26,7 @@ async function audit(
   const registry = createServer((request, response) => {
     request.resume();
     const isQuestion = request.method === "POST";
-    // Where that is not answered well, npm asks once more at another path.
+    // After an error npm retries at another path.
     if (request.url?.endsWith("/bulk")) asked += 1;
     const [status, body] = answers[Math.min(asked, answers.length) - 1] ?? [404, {}];
     response.writeHead(isQuestion ? status : 404, { "content-type": "application/json" });
@@ -35,7 +35,7 @@ async function audit(
   registry.listen(0, "127.0.0.1");
   await once(registry, "listening");
   const address = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
-  // npm remembers advisories: a made-up one must not get into the cache of whoever runs this.
+  // npm caches advisories; the invented one must not get into the user's cache.
   const cache = await mkdtemp(join(tmpdir(), "bellhop-audit-"));
   const child = spawn(process.execPath, [SCRIPT, ...args], {
     env: { ...process.env, npm_config_registry: address, npm_config_cache: cache },

@@ -1,8 +1,7 @@
 /**
- * `npm run check:audit [-- --required]`: asks the package registry for known vulnerabilities of every package in the lock
- * files: the service's, the console's and the documentation's. Exit code 1 for one of high or critical severity. Not every registry answers that
- * question (a mirror may not, and without a network none does): then it says that nothing was checked, which is no failure
- * unless `--required` makes it one.
+ * `npm run check:audit [-- --required]`: queries the package registry for known vulnerabilities of the packages in all
+ * lock files. Exit code 1 for one of high or critical severity. If the registry does not support the query, the check
+ * passes with a notice, or fails with `--required`.
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -13,7 +12,7 @@ const USAGE = `npm run check:audit [-- --required]
 Known vulnerabilities of the packages in the lock files, as the package registry knows them. Exit code 1 for one of high or
 critical severity; with --required also when the registry cannot be asked.`;
 
-/** What `npm audit --json` prints where the registry answered. */
+/** The output of `npm audit --json` after a complete response. */
 interface AuditReport {
   readonly vulnerabilities: Readonly<Record<string, { readonly severity: string; readonly range: string }>>;
   readonly metadata: { readonly dependencies: { readonly total: number } };
@@ -22,7 +21,7 @@ interface AuditReport {
 const REFUSED = ["high", "critical"];
 const FETCH_MS_MAX = 20_000;
 
-/** Where the lock files are, from the root of the checkout. */
+/** The folders of the lock files. */
 const FOLDERS = ["", "packages/console/", "packages/docs/"];
 
 const { required } = readOptions(USAGE, { required: { type: "boolean", default: false } });
@@ -63,7 +62,7 @@ function parse(text: string | null): unknown {
   }
 }
 
-/** Undefined for anything but a whole report: an error of the registry is JSON too, and must not pass for a clean one. */
+/** Undefined unless the report is complete: errors of the registry are JSON, too. */
 function readReport(text: string | null): AuditReport | undefined {
   const report = parse(text) as Partial<AuditReport> | undefined;
   const isWhole =

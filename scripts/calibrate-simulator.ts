@@ -3,8 +3,8 @@ import { calibrationText, deriveCalibration } from "../test/data/real-bookings/d
 import { readRealBookings } from "../test/data/real-bookings/real-bookings.ts";
 
 /**
- * Derives what the simulator takes from the real bookings and writes it to `packages/simulator/src/calibration.json`; with `--check`
- * it only says whether the file is what it should be.
+ * Derives the simulator's calibration from real bookings and writes `packages/simulator/src/calibration.json`. With
+ * `--check` it compares instead.
  */
 const FILE = new URL("../packages/simulator/src/calibration.json", import.meta.url);
 

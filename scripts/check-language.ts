@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
-/** What is refused (case ignored), and what to write instead. */
+/** Banned expressions (ignoring case) and their replacements. */
 const BANNED: readonly (readonly [RegExp, string])[] = [
   [
     /(?:\b|_)(?:told|untold|tell(?:s|ers?|ings?))(?:\b|_)/,
     "reported, notified, logged, listed, stated: name who does it",
   ],
-  // Quoted it is a state of the metric bellhop_log_writers.
+  // Quoted, it is a state of the metric bellhop_log_writers.
   [
     /(?<!['`])(?:\b|_)(?:un)?seal(?:s|ed|ers?|ing)?(?:\b|_)/,
     "encrypt, decrypt, cipher; close (a log writer)",
@@ -56,14 +56,14 @@ const FILES = [
   "deploy",
   "examples",
 ];
-/** Where a word of a camel-case identifier ends: `isTold`. */
+/** Word boundaries in camel-case identifiers such as `isTold`. */
 const WORD_ENDS = /(?<=[a-z])(?=[A-Z])/g;
-/** Titles of tests that documents name. */
+/** Test titles that documents quote. */
 const QUOTED_TITLES = /› "[^"]*"(?:, "[^"]*")*/g;
-/** The field `mended` of a backfill's gaps: a published API name, exempt where it stands as a name. */
+/** The API field `mended` of a backfill's gaps is published, so it is exempt. */
 const API_FIELDS = /[`".]mended\b[`"]?|\bmended(?=: )/g;
 const API_FIELD_FILES = /backfill|docs\/openapi\.json$|src\/console\/answers\.ts$/;
-/** Not published: engineers' measurements and the record of the walk. */
+/** Unpublished measurements and generated files. */
 const LEFT_OUT =
   /^docs\/(?:internal|measurements)|\.(?:webp|svg|png)$|^docs\/decisions\/dependencies|package-lock\.json$/;
 

@@ -1,6 +1,6 @@
 /**
- * `npm run check:migrations`: what of sql/migrations a released version has is as it was released, and what came later keeps the
- * rules under which two versions run side by side (docs/internal/releases.md).
+ * `npm run check:migrations`: released migrations are unchanged, and later ones permit two versions to run side by side
+ * (docs/internal/releases.md).
  */
 import { CODE_VERSION, isAtLeast, type Migration, readMigrations } from "../src/platform/db/migrate.ts";
 import { expandViolations } from "./migrations/expand-rules.ts";
@@ -13,7 +13,7 @@ function editedSince({ version, migrations }: Release, ours: readonly Migration[
     .map(([name]) => `${name}: it is not the file that version ${version} was released with`);
 }
 
-/** A contract migration takes away what a release has stopped using: one that is out, since who upgrades comes from there. */
+/** A contract migration may remove only what a released version no longer uses, because upgrades start from that version. */
 function wronglyContracted({ name, oldest }: Migration, releases: readonly Release[]): string[] {
   if (oldest === null) return [];
   if (!releases.some(({ version }) => version === oldest))

@@ -1,4 +1,4 @@
-/** `npm run check`: every `check:…` script of package.json, all of them even when one fails. */
+/** `npm run check`: runs every `check:…` script of package.json, even after a failure. */
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
   scripts: Record<string, string>;
 };
-// As npm would run them, under the pinned Node.
+// As npm runs them, but under the pinned Node.
 const path = [join(root, "node_modules", ".bin"), dirname(process.execPath), process.env["PATH"]].join(":");
 
 const failed: string[] = [];

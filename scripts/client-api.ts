@@ -1,9 +1,9 @@
-/** What packages/client promises: every name that it exports, as its declaration files say it. */
+/** The public API of packages/client, from its declaration files. */
 import { join } from "node:path";
 import ts from "typescript";
 import { CLIENT_DIRECTORY } from "./client-package.ts";
 
-/** The public surface as one text, by name, without comments: what `packages/client/api.txt` holds. */
+/** The public API as text, by name, without comments, as in `packages/client/api.txt`. */
 export function describeApi(): string {
   const entry = join(CLIENT_DIRECTORY, "dist", "index.d.ts");
   const program = ts.createProgram([entry], {
@@ -29,7 +29,7 @@ export function describeApi(): string {
       );
       const [first] = declarations;
       if (first === undefined) throw new Error(`${symbol.name} is exported and declared nowhere.`);
-      // What is written from the OpenAPI document is held to that, and by the frozen promises of version 1.
+      // Types generated from the OpenAPI document are checked against it and the frozen contract of version 1.
       if (first.getSourceFile().fileName.endsWith("/api-types.d.ts"))
         return [`// ${symbol.name}: of the OpenAPI document`];
       return declarations.map((declaration) =>

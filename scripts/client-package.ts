@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 
 export const CLIENT_DIRECTORY = join(root, "packages", "client");
 
-/** A packed package: where its tarball lies, and what it weighs in bytes. */
+/** A packed package: the path of its tarball, and its size in bytes. */
 export interface PackedClient {
   readonly tarball: string;
   readonly packedBytes: number;
@@ -18,7 +18,7 @@ export interface PackedClient {
   readonly files: readonly string[];
 }
 
-/** Compiles the client to its dist folder, anew. Throws, with the compiler's words, when it does not compile. */
+/** Compiles the client into an empty dist folder. Throws with the compiler's messages if it fails. */
 export async function buildClient(): Promise<void> {
   const dist = join(CLIENT_DIRECTORY, "dist");
   await rm(dist, { recursive: true, force: true });
@@ -30,7 +30,7 @@ export async function buildClient(): Promise<void> {
     const words = cause instanceof Error && "stdout" in cause ? String(cause.stdout) : "";
     throw new Error(`The client does not compile:\n${words}`, { cause });
   }
-  // The compiler rewrites the extensions of imports in code, and leaves them in declarations, where older compilers do not take them.
+  // The compiler rewrites import extensions in code but not in declarations, where older compilers reject them.
   for (const name of await readdir(dist)) {
     if (!name.endsWith(".d.ts")) continue;
     const path = join(dist, name);
@@ -39,7 +39,7 @@ export async function buildClient(): Promise<void> {
   }
 }
 
-/** Packs what was built into `directory`, without running scripts. */
+/** Packs the built client into `directory`, without running scripts. */
 export async function packClient(directory: string): Promise<PackedClient> {
   const { stdout } = await run(
     "npm",

@@ -1,7 +1,6 @@
 /**
- * The types of packages/client, written from the OpenAPI document: one interface or type for each schema that the client
- * gives or takes, and one for the query of each list. Written by `npm run openapi:write`, held to the document by
- * `npm run check:openapi`.
+ * Generates the types of packages/client from the OpenAPI document: one per schema that the client sends or receives,
+ * and one per list query. `npm run openapi:write` writes them, `npm run check:openapi` compares.
  */
 interface Schema {
   readonly $ref?: string;
@@ -27,7 +26,7 @@ interface Parameter {
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** As much of the document as is read here. */
+/** The part of the document that this script reads. */
 export interface TypedDocument {
   readonly components: { readonly schemas: Schemas };
   readonly paths: Readonly<
@@ -44,7 +43,7 @@ export interface TypedDocument {
   >;
 }
 
-/** What the client gives and takes; what these refer to follows. */
+/** Schemas that the client sends or receives; their references are included. */
 const ROOTS = [
   "Inventory",
   "Reservation",
@@ -60,7 +59,7 @@ const ROOTS = [
   "AccessToken",
 ];
 
-/** Lists whose queries get a type; `cursor` is the client's own affair. */
+/** Lists whose queries get a type, without `cursor`, which the client handles. */
 const LISTS = [
   "listInventories",
   "listReservations",
@@ -110,7 +109,7 @@ function typeOf(schema: Schema, indent: string): string {
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum !== undefined) return schema.enum.map(literal).join(" | ");
-  // The service may add others: known ones are offered, any is taken.
+  // An open list suggests the known values and accepts any.
   const open = schema["x-extensible-enum"];
   if (open !== undefined) return [...open.map(literal), "(string & {})"].join(" | ");
   if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one, indent)).join(" | ");
@@ -118,7 +117,7 @@ function typeOf(schema: Schema, indent: string): string {
   return types.length === 0 ? "unknown" : types.map((type) => plainType(type, schema, indent)).join(" | ");
 }
 
-/** Fields that may be left out may be undefined, too: JSON leaves those out. */
+/** Optional fields may be undefined, because JSON omits those. */
 function memberLines({ properties = {}, required = [] }: Schema, indent: string): string[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
@@ -131,7 +130,7 @@ function memberLines({ properties = {}, required = [] }: Schema, indent: string)
   });
 }
 
-/** The schema of `others` whose members are all members of this one. */
+/** The schema in `others` whose members are all members of this one. */
 function baseOf(schema: Schema, others: readonly string[], schemas: Schemas): string | undefined {
   const names = ({ properties = {} }: Schema) => Object.keys(properties);
   const own = new Set(memberLines(schema, ""));
@@ -158,7 +157,7 @@ function referencesIn(value: unknown): string[] {
   );
 }
 
-/** The roots and all that they refer to, each once, a schema before those it refers to. */
+/** The roots and everything that they refer to, each before its references. */
 function reachedFrom(roots: readonly string[], schemas: Schemas): string[] {
   const reached = new Set(roots);
   for (const name of reached) for (const reference of referencesIn(schemas[name])) reached.add(reference);
@@ -183,7 +182,7 @@ function queryDeclaration(operationId: string, document: TypedDocument): string[
   return declaration(`${operationId[0]?.toUpperCase()}${operationId.slice(1)}Query`, schema);
 }
 
-/** The declarations of schemas and of all that they refer to. Throws where the document lacks one. */
+/** The declarations of schemas and their references. Throws if the document lacks one. */
 export function schemaTypes(roots: readonly string[], schemas: Schemas): string[] {
   const names = reachedFrom(roots, schemas);
   return names.flatMap((name) => {

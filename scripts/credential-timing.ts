@@ -1,7 +1,7 @@
 /**
- * `npm run credential-timing [-- --pairs N]`: how long the token endpoint takes to refuse an unknown client id, and a known one
- * with a wrong secret. Asked in pairs, in either order, over one connection each, at a service on a database of its own.
- * Prints medians; the difference of a pair beyond the spread of its like would tell a guesser which ids exist.
+ * `npm run credential-timing [-- --pairs N]`: compares how long the token endpoint takes to refuse an unknown client
+ * id, and a known one with a wrong secret. Alternates their order over one connection each, and prints medians. A
+ * significant difference would reveal which ids exist.
  */
 import { Agent, request as send } from "node:http";
 import { newClientId, newClientSecret } from "../src/identity/secrets.ts";
@@ -12,14 +12,14 @@ const USAGE = `npm run credential-timing [-- --pairs N]
 
 Medians of refusing an unknown client id and a wrong secret, and of the difference within a pair.`;
 
-/** Of an address and id; the 21st is refused in other words. */
+/** Per address and id; further failures get another response. */
 const FAILURES_PER_ID = 20;
 
 const { pairs } = readOptions(USAGE, { pairs: { type: "string", default: "1000" } });
 const service = await startTestService();
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** Microseconds until the refusal has come. */
+/** Microseconds until the refusal arrives. */
 async function refuse(clientId: string): Promise<number> {
   const body = `grant_type=client_credentials&client_id=${clientId}&client_secret=${newClientSecret()}`;
   const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": body.length };

@@ -1,6 +1,6 @@
 /**
- * `npm run schema:write` writes sql/schema.sql: what a fresh database looks like after all migrations.
- * `npm run check:schema` fails, with the difference, when the committed file is another.
+ * `npm run schema:write` writes sql/schema.sql, the schema of a database after all migrations. `npm run check:schema`
+ * fails with the difference if the committed file differs.
  */
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ if (!process.argv.includes("--check")) {
   process.exitCode = 1;
 }
 
-/** Always the embedded server's word: another major version writes the same schema differently. */
+/** Uses the embedded server, because major versions of PostgreSQL print schemas differently. */
 async function freshSchema(): Promise<string> {
   const server = await startTestServer();
   try {

@@ -1,6 +1,6 @@
 /**
- * `node bin/launch.mjs --dev scripts/freeze-release.ts VERSION COMMIT`: makes test/released/VERSION of a commit of before there was
- * a release script. `npm run release` does it for every release.
+ * `node bin/launch.mjs --dev scripts/freeze-release.ts VERSION COMMIT`: creates test/released/VERSION for a commit
+ * older than the release script. `npm run release` does it for each release.
  */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

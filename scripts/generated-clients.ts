@@ -1,7 +1,6 @@
 /**
- * `npm run clients`: clients generated from docs/openapi.json, compiled and used against a service in this process. Needs the
- * network, Java and Maven, and Python 3.11; Go is tried where it is. Exit code 1 when a generator warns of the document, or a
- * client does not compile, push, read back or page.
+ * `npm run clients`: generates clients from docs/openapi.json, compiles them and uses them against a service. Needs the
+ * network, Java with Maven, and Python 3.11; Go is optional. Exit code 1 if a generator warns or a client fails.
  */
 import { type Tried, tryGeneratedClients } from "../test/generated-clients/campaign.ts";
 import { readOptions } from "./read-options.ts";

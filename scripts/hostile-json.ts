@@ -1,6 +1,6 @@
 /**
- * `npm run hostile:json [-- DIRECTORY]`: JSON torture over HTTP with this project's own cases and, when a directory of
- * `y_*.json`, `n_*.json` and `i_*.json` files is given, with those too. Exit code 1 when anything is not as it must be.
+ * `npm run hostile:json [-- DIRECTORY]`: sends malformed and unusual JSON over HTTP: the project's own cases, and those
+ * in a directory of `y_*.json`, `n_*.json` and `i_*.json` files. Exit code 1 for an unexpected response.
  */
 
 import { type JsonCase, ownCases, readSuite, tortureJson } from "../test/hostile/json-torture.ts";

@@ -1,13 +1,13 @@
 /**
- * `npm run hostile:schemathesis`: Schemathesis over the whole OpenAPI document, at a service in a process of its own. Exit
- * code 1 when a check fails or an operation could not be tested.
+ * `npm run hostile:schemathesis`: runs Schemathesis over the OpenAPI document against a separate service process. Exit
+ * code 1 if a check fails or an operation could not be tested.
  */
 import { createWriteStream } from "node:fs";
 import { runSchemathesis } from "../test/hostile/schemathesis/campaign.ts";
 import { installSchemathesis } from "../test/hostile/schemathesis/tool.ts";
 import { readOptions } from "./read-options.ts";
 
-/** A backfill of which enough waits to be applied 429 responses; more of them would hide the answers that are asked for. */
+/** A backfill with a backlog responds 429; a larger share would hide the responses under test. */
 const THROTTLED_SHARE_MAX = 0.01;
 
 const USAGE = `npm run hostile:schemathesis [-- --max-examples N] [--seed S] [--operations ID,ID] [--output FILE]

@@ -11,10 +11,10 @@ import type { Arms } from "../test/hostile/shot.ts";
 import { makeShot, TARGETS, type TargetName } from "../test/hostile/target.ts";
 import { readOptions } from "./read-options.ts";
 
-/** What V8's heap and malloc's arenas breathe by; a leak of 100 bytes a request is 76 MiB over a million minus its warm-up. */
+/** V8's heap and malloc's arenas vary by this much; a leak of 100 bytes per request exceeds it after a million requests. */
 const GROWTH_MIB_MAX = 64;
 
-/** Of a question, and of its statement once its client has left. */
+/** The limit for a query, and for its statement after the client has disconnected. */
 const QUESTION_MS_MAX = 2_000;
 const CANCEL_MS_MAX = 1_000;
 
@@ -129,7 +129,7 @@ function print(report: ServiceFireReport): void {
   for (const problem of report.problems) console.log(`  ${problem}`);
 }
 
-/** Prints what the questions cost; answers the exit code. */
+/** Prints the cost of the queries and returns the exit code. */
 async function runQuestions(): Promise<number> {
   const report = await askWorst(console.log);
   console.log("slowest questions");
@@ -144,7 +144,7 @@ async function runQuestions(): Promise<number> {
   return isSlow || isDisturbed || report.cancelled === 0 ? 1 : 0;
 }
 
-/** Names in the place of credentials: what differs from a real shot is only how long they are. */
+/** Placeholders for credentials, of different lengths than real ones. */
 function unarmed(): Arms {
   const token = "HEADER.CLAIMS.SIGNATURE";
   return {

@@ -53,14 +53,14 @@ const COLUMNS = `
    where a.attnum > 0 and not a.attisdropped and ${OURS}
    order by a.attrelid, a.attnum`;
 
-/** Not-null constraints (kind n, since PostgreSQL 18) already stand at their columns. */
+/** Not-null constraints (kind n, since PostgreSQL 18) are part of their columns. */
 const CONSTRAINTS = `
   select r.conrelid::int as table_oid, 'constraint ' || quote_ident(r.conname) || ' ' || pg_get_constraintdef(r.oid) as line
     from pg_constraint r join pg_namespace n on n.oid = r.connamespace
    where r.contype <> 'n' and r.conrelid <> 0 and ${OURS}
    order by r.conrelid, r.contype, r.conname collate "C"`;
 
-/** Everything else is one statement an object, as PostgreSQL itself writes it. */
+/** All other objects, one statement each, as PostgreSQL prints them. */
 const STATEMENTS: Record<string, string> = {
   types: `
     select 'create type ' || t.oid::regtype || ' as enum ('
@@ -112,9 +112,9 @@ const STATEMENTS: Record<string, string> = {
      where ${OURS} order by 1`,
 };
 
-/** The schema of a database as text that is the same whenever the schema is the same: sorted, and in SQL to be read. */
+/** The schema of a database as sorted, readable SQL that depends only on the schema. */
 export async function introspectSchema(client: pg.ClientBase): Promise<string> {
-  // So that every name comes with its schema.
+  // Qualifies every name with its schema.
   await client.query("set search_path = pg_catalog");
   const schemas = await client.query<{ name: string }>(SCHEMAS);
   const sections = [

@@ -1,4 +1,4 @@
-/** `npm run test:look -- <directory>`: starts the server of a failed test run and says how to reach it, until ^C. */
+/** `npm run test:look -- <directory>`: starts the server of a failed test run, and prints its address, until ^C. */
 import { once } from "node:events";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded-postgres.ts";
 import { createLogger } from "../src/platform/telemetry/log.ts";

@@ -1,4 +1,4 @@
-/** `npm run -s client:pack`: makes the package of the client as npm would publish it, and prints the file's path. */
+/** `npm run -s client:pack`: packs the client as npm would publish it, and prints the file's path. */
 import { buildClient, packClient } from "./client-package.ts";
 
 await buildClient();

@@ -8,7 +8,7 @@ import {
 } from "../test/simulated-hotels/distributions.ts";
 import { type Compared, plotOf } from "../test/simulated-hotels/plot-distributions.ts";
 
-/** Draws the simulator's distributions beside the real ones into `docs/simulator/distributions.svg`, and prints how far they are apart. */
+/** Draws the simulator's distributions beside the real ones into `docs/simulator/distributions.svg`, and prints their distances. */
 const FILE = new URL("../docs/simulator/distributions.svg", import.meta.url);
 const HOTELS = 6;
 const SEED = 1;

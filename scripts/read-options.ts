@@ -5,8 +5,8 @@ type Values<Options extends ParseArgsOptionsConfig> = ReturnType<
 >["values"];
 
 /**
- * The options of a developer's command, as `parseArgs` reads them. `--help` prints the usage and ends with 0; an option that
- * does not exist or lacks its value says so beside the usage, and ends with 2.
+ * Parses the options of a developer's command. `--help` prints the usage and exits with 0; an invalid option prints the
+ * error and the usage, and exits with 2.
  */
 export function readOptions<const Options extends ParseArgsOptionsConfig>(
   usage: string,

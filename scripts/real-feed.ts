@@ -1,7 +1,7 @@
 /**
- * `npm run real-feed -- [--bookings N] [--instants 50] [--seed N] [--order time|any]`: real bookings pushed as a feed that unfolds in time, in the
- * order of time and in another one, and the insights compared with what the rows say (test/real-feed/README.md). Ends with 1
- * when an answer differs.
+ * `npm run real-feed -- [--bookings N] [--instants 50] [--seed N] [--order time|any]`: pushes real bookings as a feed,
+ * in order of time and in another order, and compares the insights with the data (test/real-feed/README.md). Exits with
+ * 1 if a response differs.
  */
 import { ORDERS, type Order, runRealFeed } from "../test/real-feed/run-real-feed.ts";
 import { readOptions } from "./read-options.ts";
@@ -46,7 +46,7 @@ const options = {
   batchRecords: wholeFrom1("batch", values.batch),
   ...(values.bookings === undefined ? {} : { bookings: wholeFrom1("bookings", values.bookings) }),
 };
-// The launcher was killed outright: nobody is left to tell.
+// The launcher was killed.
 process.once("disconnect", () => process.exit(1));
 const startedAt = performance.now();
 console.log(`real feed: ${JSON.stringify(options)}`);

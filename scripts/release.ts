@@ -1,8 +1,7 @@
 /**
- * `npm run release -- minor|patch|major [--checked] [--dry-run]`: makes a release of what is committed. It runs the tests and the checks
- * (--checked: they have run on this commit), writes the version and CHANGELOG.md, commits that, keeps in test/released what the version
- * is (its OpenAPI document, its migrations, a database that it filled), holds it to that, and tags the commit. Nothing is pushed.
- * docs/internal/releases.md
+ * `npm run release -- minor|patch|major [--checked] [--dry-run]`: releases the current commit. Runs tests and checks
+ * (unless --checked), writes the version and CHANGELOG.md, commits, freezes the release in test/released, tests against
+ * it, and tags the commit. Pushes nothing. See docs/internal/releases.md.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -31,7 +30,7 @@ function fail(message: string): never {
 const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
 const read = (name: string) => readFileSync(`${root}${name}`, "utf8");
 
-/** A text of each file that changes, by name. */
+/** The new text of each file that changes, by name. */
 function filesOf(version: string, date: string): Record<string, string> {
   try {
     return {
@@ -52,14 +51,14 @@ function write(files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(`${root}${name}`, text);
 }
 
-/** Throws where the command fails. */
+/** Throws if the command fails. */
 function run(...command: readonly [string, ...string[]]): void {
   const [program, ...args] = command;
   if (spawnSync(program, args, { cwd: root, stdio: "inherit" }).status !== 0)
     throw new Error(`${command.join(" ")} failed.`);
 }
 
-/** Keeps what the commit is in test/released. */
+/** Freezes the commit in test/released. */
 async function freeze(release: Pick<Release, "version" | "commit" | "date">): Promise<void> {
   const laidOut = await layOutRelease({ ...release, migrations: {} });
   try {
@@ -69,7 +68,7 @@ async function freeze(release: Pick<Release, "version" | "commit" | "date">): Pr
   }
 }
 
-/** Who goes from one patch to another, there or back, may do it without a thought of the database. */
+/** A patch must not contain migrations, so that patches can be applied and rolled back freely. */
 async function refuseMigrationsInPatch(last: Release | undefined): Promise<void> {
   const added = (await readMigrations()).filter(
     ({ name }) => last !== undefined && !(name in last.migrations),
@@ -105,7 +104,7 @@ git("commit", "--quiet", "--all", "--message", `release: version ${version}`);
 const commit = git("rev-parse", "HEAD");
 try {
   await freeze({ version, commit, date });
-  // What is kept of it is what later versions are held to: the first to be held is this one.
+  // The frozen release binds this version first.
   run("npm", "test", "--", "test/platform/released.test.ts");
 } catch (error) {
   console.error(error);

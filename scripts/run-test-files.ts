@@ -1,6 +1,6 @@
 /**
- * Runs test files for a TestProcess, one after the other: to load the service and to compile it costs more than most files' tests.
- * Each file has its own root suite and ends when it has left nothing running, as in a process of its own.
+ * Runs test files for a TestProcess in one process, because loading and compiling the service takes longer than most
+ * files' tests. Each file has its own root suite, and ends once nothing is running.
  */
 import asyncHooks from "node:async_hooks";
 import { Readable } from "node:stream";
@@ -9,7 +9,7 @@ import { inspect } from "node:util";
 import { noteFailedTest } from "../test/support/failed-tests.ts";
 import type { TestCounts, TestOrder, TestWord } from "./test-process.ts";
 
-// The runner follows every promise to tell which test an unawaited error is of: up to half of a test's CPU. The file fails anyway.
+// The runner tracks every promise to attribute errors to tests, at up to half of the CPU time. The file fails anyway.
 const { createHook } = asyncHooks;
 asyncHooks.createHook = (hooks) => createHook({ ...hooks, trackPromises: false });
 const { run } = await import("node:test");
@@ -20,7 +20,7 @@ const TOTAL = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.
 const environment = { ...process.env };
 const directory = process.cwd();
 
-/** Test by test, without the totals: those are of all files. */
+/** Without the totals, which are for all files. */
 async function* withoutTotals(events: ReturnType<typeof run>): AsyncGenerator<unknown> {
   for await (const event of events) {
     if (event.type !== "test:diagnostic" || !TOTAL.test(event.data.message)) yield event;
@@ -47,7 +47,7 @@ async function runFile({ file, timeoutMs }: TestOrder, say: (word: TestWord) => 
   });
   tests.on("test:summary", (summary) => {
     hasPassed = summary.success;
-    // The types of Node have no `failed`.
+    // Node's types lack `failed`.
     counts = summary.counts as typeof summary.counts & TestCounts;
   });
   const report = Readable.from(withoutTotals(tests)).compose(spec);
@@ -55,7 +55,7 @@ async function runFile({ file, timeoutMs }: TestOrder, say: (word: TestWord) => 
   if (counts === undefined) throw new Error(`The tests of ${file} have no summary.`);
   for (const event of UNAWAITED) process.off(event, sayUnawaited);
   restoreProcess();
-  // An error after a test has ended is nobody's failure but the file's.
+  // An error after the last test fails the file.
   const isOfFile = !hasPassed && counts.failed + counts.cancelled === 0;
   if (isOfFile) counts = { ...counts, tests: counts.tests + 1, failed: 1 };
   say({ result: { hasPassed, counts, residentBytes: process.memoryUsage.rss() } });
@@ -64,7 +64,7 @@ async function runFile({ file, timeoutMs }: TestOrder, say: (word: TestWord) => 
 // Each root suite listens for the end of the process.
 process.setMaxListeners(0);
 process.on("message", (order: TestOrder) => {
-  // A file has ended when nothing is left to do, so the channel must not count.
+  // The channel must not keep a file from ending.
   process.channel?.unref();
   void runFile(order, (word) => process.send?.(word)).finally(() => process.channel?.ref());
 });

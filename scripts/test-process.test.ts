@@ -46,7 +46,7 @@ before(async () => {
 });
 after(() => rm(directory, { recursive: true, force: true }));
 
-/** Runs files in one process; answers the report and the counts of each. */
+/** Runs files in one process and returns the report and the counts of each. */
 async function runFiles(...names: readonly (keyof typeof FILES)[]) {
   const testProcess = new TestProcess({ cwd: directory, execArgv: [] });
   const ended = [];

@@ -1,6 +1,6 @@
 import { type ChildProcess, type ForkOptions, fork } from "node:child_process";
 
-/** Beyond its longest test: nothing has come from a process, so something keeps it from ending. */
+/** Added to the time limit of a test: a process that reports nothing for longer hangs. */
 const HANGS_AFTER_MS = 60_000;
 const ONE_FAILED: FileResult = {
   hasPassed: false,
@@ -8,34 +8,33 @@ const ONE_FAILED: FileResult = {
   residentBytes: 0,
 };
 
-/** As the runner of Node sums up a file. */
+/** Node's test counts of a file. */
 export type TestCounts = Readonly<
   Record<"tests" | "suites" | "passed" | "failed" | "cancelled" | "skipped" | "todo", number>
 >;
 
 export interface TestOrder {
   readonly file: string;
-  /** Most that one test may take. */
+  /** Time limit of one test. */
   readonly timeoutMs: number;
 }
 
-/** What a process says of a file: its report, piece by piece, and then the result. */
+/** A message of a process: part of a file's report, or its result. */
 export type TestWord = { readonly text: string } | { readonly result: FileResult };
 
 export interface FileResult {
   readonly hasPassed: boolean;
   readonly counts: TestCounts;
-  /** Memory of the process afterwards. */
+  /** Memory of the process after the file. */
   readonly residentBytes: number;
 }
 
-/** A file that has ended. */
 export interface EndedFile extends FileResult {
   readonly file: string;
   readonly durationMs: number;
 }
 
-/** A process that runs one file after the other. */
+/** A process that runs files one after another. */
 export class TestProcess {
   readonly #child: ChildProcess;
 
@@ -46,7 +45,7 @@ export class TestProcess {
     });
   }
 
-  /** `print` gets the file's report. No test may take longer than `timeoutMs`; a process that ends or hangs is a failed test. */
+  /** Runs a file; `print` receives its report. A process that ends or exceeds the time limit counts as a failed test. */
   async run(file: string, timeoutMs: number, print: (text: string) => void): Promise<EndedFile> {
     const started = performance.now();
     const { promise, resolve: end } = Promise.withResolvers<FileResult>();

@@ -1,6 +1,6 @@
 /**
- * `npm test`: the whole suite, or the files and folders that are named, on one PostgreSQL that is started for the run (or on the
- * one of TEST_DATABASE_URL). Ends with the runner's own summary and exit code.
+ * `npm test [-- FILE|FOLDER …]`: runs all tests or the named ones on one PostgreSQL started for the run, or on that of
+ * TEST_DATABASE_URL.
  */
 import { glob, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -16,9 +16,9 @@ const SUITES = [
   "test/**/*.test.ts",
   "packages/*/src/**/*.test.ts",
 ];
-/** Files at once, each in a process that others have had before it. On two cores others work while some wait: for the disk, time-outs, starts, takeovers. */
+/** Concurrent files, each in a reused process. On two cores, more than two are useful because tests wait for disks, timeouts and starts. */
 const CONCURRENCY = 4;
-/** Started first, so that none of them is left alone at the end: the files that take longest, as a whole run prints them. */
+/** The slowest files start first, so that none runs alone at the end. A complete run prints their times. */
 const LONGEST = [
   "test/console/browser-operators.test.ts",
   "test/console/browser-figures.test.ts",
@@ -35,11 +35,11 @@ const LONGEST = [
   "test/service/node-hangs.test.ts",
 ];
 const LONGEST_PRINTED = 10;
-/** No test takes as long even on a busy machine; one that hangs fails by name instead of stopping the run. */
+/** Longer than any test takes on a busy machine. A hanging test fails by name. */
 const TEST_TIMEOUT_MS = 240_000;
-/** Each test database is distributed first, and each statement passes two servers: any-order and replay take several times as long. */
+/** On Citus, test databases are distributed and statements pass two servers, so tests take several times as long. */
 const TEST_TIMEOUT_ON_CITUS_MS = 900_000;
-/** A process that has grown beyond this is replaced, as it keeps what each file has loaded. */
+/** A larger process is replaced, because it retains the modules of each file. */
 const RESIDENT_BYTES_MAX = 700 * 1_048_576;
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("-"));
@@ -58,7 +58,7 @@ const hasPassed = await runFiles(server?.url ?? given ?? "");
 if (server !== undefined) await (hasPassed ? server.stop() : keep());
 process.exitCode = hasPassed ? 0 : 1;
 
-/** The test file of this name, or those of the folder. */
+/** The test file of this name, or those in the folder. */
 async function testsAt(name: string): Promise<string[]> {
   const pattern = name.endsWith(".test.ts") ? name : `${name}/**/*.test.ts`;
   const found = await Array.fromAsync(glob(pattern, { cwd: root, exclude: ["**/node_modules"] }));
@@ -73,7 +73,7 @@ function longestFirst(found: readonly string[]): string[] {
   return [...LONGEST, ...found.filter((file) => !LONGEST.includes(file)).sort()];
 }
 
-/** Without the files that are about what is not done there; each is named, with the reason. */
+/** All files except those whose subject is not supported on Citus, with reasons. */
 function runnableOnCitus(): string[] {
   return all.filter((file) => {
     const reason = NOT_ON_CITUS[file];
@@ -82,13 +82,13 @@ function runnableOnCitus(): string[] {
   });
 }
 
-/** Runs the files in their order, in so many processes, and prints each one's report; those of failed ones again at the end. Whether all passed. */
+/** Runs the files in order in several processes, prints their reports, and repeats failed ones at the end. Returns whether all passed. */
 async function runFiles(databaseUrl: string): Promise<boolean> {
   process.env["TEST_DATABASE_URL"] = databaseUrl;
   const started = performance.now();
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
-  // The launcher was killed outright: the run has nobody left to report to.
+  // The launcher was killed.
   process.once("disconnect", () => stop.abort());
   const ended: EndedFile[] = [];
   const failed: string[] = [];
@@ -121,7 +121,7 @@ async function runFiles(databaseUrl: string): Promise<boolean> {
   return ended.length === files.length && ended.every(({ hasPassed }) => hasPassed);
 }
 
-/** As the runner of Node prints them. */
+/** In the format of Node's test runner. */
 function printTotals(ended: readonly EndedFile[], durationMs: number): void {
   const sum = (of: keyof TestCounts) => ended.reduce((total, { counts }) => total + counts[of], 0);
   const totals = {
@@ -144,7 +144,7 @@ function printLongest(ended: readonly EndedFile[]): void {
     console.error(`${(durationMs / 1000).toFixed(0).padStart(5)} ${file}`);
 }
 
-/** The databases of failed test files were not dropped; the next run leaves them alone under another name. */
+/** Keeps the databases of failed test files under another name, out of the way of the next run. */
 async function keep(): Promise<void> {
   if (server === undefined) return;
   await server.stop({ keep: true });

@@ -1,6 +1,6 @@
 /**
- * `npm run walk`: the files that one POST passes from its request event to its durable 202, and one record from the log to current
- * state, counted by the functions that V8 saw run in a warmed service; writes docs/internal/walk.md.
+ * `npm run walk`: lists the files and functions that one POST uses until its 202, and one record from the log to the
+ * current state, according to V8's coverage in a warmed-up service. Writes docs/internal/walk.md.
  */
 import { writeFile } from "node:fs/promises";
 import { type Profiler, Session } from "node:inspector/promises";
@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { startTestServer } from "../test/support/test-server.ts";
 
 const root = new URL("../", import.meta.url).href;
-/** The product's files; the libraries and what drives the walk are not counted. */
+/** Libraries and the measuring code are not counted. */
 const PRODUCT = /^(?:src|packages\/contract)\//;
 const WARM_UPS = 50;
-/** Timers and upkeep of the same thread run beside a walk: what ran in each of several is the walk. */
+/** Counts functions that ran in each of several walks, which excludes timers and maintenance. */
 const WALKS = 7;
 
-/** By file, the functions that ran. */
+/** The functions that ran, by file. */
 type Walk = ReadonlyMap<string, ReadonlySet<string>>;
 
 class Tracer {
@@ -26,7 +26,7 @@ class Tracer {
     await this.#session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   }
 
-  /** What ran since this was last asked. */
+  /** Functions that ran since the last call. */
   async taken(): Promise<Walk> {
     const { result } = (await this.#session.post(
       "Profiler.takePreciseCoverage",
@@ -36,7 +36,7 @@ class Tracer {
       const file = url.startsWith(root) ? url.slice(root.length) : "";
       if (!PRODUCT.test(file)) continue;
       const ran = functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0);
-      // A function without a name ran on behalf of one that has one.
+      // An anonymous function belongs to a named one.
       if (ran.length > 0)
         walk.set(file, new Set(ran.map(({ functionName }) => functionName || "(callback)")));
     }
@@ -66,7 +66,7 @@ function intersection(one: Walk, other: Walk): Walk {
   return both;
 }
 
-/** The service is on its own threads but for HTTP, which this one serves: no applier runs here. */
+/** This thread serves HTTP; all other work is on other threads. */
 async function walkOfPost(tracer: Tracer): Promise<Walk> {
   const { startTestService } = await import("../test/support/service.ts");
   const { reservationRecord } = await import("../test/support/records.ts");
@@ -84,7 +84,7 @@ async function walkOfPost(tracer: Tracer): Promise<Walk> {
   }
 }
 
-/** The applier stands alone on this thread; the record is in the log before the walk begins. */
+/** This thread runs only the applier. The record is in the log before the walk begins. */
 async function walkOfRecord(tracer: Tracer): Promise<Walk> {
   const { ApplyBench, reservation } = await import("../test/support/apply-bench.ts");
   const bench = await ApplyBench.open();

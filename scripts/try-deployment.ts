@@ -1,7 +1,7 @@
 /**
- * `npm run try-deployment -- [--seconds 10]`: the image of the Dockerfile, made and run on this machine without a container
- * engine, under the constraints of compose.yaml (test/deployment/try-deployment.ts says what stands in for what). Ends with 1
- * when something is not as it should be, with 77 where this machine cannot do it.
+ * `npm run try-deployment -- [--seconds 10]`: builds and runs the image of the Dockerfile without a container engine,
+ * under the constraints of compose.yaml (test/deployment/try-deployment.ts describes the substitutes). Exits with 1 on
+ * failure, 77 if unsupported on this machine.
  */
 
 import { tryDeployment } from "../test/deployment/try-deployment.ts";

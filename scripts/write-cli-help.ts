@@ -1,7 +1,4 @@
-/**
- * Writes `--help` of every command and subcommand to test/golden/cli-help.txt; with `--print`, to standard output.
- * Nothing is opened: no service, no database.
- */
+/** Writes `--help` of every command to test/golden/cli-help.txt; with `--print`, to standard output. */
 import { writeFileSync } from "node:fs";
 import { COMMANDS, runCommand } from "../src/cli.ts";
 

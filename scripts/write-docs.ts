@@ -1,6 +1,6 @@
 /**
- * `npm run docs:write`: the parts of documents that are made from the code (fields, codes and statuses of records, the
- * catalogue of errors) are made anew. Tests hold the documents to them.
+ * `npm run docs:write`: regenerates the parts of documents that come from code (fields, codes and statuses of records,
+ * the error catalogue).
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { readConfig } from "../src/config.ts";

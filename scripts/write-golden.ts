@@ -8,7 +8,7 @@ import { createSurveyMetrics } from "../src/operations/metrics/survey.ts";
 import { ERRORS } from "../src/platform/errors/registry.ts";
 import { createMetrics, createProcessMetrics } from "../src/platform/telemetry/metrics.ts";
 
-/** What prom-client keeps of a metric; its types leave the label names out. */
+/** A metric of prom-client, whose types lack the label names. */
 interface RegisteredMetric {
   readonly name: string;
   readonly help: string;

@@ -29,7 +29,7 @@ const checking = process.argv.includes("--check");
 const pathOf = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 const committed = (name: string) => readFile(pathOf(name), "utf8").catch(() => undefined);
 
-/** Every promise that is broken, by who made it. */
+/** All broken promises, by version. */
 async function broken(): Promise<string[]> {
   const frozen = await committed("test/fixtures/contract-v1.json");
   const ofContract = frozen === undefined ? [] : brokenPromises(JSON.parse(frozen) as Promises, promises);

@@ -1,10 +1,10 @@
-/** What is kept of each resource: every scalar field as a typed column, nested arrays and objects as jsonb. */
+/** The tables of each resource: scalar fields as typed columns, arrays and objects as jsonb. */
 
 const text = { type: "string", maxLength: 4096 } as const;
 const code = { type: "string", minLength: 1, maxLength: 128 } as const;
 const date = { type: "string", format: "date" } as const;
 const instant = { type: "string", format: "date-time", pattern: "Z$" } as const;
-// A JSON number or a numeric string, as the specification has both.
+// A JSON number or a numeric string, as in the specification.
 const whole = { type: ["integer", "string"], pattern: "^-?[0-9]{1,9}$" } as const;
 const decimal = { type: ["number", "string"], pattern: "^-?[0-9]+(\\.[0-9]+)?$" } as const;
 const flag = { type: "boolean" } as const;
@@ -86,7 +86,7 @@ const groupBlock = object(["occupancyDate", "roomTypeCode", "blocks"], {
   currencyCode: code,
 });
 
-/** A field: its JSON schema and the type of its column. */
+/** A field's JSON schema and column type. */
 type Field = readonly [schema: object, column: string];
 
 export interface ResourceModel {

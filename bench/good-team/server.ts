@@ -1,6 +1,6 @@
 /**
- * What a good team writes: every record checked by a compiled schema, one upsert a batch, committed before the 202.
- * Takes PostgreSQL from the PG… variables of the environment and reports the port to its parent.
+ * A typical implementation: validates records with a compiled schema, upserts each batch in one statement, and commits
+ * before the 202. Connects by the PG… environment variables and reports its port to its parent.
  */
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
@@ -16,10 +16,10 @@ const DEADLOCK = "40P01";
 const TRIES = 5;
 
 type Row = Record<string, string>;
-/** The batch as it came, beside what was parsed of it: PostgreSQL reads the text, nothing is written out again. */
+/** The batch's original text, which PostgreSQL parses, so that nothing is serialized again. */
 const texts = new WeakMap<object, string>();
 
-/** As JSON, each key once: the newest of it. */
+/** The batch as JSON with only the newest record of each key. */
 function jsonOf(batch: readonly Row[], { key, sourceTime }: ResourceModel): string {
   const newest = new Map<string, Row>();
   for (const row of batch) {

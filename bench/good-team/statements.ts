@@ -8,7 +8,7 @@ function keyOf({ key }: ResourceModel): string[] {
   return ["clientCode", "propertyCode", key];
 }
 
-/** The table of a resource: one row a record, the newest. */
+/** The table of a resource, with one row per record: the newest version. */
 export function tableStatement(model: ResourceModel): string {
   const { table, fields, sourceTime } = model;
   const required = [...keyOf(model), sourceTime];
@@ -19,7 +19,7 @@ export function tableStatement(model: ResourceModel): string {
     primary key (${keyOf(model).map(columnOf).join(", ")}))`;
 }
 
-/** One statement a batch, which is its parameter as JSON with each key once. */
+/** Upserts a batch, passed as a JSON parameter with unique keys. */
 export function upsertStatement(model: ResourceModel): string {
   const { table, fields, sourceTime } = model;
   const columns = Object.keys(fields).map(columnOf);

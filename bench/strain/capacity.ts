@@ -4,29 +4,29 @@ import { untilDrained } from "../until-drained.ts";
 import type { SteadyOrder, SteadyResult } from "./steady-load.ts";
 
 const STEPS_MAX = 16;
-/** What takes longer than this to be applied after the last answer was more than is applied. */
+/** A longer time from the last response until everything is applied means that the rate exceeded the capacity. */
 const BEHIND_MS_MAX = 800;
 
-/** How the capacity is looked for. */
+/** A capacity search. */
 export interface Search {
-  /** Batches a second of the first step. */
+  /** Batches per second in the first step. */
   readonly from: number;
-  /** A step offers so many times what the one before did. */
+  /** The factor between steps. */
   readonly step: number;
   readonly stepSeconds: number;
 }
 
-/** In steps of eight seconds from what any machine does, on an empty database. */
+/** For an empty database: steps of eight seconds from a rate that any machine handles. */
 const FROM_NOTHING: Search = { from: 60, step: 1.25, stepSeconds: 8 };
 
-/** In finer steps of a minute, in each of which PostgreSQL also vacuums, from well below what was found in short ones. */
+/** Finer steps of a minute, which include vacuums, starting well below a previous result. */
 export function searchBelow(found: number): Search {
   return { from: 0.6 * found, step: 1.1, stepSeconds: 60 };
 }
 
-/** The load of a moment, in shares of the most: how much of it, whom it is sent to. */
+/** A step's load without its rate. */
 export type OfferedLoad = Pick<SteadyOrder, "targets" | "pushTargets" | "seed" | "asOfNow">;
-/** One push for so many batches of 20: three tenths of all records come by pushes. */
+/** One push per this many batches of 20, so that pushes carry three tenths of all records. */
 export const BATCHES_PER_PUSH = 85;
 
 export function orderOf(load: OfferedLoad, perSecond: number, seconds: number, run: number): SteadyOrder {
@@ -35,8 +35,8 @@ export function orderOf(load: OfferedLoad, perSecond: number, seconds: number, r
 }
 
 /**
- * Finds how many batches a second are accepted and applied as fast as they come: the most of steps before the first that leaves
- * a backlog. `progress` is called with each step.
+ * Finds the highest rate of batches that are applied as fast as they are accepted: the last step before one that leaves
+ * a backlog. Calls `progress` after each step.
  */
 export async function findCapacity(
   steady: ChildTask,
@@ -51,9 +51,9 @@ export async function findCapacity(
       "run",
       orderOf(load, perSecond, stepSeconds, 1_000 + step),
     );
-    // Looks are the further apart the longer ago a load began: of a minute's they would be 0.6 s.
+    // The polling interval grows with the load's age: 0.6 s after a minute.
     const drainedAt = await untilDrained(client, result.endedAt);
-    // From when the last batch was due, so that what still waited for its answer counts as backlog.
+    // Measured from when the last batch was due, so that unanswered batches count as backlog.
     const behindMs = Math.max(result.endedAt, drainedAt) - result.startedAt - stepSeconds * 1_000;
     progress(`  ${perSecond.toFixed(0)} batches a second: ${(behindMs / 1000).toFixed(2)} s behind`);
     if (behindMs > BEHIND_MS_MAX) return perSecond / factor;

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 
-/** What the server counted of a table and all its partitions. */
+/** Row statistics of a table with all its partitions. */
 export interface TableRows {
   readonly table: string;
   readonly inserted: number;
   readonly updated: number;
   readonly deleted: number;
-  /** Row versions that nobody sees any more, or that only a held snapshot may see. */
+  /** Row versions that no transaction can see, or only a held snapshot. */
   readonly dead: number;
   readonly bytes: number;
 }
@@ -27,10 +27,10 @@ export async function tableRows(client: pg.ClientBase): Promise<TableRows[]> {
   return (await client.query<TableRows>(ROWS)).rows;
 }
 
-/** A session reports what it changed when it has had nothing to do for ten seconds. */
+/** Sessions report statistics after ten idle seconds. */
 const STATISTICS_MS = 12_000;
 
-/** pgstattuple reads whole tables: what it calls dead is what was replaced, deleted or rolled back and is still there. */
+/** pgstattuple reads whole tables and counts replaced, deleted and rolled-back rows that are still stored. */
 const COUNTED = `select coalesce(parent.relname, own.relname)::text as table, sum(counted.dead_tuple_count)::float8 as dead
   from pg_class as own
   left join pg_inherits as link on link.inhrelid = own.oid
@@ -40,8 +40,8 @@ const COUNTED = `select coalesce(parent.relname, own.relname)::text as table, su
   group by 1`;
 
 /**
- * The rows with the dead ones counted in the tables. What the statistics say of them is an estimate: whatever changes while a table
- * is vacuumed is counted twice until the next time. What was changed is read after them, so that it is no less.
+ * Statistics with exactly counted dead rows, because statistics are estimates that count changes during a vacuum twice.
+ * Changes are read last, so that they are not too low.
  */
 export async function countedRows(superuser: pg.ClientBase): Promise<TableRows[]> {
   await superuser.query("create extension if not exists pgstattuple schema public");
@@ -52,7 +52,7 @@ export async function countedRows(superuser: pg.ClientBase): Promise<TableRows[]
   return rows.map((row) => ({ ...row, dead: dead.get(row.table) ?? 0 }));
 }
 
-/** Tables that are only ever added to: nothing in them may die, whatever is held. */
+/** Insert-only tables, in which no row may die. */
 const INSERT_ONLY = [
   "accept_log",
   "request_outcome",
@@ -61,7 +61,7 @@ const INSERT_ONLY = [
   "group_version",
 ];
 
-/** What is wrong with the dead rows since `before`, as sentences. */
+/** Problems with the dead rows since `before`, as sentences. */
 export function deadRowProblems(before: readonly TableRows[], after: readonly TableRows[]): string[] {
   return after.flatMap(({ table, dead, updated, deleted }) => {
     const was = before.find((row) => row.table === table);

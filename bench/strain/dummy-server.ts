@@ -1,4 +1,4 @@
-/** What the noise is sent to for control: it takes every body, looks at nothing and answers 202. */
+/** The control for the noise: a server that reads every body and responds 202. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 

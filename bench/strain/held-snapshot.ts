@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import pg from "pg";
 
-/** A session that does to the database what a careless colleague does, until it is let go. */
+/** A session that burdens the database until it is released. */
 export interface HeldSession {
   letGo(): Promise<void>;
 }
@@ -13,7 +13,7 @@ async function open(config: pg.ClientConfig): Promise<pg.Client> {
   return client;
 }
 
-/** A transaction that took a snapshot and is left open: no row version that is newer may be cleaned away. */
+/** An open transaction with a snapshot, which keeps newer dead rows from being vacuumed. */
 export async function holdSnapshot(config: pg.ClientConfig): Promise<HeldSession> {
   const client = await open(config);
   await client.query("begin transaction isolation level repeatable read");
@@ -21,7 +21,7 @@ export async function holdSnapshot(config: pg.ClientConfig): Promise<HeldSession
   return { letGo: () => client.end() };
 }
 
-/** A transaction that has written something somewhere (so it has a number) and is left open. */
+/** An open transaction that has written something, so it has a transaction id. */
 export async function holdIdleTransaction(config: pg.ClientConfig): Promise<HeldSession> {
   const client = await open(config);
   await client.query("create temporary table held (number integer)");
@@ -30,7 +30,7 @@ export async function holdIdleTransaction(config: pg.ClientConfig): Promise<Held
   return { letGo: () => client.end() };
 }
 
-/** A question about everything, asked again and again in one transaction with one snapshot. */
+/** A query over everything, repeated in one transaction with one snapshot. */
 export async function askForLong(config: pg.ClientConfig): Promise<HeldSession> {
   const client = await open(config);
   const stop = new AbortController();
@@ -38,7 +38,7 @@ export async function askForLong(config: pg.ClientConfig): Promise<HeldSession> 
   const asking = (async () => {
     while (!stop.signal.aborted) {
       await client.query("select count(*), sum(net_total_revenue) from analytics.stay_night");
-      // A person looks at it for a while: what is measured is what the snapshot costs, not the processor that a query takes.
+      // Pauses, so that the measurement shows the snapshot's cost, not the query's CPU time.
       await client.query("select pg_sleep(1)");
     }
   })();
@@ -51,7 +51,7 @@ export async function askForLong(config: pg.ClientConfig): Promise<HeldSession> 
   };
 }
 
-/** The control of the long question: a program that computes as long as it is let, and asks the database nothing. */
+/** The control: a program that only computes. */
 export async function computeBeside(): Promise<HeldSession> {
   const program = spawn(process.execPath, ["--eval", "for (;;);"], { stdio: "ignore" });
   return {
@@ -61,7 +61,7 @@ export async function computeBeside(): Promise<HeldSession> {
   };
 }
 
-/** How the sessions of the bench reach the database that another one is on. */
+/** The connection settings of a session's database. */
 export function configOf({ host, port, user, password, database }: pg.Client): pg.ClientConfig {
   return {
     host,

@@ -1,4 +1,4 @@
-/** `npm run held`: what a careless session in the database costs. README.md beside this file says how it is measured. */
+/** `npm run held`: the cost of a careless database session (bench/strain/README.md). */
 import { readOptions } from "../../scripts/read-options.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
@@ -23,7 +23,7 @@ const values = readOptions(USAGE, {
   seed: { type: "string", default: "1" },
 });
 
-/** What the machine itself takes from one program for another; it judges nobody. */
+/** The cost of any other program on the machine. */
 const CONTROL = "computing program";
 const HOLDERS = {
   "held snapshot": holdSnapshot,
@@ -52,7 +52,7 @@ try {
     const ratios: number[] = [];
     for (let round = 0; round < Number(values.rounds); round += 1) {
       const pair = { without: 0, beside: 0 };
-      // Each goes first in turn.
+      // The order alternates.
       for (const which of round % 2 === 0
         ? (["without", "beside"] as const)
         : (["beside", "without"] as const)) {

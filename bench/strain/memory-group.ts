@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "n
 
 const ROOT = "/sys/fs/cgroup/memory";
 
-/** A control group of the kernel (cgroup v1, memory): what its processes take together, and the most they may. */
+/** A memory control group (cgroup v1): measures and limits the memory of its processes. */
 export class MemoryGroup {
   readonly #directory: string;
 
@@ -10,7 +10,7 @@ export class MemoryGroup {
     this.#directory = directory;
   }
 
-  /** Undefined where this machine has none or does not let us. `limitBytes` undefined: it is only counted. */
+  /** Undefined if unsupported or not permitted. Without `limitBytes` it only measures. */
   static make(name: string, limitBytes?: number): MemoryGroup | undefined {
     const directory = `${ROOT}/bellhop-${name}-${process.pid}`;
     try {
@@ -32,17 +32,17 @@ export class MemoryGroup {
     for (const id of processIds) this.#write("cgroup.procs", String(id));
   }
 
-  /** How often its processes wanted more than they may; the kernel then takes pages of files away first. */
+  /** How often its processes hit the limit, after which the kernel first reclaims page cache. */
   get refusals(): number {
     return Number(this.#read("memory.failcnt"));
   }
 
-  /** Bytes of pages that are no cache of files: what cannot be taken away. */
+  /** Bytes that are not page cache and so cannot be reclaimed. */
   get residentBytes(): number {
     return Number(/^rss (\d+)/m.exec(this.#read("memory.stat"))?.[1] ?? Number.NaN);
   }
 
-  /** Once all its processes are gone. */
+  /** Call after all its processes have ended. */
   remove(): void {
     rmdirSync(this.#directory);
   }

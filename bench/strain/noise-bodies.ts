@@ -1,6 +1,6 @@
 import { contentText, keyText, recordTemplates, SLOTS } from "../record-templates.ts";
 
-/** The noisy partner has hotels of its own, so that nobody waits for it because of a key. */
+/** The noisy partner has its own hotels, so that keys cause no waits. */
 const FIRST_HOTEL = 710_000;
 const HOTELS = 12;
 const BODY_BYTES_MAX = 16_777_216;
@@ -10,11 +10,11 @@ const TIME = "2020-06-01T00:00:00Z";
 interface BodyShape {
   readonly records: number;
   readonly time?: string;
-  /** So many of the first records are left as they should be. */
+  /** The number of valid records at the start. */
   readonly valid?: number;
 }
 
-/** Reservations of one hotel; those that are not valid lack their id and have a date that is none. */
+/** Reservations of one hotel; invalid ones lack their id and have an invalid date. */
 function bodyOf(hotel: number, { records, time = TIME, valid = records }: BodyShape): Buffer {
   const templates = recordTemplates("reservations");
   const texts: string[] = [];
@@ -36,12 +36,12 @@ function bodyOf(hotel: number, { records, time = TIME, valid = records }: BodySh
   return Buffer.from(`[${texts.join(",")}]`);
 }
 
-/** Bodies of so many hotels, sent in turn. Sent again they are duplicates but for `fresh`, which writes keys anew. */
+/** Bodies of several hotels, sent in turn. Repeated ones are duplicates except for `fresh`, which writes new keys. */
 export function bodiesOf(shape: BodyShape, hotels = HOTELS): Buffer[] {
   return Array.from({ length: hotels }, (_, hotel) => bodyOf(hotel, shape));
 }
 
-/** The hotel of the noise that is a backfill. */
+/** The hotel of the backfill. */
 export const BACKFILLED_HOTEL = `H${FIRST_HOTEL}`;
 
 export const SHAPES = {
@@ -55,7 +55,7 @@ export const SHAPES = {
   quarantined: { records: 1_000, time: `${new Date().getUTCFullYear() + 1}-06-01T00:00:00Z` },
 } as const satisfies Readonly<Record<string, BodyShape>>;
 
-/** Gives the first records of a body ids that none has had, so that it is applied and not a duplicate. */
+/** Writes new ids into the first records of a body, so that they are applied and not duplicates. */
 export class FreshKeys {
   readonly #places = new Map<Buffer, readonly number[]>();
   #next = 0;

@@ -1,6 +1,6 @@
 /**
- * What one partner may do that others should not feel. All of it is by one client of the default request rate, but for `busy`,
- * whose rate is never reached: what it sends is its right, and it sends as much as it is answered.
+ * What one partner may do that others must not feel. All are sent by one client with the default request rate, except
+ * `busy`, whose rate is never reached and who sends as fast as responses arrive.
  */
 export const NOISE_KINDS = {
   "ten-times": "500 batches of 20 a second, ten times its request rate",
@@ -23,15 +23,15 @@ export const NOISE_NAMES = Object.keys(NOISE_KINDS) as readonly NoiseKind[];
 export interface NoiseOrder {
   readonly kind: NoiseKind;
   readonly port: number;
-  /** Lines of every request's head, the bearer token among them. */
+  /** Lines of every request head, including the bearer token. */
   readonly headers: readonly string[];
-  /** Batches a second at most; 0 for as many as the kind says. */
+  /** Maximum batches per second; 0: the kind decides. */
   readonly perSecond: number;
 }
 
 export interface NoiseResult {
   readonly seconds: number;
-  /** How many were answered with each status; `closed` where the connection ended instead. */
+  /** Responses by status; `closed` if the connection ended without one. */
   readonly answers: Readonly<Record<string, number>>;
   readonly cpuSeconds: number;
 }

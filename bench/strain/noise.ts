@@ -1,4 +1,4 @@
-/** The noise: a process of its own that does to a port what noise-kinds.ts says, until it is asked to stop. */
+/** The noise process: performs a kind of noise-kinds.ts against a port until stopped. */
 import { setMaxListeners } from "node:events";
 import { connect, type Socket } from "node:net";
 import { answerOrders } from "../child-task.ts";
@@ -12,7 +12,7 @@ const PATH = "/api/public/v1/reservations";
 const TEN_TIMES_PER_SECOND = 500;
 const SLOW = { connections: 1_000, bodyBytes: 100_000, everyMs: 1_000 } as const;
 const IDLE = { kept: 2_000, halfOpen: 1_000 } as const;
-/** A refused connection is tried again, so that there are as many at all times. */
+/** Refused connections are retried, so that their number stays constant. */
 const AGAIN_MS = 100;
 
 interface Running {
@@ -29,7 +29,7 @@ function count({ answers }: Running, answer: string): void {
   answers[answer] = (answers[answer] ?? 0) + 1;
 }
 
-/** Of the greatest size two are enough, as each takes 16 MiB here; a backfill is of one. */
+/** Two suffice at the maximum size, as each takes 16 MiB here; a backfill has one. */
 const HOTELS_OF: Readonly<Partial<Record<NoiseKind, number>>> = { huge: 2, backfill: 1, "as-live": 1 };
 const CONNECTIONS_OF: Readonly<Partial<Record<NoiseKind, number>>> = {
   "ten-times": 32,
@@ -37,7 +37,7 @@ const CONNECTIONS_OF: Readonly<Partial<Record<NoiseKind, number>>> = {
   "as-live": 4,
 };
 const CONNECTIONS = 8;
-/** A backfill waits as `Retry-After` says. */
+/** A backfill waits according to `Retry-After`. */
 const PUT_OFF_MS = 1_000;
 
 const prepared = new Map<NoiseKind, Buffer[]>();
@@ -49,7 +49,7 @@ function preparedBodies(kind: keyof typeof SHAPES): Buffer[] {
   return bodies;
 }
 
-/** Sends batches over connections with one request at a time each, no more than `perSecond`. */
+/** Sends batches over connections with one request at a time each, at most `perSecond`. */
 async function sendBatches(noise: Running, kind: keyof typeof SHAPES, perSecondMax: number): Promise<void> {
   const { order, stop } = noise;
   const perSecond = order.perSecond > 0 ? order.perSecond : perSecondMax;
@@ -91,7 +91,7 @@ async function sendBatches(noise: Running, kind: keyof typeof SHAPES, perSecondM
   for (let opened = 0; opened < (CONNECTIONS_OF[kind] ?? CONNECTIONS); opened += 1) await open();
 }
 
-/** Keeps connections open at all times, each doing something to its socket; answers are counted by their first line. */
+/** Keeps connections open, each acting on its socket; counts responses by their first line. */
 async function holdConnections(
   noise: Running,
   connections: number,

@@ -1,4 +1,4 @@
-/** `npm run noisy`: what others feel of one partner that does not behave. README.md beside this file says how it is measured. */
+/** `npm run noisy`: the effect of one misbehaving partner on others (bench/strain/README.md). */
 import { writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { readOptions } from "../../scripts/read-options.ts";
@@ -38,9 +38,9 @@ const values = readOptions(USAGE, {
 
 const QUIET_PARTNERS = 3;
 const BUSY_RATE = 100_000;
-/** The noise is under way before its measurement begins. */
+/** The noise starts this long before the measurement. */
 const UNDER_WAY_MS = 1_000;
-/** What the issue allows: the greater of 1.2 times and 10 ms more. */
+/** The goal: the greater of 1.2 times and 10 ms more. */
 const RATIO_MAX = 1.2;
 const MORE_MS_MAX = 10;
 const HELD = ["acceptP99", "lagP50", "lagP99"] as const;
@@ -49,7 +49,7 @@ type Held = (typeof HELD)[number];
 interface NoisyRun {
   readonly before: QuietFigures;
   readonly during: QuietFigures;
-  /** Beside the same noise, as much of it, at a server that only answers. */
+  /** Under the same noise, sent to a server that only responds. */
   readonly control: QuietFigures;
   readonly noise: NoiseResult;
   readonly controlNoise: NoiseResult;
@@ -72,7 +72,7 @@ function medianOf(
   return median(runs.map((run) => run[when][what]));
 }
 
-/** Whether the medians stay within the bound; where the noise's own work is felt as well, beside that. */
+/** Whether the medians are within the goal, directly or relative to the control, which shows the noise's own cost. */
 function verdictOf(runs: readonly NoisyRun[], what: Held): "met" | "met beside the control" | "NOT MET" {
   const during = medianOf(runs, "during", what);
   if (during <= boundOf(medianOf(runs, "before", what))) return "met";

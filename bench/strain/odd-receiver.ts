@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 
-/** A partner's server that does not do what one should. */
+/** A misbehaving webhook receiver. */
 export interface OddReceiver {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** What there is, and what it is called in the figures. */
+/** The kinds, and their names in the figures. */
 export const ODD_KINDS = {
   "black hole": "answers no packet: the connection is never made",
   refusing: "nothing listens",
@@ -41,7 +41,7 @@ async function startAnswering(answer: (response: ServerResponse) => void): Promi
 const LISTEN_AND_SAY =
   "const s=require('net').createServer();s.listen({port:0,host:'127.0.0.1',backlog:1},()=>console.log(s.address().port))";
 
-/** A process that listens and is stopped: once its queue of connections is full, the kernel drops whatever asks for one. */
+/** A stopped process that listens: once its connection queue is full, the kernel drops connection attempts. */
 async function startBlackHole(): Promise<OddReceiver> {
   const child: ChildProcess = spawn(process.execPath, ["-e", LISTEN_AND_SAY], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -71,7 +71,6 @@ async function startRefusing(): Promise<OddReceiver> {
   return { url: `http://127.0.0.1:${port}/`, stop: async () => undefined };
 }
 
-/** Starts one. */
 export function startOddReceiver(kind: OddKind): Promise<OddReceiver> {
   if (kind === "black hole") return startBlackHole();
   if (kind === "refusing") return startRefusing();

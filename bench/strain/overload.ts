@@ -1,4 +1,4 @@
-/** `npm run overload`: more than the service can take. README.md beside this file says how it is measured. */
+/** `npm run overload`: load beyond the service's capacity (bench/strain/README.md). */
 import { writeFileSync } from "node:fs";
 import { readOptions } from "../../scripts/read-options.ts";
 import { Closers } from "../closers.ts";
@@ -25,7 +25,7 @@ const values = readOptions(USAGE, {
 
 const TIMES = [1, 2, 4] as const;
 const CONNECTIONS_EACH = 100;
-/** Goodput beyond capacity, of that at it. */
+/** Minimum goodput beyond capacity, relative to that at capacity. */
 const RATIO_MIN = 0.9;
 
 interface Round {
@@ -84,7 +84,7 @@ const middle = (times: number, pick: (round: Round) => number) =>
 console.log("offered  applied/s  ratio  p50 ms  p99 ms  refused p99  node MB  answers");
 let isMet = true;
 for (const times of TIMES) {
-  // Within a round: what else the machine does changes from one to the next.
+  // Compared within a round, because the machine changes between rounds.
   const ratios = rounds
     .filter((round) => round.times === times)
     .map(({ goodput }, at) => goodput / (rounds.filter((one) => one.times === 1)[at]?.goodput ?? Number.NaN));

@@ -8,13 +8,13 @@ import type { ServiceProcess } from "../service-process.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-/** A client of the service as a partner has it. */
+/** A client of the service. */
 export interface Partner {
   readonly clientId: string;
   readonly token: string;
 }
 
-/** Makes a client on the command line, of the default rate unless another is named, and takes a token for it over HTTP. */
+/** Creates a client by the CLI, with the default rate unless one is given, and requests a token over HTTP. */
 export async function newPartner(
   { dataDir, port }: ServiceProcess,
   name: string,
@@ -36,7 +36,7 @@ export async function newPartner(
   };
 }
 
-/** Opens a backfill of reservations of one hotel; answers its id. */
+/** Opens a backfill of one hotel's reservations and returns its id. */
 export async function openBackfill(port: number, { token }: Partner, propertyCode: string): Promise<string> {
   const resources = [{ resource: "reservations", from: "2020-01-01", to: "2029-12-31" }];
   const answer = await fetch(`http://127.0.0.1:${port}/api/public/v1/backfills`, {
@@ -51,7 +51,7 @@ export async function openBackfill(port: number, { token }: Partner, propertyCod
 const BOUNDLESS = 4;
 const BOUNDLESS_RATE = 100_000;
 
-/** Some partners of whom none is refused for its rate, and where they send reservations and push inventories. */
+/** Partners without an effective rate limit, and their targets for reservations and inventories. */
 export async function boundlessPartners(service: ServiceProcess): Promise<{
   readonly clientIds: readonly string[];
   readonly targets: readonly Target[];
@@ -67,7 +67,7 @@ export async function boundlessPartners(service: ServiceProcess): Promise<{
   };
 }
 
-/** Where a partner sends its batches of a resource. */
+/** A partner's target for batches of a resource. */
 export function targetOf(port: number, { token }: Partner, resource: Resource): Target {
   return {
     port,

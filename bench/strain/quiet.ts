@@ -3,14 +3,14 @@ import type pg from "pg";
 import { percentile } from "../statistics.ts";
 import type { SteadyResult } from "./steady-load.ts";
 
-/** How those fared who sent what they may. Times in milliseconds. */
+/** Latencies of well-behaved partners in milliseconds. */
 export interface QuietFigures {
   readonly batches: number;
-  /** Answered otherwise than with 202. */
+  /** Responses other than 202. */
   readonly refused: number;
   readonly acceptP50: number;
   readonly acceptP99: number;
-  /** From receipt, as the request's id has it, until its outcomes were written (their commit is not in it). */
+  /** From receipt, according to the request id, until the outcomes were written (before their commit). */
   readonly lagP50: number;
   readonly lagP99: number;
 }
@@ -18,7 +18,7 @@ export interface QuietFigures {
 const APPLIED_MS_MAX = 120_000;
 const LOOK_MS = 250;
 
-/** Of each part received within a time from the clients; undefined as long as one is not applied. */
+/** For each part received in an interval from these clients; undefined until all are applied. */
 const LAGS = `select extract(epoch from outcome.applied_at - part.received_at)::float8 * 1000 as ms
   from bellhop.accept_log as part
   left join bellhop.request_outcome as outcome using (bucket, request_id)
@@ -26,7 +26,7 @@ const LAGS = `select extract(epoch from outcome.applied_at - part.received_at)::
     and part.request_id >= analytics.first_request_id_after(to_timestamp($2))
     and part.request_id < analytics.first_request_id_after(to_timestamp($3))`;
 
-/** Waits until all that was sent in a run is applied, then answers how it went. */
+/** Waits until all batches of a run are applied, then returns its figures. */
 export async function quietFigures(
   client: pg.ClientBase,
   clientIds: readonly string[],
@@ -35,7 +35,7 @@ export async function quietFigures(
   const deadline = Date.now() + APPLIED_MS_MAX;
   let lags: (number | null)[];
   for (;;) {
-    // A part that came at the very ends belongs to the run: nothing else is sent by these clients.
+    // A margin at both ends: these clients send nothing else.
     const values = [clientIds, startedAt / 1000 - 0.05, endedAt / 1000 + 0.05];
     const { rows } = await client.query<{ ms: number | null }>({ text: LAGS, values });
     lags = rows.map(({ ms }) => ms);

@@ -3,13 +3,13 @@ import { openLagReader } from "../../src/insight/console/intake.ts";
 import { percentile } from "../statistics.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 
-/** When something ended, and how long it took: an answer, or a time without an outcome. Milliseconds; `at` since 1970. */
+/** The end and duration of a response or of an interval without outcomes, in milliseconds; `at` since 1970. */
 export interface Stretch {
   readonly at: number;
   readonly ms: number;
 }
 
-/** A minute of the soak. */
+/** One minute of the soak. */
 export interface RetentionMinute {
   readonly startedAt: number;
   readonly endedAt: number;
@@ -18,7 +18,7 @@ export interface RetentionMinute {
   readonly acceptP99: number;
   readonly acceptMax: number;
   readonly applyGapMax: number;
-  /** How long ago the oldest was received that is not applied, at the end. */
+  /** The age of the oldest unapplied batch at the end of the minute. */
   readonly behindMs: number;
   readonly databaseBytes: number;
   readonly windows: number;
@@ -34,7 +34,7 @@ const GAPS = `select extract(epoch from applied_at)::float8 * 1000 as at,
 const SIZES = `select pg_database_size(current_database())::float8 as bytes,
     (select count(*)::integer from pg_class where relispartition and relkind = 'r') as windows`;
 
-/** The largest tables with all that belongs to them: those with windows as one. */
+/** The largest tables with their indexes; windowed tables count as one. */
 export async function readTables(client: pg.ClientBase): Promise<{ table: string; bytes: number }[]> {
   const { rows } = await client.query<{ table: string; bytes: number }>(
     `select coalesce(child.inhparent, one.oid)::regclass::text as table, sum(pg_total_relation_size(one.oid))::float8 as bytes
@@ -46,7 +46,7 @@ export async function readTables(client: pg.ClientBase): Promise<{ table: string
   return rows;
 }
 
-/** Looks at a minute that has just passed, while the next one runs. */
+/** Collects the figures of the last minute while the next one runs. */
 export async function lookAtRetention(
   client: pg.ClientBase,
   { startedAt, endedAt, sent }: SteadyResult,

@@ -1,4 +1,4 @@
-/** `npm run retention-soak`: whether the disk stays flat, and who waits, while windows of a minute come and go. README.md beside this file. */
+/** `npm run retention-soak`: whether disk usage stays flat, and latency, while windows of a minute come and go (bench/strain/README.md). */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readOptions } from "../../scripts/read-options.ts";
@@ -43,11 +43,11 @@ const values = readOptions(USAGE, {
   json: { type: "string" },
 });
 
-/** Batches a second at which the records that stay are sent: all 1,200 batches once. */
+/** Batches per second of permanent records: all 1,200 batches once. */
 const STAYING_PER_SECOND = 100;
 const STAYING_SECONDS = 12;
 
-/** The service's own lines of windows that it replaced, slowest first, and of runs that failed. */
+/** The service's log lines of replaced windows, slowest first, and of failed runs. */
 function replacementLines(dataDir: string): string[] {
   const lines = readFileSync(join(dataDir, "service.log"), "utf8").split("\n");
   const replaced = lines.flatMap((line) => {
@@ -83,7 +83,7 @@ try {
   const { service, client } = closers.kept(started);
   for (const kind of RETAINED)
     await setTerm(client, { clientCode: "*", kind, resource: undefined }, Number(values.term) * 1_000);
-  // Outcomes and versions get their windows while there is nothing in them.
+  // Outcomes and versions get their windows while they are empty.
   await runRetention({ clientConfig: started.database });
   const { targets, pushTargets } = await boundlessPartners(service);
   const steady = closers.kept(new ChildTask(new URL("./steady-load.ts", import.meta.url)));

@@ -3,17 +3,17 @@ import type { RetentionMinute, Stretch } from "./retention-minute.ts";
 import type { Flatness } from "./soak-verdict.ts";
 import type { WindowEvent } from "./window-watch.ts";
 
-/** What nobody may wait longer for because a window came or went (issue 7). */
+/** The maximum additional wait when a window comes or goes. */
 const STALL_MS_MAX = 100;
-/** More is not applied as fast as it comes: then what is seen is that, and not what windows do. */
+/** Longer waits mean that batches are not applied as fast as they arrive, whatever windows do. */
 const WAIT_MS_MAX = 10_000;
-/** Beside the two looks between which a window came or went. */
+/** Margin beside the two samples between which a window came or went. */
 const AROUND_MS = 250;
-/** How much larger the database may be in the last third than in the second. */
+/** The maximum size of the database in the last third, relative to the second. */
 const GROWTH_MAX = 1.1;
 const STRETCH_MS = 2 * AROUND_MS + 250;
 
-/** The longest of what was under way at some moment of each stretch of time. */
+/** The longest wait in progress during each span. */
 function longestIn(spans: readonly (readonly [number, number])[], of: readonly Stretch[]): number[] {
   return spans.map(([from, to]) => {
     let longest = 0;
@@ -22,7 +22,7 @@ function longestIn(spans: readonly (readonly [number, number])[], of: readonly S
   });
 }
 
-/** Stretches of the same length in which no window came or went. */
+/** Spans of the same length without window changes. */
 function quietSpans(minutes: readonly RetentionMinute[], busy: readonly (readonly [number, number])[]) {
   const spans: [number, number][] = [];
   for (const { startedAt, endedAt } of minutes)
@@ -46,12 +46,12 @@ function stallsOf(
   return {
     what,
     said: `longest ${ms(longest)} ms around ${busy.length} windows that came or went (median ${ms(percentile(around, 0.5))}, p90 ${ms(percentile(around, 0.9))}); in ${quiet.length} as long stretches without ${ms(elsewhere.at(-1))} ms (median ${ms(percentile(elsewhere, 0.5))}, p90 ${ms(percentile(elsewhere, 0.9))})`,
-    // On a machine that is busy there are longer ones without any window, too: then what counts is whether windows add to them.
+    // A busy machine has longer waits without windows, too; then these are the limit.
     isFlat: longest <= Math.max(STALL_MS_MAX, elsewhere.at(-1) ?? 0),
   };
 }
 
-/** What is to be said at the end. `lost`: records that should have stayed and cannot be read. */
+/** The result as text. `lost`: permanent records that cannot be read. */
 export function retentionVerdict(
   minutes: readonly RetentionMinute[],
   events: readonly WindowEvent[],

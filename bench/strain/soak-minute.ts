@@ -6,14 +6,14 @@ import { percentile } from "../statistics.ts";
 import { type TableRows, tableRows } from "./dead-rows.ts";
 import type { SteadyResult } from "./steady-load.ts";
 
-/** What a minute of the soak was like. Times in milliseconds, memory in bytes. */
+/** One minute of the soak; milliseconds and bytes. */
 export interface SoakMinute {
   readonly acceptedPerSecond: number;
   readonly acceptP50: number;
   readonly acceptP99: number;
   readonly lagP50: number;
   readonly lagP99: number;
-  /** How many were answered otherwise than with 202, by status. */
+  /** Responses other than 202, by status. */
   readonly refused: Readonly<Record<string, number>>;
   readonly nodeBytes: number;
   readonly postgresBytes: number;
@@ -24,7 +24,7 @@ export interface SoakMinute {
   readonly rows: readonly TableRows[];
 }
 
-/** Whom a soak watches. */
+/** The processes and sessions that a soak observes. */
 export interface Watched {
   readonly client: pg.ClientBase;
   readonly nodePid: number;
@@ -42,7 +42,7 @@ const LAGS = `select extract(epoch from coalesce(outcome.applied_at, clock_times
     and part.request_id < analytics.first_request_id_after(to_timestamp($3))
   order by ms`;
 
-/** Private pages of all, shared ones once. */
+/** Private pages of all processes, shared pages once. */
 export function residentBytes(pids: readonly number[]): number {
   let own = 0;
   let shared = 0;
@@ -67,7 +67,7 @@ export async function walPosition(client: pg.ClientBase): Promise<number> {
   return Number(rows[0]?.at);
 }
 
-/** Looks at a minute that has just passed, while the next one runs. What is not applied yet is as late as it is by now. */
+/** Collects the figures of the last minute while the next one runs. Unapplied batches count with their current age. */
 export async function lookAtMinute(
   { client, nodePid, postmasterPid, clientIds, processors }: Watched,
   { startedAt, endedAt, sent }: SteadyResult,

@@ -2,12 +2,12 @@ import { median } from "../statistics.ts";
 import { deadRowProblems } from "./dead-rows.ts";
 import type { SoakMinute } from "./soak-minute.ts";
 
-/** Of what may be called flat: what the first third does is warming up, and the last third is held to the second. */
+/** Maximum of the last third relative to the second; the first third is warm-up. */
 const RATIO_MAX = 1.2;
 const MORE_MS_MAX = 10;
-/** Growth of memory in the last two thirds, by the line of least squares: more than this share of it is no noise. */
+/** Memory growth in the last two thirds by linear regression; a larger share is not noise. */
 const MEMORY_GROWTH_MAX = 0.05;
-/** Of the processors' time, in a minute that the host of a virtual machine left as it was. */
+/** Maximum share of CPU time withheld by the host in an undisturbed minute. */
 const STOLEN_MAX = 0.03;
 
 export interface Flatness {
@@ -16,7 +16,7 @@ export interface Flatness {
   readonly isFlat: boolean;
 }
 
-/** The rise from the first to the last value of the line of least squares through values one step apart. */
+/** The rise of the regression line from the first to the last of equally spaced values. */
 export function riseOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -61,7 +61,7 @@ const LATENCIES: readonly Latency[] = [
   ["apply lag p99", ({ lagP99 }) => lagP99],
 ];
 
-/** The thirds that are compared, or what is left of them. The middle minute of an odd number is in both. */
+/** The compared thirds, limited to counted minutes. The middle minute of an odd number is in both. */
 function thirdsOf(minutes: readonly SoakMinute[], isCounted: (minute: SoakMinute) => boolean = () => true) {
   const counted = minutes.slice(Math.floor(minutes.length / 3));
   const half = Math.ceil(counted.length / 2);
@@ -71,10 +71,7 @@ function thirdsOf(minutes: readonly SoakMinute[], isCounted: (minute: SoakMinute
   ];
 }
 
-/**
- * The same latencies in the minutes in which the host kept hardly anything back, where it did so in others: what is flat there and
- * not in all is no proof, and says where to look.
- */
+/** Latencies in the minutes without interference by the host, if there was any. Shows where to look if only these are flat. */
 export function undisturbedOf(minutes: readonly SoakMinute[]): Flatness[] {
   const isUndisturbed = ({ processors }: SoakMinute) => (processors?.stolen ?? 0) <= STOLEN_MAX;
   const [second, last] = thirdsOf(minutes, isUndisturbed);
@@ -85,7 +82,7 @@ export function undisturbedOf(minutes: readonly SoakMinute[]): Flatness[] {
   }));
 }
 
-/** What is to be said of a soak at its end. */
+/** The result of a soak as text. */
 export function verdictOf(
   minutes: readonly SoakMinute[],
   before: SoakMinute["rows"],

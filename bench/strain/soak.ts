@@ -1,4 +1,4 @@
-/** `npm run soak`: a service under steady load for long, in as little memory as is promised. README.md beside this file. */
+/** `npm run soak`: a service under steady load for hours within the documented memory (bench/strain/README.md). */
 import { writeFileSync } from "node:fs";
 import { readOptions } from "../../scripts/read-options.ts";
 import { asSuperuser } from "../as-superuser.ts";
@@ -54,7 +54,7 @@ function bytesOf(size: string): number {
   return Number(number) * { "": 1, M: 2 ** 20, G: 2 ** 30 }[unit as "" | "M" | "G"];
 }
 
-/** The groups of the node, under its bound, and of PostgreSQL; undefined where there is to be no bound, or can be none. */
+/** The groups of the node, with its limit, and of PostgreSQL; undefined without a limit or support. */
 function makeGroups(closers: Closers): { node: MemoryGroup; postgres: MemoryGroup } | undefined {
   const limit = bytesOf(values.memory);
   if (limit === 0) return undefined;
@@ -122,7 +122,7 @@ try {
       throw new Error(`The service is gone; its log: ${service.dataDir}/service.log`);
     const walBytes = (await walPosition(client)) - wal;
     await looking;
-    // The load goes on meanwhile.
+    // The load continues meanwhile.
     looking = lookAtMinute(watched, result, walBytes).then((of) => {
       seen.push(of);
       console.log(minuteLine(minute, of));

@@ -6,16 +6,16 @@ import { findCapacity, type OfferedLoad, orderOf } from "./capacity.ts";
 import { boundlessPartners } from "./partners.ts";
 import { RECORDS_PER_BATCH, type SteadyResult } from "./steady-load.ts";
 
-/** What came of so much that was offered for so long. */
+/** The result of an offered load. */
 export interface Offered {
   readonly result: SteadyResult;
-  /** Records of batches that were answered 202. */
+  /** Records of batches that got 202. */
   readonly acceptedRecords: number;
-  /** From the first batch until all that was accepted is applied. */
+  /** From the first batch until all accepted batches are applied. */
   readonly seconds: number;
 }
 
-/** A service with partners of no bound, and the process that is their load. */
+/** A service with partners without rate limits, and their load process. */
 export class StartedLoad {
   readonly started: StartedService;
   readonly #steady: ChildTask;
@@ -39,7 +39,7 @@ export class StartedLoad {
     return findCapacity(this.#steady, this.started.client, this.#load, progress);
   }
 
-  /** Offers so many batches a second, whether or not they are answered, and waits until what was accepted is applied. */
+  /** Offers batches at a fixed rate, independent of responses, and waits until the accepted ones are applied. */
   async offer(perSecond: number, seconds: number, connections: number): Promise<Offered> {
     this.#runs += 1;
     const order = { ...orderOf(this.#load, perSecond, seconds, this.#runs), connections };

@@ -1,6 +1,6 @@
 /**
- * The load of partners who behave: a process of its own that sends batches when they are due, whether or not others were
- * answered, and notes of each how long its answer took from then. Its parent (child-task.ts) gives the orders.
+ * The load of well-behaved partners: a process that sends batches on schedule, independent of responses, and records
+ * their latency from when they were due. Controlled through child-task.ts.
  */
 import { SeededRandom } from "../../test/workload/seeded-random.ts";
 import { Batches } from "../batches.ts";
@@ -10,30 +10,33 @@ import { HttpConnection } from "../http-connection.ts";
 import { Sender, type Target } from "../sender.ts";
 
 export interface SteadyOrder {
-  /** Of each partner: where it sends reservations, and where it pushes inventories. */
+  /** Each partner's targets for reservations and for inventories. */
   readonly targets: readonly Target[];
   readonly pushTargets?: readonly Target[];
-  /** Pushes a second of all together, each of two years of a hotel with one date in ten changed. */
+  /** Total pushes per second, each of two years of a hotel with one changed date in ten. */
   readonly pushesPerSecond?: number;
-  /** Batches a second of all partners together; they come as independent arrivals do (exponential gaps). */
+  /** Total batches per second of all partners, with exponential gaps. */
   readonly perSecond: number;
   readonly seconds: number;
-  /** Connections of each partner for each of its targets, by default 16. */
+  /** Connections per partner and target; default 16. */
   readonly connections?: number;
   readonly seed: number;
-  /** Counts runs from 0: no two send the same keys. */
+  /** The number of the run, from 0: runs have different keys. */
   readonly run: number;
-  /** As of now: `again` the same reservations, each time changed, and the same dates; `once` new ones. By default new ones of long ago. */
+  /**
+   * With current source times: `again` changes the same reservations and dates, `once` sends new ones. By default new
+   * ones with old source times.
+   */
   readonly asOfNow?: "again" | "once";
 }
 
-/** What became of one batch. */
+/** The result of one batch. */
 export interface SentBatch {
-  /** When its answer had come, in milliseconds since 1970. */
+  /** Time of the response, in milliseconds since 1970. */
   readonly answeredAt: number;
-  /** From when it was due until its answer had come. */
+  /** Milliseconds from when it was due until the response. */
   readonly acceptMs: number;
-  /** 0 where the connection failed. */
+  /** 0 if the connection failed. */
   readonly status: number;
   readonly retryAfter: boolean;
 }
@@ -50,7 +53,7 @@ export const RECORDS_PER_BATCH = 20;
 const CONNECTIONS_PER_PARTNER = 16;
 const HOTELS = 48;
 const HOST = "127.0.0.1";
-/** Batches that are prepared at a time. */
+/** Number of batches prepared at once. */
 const BATCHES = 1_200;
 
 const batches = new Batches(
@@ -65,7 +68,7 @@ let round = 0;
 let changed: Batches | undefined;
 let change = 0;
 
-/** All of the reservations once more, each with other content than before. */
+/** All reservations again, with changed content. */
 function changedBodies(): Buffer[] {
   changed ??= new Batches(
     made(`reservations-${RECORDS_PER_BATCH}-changed`, {
@@ -81,7 +84,7 @@ const PUSH_HOTELS = 80;
 let pushes: Batches | undefined;
 let night = 0;
 
-/** A night's pushes, one of each hotel. */
+/** One nightly push per hotel. */
 function pushBodies(atMs?: number): Buffer[] {
   pushes ??= new Batches(
     made(`inventories-${PUSH_DATES}-unchanged90`, {
@@ -93,7 +96,7 @@ function pushBodies(atMs?: number): Buffer[] {
   return pushes.bodiesOf(night++, atMs);
 }
 
-/** What is sent when: bodies are copied as they are taken, since the next round patches them in place. */
+/** A schedule of bodies, which are copied because the next round patches them in place. */
 interface Stream {
   readonly due: readonly number[];
   readonly lines: readonly Line[];
@@ -117,7 +120,7 @@ function streamOf(due: readonly number[], lines: readonly Line[], next: () => Bu
   };
 }
 
-/** The moments at which batches are due, in milliseconds from the start. */
+/** The times at which batches are due, in milliseconds from the start. */
 function* arrivals(random: SeededRandom, perSecond: number, seconds: number): Generator<number> {
   let at = 0;
   for (;;) {
@@ -132,7 +135,7 @@ interface Due {
   readonly at: number;
 }
 
-/** One partner's connections, and what waits for one of them. */
+/** One partner's connections, and its queue for them. */
 class Line {
   readonly #free: Sender[] = [];
   readonly #target: Target;
@@ -165,7 +168,7 @@ class Line {
     if (this.#due.length === 0) return;
     const sender = this.#free.pop();
     if (sender === undefined) return;
-    // The server closes what is idle for long.
+    // The server closes idle connections.
     if (sender.connection.isClosed) {
       this.#replace();
       return;
@@ -186,7 +189,7 @@ class Line {
     this.#connect().then(
       () => this.#next(),
       () => {
-        // Nobody listens: what is due fails.
+        // The server is down: due batches fail.
         for (const { at } of this.#due.splice(0)) this.#note(at, 0, false);
       },
     );

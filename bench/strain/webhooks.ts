@@ -1,4 +1,4 @@
-/** `npm run webhooks`: what 49 receivers of webhooks feel of a fiftieth that is not well. README.md beside this file says how. */
+/** `npm run webhooks`: the effect of one misbehaving webhook receiver on 49 others (bench/strain/README.md). */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -35,11 +35,11 @@ const values = readOptions(USAGE, {
 
 const ENDPOINTS = 50;
 const NETWORKS = "127.0.0.0/8";
-/** After the last message, for those that are on their way. */
+/** Time for the last messages to arrive. */
 const SETTLE_MS = 5_000;
 const ALL_KINDS = Object.keys(ODD_KINDS) as OddKind[];
 
-/** When each message that is on its way was queued, by its webhook-id; milliseconds. */
+/** Queue time in milliseconds of each message in flight, by webhook-id. */
 const queuedAt = new Map<string, number>();
 let delays: number[] = [];
 
@@ -54,7 +54,7 @@ async function startWell(): Promise<{ readonly url: string; stop(): void }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, stop: () => server.close() };
 }
 
-/** An endpoint of a client of its own. */
+/** Creates a client with an endpoint. */
 async function newEndpoint(admin: WebhookAdmin, url: string): Promise<string> {
   const clientId = randomUUID();
   await admin.pool.query(
@@ -80,7 +80,7 @@ interface Measured {
   readonly figures: string;
 }
 
-/** Messages to all, evenly over the time, and how long those to the 49 took. */
+/** Sends messages to all endpoints, spread over time, and measures those to the 49. */
 async function measure(admin: WebhookAdmin, well: readonly string[], odd: string): Promise<Measured> {
   const [seconds, rate] = [Number(values.seconds), Number(values.rate)];
   delays = [];
@@ -89,7 +89,7 @@ async function measure(admin: WebhookAdmin, well: readonly string[], odd: string
   const all = [...well, odd];
   let sent = 0;
   for (let round = 0; round < seconds * rate; round += 1) {
-    // A tenth of them at a time, so that they do not all come at once.
+    // In ten portions, so that they do not arrive at once.
     for (let tenth = 0; tenth < 10; tenth += 1) {
       const due = startedAt + (round + tenth / 10) * (1_000 / rate);
       await delay(Math.max(0, due - performance.now()));

@@ -2,10 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { loadRecords } from "../../src/query/load-records.ts";
 
-/** How often it is looked which windows there are. */
+/** Interval of sampling the windows. */
 const LOOK_MS = 250;
 
-/** A window that came or went, and between which two looks (milliseconds since 1970). */
+/** A created or dropped window, and the samples before and after (milliseconds since 1970). */
 export interface WindowEvent {
   readonly name: string;
   readonly what: "came" | "went";
@@ -17,7 +17,7 @@ const WINDOWS = `select partition.relname as name from pg_class as partition
   join pg_namespace as place on place.oid = partition.relnamespace
   where partition.relispartition and partition.relkind = 'r' and place.nspname in ('bellhop', 'bellhop_state')`;
 
-/** Watches windows come and go, and what is to stay meanwhile. */
+/** Observes windows, and permanent records meanwhile. */
 export class WindowWatch {
   readonly events: WindowEvent[] = [];
   #client: pg.Client | undefined;
@@ -26,7 +26,7 @@ export class WindowWatch {
   #keys: readonly { readonly property_id: number; readonly key: string; readonly content_hash: string }[] =
     [];
 
-  /** Begins to watch, on a session of its own. */
+  /** Starts sampling in a separate session. */
   async start(config: pg.ClientConfig): Promise<void> {
     const client = new pg.Client(config);
     this.#client = client;
@@ -40,7 +40,7 @@ export class WindowWatch {
     await this.#client?.end();
   }
 
-  /** Remembers what is current now; answers how many records. */
+  /** Stores the current records and returns their number. */
   async rememberCurrent(client: pg.ClientBase): Promise<number> {
     const { rows } = await client.query<{ property_id: number; key: string; content_hash: string }>(
       "select property_id, key, content_hash::text as content_hash from bellhop_state.current_record",
@@ -49,7 +49,7 @@ export class WindowWatch {
     return rows.length;
   }
 
-  /** Of what was remembered, how many records are no longer current, or cannot be read any more. */
+  /** How many stored records are no longer current or readable. */
   async countLost(client: pg.ClientBase): Promise<number> {
     const { rows } = await client.query<{ bucket: number; request_id: string; record_index: number }>(
       `select current.bucket, current.request_id, current.record_index

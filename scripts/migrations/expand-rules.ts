@@ -1,10 +1,9 @@
 import { type SqlStatement, splitAtCommas, statementsOf } from "./sql-statements.ts";
 
 /**
- * What an expand migration may do (docs/internal/releases.md): add, without taking away, without changing what is there, and without
- * holding a table for as long as it is large, since nodes of the version before it are writing to it. Whatever is not known
- * here to be harmless is reported; a statement that is so for a reason that no rule can see says the reason above it:
- * `-- allowed: why`.
+ * Rules for expand migrations (docs/internal/releases.md): add, without removing or changing anything, and without long
+ * locks, because nodes of the previous version are writing. Unknown statements are reported; `-- allowed: why` above a
+ * statement permits it.
  */
 
 const ADDS_WITHOUT_LOCKS = [
@@ -19,17 +18,17 @@ const ADDS_WITHOUT_LOCKS = [
   /^analyze /,
 ];
 
-/** Of a table that is there: what holds up nobody, or for a moment, and is nothing that a statement of before could notice. */
+/** Changes to existing tables that lock at most briefly and that earlier statements do not notice. */
 const HARMLESS_CHANGES = [
   /^validate constraint /,
   /^alter (?:column )?\S+ set (?:default|statistics|storage|compression) /,
   /^(?:set|reset) \(/,
 ];
 
-/** What a default may be so that rows that are there need not be written again. */
+/** Defaults that do not require rewriting existing rows. */
 const CONSTANT = /^(?:'…'(?:::[\w ."[\]]+)?|-?\d+(?:\.\d+)?|true|false|null|now\(\)|current_timestamp)$/;
 
-/** One or more words that a column's definition may not have, with what is wrong with it. */
+/** Words that a column definition must not contain, and the reason. */
 const COLUMN_FLAWS: readonly (readonly [RegExp, string])[] = [
   [
     /\bgenerated\b|\b(?:small|big)?serial\b/,
@@ -43,7 +42,7 @@ const COLUMN_FLAWS: readonly (readonly [RegExp, string])[] = [
   [/\bcheck \(/, "is checked for rows that a version writes which knows nothing of it"],
 ];
 
-/** What is wrong with an expand migration, one sentence each; none for one that keeps the rules. */
+/** The violations of an expand migration, one sentence each. */
 export function expandViolations(sql: string): string[] {
   const made = new Set<string>();
   let schema = "public";
@@ -58,7 +57,7 @@ export function expandViolations(sql: string): string[] {
   });
 }
 
-/** Long enough to be a reason. */
+/** Minimum length of a reason. */
 const REASON_LENGTH_MIN = 20;
 
 function isAllowed({ comments }: SqlStatement): boolean {

@@ -1,16 +1,15 @@
-/** One statement of a migration, as the rules read it. */
+/** One statement of a migration, normalized for the rules. */
 export interface SqlStatement {
-  /** Lower case, single spaces, without comments; a text is `'…'`, a dollar-quoted body `$$…$$`. */
+  /** Lower case, single spaces, no comments; string literals as `'…'`, dollar-quoted bodies as `$$…$$`. */
   readonly text: string;
   /** The comments above it, without their dashes. */
   readonly comments: readonly string[];
 }
 
-/** What may stand in a migration, longest first: a comment, a text, a dollar-quoted body, a quoted name, the end of a statement. */
+/** The tokens of a migration, longest first: comment, string, dollar-quoted body, quoted name, end of statement. */
 const TOKEN =
   /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|\$(\w*)\$[\s\S]*?\$\1\$|"(?:[^"]|"")*"|;|[^-/'$";]+|[-/$]/g;
 
-/** The statements of a file, in order. */
 export function statementsOf(sql: string): SqlStatement[] {
   const statements: SqlStatement[] = [];
   let text = "";
@@ -35,7 +34,7 @@ export function statementsOf(sql: string): SqlStatement[] {
   return statements;
 }
 
-/** Parts of a text between commas that stand in no parentheses. */
+/** Splits a text at commas outside parentheses. */
 export function splitAtCommas(text: string): string[] {
   const parts: string[] = [];
   let depth = 0;

@@ -7,14 +7,14 @@ import { type ClientCredentials, tokenOf } from "../../test/faults/new-token.ts"
 import type { ServiceProcess } from "../../test/faults/service-process.ts";
 import { until } from "../../test/support/until.ts";
 
-/** Nobody listens there: deliveries wait, with their tries noted. */
+/** An unused port: deliveries fail and are retried. */
 const NOBODY = "http://127.0.0.1:65535/hook";
 const WAIT_MS_MAX = 60_000;
 const BATCHES = 24;
 const SEED = 7;
 const SIMULATED_RECORDS = 150;
 
-/** With these settings a service can be filled, and is opened again. */
+/** The settings with which a service is filled and reopened. */
 export const FILLED_ENVIRONMENT = {
   KEY_ENCRYPTION_KEY: Buffer.from("bellhop, a key for test/released").toString("base64"),
   WEBHOOK_ALLOWED_NETWORKS: "127.0.0.0/8",
@@ -22,13 +22,12 @@ export const FILLED_ENVIRONMENT = {
   APPLY_WRITERS: "1",
 } as const;
 
-/** What a service was filled with, as far as it has to be known to ask for it again. */
+/** The content of a filled service, as needed to query it again. */
 export interface Filled extends ClientCredentials {
-  /** Questions whose answers another version has to give, too. */
+  /** Queries that later versions must answer alike. */
   readonly paths: readonly string[];
 }
 
-/** A partner of the service that is filled. */
 class Partner {
   readonly #address: string;
   readonly #token: string;
@@ -50,7 +49,7 @@ class Partner {
     return { status: answer.status, json: JSON.parse(text) as Record<string, unknown> };
   }
 
-  /** Posts records; answers the request id. */
+  /** Posts records and returns the request id. */
   async push(resource: string, records: readonly object[], headers?: Readonly<Record<string, string>>) {
     const body = JSON.stringify(records);
     return String((await this.ask("POST", `/api/public/v1/${resource}`, body, headers)).json["requestId"]);
@@ -70,7 +69,7 @@ const reservation = (reservationId: string, at: string, more: object = {}) => ({
   ...more,
 });
 
-/** Fills a running service with something of everything that a database can have, and waits until all is applied. */
+/** Fills a running service with data of every kind, and waits until all of it is applied. */
 export async function fillService(service: ServiceProcess): Promise<Filled> {
   const created = await service.command(
     ...[
@@ -125,7 +124,7 @@ async function administer(service: ServiceProcess, { client_id }: ClientCredenti
     ["key", "rotate", "--announce", "5s"],
   ])
     await service.command(...command);
-  // An open certification has stricter limits, so it is another client's.
+  // An open certification has stricter limits, so another client has it.
   const newcomer = await service.command(
     "client",
     "create",
@@ -139,7 +138,7 @@ async function administer(service: ServiceProcess, { client_id }: ClientCredenti
   await service.command("certify", "start", "--client-id", newcomerId, "--property", "NEW/ROMA01");
 }
 
-/** Of a made-up hotel the first so many records of each resource: they are as rich as hotels send them, and a whole hotel is too much. */
+/** The first records of each resource of an invented hotel; a whole hotel would be too large. */
 async function sendHotel(partner: Partner): Promise<void> {
   const start = "2026-03-01";
   const options = {
@@ -159,7 +158,7 @@ async function sendHotel(partner: Partner): Promise<void> {
   }
 }
 
-/** A late version, one that comes again, a record that is no good and two to quarantine; answers the request of these. */
+/** A late version, a duplicate, an invalid record and two to be quarantined. Returns the request of the latter. */
 async function pushUnusual(partner: Partner): Promise<string> {
   await partner.push("reservations", [
     reservation("R-1", "2026-02-01T10:00:00Z"),
@@ -184,7 +183,7 @@ async function pushUnusual(partner: Partner): Promise<string> {
   ]);
 }
 
-/** One that is closed, and one that is open; answers the closed one. */
+/** Creates a closed and an open backfill. Returns the closed one. */
 async function backfill(partner: Partner): Promise<string> {
   const open = async (propertyCode: string) => {
     const resources = [
@@ -211,7 +210,7 @@ async function untilApplied(partner: Partner): Promise<void> {
   }, WAIT_MS_MAX);
 }
 
-/** What is asked of every version: of each kind of answer one or more. None may hang on the moment of the question. */
+/** Queries for every version, at least one per kind of response. None may depend on the current time. */
 async function questions(
   partner: Partner,
   requestIds: readonly string[],

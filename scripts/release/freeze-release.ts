@@ -15,21 +15,21 @@ import { RELEASED, type Release } from "./releases.ts";
 
 const READY_MS_MAX = 60_000;
 
-/** What a version answered when it was released, for the next ones to be held to. */
+/** The responses of a released version, with which later ones are compared. */
 export interface ReleasedAnswers extends Filled {
   readonly answers: readonly { readonly path: string; readonly body: unknown }[];
-  /** What `bellhop replay --json` said: the state by digest. */
+  /** The output of `bellhop replay --json`: the digests of the state. */
   readonly replay: { readonly equal: boolean; readonly live: Readonly<Record<string, unknown>> };
 }
 
-/** What is to be frozen: a version, and the directory of its sources. */
+/** A version to freeze, and the directory of its sources. */
 export interface FrozenVersion extends Pick<Release, "version" | "commit" | "date"> {
   readonly directory: string;
 }
 
 /**
- * Keeps in test/released what a version is, for every later one to be held to: the checksums of its migrations, its OpenAPI
- * document, and a database that its service has filled, with what it answered of it.
+ * Stores a version in test/released for comparison with later ones: the checksums of its migrations, its OpenAPI
+ * document, and a database filled by its service, with its responses.
  */
 export async function freezeRelease({ directory, ...release }: FrozenVersion): Promise<void> {
   const into = new URL(`${release.version}/`, RELEASED);
@@ -47,7 +47,7 @@ export async function freezeRelease({ directory, ...release }: FrozenVersion): P
   for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, into), content);
 }
 
-/** Runs the version's service on an embedded database of its own, fills it, asks it, and takes the database out. */
+/** Runs the version's service on its own embedded database, fills it, queries it, and returns the database. */
 async function liveOnce(directory: string): Promise<{ database: Buffer; answers: ReleasedAnswers }> {
   const service = await ServiceProcess.prepare({ checkout: directory, environment: FILLED_ENVIRONMENT });
   try {

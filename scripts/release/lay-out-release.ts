@@ -9,17 +9,17 @@ import { type Release, readReleases } from "./releases.ts";
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A release that can be run: its sources in a directory of their own, with the packages of this checkout. */
+/** A runnable release: its sources in a separate directory, with the packages of this checkout. */
 export interface LaidOut {
   readonly version: string;
   readonly directory: string;
   remove(): Promise<void>;
 }
 
-/** There is no release that could be run here; the message says why. */
+/** No release can be run here; the message says why. */
 export class NoRelease extends Error {}
 
-/** Whether git has the commit here: a clone without history has not. */
+/** Whether git has the commit: a shallow clone may lack it. */
 async function isCommitHere(commit: string): Promise<boolean> {
   return await run("git", ["cat-file", "-e", `${commit}^{commit}`], { cwd: root }).then(
     () => true,
@@ -27,7 +27,7 @@ async function isCommitHere(commit: string): Promise<boolean> {
   );
 }
 
-/** Lays out the newest release, or the one that is given, from git. Throws NoRelease where that has not its commit. */
+/** Checks out the given or newest release from git. Throws NoRelease if git lacks its commit. */
 export async function layOutRelease(release?: Release): Promise<LaidOut> {
   const wanted = release ?? (await readReleases()).at(-1);
   if (wanted === undefined) throw new NoRelease("nothing has been released yet");
@@ -40,7 +40,7 @@ export async function layOutRelease(release?: Release): Promise<LaidOut> {
   await run("git", ["archive", "--format=tar", "-o", archive, commit, ...parts], { cwd: root });
   await run("tar", ["-xf", archive, "-C", directory]);
   await rm(archive);
-  // It would install the same ones, but for what has come to the lock file since.
+  // It would install the same packages, except for later changes to the lock file.
   await symlink(join(root, "node_modules"), join(directory, "node_modules"));
   return { version, directory, remove: () => rm(directory, { recursive: true, force: true }) };
 }

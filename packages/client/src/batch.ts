@@ -13,9 +13,9 @@ export interface Item {
 }
 
 export interface Batch {
-  /** Position of the first in the input of `send`. */
+  /** Position of the first record in the input of `send`. */
   readonly first: number;
-  /** The first record, or the JsonBatch in which it lies. */
+  /** The first record, or the JsonBatch that contains it. */
   readonly given: unknown;
   readonly count: number;
   items(): readonly Item[];
@@ -32,7 +32,7 @@ function itemOf(record: unknown, index: number): Item {
   return { index, record, json, bytes };
 }
 
-/** Whether it is one value of an array, by brackets and quotes only: another number would shift the places of the records after it. */
+/** Whether the text is exactly one JSON value, by brackets and quotes only. Several values would shift the indexes of later records. */
 function isOneValue(json: string | Uint8Array): boolean {
   const bytes = typeof json === "string" ? Buffer.from(json) : json;
   let depth = 0;
@@ -67,7 +67,7 @@ function itemsOf(body: Uint8Array, count: number, first: number): Item[] {
   return records.map((json, at) => itemOf(new JsonRecord(json), first + at));
 }
 
-/** Cuts records in order into full batches. The cut is deterministic, so an interrupted send can be resumed. */
+/** Groups records in order into full batches. Grouping is deterministic, so an interrupted send can be resumed. */
 export async function* cutBatches(
   records: Records<unknown>,
   { batchRecords, batchBytes }: Pick<SendSettings, "batchRecords" | "batchBytes">,
@@ -123,7 +123,7 @@ function bodyOf(items: readonly Item[]): Buffer<ArrayBuffer> {
   return Buffer.concat(parts);
 }
 
-/** A hash of the body and of `context`: the same batch has the same key in another process, so nothing is stored twice. */
+/** A hash of the body and `context`: a repeated batch has the same key in any process, so nothing is stored twice. */
 export function idempotencyKeyOf(context: readonly unknown[], body: Uint8Array): string {
   const hash = createHash("sha256")
     .update(`${JSON.stringify(context)}\n`)
@@ -141,13 +141,13 @@ interface PackedBody {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Throws `client.InvalidOption` where this Node does not have the compression. */
+/** Throws `client.InvalidOption` if this Node version lacks the compression. */
 export function requireCompression(compression: Compression): void {
   if (compression === "zstd" && typeof zlib.zstdCompress !== "function")
     throw invalidOption("compression zstd needs Node 22.15 or newer; gzip works everywhere.");
 }
 
-/** Compresses a body off the event loop. Level 1: more of it costs more time than it saves on the wire. */
+/** Compresses a body off the event loop. Higher levels than 1 take longer than they save on the wire. */
 export async function pack(body: Buffer<ArrayBuffer>, compression: Compression): Promise<PackedBody> {
   if (compression === "none" || body.length < COMPRESSED_BYTES_MIN) return { body, headers: {} };
   if (compression === "gzip")
@@ -156,7 +156,7 @@ export async function pack(body: Buffer<ArrayBuffer>, compression: Compression):
   return { body: packed, headers: { "content-encoding": "zstd" } };
 }
 
-/** Whose record it is, as one text; the same text for all in which that cannot be read. */
+/** The codes of a record's property as one string; the same string for all records whose codes cannot be read. */
 export function codesOf({ record }: Item): string {
   let value: unknown = record;
   if (record instanceof JsonRecord) {
@@ -182,7 +182,7 @@ export function byCodes(items: readonly Item[]): Map<string, Item[]> {
   return groups;
 }
 
-/** A record that is already JSON text. It is sent verbatim, so no number is rounded. `readRecords` yields these. */
+/** A record as JSON text, sent verbatim, so no number is rounded. `readRecords` yields these. */
 export class JsonRecord {
   readonly json: string | Uint8Array;
 
@@ -210,7 +210,7 @@ export class JsonBatch {
   readonly body: Buffer<ArrayBuffer>;
   readonly records: number;
 
-  /** `records` is the length of the array. The bytes are not copied: do not change them until they are sent. */
+  /** `records` is the length of the array. The bytes are not copied: do not change them before they are sent. */
   constructor(body: Uint8Array<ArrayBuffer>, records: number) {
     this.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     this.records = records;
@@ -227,7 +227,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
-/** Twice what the service takes for one record, so that it is the service that refuses one. */
+/** Twice the service's limit for one record, so that the service refuses records that are too large. */
 const RECORD_BYTES_MAX = 16_777_216;
 
 function isSpace(byte: number | undefined): boolean {
@@ -269,7 +269,7 @@ export class RecordCutter {
     return records;
   }
 
-  /** The last record, where no line feed follows it. Throws `client.UnreadableInput` where the input ends too early. */
+  /** The last record, if no line feed follows it. Throws `client.UnreadableInput` if the input is truncated. */
   end(): Uint8Array | undefined {
     if (this.#kind === "unknown")
       throw unreadable("it is empty; give a JSON array of records, or a record a line");
@@ -279,7 +279,7 @@ export class RecordCutter {
     return last?.length === 0 ? undefined : last;
   }
 
-  /** What kind it is, by its first bytes; answers where the first record may begin. */
+  /** Detects the format by the first bytes. Returns where the first record may begin. */
   #open(bytes: Uint8Array): number {
     const hasMark = this.#offset === 0 && BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte);
     let at = hasMark ? BYTE_ORDER_MARK.length : 0;

@@ -6,7 +6,7 @@ import { type Resource, readWhole } from "./options.ts";
 export interface ChangesQuery {
   /** The `cursor` of the last handled change; default: from the beginning. */
   readonly cursor?: string | undefined;
-  /** `"now"` skips existing changes; without a cursor only. */
+  /** `"now"` skips existing changes; not together with a cursor. */
   readonly from?: "now" | undefined;
   readonly resource?: Resource | undefined;
   readonly clientCode?: string | undefined;
@@ -15,7 +15,7 @@ export interface ChangesQuery {
   readonly limit?: number | undefined;
   /** Seconds of long polling, 0 to 30; default 25. */
   readonly wait?: number | undefined;
-  /** Ends at the end of the feed. */
+  /** Stops at the end of the feed. */
   readonly untilCaughtUp?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called after every response, even without a change. */
@@ -29,7 +29,7 @@ export interface FeedPosition {
 }
 
 const ANSWER_BYTES_MAX = 268_435_456;
-/** Least pause between polls at the end of the feed. */
+/** Minimum pause between polls at the end of the feed. */
 const QUESTION_MS_MIN = 500;
 
 interface Answer {
@@ -86,7 +86,8 @@ export async function* followChanges(
     const answer: Answer = await connection.ask({ path, headers, signal, waitMs: wait * 1000 }, readAnswer);
     const last = answer.changes.length - 1;
     for (const [at, change] of answer.changes.entries()) {
-      // A change without a cursor of its own resumes at the start of its answer; the last one, behind it.
+      // A change without its own cursor resumes at the start of its response; the last change resumes after the
+      // response.
       const behind = answer.cursors[at] ?? (at === last ? answer.position.cursor : cursor);
       yield { ...change, cursor: behind };
     }
@@ -108,12 +109,12 @@ export interface Change<Of = Inventory | Reservation | Group> {
   /** The record's createDateTime or lastModifiedDateTime. */
   readonly sourceTime: string;
   readonly receivedAt: string;
-  /** The batch, and the position in it. */
+  /** The request id of the batch, and the index in it. */
   readonly requestId: string;
   readonly index: number;
   readonly change: "created" | "updated";
   /** The record verbatim. */
   readonly record: Of;
-  /** Resume behind this change: store it once the change is handled. Undefined: resume from the beginning. */
+  /** Resumes after this change: store it once the change is handled. Undefined: resume from the beginning. */
   readonly cursor: string | undefined;
 }

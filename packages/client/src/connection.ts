@@ -22,7 +22,7 @@ interface SafeRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer> | string;
   readonly signal?: AbortSignal | undefined;
-  /** Added to `timeoutMs` for a long poll. */
+  /** Added to `timeoutMs` for long polling. */
   readonly waitMs?: number;
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** How long this error is retried, in milliseconds. */
@@ -41,7 +41,7 @@ export function apiPath(
   return given.length === 0 ? `${API}/${path}` : `${API}/${path}?${new URLSearchParams(given)}`;
 }
 
-/** The token, the pace and the retries of one client's requests. */
+/** Sends one client's requests with its token, rate limits and retries. */
 export class Connection {
   readonly settings: ClientSettings;
   readonly tokens: TokenSource;
@@ -53,7 +53,7 @@ export class Connection {
     this.tokens = tokenSourceFor({ ...settings, url: `${settings.authUrl}/api/oauth2/token` });
   }
 
-  /** Sends a request until it is answered: 2xx and 304 go to `read`, transient failures are retried. */
+  /** Sends a request until it succeeds: 2xx and 304 are passed to `read`, transient failures are retried. */
   ask<Value>(request: SafeRequest, read: (response: Response) => Promise<Value>): Promise<Value> {
     const { signal, onRetry, patienceMsOf } = request;
     const forMsOf = (error: BellhopError) => {
@@ -69,7 +69,7 @@ export class Connection {
     });
   }
 
-  /** One request with the client's token; repeated once where the service refused the token and the body can be sent again. */
+  /** Sends one request with the client's token. Repeats it once if the service refused the token and the body can be sent again. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const url = this.#urlOf(path);
     const signal = init.signal ?? undefined;
@@ -118,7 +118,7 @@ export class Connection {
     }
   }
 
-  /** The token never goes to another address than the service's. */
+  /** Never sends the token to an address other than the service's. */
   #urlOf(path: string): string {
     const { baseUrl } = this.settings;
     if (!path.startsWith("/"))
@@ -133,25 +133,25 @@ function isAsyncIterable(value: unknown): boolean {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Whether another token may help: 401, 403 `invalid_token`, or 403 without a reason to a token that worked before. */
+/** Whether a new token may help: 401, 403 `invalid_token`, or an unexplained 403 for a token that worked before. */
 function isRefusedToken(response: Response, token: Token): boolean {
   if (response.status === 401) return true;
   if (response.status !== 403) return false;
   const reason = bearerError(response);
-  // A stored token may be from before the client was given the scope. No token helps records of another client.
+  // A stored token may predate a new scope of the client. No token permits records of another client.
   if (reason === "insufficient_scope") return token.isStored && lacksScope(response);
   return reason === undefined ? token.worked : reason === "invalid_token";
 }
 
 interface Token {
   readonly value: string;
-  /** What it allows; empty where the service does not say. */
+  /** The scopes of the token; empty if the service does not state them. */
   readonly scopes: readonly string[];
   readonly expiresAt: number;
   readonly renewAt: number;
-  /** Whether the service has accepted a request with it. One that never worked is not replaced. */
+  /** Whether the service has accepted a request with it. A token that never worked is not replaced. */
   worked: boolean;
-  /** Whether it was requested by another process. */
+  /** Whether another process requested it. */
   readonly isStored: boolean;
 }
 
@@ -160,14 +160,14 @@ interface TokenRequest extends ClientSettings {
 }
 
 const TOKEN_BYTES_MAX = 65_536;
-/** Without `expires_in` a token lasts an hour, as the specification says. */
+/** The specification's lifetime of a token without `expires_in`. */
 const LIFETIME_S = 3600;
 const LIFETIME_S_MAX = 86_400;
 const AHEAD_S_MAX = 300;
 const AHEAD_SHARE = 0.2;
-/** After a failed renewal ahead of time. */
+/** The pause after a failed early renewal. */
 const RENEWAL_PAUSE_MS = 30_000;
-/** A service that was never reached more likely has a wrong address than an outage. */
+/** Shorter, because a service that was never reached probably has a wrong address. */
 const FIRST_CONTACT_MS = 15_000;
 
 /** The token of one client: requested once, shared by all calls, renewed before it expires. */
@@ -196,7 +196,7 @@ class TokenSource {
     return await orAborted(this.#renew(), signal);
   }
 
-  /** After the service refused a token: whether there is another one now. Rejects with `client.TokenLimit`. */
+  /** Requests a new token after the service refused one; `false` if there is none. Rejects with `client.TokenLimit`. */
   async replace(refused: Token, signal?: AbortSignal): Promise<boolean> {
     if (this.#current !== refused) return true;
     if (!refused.worked) return false;
@@ -227,7 +227,7 @@ class TokenSource {
     return found;
   }
 
-  /** A token of another process, unless it is due for renewal or the one that is to be replaced. */
+  /** A token of another process, unless it is due for renewal or is the refused one. */
   async #findStored(): Promise<Token | undefined> {
     const stored = await this.#request.tokenStore?.find(this.#key);
     const now = Date.now();
@@ -236,7 +236,7 @@ class TokenSource {
     const { value, scopes, renewAt, expiresAt } = stored;
     const offset = performance.now() - now;
     const times = { renewAt: renewAt + offset, expiresAt: expiresAt + offset };
-    // As one that worked, it is replaced when it is refused.
+    // Treated as one that worked, so it is replaced when refused.
     return { value, scopes, ...times, worked: true, isStored: true };
   }
 
@@ -307,7 +307,7 @@ function tokenLimit(waitMs: number): BellhopError {
 const TOKENS_AT_ONCE = 6;
 const REFILL_MS = 600_000;
 
-/** Counts tokens as the service does (six at once, one back every 10 minutes), so a fault never floods it. */
+/** Counts tokens as the service does (six at once, one more every 10 minutes), so that a fault does not flood it. */
 class TokenAllowance {
   #left = TOKENS_AT_ONCE;
   #countedAt: number;
@@ -332,13 +332,13 @@ class TokenAllowance {
   }
 }
 
-/** Beyond it the oldest source is dropped. */
+/** The oldest source is dropped beyond this number. */
 const SOURCES_MAX = 256;
 
-/** A custom `fetch` may lead anywhere: its tokens are not used with another. */
+/** Tokens of a custom `fetch` are not shared, because it may connect to another service. */
 const sourcesOf = new WeakMap<typeof fetch, Map<string, TokenSource>>();
 
-/** One source for all BellhopClients of this process with the same credentials. */
+/** One source for all BellhopClients in this process with the same credentials. */
 function tokenSourceFor(request: TokenRequest): TokenSource {
   let sources = sourcesOf.get(request.fetch);
   if (sources === undefined) {

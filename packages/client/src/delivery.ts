@@ -18,10 +18,10 @@ interface Attempt {
 
 const ANSWER_BYTES_MAX = 65_536;
 const REQUEST_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Pairs of codes that a client may not send, remembered so that each is tried once. */
+/** Properties that the service refused for this client; each is tried once. */
 const FORBIDDEN_PAIRS_MAX = 10_000;
 
-/** Refusals that a smaller batch may avoid. */
+/** Errors that a smaller batch may avoid. */
 const DIVISIBLE = new Set([
   "bellhop.contract.InvalidRecords",
   "bellhop.contract.MalformedJson",
@@ -31,7 +31,7 @@ const DIVISIBLE = new Set([
 ]);
 const OF_PROPERTY = new Set(["oauth.insufficient_scope", "http.403", "bellhop.accept.TooManyNewProperties"]);
 
-/** Delivers the batches of one `send`. A refused batch is split until each record is accepted or refused with its reason. */
+/** Delivers the batches of one `send`. Splits a refused batch until each record is accepted or refused with its reason. */
 export class Delivery {
   readonly #connection: Connection;
   readonly #resource: Resource;
@@ -49,13 +49,13 @@ export class Delivery {
     this.#tally = tally;
   }
 
-  /** Calls `follow` for each accepted part. Rejects when nothing can go on; what was not settled by then is noted as unconfirmed. */
+  /** Calls `follow` for each accepted part. Rejects if delivery cannot continue; the remaining records are reported as unconfirmed. */
   async deliver(
     batch: Batch,
     signal: AbortSignal,
     follow: (accepted: Accepted) => Promise<void>,
   ): Promise<void> {
-    /** What is not settled, the next part last. */
+    /** Unsettled parts; the next one is last. */
     const parts = [batch];
     try {
       for (let part = parts.at(-1); part !== undefined; part = parts.at(-1)) {
@@ -88,7 +88,7 @@ export class Delivery {
     this.#report({ index, record, code: "client.NotJson", message, violations: [] });
   }
 
-  /** The batch as it was accepted, or the parts of it that are worth sending again. Rejects when nothing can go on. */
+  /** Returns the accepted batch, or the parts of it to send again. Rejects if delivery cannot continue. */
   async #attempt(batch: Batch, signal: AbortSignal): Promise<Attempt> {
     const watched = this.#faults.watched();
     try {
@@ -150,7 +150,7 @@ export class Delivery {
     this.#settings.onProgress?.(this.#tally.progress());
   }
 
-  /** The parts of a refused batch worth sending again; undefined where nothing of any batch is. */
+  /** The parts of a refused batch to send again; undefined if no batch could succeed. */
   #takeApart(batch: Batch, error: BellhopError): (readonly Item[])[] | undefined {
     if (OF_PROPERTY.has(error.exception)) return this.#divideByCodes(batch.items(), error);
     if (!DIVISIBLE.has(error.exception)) return undefined;
@@ -186,7 +186,7 @@ export class Delivery {
     return [];
   }
 
-  /** Pairs that were refused in this `send` are not tried again: each try is an entry in the operator's audit. */
+  /** Skips properties refused earlier in this `send`, because each attempt is an entry in the operator's audit log. */
   #withoutForbidden(batch: Batch): Batch {
     if (this.#forbidden.size === 0) return batch;
     const items = batch.items();
@@ -202,7 +202,7 @@ export class Delivery {
     const violations = found.map((violation) => ({ ...violation, index, record }));
     const [first] = violations;
     const code = first?.code ?? error.exception;
-    // The service counts within the batch it refused, and names one record of all those of a property.
+    // The message contains an index within the refused batch, and names only one record of the property.
     const message = first?.message ?? error.message.replace(/^Record \d+ /, "The record ");
     this.#report({ index, record, code, message, violations });
   }
@@ -253,23 +253,23 @@ async function readRequestId(response: Response): Promise<string> {
   throw unexpectedAnswer("The answer is not a 202 with the id of a request.", response);
 }
 
-/** Pauses grow, so this is some eight attempts. */
+/** Pauses grow, so this allows about eight attempts. */
 export const FAULT_MS = 60_000;
-/** So many batches answered 500 in a row: the service is at fault, not the batches. */
+/** This many consecutive batches with 500 mean a fault of the service, not of the batches. */
 export const FAULTS_IN_A_ROW_MAX = 5;
 
-/** A 500 may be about this batch alone; 502 to 504 are about the way there. */
+/** A 500 may concern this batch alone; 502 to 504 concern the connection. */
 export function isFault(error: unknown): error is BellhopError {
   return error instanceof BellhopError && error.status === 500;
 }
 
-/** How long one request is retried, and when it was first answered 500. */
+/** How long a request was retried, and when it first got a 500. */
 export interface FaultyRequest {
   readonly patienceMsOf: (error: BellhopError) => number;
   failedAt: number | undefined;
 }
 
-/** Reports a batch that is always answered 500 from a service that answers 500 to everything. */
+/** Distinguishes a batch that always gets 500 from a service that responds 500 to everything. */
 export class FaultWatch {
   #acceptedAt = Number.NEGATIVE_INFINITY;
   #inARow = 0;
@@ -291,7 +291,7 @@ export class FaultWatch {
     return request;
   }
 
-  /** Unbounded while it may be an outage; brief once other batches were accepted or one was given up. */
+  /** Unlimited during a possible outage; short once other batches were accepted or one was given up. */
   patienceMs(failedAt: number): number {
     return this.#isItsOwn(failedAt) || this.#inARow > 0 ? FAULT_MS : Number.POSITIVE_INFINITY;
   }

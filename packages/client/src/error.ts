@@ -1,12 +1,12 @@
 import type { ErrorCode, ViolationCode } from "./api-types.ts";
 
-/** Errors of the client itself; every other code is the service's. */
+/** Errors of the client itself; all other codes are the service's. */
 export type ClientErrorCode =
-  /** No response, or the connection broke; see `cause`. */
+  /** No response, or the connection was lost; see `cause`. */
   | "client.Network"
   /** No complete response within `timeoutMs`. */
   | "client.Timeout"
-  /** A truncated response, or one that Bellhop does not send (a proxy's page, say). */
+  /** A truncated response, or one not sent by Bellhop (such as a proxy's page). */
   | "client.UnexpectedAnswer"
   /** Another token would exceed the limit of six per hour (specification, section 5). */
   | "client.TokenLimit"
@@ -21,10 +21,10 @@ export type ClientErrorCode =
 
 /** Codes of OAuth 2.0 (RFC 6749 section 5.2, RFC 6750 section 3.1), after `oauth.`. */
 type OAuthErrorCode = `oauth.${string}`;
-/** A response without a code: its status. */
+/** The status of a response without a code. */
 type StatusErrorCode = `http.${number}`;
 
-/** A stable code: decide by this, not by the message. The service may add others. */
+/** A stable code: handle errors by it, not by the message. The service may add codes. */
 export type BellhopErrorCode = ErrorCode | ClientErrorCode | OAuthErrorCode | StatusErrorCode;
 
 /** A reason why a record was refused. */
@@ -66,11 +66,11 @@ export class BellhopError extends Error {
   readonly exception: BellhopErrorCode;
   /** HTTP status; undefined without a response. */
   readonly status: number | undefined;
-  /** `X-Request-Id` of the response: name it when you ask for help. */
+  /** `X-Request-Id` of the response: quote it when contacting support. */
   readonly requestId: string | undefined;
   /** Why records were refused; at most 100 per response. */
   readonly violations: readonly RecordViolation[];
-  /** Number of all violations. */
+  /** The total number of violations. */
   readonly violationTotal: number;
   /** Whether the same request may succeed later. */
   readonly retryable: boolean;

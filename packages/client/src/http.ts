@@ -7,11 +7,11 @@ interface FetchBounds {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Faults that waiting does not fix: unknown hosts, bad certificates, invalid addresses. */
+/** Faults that retrying does not fix: unknown hosts, bad certificates, invalid addresses. */
 const LASTING_FAULT =
   /^(ENOTFOUND|ERR_INVALID_URL|ERR_SSL_|ERR_TLS_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/;
 
-/** Sends one request within the bounds. Rejects with `client.Timeout`, `client.Network`, or what `read` throws. */
+/** Sends one request within its time limit. Rejects with `client.Timeout`, `client.Network`, or the error of `read`. */
 export async function fetchWithin<Value>(
   fetchFrom: typeof fetch,
   url: string,
@@ -31,7 +31,7 @@ export async function fetchWithin<Value>(
   try {
     const response = await fetchFrom(url, { ...init, redirect: "manual", signal: controller.signal });
     const value = await read(response);
-    // An unread body would hold the connection.
+    // An unread body would keep the connection busy.
     if (response.body !== null && !response.bodyUsed) await response.body.cancel();
     return value;
   } catch (cause) {
@@ -79,7 +79,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Waits for a shared promise, at most until the signal is aborted. */
+/** Waits for a shared promise or until the signal is aborted. */
 export function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
@@ -93,14 +93,14 @@ export function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal | 
   });
 }
 
-/** An error object lists 100 violations of less than 1 kB each; a proxy's page is not worth more. */
+/** Enough for 100 violations of less than 1 kB each. */
 const ERROR_BYTES_MAX = 262_144;
 const MESSAGE_CHARACTERS_MAX = 500;
 
-/** Statuses that may succeed later; 502 and 504 are a proxy's. */
+/** Statuses that may succeed later; 502 and 504 come from proxies. */
 const RETRYABLE = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-/** A body that is cut off or unexpected. It is safe to ask again. */
+/** The error for a truncated or unexpected body; it can be retried. */
 export function unexpectedAnswer(message: string, response: Response, cause?: unknown): BellhopError {
   return new BellhopError(message, {
     exception: "client.UnexpectedAnswer",
@@ -111,7 +111,7 @@ export function unexpectedAnswer(message: string, response: Response, cause?: un
   });
 }
 
-/** Reads at most `bytesMax` bytes. Throws `client.UnexpectedAnswer` when the body is longer or cut off. */
+/** Reads at most `bytesMax` bytes. Throws `client.UnexpectedAnswer` if the body is longer or truncated. */
 export async function readText(response: Response, bytesMax: number): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
@@ -155,7 +155,7 @@ function parsed(text: string): ErrorLike {
   }
 }
 
-/** RFC 6750's code of a challenge: `invalid_token`, `insufficient_scope`. */
+/** The RFC 6750 error code of a challenge: `invalid_token`, `insufficient_scope`. */
 export function bearerError(response: Response): string | undefined {
   return /error="([a-z_]{1,64})"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
 }
@@ -164,7 +164,7 @@ function bearerReason(response: Response): string | undefined {
   return /error_description="([^"]{1,500})"/.exec(response.headers.get("www-authenticate") ?? "")?.[1];
 }
 
-/** Whether it is the token that lacks something: the challenge names the scope, which it does not where a grant is missing. */
+/** Whether the token lacks a scope: only then does the challenge name it, but not for a missing grant. */
 export function lacksScope(response: Response): boolean {
   return /[ ,]scope="/.test(response.headers.get("www-authenticate") ?? "");
 }
@@ -192,7 +192,7 @@ function messageOf(response: Response, body: ErrorLike): string {
   return WORDS[response.status] ?? `The service answered ${response.status}.`;
 }
 
-/** A violation of a batch as one of a record: the first step of its pointer is the record's index. */
+/** Converts a violation of a batch to one of a record: the first segment of its pointer is the record's index. */
 export function ofRecord({ pointer, code, message }: ViolationBody): RecordViolation[] {
   const [, index, rest] = /^\/(\d{1,9})(\/.*)?$/s.exec(pointer) ?? [];
   return index === undefined
@@ -200,7 +200,7 @@ export function ofRecord({ pointer, code, message }: ViolationBody): RecordViola
     : [{ pointer: rest ?? "", code, message, index: Number(index), record: undefined }];
 }
 
-/** Reads a failed response into an error; indexes are into the batch. */
+/** Converts a failed response to an error; indexes refer to the batch. */
 export async function readError(response: Response): Promise<BellhopError> {
   const text = await readText(response, ERROR_BYTES_MAX).catch(() => "");
   const body = parsed(text);
@@ -216,10 +216,10 @@ export async function readError(response: Response): Promise<BellhopError> {
   });
 }
 
-/** An announced limit is probed again after this. */
+/** Probes again after at most this time, even if the service announced a longer wait. */
 const HOLD_MS_MAX = 60_000;
 
-/** Closed for as long as the service asked any request of this client to wait. */
+/** Holds all requests of the client while the service asks for a wait. */
 export class Gate {
   #opensAt = 0;
   #reason = "";
@@ -231,7 +231,7 @@ export class Gate {
     this.#reason = reason;
   }
 
-  /** Heeds `RateLimit` (`"requests";r=0;t=1`): `t` is whole seconds, the policy gives the time of one request. */
+  /** Applies `RateLimit` (`"requests";r=0;t=1`). As `t` is in whole seconds, the policy gives the exact time of one request. */
   heed(headers: Headers): void {
     const announced = /^"requests";r=0;t=(\d{1,6})$/.exec(headers.get("ratelimit") ?? "")?.[1];
     if (announced === undefined) return;
@@ -256,17 +256,17 @@ export class Gate {
 }
 
 export interface RetryOptions {
-  /** Milliseconds until a request fails with its last error; default 15 minutes. 0 tries once. */
+  /** Milliseconds after which a request fails with its last error; default 15 minutes. 0 tries once. */
   readonly forMs?: number | undefined;
   /** First pause without `Retry-After`, doubled each time; default 250 ms. */
   readonly firstDelayMs?: number | undefined;
-  /** Longest such pause; default 30 s. */
+  /** Longest pause without `Retry-After`; default 30 s. */
   readonly delayMsMax?: number | undefined;
 }
 
 export type RetryPolicy = Readonly<Record<keyof RetryOptions, number>>;
 
-/** The specification refuses tokens for up to 10 minutes: a quarter of an hour outlives that. */
+/** The specification refuses tokens for up to 10 minutes; 15 minutes outlast that. */
 export const RETRY_DEFAULTS: RetryPolicy = { forMs: 900_000, firstDelayMs: 250, delayMsMax: 30_000 };
 
 export interface RetryNotice {
@@ -276,18 +276,18 @@ export interface RetryNotice {
   readonly delayMs: number;
 }
 
-/** A request that waits before it is sent, again or for the first time. */
+/** A request that waits before it is sent or retried. */
 export interface WaitNotice {
   readonly reason: string;
   readonly ms: number;
-  /** When the request fails if it is not answered until then; undefined where only the service asked to wait. */
+  /** When the request fails without a response; undefined if only the service asked to wait. */
   readonly givesUpInMs: number | undefined;
 }
 
-/** Spreads requests that were refused together. */
+/** Spreads requests that were refused at the same time. */
 const SPREAD_MS = 250;
 
-/** As long as the service said and a little more, else a doubling pause with half of it random. */
+/** The service's `Retry-After` plus a little, otherwise a doubling pause, half of it random. */
 export function delayAfter(
   error: BellhopError,
   attempt: number,
@@ -299,7 +299,7 @@ export function delayAfter(
   return whole / 2 + random() * (whole / 2);
 }
 
-/** `Retry-After` in milliseconds (RFC 9110 section 10.2.3); a date is read by the service's own clock. */
+/** `Retry-After` in milliseconds (RFC 9110 section 10.2.3); a date is relative to the service's clock. */
 export function retryAfterMs(headers: Headers, now: () => number = Date.now): number | undefined {
   const text = headers.get("retry-after")?.trim();
   if (text === undefined || text === "") return undefined;

@@ -14,29 +14,29 @@ export interface BellhopClientOptions {
   readonly scope?: string | undefined;
   /** Concurrent requests of one `send`, 1 to 64; default 4. */
   readonly concurrency?: number | undefined;
-  /** Limit of one attempt in milliseconds; default 60,000. */
+  /** Time limit of one attempt in milliseconds; default 60,000. */
   readonly timeoutMs?: number | undefined;
   readonly retry?: RetryOptions | undefined;
   /** Default gzip. zstd is cheaper and needs Node 22.15 or newer. */
   readonly compression?: Compression | undefined;
   /** Replaces Node's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Tokens kept across processes; by default each process requests its own. */
+  /** Shares tokens between processes; by default each process requests its own. */
   readonly tokenStore?: TokenStore | undefined;
   /** Called when any request has to wait: for a rate limit, or to be repeated after a failure. */
   readonly onWait?: ((notice: WaitNotice) => void) | undefined;
 }
 
-/** An access token as a TokenStore keeps it. */
+/** An access token in a TokenStore. */
 export interface StoredToken {
   readonly value: string;
   readonly scopes: readonly string[];
-  /** Unix times in milliseconds; it is renewed at the first and refused at the second. */
+  /** Unix time in milliseconds of its renewal; it is invalid at `expiresAt`. */
   readonly renewAt: number;
   readonly expiresAt: number;
 }
 
-/** The tokens of several processes. What it cannot read or write it ignores: a new token is requested. */
+/** Shares tokens between processes. Errors are ignored, and a new token is requested. */
 export interface TokenStore {
   /** `key`: a digest of the token endpoint, the credentials and the scope. */
   find(key: string): Promise<StoredToken | undefined>;
@@ -119,7 +119,10 @@ export interface SendOptions {
   readonly waitForOutcomes?: boolean | undefined;
   /** Limit per batch in milliseconds, after which its records count as `pending`; default 10 minutes. */
   readonly outcomesWithinMs?: number | undefined;
-  /** `Prefer: handling=lenient`: the service keeps and reports invalid records. Otherwise they are left out. Implies `waitForOutcomes`. */
+  /**
+   * `Prefer: handling=lenient`: the service stores and reports invalid records instead of refusing the batch. Implies
+   * `waitForOutcomes`.
+   */
   readonly lenient?: boolean | undefined;
   /** `X-Correlation-Id` of every batch. */
   readonly correlationId?: string | undefined;

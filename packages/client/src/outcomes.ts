@@ -5,9 +5,9 @@ import { ofRecord, pause, readJson } from "./http.ts";
 import type { RefusedRecord } from "./report.ts";
 
 const ANSWER_BYTES_MAX = 67_108_864;
-/** The service's longest answer to `Prefer: wait` (docs/reading.md). */
+/** The service's maximum for `Prefer: wait` (docs/reading.md). */
 const WAIT_S_MAX = 10;
-/** A service that does not wait is not polled more often than this. */
+/** The minimum interval of polling a service that does not wait. */
 const QUESTION_MS_MIN = 500;
 
 export interface StatusQuery {

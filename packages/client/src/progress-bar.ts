@@ -9,7 +9,7 @@ export interface BarStream {
 export interface BarOptions {
   /** Number of records, if known: shows a bar and the remaining time. */
   readonly total?: number | undefined;
-  /** Or the part of the input that was read, 0 to 1. */
+  /** Alternatively, the share of the input that was read, 0 to 1. */
   readonly share?: (() => number | undefined) | undefined;
 }
 
@@ -30,7 +30,7 @@ function shareOf(settled: number, { total, share }: BarOptions): number | undefi
   return known === undefined ? undefined : Math.min(1, known);
 }
 
-/** Any progress in one line: a bar and the remaining time where the share that is done is known. */
+/** A line of progress: a bar and the remaining time if the share is known. */
 export function shareLine(parts: readonly string[], share: number | undefined, elapsedMs: number): string {
   if (share === undefined) return parts.join("  ");
   const filled = Math.round(share * BAR_CHARACTERS);
@@ -40,7 +40,7 @@ export function shareLine(parts: readonly string[], share: number | undefined, e
   return [bar, ...parts, ...left].join("  ");
 }
 
-/** The progress of a `send` in one line. */
+/** The progress of a `send` as one line. */
 export function progressLine(progress: SendProgress, options: BarOptions = {}): string {
   const { accepted, rejected, pending, elapsedMs, waiting } = progress;
   const settled = accepted + rejected;
@@ -54,7 +54,7 @@ export function progressLine(progress: SendProgress, options: BarOptions = {}): 
 }
 
 /**
- * Shows the progress of a `send` in one line of a terminal (default standard error). Writes nothing to a file or pipe.
+ * Shows the progress of a `send` as one line in a terminal (default standard error). Writes nothing to a file or pipe.
  *
  * @example
  * await bellhop.reservations.send(reservations, { onProgress: progressBar() });

@@ -5,22 +5,22 @@ export interface RefusedRecord {
   /** Position in the input of `send`, from 0. */
   readonly index: number;
   readonly record: unknown;
-  /** `rejected`: invalid or not permitted. `quarantined`: an operator decides. `discarded`: an operator decided. */
+  /** `rejected`: invalid or not permitted. `quarantined`: an operator has to decide. `discarded`: an operator decided so. */
   readonly outcome: "rejected" | "quarantined" | "discarded";
   /** Stable code of the first violation, the quarantine or the error. */
   readonly code: string;
   readonly message: string;
   readonly violations: readonly RecordViolation[];
-  /** The accepted batch with this record, if any. */
+  /** The accepted batch of this record, if any. */
   readonly requestId: string | undefined;
 }
 
 /** Number of records by outcome. */
 export type Outcomes = Omit<RequestStatus["counts"], "records">;
 
-/** Consecutive records without a response, or answered with 500: they may have been accepted. */
+/** Consecutive records without a response, or with a 500. They may have been accepted. */
 export interface UnconfirmedRecords {
-  /** Position of the first, and their number; refused records between them are left out. */
+  /** Position of the first, and their number without refused records between them. */
   readonly first: number;
   readonly count: number;
   /** The first record, or its JsonBatch. */
@@ -39,7 +39,7 @@ export interface SendReport {
   readonly accepted: number;
   /** All refused records. */
   readonly rejectedTotal: number;
-  /** The first 1,000 refused records; `onRefused` gets all. */
+  /** The first 1,000 refused records; `onRefused` receives all. */
   readonly rejected: readonly RefusedRecord[];
   /** With `waitForOutcomes`: the first 1,000 quarantined or discarded records. */
   readonly quarantined: readonly RefusedRecord[];
@@ -50,7 +50,7 @@ export interface SendReport {
   readonly outcomes: Outcomes | undefined;
   /** Repeated requests. */
   readonly retries: number;
-  /** The first 1,000; empty unless `send` rejected. Sending the same records again settles them and stores nothing twice. */
+  /** The first 1,000; empty unless `send` rejected. Sending the same records again resolves them and stores nothing twice. */
   readonly unconfirmed: readonly UnconfirmedRecords[];
 }
 
@@ -58,12 +58,12 @@ export interface SendProgress {
   readonly records: number;
   readonly accepted: number;
   readonly rejected: number;
-  /** Accepted records whose outcome is waited for. */
+  /** Accepted records without an outcome yet. */
   readonly pending: number;
   readonly batches: number;
   readonly retries: number;
   readonly elapsedMs: number;
-  /** Why, and how long, a request waits. */
+  /** Why a request waits, and how long. */
   readonly waiting: { readonly reason: string; readonly ms: number } | undefined;
 }
 
@@ -106,7 +106,7 @@ export class Tally {
   refuse(refused: RefusedRecord): void {
     const isRejected = refused.outcome === "rejected";
     if (isRejected) this.rejectedTotal += 1;
-    // Of a lenient batch: it was counted with the batch.
+    // It was counted as accepted with its lenient batch.
     if (isRejected && refused.requestId !== undefined) this.accepted -= 1;
     const list = isRejected ? this.#rejected : this.#quarantined;
     if (list.length < LISTED_MAX) list.push(refused);

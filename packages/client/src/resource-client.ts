@@ -135,7 +135,7 @@ async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 
 async function* gunzipped(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const gunzip = createGunzip({ chunkSize: READ_BYTES });
-  // Errors of either side are thrown where the stream is read.
+  // Errors of both streams are thrown to the reader.
   pipeline(packed, gunzip).catch(() => undefined);
   try {
     yield* gunzip as AsyncIterable<Uint8Array>;
@@ -172,7 +172,7 @@ async function* readPages<Item>(
     const request = { path: apiPath(path, { ...query, cursor }), signal };
     const page: Page<Item> = await connection.ask(request, (response) => readJson(response, PAGE_BYTES_MAX));
     yield* page.items;
-    // Only a missing cursor is the end.
+    // Only a missing cursor marks the end.
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
 }

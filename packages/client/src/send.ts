@@ -8,7 +8,7 @@ import { type Resource, readSendOptions, type SendOptions, type SendSettings } f
 import { listRefused, waitUntilApplied } from "./outcomes.ts";
 import { type SendReport, Tally } from "./report.ts";
 
-/** A `send` that stopped early or left out batches that were always answered with 500. Sending the same records again is safe. */
+/** A `send` that stopped early, or that left out batches that always got 500. Sending the same records again is safe. */
 export class SendError extends BellhopError {
   override readonly name = "SendError";
   readonly report: SendReport;
@@ -62,13 +62,13 @@ class Sending {
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
-    // An iterable that never answers is not waited for.
+    // Does not wait for an iterable that never ends its read.
     if (this.#failure !== undefined) batches.return().catch(() => undefined);
     const cause = this.#failure === undefined ? this.#delivery.failure() : this.#failure.cause;
     if (cause !== undefined) throw new SendError(cause, this.tally.report());
   }
 
-  /** A token without the scope fails at once, not with its first batch in the operator's audit. */
+  /** Fails at once if the token lacks the scope, instead of with the first batch in the operator's audit log. */
   async #checkScope(): Promise<void> {
     const { tokens } = this.#connection;
     const { signal } = this.#stop;
@@ -111,7 +111,7 @@ class Sending {
     else this.tally.addOutcomes(counts);
   }
 
-  /** Undefined where the service always answers 500; the batch is stored all the same. */
+  /** Undefined if the service always responds 500; the batch is stored nevertheless. */
   async #outcomesOf(accepted: Accepted): Promise<RequestStatus["counts"] | undefined> {
     const { onRefused, outcomesWithinMs } = this.#settings;
     const { signal } = this.#stop;

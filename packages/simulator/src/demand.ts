@@ -12,9 +12,9 @@ import { monthOf, weekdayOf } from "./simulated-record.ts";
 
 const SIZES = [5, 6, 8, 10, 12, 15, 20, 28, 40];
 const MEAN_SIZE = 15.2;
-/** Hotels with fewer rooms have smaller groups. */
+/** Smaller hotels have smaller groups. */
 const ROOMS_OF_SIZES = 180;
-/** Rooms requested and never picked up, in thousandths: quantiles. */
+/** Rooms requested but never picked up, in thousandths: quantiles. */
 const NEVER_PICKED_UP = [0, 50, 100, 150, 200, 280, 400];
 const MEAN_NEVER_PICKED_UP = 163;
 const LOST_IN = 5;
@@ -22,7 +22,7 @@ const GROUPS_THAT_ARE_KEPT = 1 - 1 / LOST_IN;
 const CUTOFF_DAYS = new Weights([
   0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1,
 ]);
-/** The rest of the cancellations cancel the whole group. */
+/** The remaining cancellations cancel the whole group. */
 const MEMBER_FAILS_MOST = 0.15;
 const LEAVES_EARLY_IN = 10;
 
@@ -89,7 +89,7 @@ function planGroup(random: SeededRandom, tables: StayTables, arrival: number): P
   };
 }
 
-/** How often a booking is several reservations. Invented: the data set has one row per booking. */
+/** One in this many bookings consists of several reservations. Invented: the data set has one row per booking. */
 const SHARED_IN = 25;
 const LINKED_IN = 100;
 const FIRST_SHARER_PAYS = 60;
@@ -151,7 +151,7 @@ function relateStay(random: SeededRandom, tables: StayTables, stay: PlannedStay)
   return { relation: "single", stays: [stay] };
 }
 
-/** Bookings are drawn in bands of lead time, so only those due soon are kept; split Poisson counts stay Poisson. */
+/** Draws bookings by bands of lead time, so that only those due soon are in memory; split Poisson counts stay Poisson. */
 const BANDS = [
   [0, 30],
   [30, 90],
@@ -160,7 +160,7 @@ const BANDS = [
   [365, 800],
 ] as const;
 
-/** Fairs and quiet days; the mean is 1. Invented. */
+/** Fairs and slow days; the mean is 1. Invented. */
 const DAY_FACTORS = [1, 1.5, 0.6];
 const DAY_FACTOR_WEIGHTS = new Weights([88, 5, 7]);
 const STREAMS_A_DAY = 8;

@@ -5,7 +5,7 @@ import type { Miscounts, WrongFields } from "./records.ts";
 import type { Reservation } from "./reservation.ts";
 import { dateText, type SimulatedResource, timeText } from "./simulated-record.ts";
 
-/** Faults of hotels' feeds. The hotel's life stays the same: only what is sent differs. */
+/** Faults in hotels' feeds. They change only what is sent, not what happens in the hotel. */
 export const FAULTS = {
   duplicate: "a version of a reservation is sent again on the next day",
   "out-of-order": "a version of a reservation arrives a day after a newer one",
@@ -25,17 +25,17 @@ export interface FaultExpectation {
   readonly outcome?: "duplicate" | "stale" | "quarantined" | "rejected";
   readonly violation?: { readonly code: string; readonly pointer: string };
   readonly warning?: string;
-  /** What reconciliation finds on each night, and how many more rooms inventory reports than reservations. */
+  /** The finding of reconciliation for each night, and how many rooms more inventory reports than reservations. */
   readonly finding?: string;
   readonly nights?: readonly string[];
   readonly roomType?: string;
   readonly difference?: number;
 }
 
-/** A fault that was planted, with the record that has it. */
+/** A planted fault and the record that has it. */
 export interface PlantedFault {
   readonly fault: FaultName;
-  /** The day on which it was sent, or left out. */
+  /** The day on which the record was sent or omitted. */
   readonly date: string;
   readonly clientCode: string;
   readonly propertyCode: string;
@@ -62,10 +62,10 @@ const WRONG_REVENUE_CENTS = 1_000;
 const NIGHTS_MAX = 7;
 const UNKNOWN_STATUS = "HOUSE USE";
 const BEHIND_DAYS = 400;
-/** Beyond any clock. */
+/** Further in the future than any wrong clock. */
 const AHEAD_DAYS = 10_958;
 
-/** Plants faults in one hotel by draws of its own. No two share a night of a room type, no reservation has two. */
+/** Plants faults in one hotel from a separate random stream. No night of a room type and no reservation has two. */
 export class HotelFaults {
   readonly planted: PlantedFault[] = [];
   readonly random: SeededRandom;
@@ -190,7 +190,7 @@ export class HotelFaults {
       this.#skewed.set(reservation, skewDays);
       reservation.planted = "skew";
       const outcome = isBehind ? "stale" : "quarantined";
-      // The service still has the reservation on the books.
+      // The reservation stays on the service's books.
       const of = this.#nightsOf(type, planned.arrival, nights, -1);
       const where = { resource: "reservations", key: reservation.id, day: day + skewDays, second } as const;
       this.plant("skew", where, { outcome, finding: outcome, ...of }, day);
@@ -202,7 +202,7 @@ export class HotelFaults {
     const isAlone = group === undefined && sharer === undefined && linkId === undefined;
     const staysAsIs = planned.rooms === 1 && planned.earlier.length === 0 && !planned.moves;
     const isReported = planned.arrival > day && departure <= day + this.#horizonDays;
-    // A guest who waited for a room never had one.
+    // A guest on the waiting list never had a room.
     const waited = reservation.steps !== planned.steps;
     return isAlone && staysAsIs && isReported && !waited && nights >= 1 && nights <= NIGHTS_MAX;
   }

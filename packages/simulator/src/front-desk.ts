@@ -2,10 +2,10 @@ import type { HotelProfile, RoomType } from "./hotel-profile.ts";
 import type { PlannedGroup, StayStep } from "./plan-stay.ts";
 import { GroupBlock, type NightBlock, type Reservation } from "./reservation.ts";
 
-/** Overbooking ends so many days before arrival. */
+/** Overbooking ends this many days before arrival. */
 const OVERBOOKED_UNTIL_DAYS = 3;
 
-/** One in this many guests turned away a week or more ahead waits for a room. */
+/** One in this many guests turned away a week or more ahead joins the waiting list. */
 const WAITLISTED_IN = 4;
 const WAITLISTED_LEAD_MIN = 7;
 const WAITS_UNTIL_DAYS = 2;
@@ -28,7 +28,7 @@ const SECOND_OF: Readonly<Record<GroupEvent, number>> = {
   "cut-off": 16 * HOUR,
 };
 
-/** Reservations and groups step by step: the only writer of the rooms' counts. */
+/** Applies reservations and groups step by step. Only this class changes room counts. */
 export class FrontDesk {
   readonly #books: RoomBooks;
   readonly #profile: HotelProfile;
@@ -49,7 +49,7 @@ export class FrontDesk {
     );
   }
 
-  /** Books a room, of another type where its own is full. False: there is none. */
+  /** Takes rooms, of another type if the requested one is full. False: none are free. */
   #takeRooms(reservation: Reservation, today: number): boolean {
     const { planned, group, nights, sharer } = reservation;
     if (sharer?.holds === true) return this.#hold(reservation);
@@ -87,7 +87,7 @@ export class FrontDesk {
     return fits;
   }
 
-  /** Two guests who share have one number. */
+  /** Two guests who share a room have one number. */
   #assignNumber(reservation: Reservation): void {
     const { sharer, type } = reservation;
     reservation.roomNumber = sharer?.state === "checked-in" ? sharer.roomNumber : this.#numbers[type]?.pop();
@@ -133,7 +133,7 @@ export class FrontDesk {
     else group?.members.delete(reservation);
   }
 
-  /** Holds a group's block as far as rooms are free. False: less than half of it. */
+  /** Blocks rooms for a group as far as they are free. False: less than half. */
   #holdBlock(nights: readonly NightBlock[]): boolean {
     const fits = nights.map(({ type, day, blocks }) =>
       Math.max(0, Math.min(blocks, this.#books.free(type, day, 1))),
@@ -156,7 +156,7 @@ export class FrontDesk {
     }
   }
 
-  /** False: the guest found no room, so there is no reservation. */
+  /** False: no room was free, so there is no reservation. */
   happen(reservation: Reservation, { event, day, second }: StayStep): boolean {
     switch (event) {
       case "booked":
@@ -251,7 +251,7 @@ export class FrontDesk {
     return { group, steps };
   }
 
-  /** Cancelling its members is the caller's. */
+  /** The caller cancels the members. */
   changeGroup({ group, event }: GroupStep, day: number): void {
     const { planned } = group;
     if (event === "asked") {
@@ -285,7 +285,7 @@ export class FrontDesk {
 
 type TakenBy = "transient" | "group" | "held" | "maintenance" | "other";
 
-/** Rooms by room type and night. */
+/** Room counts by room type and night. */
 export class RoomBooks {
   readonly types: readonly RoomType[];
   readonly firstDay: number;

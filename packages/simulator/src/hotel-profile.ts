@@ -13,7 +13,7 @@ interface Vocabulary {
 export interface RoomType {
   readonly code: string;
   readonly rooms: number;
-  /** Of the hotel's rate, in thousandths; the mean over all rooms is 1,000. */
+  /** Relative to the hotel's rate, in thousandths; the mean over all rooms is 1,000. */
   readonly ratePart: number;
 }
 
@@ -25,16 +25,16 @@ export interface HotelProfile {
   readonly propertyCode: string;
   readonly roomTypes: readonly RoomType[];
   readonly rooms: number;
-  /** Rooms of the first type that may be sold beyond what there is, until three days before arrival. */
+  /** Rooms of the first type that may be overbooked until three days before arrival. */
   readonly overbooks: number;
-  /** Of the calibrated rates, in thousandths. */
+  /** Relative to the calibrated rates, in thousandths. */
   readonly priceLevel: number;
-  /** Bookings per booking of the real hotel's sample. */
+  /** Bookings per booking in the real hotel's sample. */
   readonly demand: number;
   readonly vocabulary: Vocabulary;
-  /** Quantities as text. */
+  /** Sends quantities as strings. */
   readonly usesTextNumbers: boolean;
-  /** A virtual room type for the whole hotel. */
+  /** Has a virtual room type for the whole hotel. */
   readonly hasRunOfHouse: boolean;
 }
 
@@ -60,11 +60,11 @@ const ROOMS: Readonly<Record<HotelKind, readonly [least: number, most: number]>>
   city: [110, 240],
   resort: [90, 190],
 };
-/** The mean of each three hotels of a kind is the calibrated rate. */
+/** The mean of every three hotels of a kind is the calibrated rate. */
 const PRICE_LEVELS = [1_000, 850, 1_150];
-/** Share of rooms on an average night of the busiest month. */
+/** Occupancy of an average night in the busiest month. */
 const BUSIEST_MONTH = 0.86;
-/** Several rooms of one reservation and linked reservations come on top of what is drawn. */
+/** Additional rooms from linked reservations and reservations of several rooms. */
 const ROOMS_PER_BOOKING = 1.06;
 
 const GROUP_WORDS = { tentative: "TENTATIVE", definite: "DEFINITE", lost: "LOST", cancelled: "CANCELLED" };
@@ -152,7 +152,7 @@ export function hotelProfile(seed: number, number: number, clientCode: string): 
   };
 }
 
-/** Kinds of hotels that the real bookings have one each of. */
+/** The kinds of hotels in the real bookings, one hotel each. */
 export const HOTEL_KINDS = ["resort", "city"] as const;
 export type HotelKind = (typeof HOTEL_KINDS)[number];
 
@@ -168,14 +168,14 @@ export const SEGMENTS = {
 } as const;
 export type SegmentCode = keyof typeof SEGMENTS;
 
-/** From this lead time on, in days, to the next: cancellations are counted apart. */
+/** Lower bounds of lead time in days; cancellations are counted per class. */
 export const LEAD_CLASSES = [0, 7, 30, 90, 180] as const;
 
 /** Counts of one segment. Values are listed with their frequency. */
 export interface SegmentCalibration {
-  /** Bookings that arrive on a day of each month, January first, in thousandths. */
+  /** Arrivals per day by month, January first, in thousandths. */
   readonly arrivals: readonly number[];
-  /** Arrivals by weekday, Monday first, in thousandths of the mean of all. */
+  /** Arrivals by weekday, Monday first, in thousandths of the mean. */
   readonly weekdays: readonly number[];
   /** Days from booking to arrival: quantiles at equal steps from the least to the greatest. */
   readonly leadDays: readonly number[];
@@ -201,5 +201,5 @@ export interface HotelCalibration {
   readonly reassigned: number;
 }
 
-/** Derived from 25,000 real bookings by `scripts/calibrate-simulator.ts`; docs/simulator.md says whose they are. */
+/** Derived from 25,000 real bookings by `scripts/calibrate-simulator.ts`; docs/simulator.md names the source. */
 export const CALIBRATION = calibrated as unknown as Readonly<Record<HotelKind, HotelCalibration>>;

@@ -10,10 +10,10 @@ const START = dayOfDate("2025-05-20");
 const DAYS = 40;
 const HORIZON = 120;
 const SEED = 7;
-/** Looked at after each push on one of so many days: counting all reservations anew takes a while. */
+/** Checks one push in this many days, because recounting all reservations is slow. */
 const LOOK_EVERY_DAYS = 13;
 
-/** The first hotel that may be overbooked, and one that may not. */
+/** A hotel that may be overbooked, and one that may not. */
 const NUMBERS = [1, 2];
 
 for (const number of NUMBERS) {
@@ -63,7 +63,7 @@ for (const number of NUMBERS) {
       for (const [code, { groupBlocks }] of folded.groups) {
         for (const { occupancyDate, roomTypeCode, blocks, pickup } of groupBlocks) {
           const rebuilt = pickedUp.get(`${code} ${dayOf(occupancyDate)} ${roomTypeCode}`) ?? 0;
-          // Guests of before the first day are not reported.
+          // Guests who arrived before the first day are not reported.
           const isReported = dayOf(occupancyDate) >= START;
           if (pickup > blocks || (isReported && pickup !== rebuilt))
             seen.blocks.push({ code, occupancyDate, roomTypeCode, blocks, pickup, rebuilt });

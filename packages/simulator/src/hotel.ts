@@ -15,7 +15,7 @@ import {
 import { type GroupBlock, Reservation } from "./reservation.ts";
 import { centsText, dateText, dayOfDate, timeText } from "./simulated-record.ts";
 
-/** Events by day, in order of second, then of entry. */
+/** Events by day, in order of second, then of insertion. */
 class Agenda<Item> {
   readonly #days = new Map<number, Entry<Item>[]>();
   #entered = 0;
@@ -138,16 +138,16 @@ export interface HotelOptions {
 }
 
 const NIGHTS_MAX = 22;
-/** Changed groups are sent before the nightly push, both after the night audit. */
+/** Changed groups are sent before the nightly push; both follow the night audit. */
 const MASTERS_SECOND = 23 * 3_600 + 2_400;
 const PUSH_SECOND = 23 * 3_600 + 2_700;
 
 type Due = GroupStep | { readonly reservation: Reservation; readonly step: StayStep };
 
-/** One hotel, day by day. Records come in the order in which its system makes them. */
+/** One hotel, day by day. Yields records in the order in which its system creates them. */
 export class Hotel {
   readonly profile: HotelProfile;
-  /** What is planted; undefined without faults. */
+  /** Undefined without faults. */
   readonly faults: HotelFaults | undefined;
   readonly #startDay: number;
   readonly #horizonDays: number;
@@ -176,7 +176,7 @@ export class Hotel {
     this.#push = new InventoryPush(this.profile, books, (type, day) => this.faults?.miscounts(type, day));
   }
 
-  /** The records on the books when the first day begins: inventory, groups, reservations. */
+  /** The records on the books at the start of the first day: inventory, groups, reservations. */
   coldStart(): SimulatedRecord[] {
     const startDay = this.#startDay;
     for (let day = startDay - NIGHTS_MAX; day < startDay; day += 1) this.#maintenance.plan(day);

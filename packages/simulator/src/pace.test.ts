@@ -19,7 +19,7 @@ test("every part of every wave comes once, in order, however many are due at onc
 
 test("the first wave is due at once, and an interrupt rejects the wait for the next", async () => {
   const interrupted = new AbortController();
-  // A quarter of an hour lasts four hours.
+  // At this speed a quarter of an hour lasts four hours.
   const pace = new Pace(1 / 16, interrupted.signal);
   const first = await Array.fromAsync(pace.due(wave(7, 3)));
   assert.deepEqual(

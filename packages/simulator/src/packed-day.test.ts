@@ -16,7 +16,7 @@ const OPTIONS: SimulationOptions = {
 };
 const AT_ONCE: Packing = { batchRecords: 40, isPaced: false };
 
-/** Records by resource of each wave, in their order, as text. */
+/** The records of each wave by resource, in order, as text. */
 const recordsOf = ({ waves }: SimulatedDay) =>
   waves.map((wave) =>
     Object.fromEntries(
@@ -27,7 +27,7 @@ const recordsOf = ({ waves }: SimulatedDay) =>
     ),
   );
 
-/** The same of packed days, whose bodies are put together again. */
+/** The same from packed days, with their bodies concatenated. */
 const packedRecordsOf = ({ waves }: PackedDay) =>
   waves.map((parts) => {
     const batches = parts.flatMap((part) => part.batches);

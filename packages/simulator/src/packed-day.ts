@@ -5,7 +5,7 @@ import type { SimulatedRecord } from "./records.ts";
 import { quarterOf, SIMULATED_RESOURCES, type SimulatedResource } from "./simulated-record.ts";
 import type { SimulatedDay, SimulationOptions } from "./simulation.ts";
 
-/** The body of one request. Its memory is its own, so it can be transferred. */
+/** The body of one request in its own buffer, so that it can be transferred. */
 export interface PackedBatch {
   readonly resource: SimulatedResource;
   readonly records: number;
@@ -13,7 +13,7 @@ export interface PackedBatch {
 }
 
 export interface PackedPart {
-  /** Quarter of an hour since 1970; of an unpaced wave, its last. */
+  /** Quarter of an hour since 1970; for an unpaced wave, its last. */
   readonly quarter: number;
   readonly batches: readonly PackedBatch[];
 }
@@ -33,16 +33,16 @@ export interface Packing {
   readonly isPaced: boolean;
 }
 
-/** As the client's own batches. */
+/** The client's default size of batches. */
 const BATCH_BYTES_MAX = 4_194_304;
 const [OPEN, COMMA, CLOSE] = [0x5b, 0x2c, 0x5d];
 
-/** In kibibytes: 32 bits count two terabytes of them. */
+/** In kibibytes, so that 32 bits can count two terabytes. */
 export function kibibytesOf({ bytes }: Pick<PackedDay, "bytes">): number {
   return Math.ceil(bytes / 1_024);
 }
 
-/** Cuts what is sent on a day into the bodies of requests. */
+/** Groups the records of a day into request bodies. */
 export function packDay({ date, waves, planted }: SimulatedDay, packing: Packing): PackedDay {
   const records = { inventories: 0, groups: 0, reservations: 0 };
   let bytes = 0;
@@ -106,7 +106,7 @@ function arrayOf(records: readonly SimulatedRecord[], bytes: number): Uint8Array
   return body;
 }
 
-/** Bytes made ahead at least. */
+/** Minimum number of bytes prepared ahead. */
 const AHEAD_BYTES_MIN = 67_108_864;
 
 const INT32_MAX = 2_147_483_647;
@@ -114,20 +114,20 @@ const INT32_MAX = 2_147_483_647;
 export interface SimulationThreadData {
   readonly options: SimulationOptions;
   readonly packing: Packing;
-  /** Kibibytes handed over and not yet sent. */
+  /** Kibibytes delivered but not yet sent. */
   readonly handedOver: Int32Array<SharedArrayBuffer>;
-  /** The thread waits from here on. */
+  /** The thread pauses at this value. */
   readonly handedOverMax: number;
 }
 
 interface MakingApart extends Packing {
-  /** Bytes of bodies made before the first day is yielded, and kept ahead from then on. */
+  /** Bytes of bodies prepared before the first day is yielded, and kept ready from then on. */
   readonly aheadBytes: number;
-  /** Ends it, also while a day is being made. */
+  /** Stops it, even while a day is being prepared. */
   readonly signal?: AbortSignal;
 }
 
-/** Makes and packs the days on a thread. A day counts as sent when the next one is requested. */
+/** Simulates and packs days on a thread. A day counts as sent when the next one is requested. */
 export async function* makeApart(
   options: SimulationOptions,
   { aheadBytes, signal, ...packing }: MakingApart,

@@ -16,13 +16,13 @@ interface EarlierVersion {
   readonly rateCents?: number;
 }
 
-/** A booking before the hotel knows of it. */
+/** A booking before the hotel receives it. */
 export interface PlannedStay {
   readonly segment: SegmentCode;
   readonly channel: string;
   readonly board: string;
   readonly nationality: string;
-  /** Days from 1970. */
+  /** Days since 1970. */
   readonly arrival: number;
   readonly nights: number;
   readonly type: number;
@@ -30,16 +30,16 @@ export interface PlannedStay {
   readonly adults: number;
   readonly children: number;
   readonly infants: number;
-  /** A room and night on a weekday of the sharer's part, net. */
+  /** The sharer's part of the weekday rate per room and night, net. */
   readonly rateCents: number;
   readonly steps: readonly StayStep[];
-  /** For each change to come: the values before it. */
+  /** For each later change: the previous values. */
   readonly earlier: readonly EarlierVersion[];
-  /** Gets another room type at arrival, if one is free. */
+  /** Gets another room type on arrival, if one is free. */
   readonly moves: boolean;
-  /** Cancelled or not taken up in the end. */
+  /** Will be cancelled or become a no-show. */
   readonly fails: boolean;
-  /** Distinguishes guests, and sets what they spend. */
+  /** Identifies the guest, and determines spending. */
   readonly guest: number;
 }
 
@@ -54,12 +54,12 @@ export interface PlannedGroup {
   readonly nights: number;
   readonly rooms: readonly number[];
   readonly rateCents: number;
-  /** Days of entry, decision and cancellation. */
+  /** Days of booking, decision and cancellation. */
   readonly bookedDay: number;
   readonly decidedDay: number;
   readonly isLost: boolean;
   readonly cancelledDay: number | undefined;
-  /** Part released half way to the cutoff, in thousandths of the rooms not picked up. */
+  /** The part of the rooms not picked up that is released half way to the cutoff, in thousandths. */
   readonly washDay: number;
   readonly washPart: number;
   readonly cutoffDays: number;
@@ -72,7 +72,7 @@ type StayEvent = "booked" | "changed" | "cancelled" | "no-show" | "checked-in" |
 export interface StayStep {
   readonly event: StayEvent;
   readonly day: number;
-  /** Of the day, UTC. */
+  /** Second of the day, UTC. */
   readonly second: number;
 }
 
@@ -81,10 +81,10 @@ const HOUR = 3_600;
 const BOOKING_HOURS = new Weights([1, 1, 1, 1, 1, 2, 4, 6, 9, 10, 10, 9, 8, 8, 9, 9, 9, 8, 8, 9, 10, 8, 5]);
 /** Part of the lead time after which a booking is cancelled: quantiles. */
 const CANCELLED_AFTER = [0, 0.01, 0.03, 0.08, 0.2, 0.4, 0.6, 0.76, 0.87, 0.94, 0.98, 1];
-/** The data set does not tell no-shows from cancellations. */
+/** One in this many. The data set does not distinguish no-shows from cancellations. */
 const NO_SHOW_IN = 37;
 const CORRECTED_IN = 40;
-/** Before the night's audit, at 23:30. */
+/** Before the night audit at 23:30. */
 const LAST_SECOND = 23 * HOUR + 1_500;
 const NIGHT_AUDIT_SECOND = 23 * HOUR + 1_800;
 const NIGHT_AUDIT_SECONDS = 480;
@@ -201,11 +201,11 @@ interface StayFrame {
   readonly type: number;
   readonly rateCents: number;
   readonly fails: boolean;
-  /** Of the group it belongs to; undefined where it belongs to none. */
+  /** Whether it belongs to a group. */
   readonly isMember: boolean;
 }
 
-/** A stay by the calibration; its lead time is between two quantiles. */
+/** Draws a stay from the calibration, with a lead time between two quantiles. */
 export function planStay(
   random: SeededRandom,
   tables: StayTables,

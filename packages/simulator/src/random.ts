@@ -1,4 +1,4 @@
-/** Seeded random numbers (xoshiro128**, state from splitmix32): a run is reproducible from its seed. Not for secrets. */
+/** Seeded random numbers (xoshiro128**, seeded by splitmix32), reproducible from the seed. Not for secrets. */
 export class SeededRandom {
   readonly #state: Uint32Array;
 
@@ -13,7 +13,7 @@ export class SeededRandom {
     });
   }
 
-  /** An independent stream of this seed, by number: adding draws to one stream does not change another. */
+  /** An independent stream by number: more draws from one stream do not change another. */
   static stream(seed: number, stream: number): SeededRandom {
     return new SeededRandom(Math.imul(seed, 0x01000193) ^ Math.imul(stream + 1, 0x85ebca6b));
   }
@@ -37,7 +37,7 @@ export class SeededRandom {
     return result;
   }
 
-  /** A whole number in [from, to], both included. */
+  /** A whole number in [from, to]. */
   between(from: number, to: number): number {
     return from + Math.floor((this.next() / 4_294_967_296) * (to - from + 1));
   }
@@ -52,7 +52,7 @@ export class SeededRandom {
     return item;
   }
 
-  /** Shuffles in place (Fisher-Yates) and gives the same array back. */
+  /** Shuffles the array in place (Fisher-Yates) and returns it. */
   shuffle<Item>(items: Item[]): Item[] {
     for (let at = items.length - 1; at > 0; at -= 1) {
       const other = this.between(0, at);
@@ -106,10 +106,9 @@ export function drawQuantileBetween(
   return from + ((quantiles[step + 1] ?? from) - from) * (at - step);
 }
 
-/** Below what a draw can tell. */
 const LEAST_PROBABILITY = 1e-12;
 
-/** How many events come where `mean` are expected (Poisson, by inversion). */
+/** Draws from a Poisson distribution by inversion. */
 export function drawCount(random: SeededRandom, mean: number): number {
   if (mean <= 0) return 0;
   const at = random.next() / DRAWS;
@@ -126,7 +125,7 @@ export function drawCount(random: SeededRandom, mean: number): number {
 
 const HALVINGS = 10;
 
-/** e^-x: the series of a 1,024th of x, to the power of 1,024. Good to ten digits for x below 100. */
+/** e^-x as the power of 1,024 of the series of x / 1,024. Ten correct digits for x below 100. */
 function negativeExponential(x: number): number {
   const part = x / 2 ** HALVINGS;
   let power = 1 - part * (1 - (part / 2) * (1 - (part / 3) * (1 - (part / 4) * (1 - part / 5))));

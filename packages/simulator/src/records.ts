@@ -9,24 +9,24 @@ export interface SimulatedRecord {
   readonly propertyCode: string;
   /** reservationId, groupCode or occupancyDate. */
   readonly key: string;
-  /** When the hotel's system made it: day since 1970, second of the day (UTC). */
+  /** When the hotel's system created it: day since 1970, second of the day (UTC). */
   readonly day: number;
   readonly second: number;
   readonly json: Buffer;
   readonly reservation?: Reservation;
 }
 
-/** Records are concatenated as text: nothing needs escaping, and a load generator must be fast. */
+/** Concatenates text, which is fast. No value needs escaping. */
 
-/** Of the rate, in thousandths by weekday, Monday first; the mean is 1,000. */
+/** Relative to the rate, in thousandths by weekday, Monday first; the mean is 1,000. */
 const WEEKDAY_RATES: Readonly<Record<HotelKind, readonly number[]>> = {
   city: [1_020, 1_030, 1_030, 1_010, 980, 960, 970],
   resort: [980, 970, 970, 980, 1_030, 1_060, 1_010],
 };
-/** Meals of a person and day that the rate includes, in cents. */
+/** Meals included in the rate, in cents per person and day. */
 const BOARD_CENTS: Readonly<Record<string, number>> = { BB: 900, HB: 2_400, FB: 3_600 };
 const BREAKFAST_CENTS = 900;
-/** Accommodation tax of Portugal, where the calibrated hotels stand. */
+/** Accommodation tax in Portugal, the location of the calibrated hotels. */
 const GROSS_PERCENT = 106;
 const CODES: Readonly<Record<SegmentCode, { readonly rate: string; readonly source: string }>> = {
   OTA: { rate: "BAR", source: "OTA" },
@@ -58,7 +58,7 @@ function ratesText(reservation: Reservation, kind: HotelKind): string {
   return text;
 }
 
-/** Spending beside the room is known after departure, or corrected later. */
+/** Other spending is known after departure, or corrected later. */
 function revenueText(reservation: Reservation, kind: HotelKind, moreCents: number): string {
   const { planned, departure, state, adults, corrections } = reservation;
   const isOver = state === "checked-out";
@@ -110,7 +110,7 @@ function roomStayText(reservation: Reservation, { kind, roomTypes, usesTextNumbe
 export interface WrongFields {
   readonly status?: string;
   readonly modifiedDay?: number;
-  /** Added to each night's total, which then is not the sum of its parts. */
+  /** Makes each night's total differ from the sum of its parts. */
   readonly totalMoreCents?: number;
 }
 
@@ -168,10 +168,10 @@ export function groupName(name: number): string {
 }
 
 const CHUNK_BYTES = 262_144;
-/** A text of so many characters has at most three times as many bytes. */
+/** UTF-8 bytes per UTF-16 code unit. */
 const BYTES_A_CHARACTER_MAX = 3;
 
-/** Writes texts as bytes into shared blocks: half of a simulation's time went into collecting concatenated strings. */
+/** Encodes text into shared blocks: garbage collection of concatenated strings took half of a simulation's time. */
 export class RecordBytes {
   #chunk: Buffer = Buffer.alloc(0);
   #at = 0;
@@ -201,7 +201,7 @@ export class RecordBytes {
   }
 }
 
-/** Rooms counted beyond those sold, as transient or only in the sum. */
+/** Rooms counted in addition to those sold, as transient or only in the sum. */
 export interface Miscounts {
   readonly transient: number;
   readonly sumOnly: number;
@@ -209,7 +209,7 @@ export interface Miscounts {
 
 const NO_MISCOUNTS: Miscounts = { transient: 0, sumOnly: 0 };
 
-/** The nightly push, one record per night; unchanged nights are cached. */
+/** The nightly push, one record per night. Caches unchanged nights. */
 export class InventoryPush {
   readonly #profile: HotelProfile;
   readonly #books: RoomBooks;
@@ -266,7 +266,7 @@ export class InventoryPush {
     return text;
   }
 
-  /** The whole hotel as one room type; its rooms also count with their own types. */
+  /** The whole hotel as one virtual room type; its rooms also count under their own types. */
   #virtualText(day: number): string {
     if (!this.#profile.hasRunOfHouse) return "";
     const books = this.#books;

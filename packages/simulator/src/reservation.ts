@@ -15,12 +15,12 @@ export class Reservation {
   bookedSecond = 0;
   modifiedDay = 0;
   modifiedSecond = 0;
-  /** As planned, unless it has to wait for a room. */
+  /** As planned, unless the guest has to wait for a room. */
   steps: readonly StayStep[];
-  /** Steps and changes done. */
+  /** Number of completed steps and changes. */
   step = 0;
   changed = 0;
-  /** Whether its rooms are taken in the hotel's counts. */
+  /** Whether its rooms are in the hotel's counts. */
   holds = false;
   corrections = 0;
   roomNumber: string | undefined;
@@ -28,9 +28,9 @@ export class Reservation {
   sharer: Reservation | undefined;
   shareId: string | undefined;
   linkId: string | undefined;
-  /** The planted fault: a reservation has at most one. */
+  /** The planted fault, at most one. */
   planted: string | undefined;
-  /** The source time of its newest version that was sent. */
+  /** The source time of the newest version sent. */
   sentAt = -1;
 
   constructor(planned: PlannedStay, group?: GroupBlock) {
@@ -49,12 +49,12 @@ export class Reservation {
     return this.planned.arrival + this.nights;
   }
 
-  /** Nothing more happens to its rooms. */
+  /** Its rooms no longer change. */
   get isOver(): boolean {
     return this.state === "cancelled" || this.state === "no-show" || this.state === "checked-out";
   }
 
-  /** Whether it holds this night. */
+  /** Whether it includes this night. */
   covers(day: number): boolean {
     return this.holds && this.planned.arrival <= day && day < this.departure;
   }

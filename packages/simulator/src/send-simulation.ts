@@ -34,7 +34,7 @@ function countDay(counts: SimulationCounts, { waves, planted }: SimulatedDay): v
 
 type WriteBytes = (bytes: Uint8Array) => Promise<void>;
 
-/** Blocks of lines: one write per record is slower than making it. */
+/** Writes lines in blocks: one write per record takes longer than creating it. */
 const BLOCK_BYTES = 262_144;
 const LINE_FEED = Buffer.from("\n");
 
@@ -47,7 +47,7 @@ class LineWriter {
     this.#write = write;
   }
 
-  /** True: flush now. */
+  /** Returns true once the block must be flushed. */
   add(...pieces: readonly Uint8Array[]): boolean {
     for (const piece of pieces) {
       this.#pieces.push(piece);
@@ -65,7 +65,7 @@ class LineWriter {
   }
 }
 
-/** Writes NDJSON: the records of one resource, or `{"date":…,"wave":…,"resource":…,"record":…}` of all. */
+/** Writes NDJSON: the records of one resource, or `{"date":…,"wave":…,"resource":…,"record":…}` for all. */
 export async function writeLines(
   days: Iterable<SimulatedDay>,
   resource: SimulatedResource | undefined,
@@ -96,7 +96,7 @@ function headOf(date: string, wave: number, resource: SimulatedResource): Buffer
   return Buffer.from(`{"date":"${date}","wave":${wave},"resource":"${resource}","record":`);
 }
 
-/** Writes one NDJSON file per resource into a folder that is there, as `bellhop send` takes them, and `planted.ndjson` with the faults. */
+/** Writes one NDJSON file per resource, as input of `bellhop send`, and `planted.ndjson`, into an existing folder. */
 export async function writeFolder(days: Iterable<SimulatedDay>, folder: string): Promise<SimulationCounts> {
   const counts = emptyCounts();
   const names = [...SIMULATED_RESOURCES, "planted"] as const;
@@ -120,11 +120,11 @@ export async function writeFolder(days: Iterable<SimulatedDay>, folder: string):
   return counts;
 }
 
-/** Lets simulated time pass `speed` times as fast, from the first wave on. */
+/** Runs simulated time at `speed` times real time, from the first wave on. */
 export class Pace {
   readonly #speed: number;
   readonly #signal: AbortSignal | undefined;
-  /** The first wave's last quarter, and when it was sent. */
+  /** The last quarter of the first wave, and when it was sent. */
   #start: { readonly quarter: number; readonly atMs: number } | undefined;
 
   constructor(speed: number, signal: AbortSignal | undefined) {
@@ -132,7 +132,7 @@ export class Pace {
     this.#signal = signal;
   }
 
-  /** Yields the parts of a wave when they are due, overdue ones together. */
+  /** Yields the parts of a wave when they are due; overdue ones together. */
   async *due(wave: readonly PackedPart[]): AsyncGenerator<readonly PackedPart[]> {
     this.#start ??= { quarter: wave.at(-1)?.quarter ?? 0, atMs: performance.now() };
     let due: PackedPart[] = [];
@@ -153,7 +153,7 @@ export class Pace {
 }
 
 interface SimulationSendOptions {
-  /** Requests of one resource under way at once. */
+  /** Concurrent requests of one resource. */
   readonly concurrency: number;
   /** Simulated seconds per second; undefined: as fast as possible. */
   readonly speed: number | undefined;
@@ -186,7 +186,7 @@ export class SimulationCutShort extends Error {
   }
 }
 
-/** Sends day by day and wave by wave; the next day is made meanwhile. Rejects with SimulationCutShort. */
+/** Sends days and waves in order while the next day is prepared. Rejects with SimulationCutShort. */
 export async function sendSimulation(
   days: AsyncIterable<PackedDay>,
   bellhop: BellhopClient,
@@ -214,13 +214,13 @@ export async function sendSimulation(
         sent.elapsedMs = performance.now() - since;
         options.onDay?.(sent, day);
       });
-      // The next turn, or the end, awaits it again.
+      // Awaited again in the next iteration or at the end.
       before.catch(() => undefined);
     }
     await before;
     return sent;
   } catch (cause) {
-    // What is under way counts, too.
+    // Includes requests in progress.
     await before.catch(() => undefined);
     sent.elapsedMs = performance.now() - (startedAtMs ?? performance.now());
     throw new SimulationCutShort(cause, sent);

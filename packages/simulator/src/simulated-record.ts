@@ -1,7 +1,7 @@
 export const SIMULATED_RESOURCES = ["inventories", "groups", "reservations"] as const;
 export type SimulatedResource = (typeof SIMULATED_RESOURCES)[number];
 
-/** Days since 1970 and seconds since midnight (UTC). Texts of days are cached: every record has a dozen. */
+/** Days since 1970 and seconds since midnight (UTC). Caches the text of days, because every record has a dozen. */
 
 const DAY_MS = 86_400_000;
 const MINUTE_SECONDS = 60;
@@ -12,7 +12,6 @@ export const QUARTER_SECONDS = 900;
 const dates = new Array<string | undefined>(40_000);
 const TWO_DIGITS = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, "0"));
 
-/** `2025-01-01` of a day. */
 export function dateText(day: number): string {
   let text = dates[day];
   if (text === undefined) {
@@ -22,12 +21,10 @@ export function dateText(day: number): string {
   return text;
 }
 
-/** The day of `2025-01-01`. */
 export function dayOfDate(date: string): number {
   return Math.round(Date.parse(`${date}T00:00:00Z`) / DAY_MS);
 }
 
-/** `2025-01-01T08:30:00Z`. */
 export function timeText(day: number, second: number): string {
   const hour = Math.floor(second / HOUR_SECONDS);
   const minute = Math.floor(second / MINUTE_SECONDS) % 60;
@@ -48,7 +45,7 @@ export function weekdayOf(day: number): number {
   return (day + 3) % 7;
 }
 
-/** `12.50` of 1,250 cents, which are not negative. */
+/** 1,250 cents as `12.50`. Cents must not be negative. */
 export function centsText(cents: number): string {
   const whole = Math.floor(cents / 100);
   return `${whole}.${TWO_DIGITS[cents - whole * 100]}`;

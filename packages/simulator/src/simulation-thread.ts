@@ -1,4 +1,4 @@
-/** Simulates on its own thread: its large, long-lived heap would slow the sender's garbage collection. */
+/** Simulates on a separate thread: its large, long-lived heap would slow the sender's garbage collection. */
 import { parentPort, workerData } from "node:worker_threads";
 import { kibibytesOf, packDay, type SimulationThreadData } from "./packed-day.ts";
 import { simulate } from "./simulation.ts";
@@ -7,7 +7,7 @@ if (parentPort !== null) {
   const { options, packing, handedOver, handedOverMax } = workerData as SimulationThreadData;
   let isColdStart = true;
   for (const simulated of simulate(options)) {
-    // A cold start is sent at once: its times are spread over a year.
+    // A cold start is not paced: its source times span a year.
     const day = packDay(simulated, { ...packing, isPaced: packing.isPaced && !isColdStart });
     isColdStart = false;
     const bodies = day.waves.flatMap((parts) =>

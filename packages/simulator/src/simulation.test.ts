@@ -17,7 +17,7 @@ const OPTIONS: SimulationOptions = {
   horizonDays: 30,
   faults: new Set(),
 };
-/** Of OPTIONS with all faults: it changes only with the simulator or its calibration, neither with the machine nor the day. */
+/** The digest of OPTIONS with all faults. Only changes to the simulator or its calibration change it. */
 const SHA256 = "1a373f6dc842659f2a5f17a298c4704b8b98f708df174c6de8bd397d0a9d5d6b";
 
 const all = new Set<FaultName>(FAULT_NAMES);
@@ -57,7 +57,7 @@ describe("the same seed", () => {
   test("makes the same life of a hotel with faults as without: only what is sent differs", () => {
     const contentsOf = (days: readonly SimulatedDay[]) =>
       new Set(recordsOf(days).map(({ json }) => json.toString()));
-    // What is late, sent twice or out of order is all there in the end.
+    // Late, repeated and reordered records all arrive in the end.
     const sent = contentsOf(daysOf({ faults: new Set<FaultName>(["late", "duplicate", "out-of-order"]) }));
     assert.deepEqual(sent, contentsOf(plain));
   });

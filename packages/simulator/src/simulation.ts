@@ -9,7 +9,7 @@ const ONE_IN = { duplicate: 60, "out-of-order": 60, late: 60, invalid: 120 } as 
 type SendingFault = keyof typeof ONE_IN;
 const LATE_DAYS_MAX = 4;
 
-/** How a reservation is made invalid, and the violation that the contract reports. */
+/** The invalid values of reservations, and the violations that they cause. */
 const INVALID = [
   {
     from: /"departureDate":"[^"]*"/,
@@ -39,7 +39,7 @@ interface Delayed {
 
 const secondsOf = ({ day, second }: SimulatedRecord): number => day * DAY_SECONDS + second;
 
-/** Delays records, sends them again or breaks them. */
+/** Delays, repeats or corrupts records. */
 class FaultySending {
   readonly #faults: HotelFaults;
   #delayed: Delayed[] = [];
@@ -48,7 +48,7 @@ class FaultySending {
     this.#faults = faults;
   }
 
-  /** Delayed records that are due, before the day's own; all at the end. */
+  /** Returns due delayed records, sent before the day's own; at the end, all. */
   release(today: number, isEnd: boolean): SimulatedRecord[] {
     const isDue = ({ until, record, reservation }: Delayed) =>
       isEnd || (until === undefined ? reservation.sentAt > secondsOf(record) : until <= today);
@@ -105,7 +105,7 @@ class FaultySending {
     return [{ ...record, json: Buffer.from(record.json.toString().replace(from, to)) }];
   }
 
-  /** Only now is it known whether the delayed record is stale. */
+  /** Whether the delayed record is stale is known only now. */
   #account({ fault, record, reservation }: Delayed, today: number): void {
     const isStale = reservation.sentAt > secondsOf(record);
     if (!isStale) reservation.sentAt = secondsOf(record);
@@ -119,17 +119,17 @@ export interface SimulationOptions extends HotelOptions {
   readonly properties: number;
 }
 
-/** What the hotels send on one day. */
+/** The records that the hotels send on one day. */
 export interface SimulatedDay {
-  /** `YYYY-MM-DD`; of the cold start the day before the first. */
+  /** `YYYY-MM-DD`; for the cold start, the day before the first. */
   readonly date: string;
   /** Each wave must be received before the next; order within one does not matter. */
   readonly waves: readonly (readonly SimulatedRecord[])[];
-  /** What of it is wrong on purpose. */
+  /** The deliberate faults. */
   readonly planted: readonly PlantedFault[];
 }
 
-/** Simulates a hotel group: a cold start, then day by day. Deterministic: each hotel depends on the seed and its number only. */
+/** Simulates a hotel group: a cold start, then day by day. Deterministic: each hotel depends only on the seed and its number. */
 export function* simulate(options: SimulationOptions): Generator<SimulatedDay, void> {
   const hotels = Array.from({ length: options.properties }, (_, number) => {
     const hotel = new Hotel(number, options);
@@ -142,7 +142,7 @@ export function* simulate(options: SimulationOptions): Generator<SimulatedDay, v
     starts.flatMap((records) => records.filter((record) => record.resource === resource));
   yield {
     date: dateText(startDay - 1),
-    // Room types are known by inventory; groups come before their members.
+    // Inventory introduces room types; groups precede their members.
     waves: withoutEmpty([ofResource("inventories"), ofResource("groups"), ofResource("reservations")]),
     planted: planted(),
   };
