@@ -240,7 +240,7 @@ describe("bellhop move --accept-early", () => {
     await assert.rejects(open(from), /elsewhere already accepts batches: run the same command again/);
     await assert.rejects(open(to), /until it ends, only nodes with ROLE=accept start here/);
     await movesEnded(from, to);
-    await assert.rejects(early(other, "another"), /elsewhere takes batches already/);
+    await assert.rejects(early(other, "another"), /elsewhere already accepts batches/);
     await assert.rejects(early(to, "elsewhere", true), /run the command that began the move/);
     await assert.rejects(moveFrom(service.database, to), /run the command that began the move/);
 

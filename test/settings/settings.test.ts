@@ -94,7 +94,10 @@ test("what cannot be set is refused with what can", async () => {
   const { pool } = database;
   await assert.rejects(setSetting(pool, of("BAD", null, "timezone"), "UTC"), /Unknown setting "timezone"/);
   await assert.rejects(setSetting(pool, of("BAD", null, "timeZone"), "Mars/Base"), /takes an IANA time zone/);
-  await assert.rejects(setSetting(pool, of("BAD", "", "timeZone"), "UTC"), /A property code has 1 to 128/);
+  await assert.rejects(
+    setSetting(pool, of("BAD", "", "timeZone"), "UTC"),
+    /A property code must have 1 to 128/,
+  );
   assert.equal(await versionOf("BAD"), 0);
 });
 
