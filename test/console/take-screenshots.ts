@@ -1,6 +1,6 @@
 /**
- * `npm run console:screenshots`: every page of the console as it is for the hotel of the tests and four neighbours, in light, dark and at phone width,
- * into docs/console. Takes minutes; needs the Chromium of the machine.
+ * `npm run console:screenshots`: writes every page of the console, with the test hotel and four neighbours, in light,
+ * dark and at phone width, to docs/console. Takes minutes; needs Chromium.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Facts as the tests of this folder read them: the text form of a PostgreSQL array, taken apart by the manual's rules and
-// not by those that wrote it.
+// Reads facts independently of the code under test: parses the text form of PostgreSQL arrays by its manual.
 import { readFileSync } from "node:fs";
 import { spansOf } from "#contract/parsed-spans.ts";
 import { type FactsText, SpanFacts } from "#contract/read-record.ts";

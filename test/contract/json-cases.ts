@@ -1,5 +1,5 @@
-// Cases of RFC 8259, section by section, written for this project. The categories follow what public JSON parsing test suites
-// try: what must be accepted, what must be refused, and what the RFC leaves to the parser.
+// Cases of RFC 8259, section by section, written for this project in the categories of public test suites: must be
+// accepted, must be refused, left to the parser.
 
 /** By section: values that are JSON. */
 export const ACCEPTED_JSON: Readonly<Record<string, readonly string[]>> = {

@@ -1,4 +1,4 @@
-// Records for the tests of this folder, made from the examples of the schemas, so that a new field is tested by being there.
+// Records derived from the examples of the schemas, so that new fields are tested automatically.
 import { findViolations, ViolationList } from "#contract/field-kinds.ts";
 import type { BatchRecord } from "#contract/read-batch.ts";
 import { readBatch } from "#contract/read-batch.ts";

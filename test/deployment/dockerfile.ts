@@ -1,4 +1,4 @@
-/** An instruction of a Dockerfile: `RUN` and what follows it, in one line. */
+/** An instruction of a Dockerfile with its arguments on one line. */
 export interface Instruction {
   readonly name: string;
   readonly text: string;

@@ -36,10 +36,9 @@ interface Trial {
 }
 
 /**
- * Builds the image by the Dockerfile's own instructions, and runs it as compose.yaml does: as an ordinary user without
- * capabilities, in a tree that nothing can write, under a memory limit, as the first process. Linux and root only: throws
- * NotHere elsewhere. What stands in for an engine: this machine's system for the base image, namespaces of mounts and
- * processes; the network is the machine's own, and there is no seccomp filter.
+ * Builds and runs the image by the Dockerfile's instructions under the constraints of compose.yaml: as an unprivileged
+ * user, read-only, with a memory limit. Uses mount and process namespaces of this machine's system instead of a
+ * container engine; network and seccomp are not isolated. Throws NotHere unless it runs as root on Linux.
  */
 export async function tryDeployment(
   seconds: number,

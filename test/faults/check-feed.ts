@@ -70,9 +70,9 @@ interface LastDelivered {
 }
 
 /**
- * Holds what was kept against the tables: every change is reported, none twice, those of a record in order of their source times,
- * those of a bucket in the order of their numbers, and the last of each record is what is current. The receipt of a version may
- * have become an earlier one since it was reported, so versions are distinguished by source time and content first.
+ * Compares the consumed feed with the tables: every change once, those of a record in order of source time, those of a
+ * bucket by number, and the last of each record is current. Identifies versions by source time and content, because
+ * their receipt may have changed.
  */
 export async function checkFeed(pool: pg.Pool, path: string): Promise<FeedFindings> {
   const stored = await readStored(pool);

@@ -135,9 +135,8 @@ function judgeLogged({ resource, json }: LoggedRecord): JudgedRecord {
 }
 
 /**
- * Compares the whole log with what was sent, and the state with the contract's model of the log in the order of
- * receipt. Everything has been applied before. Several nodes order what they accept by clocks that differ by as much as
- * `clockErrorMsMax`.
+ * Compares the log with what was sent, and the state with the contract's model of the log in receipt order. All batches
+ * must be applied. The clocks of several nodes differ by up to `clockErrorMsMax`.
  */
 export async function checkLog(
   pool: pg.Pool,

@@ -1,7 +1,7 @@
 /**
- * Makes one thread of the service throw what nobody catches, once a file is there; where the file says `heap` it fills its heap
- * instead, and with `how=stuck` it does nothing at all for as long as the file is there.
- * Loaded before the service by `--import crash-thread.ts?thread=<name or main>&file=<path>`, which each of its threads loads too.
+ * Crashes one thread of the service once a file exists: by an uncaught error, by filling the heap (if the file says
+ * `heap`), or by blocking while the file exists (`how=stuck`). Loaded in each thread by `--import
+ * crash-thread.ts?thread=<name or main>&file=<path>`.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { workerData } from "node:worker_threads";

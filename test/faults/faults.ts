@@ -1,4 +1,4 @@
-/** `npm run faults -- <what> …`: breaks the running service in one way, under load, and checks what it promised. */
+/** `npm run faults -- <what> …`: breaks the running service under load, and checks its guarantees. */
 
 import { commandOf } from "./campaign-command.ts";
 import { clockCampaign } from "./clock-campaign.ts";

@@ -1,7 +1,6 @@
 /**
- * A consumer of the change feed that may be killed at any moment: it adds each line that it received to a file, with the cursor
- * behind it, in one write, and begins where the last whole line of that file ends. Nothing is imported but Node's own, as
- * it is started a thousand times.
+ * A change feed consumer that tolerates kills: appends each line with its cursor to a file in one write, and resumes
+ * after the last complete line. Imports only Node's modules, because it is started a thousand times.
  */
 import { createHash } from "node:crypto";
 import { appendFileSync, closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Milliseconds as seconds, for people. */
+/** Formats milliseconds as seconds. */
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }

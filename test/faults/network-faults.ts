@@ -7,9 +7,9 @@ import type { ServiceProcess } from "./service-process.ts";
 import { type Takeover, watchTakeover } from "./takeover.ts";
 
 /**
- * What happens to one node's road to the database: connections end by RST or by FIN; end in the middle of the answer to a
- * flush or a commit; everything is swallowed for a while, both ways or one, and then comes on or is cut; connections are
- * forgotten for good while new ones come through; everything comes late and in pieces.
+ * Faults of one node's connections to the database: closed by RST or FIN, closed within the response to a flush or
+ * commit, blocked in one or both directions and then released or cut, silently lost while new ones work, or slow and
+ * fragmented.
  */
 export const NETWORK_FAULTS = [
   "reset",

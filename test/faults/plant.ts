@@ -1,6 +1,6 @@
 /**
- * Faults to plant in the service, so that it can be seen that the harness finds them. Loaded before the service by
- * `--import plant.ts?fault=<name>`; the service's own files stay as they are.
+ * Plants faults in the service to show that the harness finds them. Loaded by `--import plant.ts?fault=<name>`; the
+ * service's files are unchanged.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
@@ -136,9 +136,9 @@ const withoutLocks = (asked: AskedStatement): AskedStatement => ({
 const UNHEEDED = "on conflict do nothing";
 
 /**
- * Every bucket has as many owners as there are appliers, and neither the primary keys of outcomes and arrivals, by which the second
- * to apply a part is refused, nor that a counter of changes is where it was found is heeded. With either in force two owners do no
- * harm: campaigns of 15,557 and of some 60,000 records found nothing.
+ * Gives every bucket as many owners as there are appliers, and disables the primary keys of outcomes and arrivals and
+ * the check of change counters. With either in force, two owners did no harm in campaigns of 15,557 and about 60,000
+ * records.
  */
 function twoOwners(): void {
   applyAllBuckets();

@@ -1,7 +1,7 @@
 /**
- * The wall clock of a service as it is after a step: `Date` is off by as many milliseconds as the file says, in every thread.
- * With `database=1` the sessions that apply, which have a search path of their own, ask the clock of `stepped-database.ts`, too.
- * Loaded before the service by `--import shift-clock.ts?file=<path>`, which each of its threads loads too.
+ * Shifts the service's wall clock: `Date` in every thread is off by the milliseconds in a file. With `database=1`,
+ * applying sessions also use the clock of `stepped-database.ts`. Loaded in each thread by `--import
+ * shift-clock.ts?file=<path>`.
  */
 import { readFileSync } from "node:fs";
 import pg from "pg";

@@ -1,4 +1,4 @@
-/** What a client asks in a process of its own until it is stopped; it answers how many questions were answered. */
+/** Sends queries from a separate process until stopped; returns the number of responses. */
 export interface AskOrder {
   /** Addresses of questions, asked in turn by each connection. */
   readonly questions: readonly string[];

@@ -1,12 +1,11 @@
-/** How long a body is by its headers: so many bytes, in chunks, nothing, or as two readers may disagree. */
+/** The length of a body by its headers: a number, chunked, none, or ambiguous. */
 export type Framing = number | "chunked" | "none" | "refused";
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * Reads the framing of a request from its header lines as RFC 9112 section 6.3 does, with every leniency that the RFC
- * leaves open taken for a refusal: a coding besides chunked, several lengths, both at once, anything but digits.
- * Written for the tests alone, to be of another mind than the parser that is tested.
+ * Reads a request's framing by RFC 9112 section 6.3, refusing everything that the RFC leaves to leniency: codings
+ * besides chunked, several lengths, both, non-digits. Independent of the parser under test.
  */
 export function framingOf(lines: readonly string[]): Framing {
   const fields: [string, string][] = [];

@@ -4,9 +4,8 @@ import { startTestService, type TestService } from "../support/service.ts";
 import { inventory } from "./records.ts";
 
 /**
- * Page 1. A partner has a client id and a secret from its operator. It trades them for a token, which is good for an hour,
- * and pushes a batch with it: a JSON array of records of one kind. The answer is 202 and a UUID. From that moment the batch
- * is on disk.
+ * Page 1. A partner exchanges a client id and a secret for a token, which is valid for an hour, and pushes a batch: a
+ * JSON array of records of one kind. The response is 202 and a UUID. From then on the batch is on disk.
  */
 describe("01 the first batch", () => {
   let service: TestService;

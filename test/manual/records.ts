@@ -1,4 +1,4 @@
-/** An inventory record as a partner sends it: one room type, `roomsSold` of 40 rooms. */
+/** An inventory record with one room type and `roomsSold` of 40 rooms. */
 export function inventory(createDateTime: string, roomsSold: number, occupancyDate = "2025-07-14") {
   return {
     clientCode: "ACME",

@@ -1,4 +1,4 @@
-/** Faults of the protocol to plant, so that it can be seen that the simulation finds them. */
+/** Planted protocol faults, to show that the simulation finds them. */
 export const PLANTS = {
   "answer-before-commit": "a flush is answered when it is sent, not when it is committed",
   "one-cursor":

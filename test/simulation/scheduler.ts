@@ -1,4 +1,4 @@
-/** One thing that is to happen; `call` is undefined once it was called off. */
+/** A scheduled call; `call` is undefined once cancelled. */
 export interface Planned {
   readonly at: number;
   readonly order: number;

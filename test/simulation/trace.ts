@@ -1,6 +1,4 @@
-/**
- * What happened, as a hash that two runs of one seed share, and as lines to read where they are asked for.
- */
+/** The events of a run as a hash, which is equal for equal seeds, and as lines if requested. */
 export class Trace {
   readonly lines: string[] | undefined;
   #hash = 0x811c9dc5;

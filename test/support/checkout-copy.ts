@@ -13,9 +13,8 @@ export interface CheckoutCopy {
 }
 
 /**
- * Copies what of this checkout runs (sources, migrations and the production packages of the lock file), so that tests
- * can give it other owners and modes. The links that npm cannot pack are left out of PostgreSQL's package, as where
- * its install script was not allowed to run.
+ * Copies the sources, migrations and production packages, so that tests can change owners and modes. Omits the links in
+ * PostgreSQL's package, as if its install script had not run.
  */
 export async function copyCheckout(directory: string): Promise<CheckoutCopy> {
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {

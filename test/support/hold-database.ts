@@ -1,7 +1,6 @@
 /**
- * A process that opens the database as a service or a command does, says `ready` with its address, answers each line
- * on standard input by running it as SQL, and closes on SIGTERM. Tests kill it in every way a process can die.
- * Usage: hold-database.ts <DATA_DIR> <service|command>
+ * A process that opens the database like a service or command, prints `ready` with its address, runs each line of
+ * standard input as SQL, and closes on SIGTERM. Tests kill it. Usage: hold-database.ts <DATA_DIR> <service|command>
  */
 import { createInterface } from "node:readline";
 import { openDatabase } from "../../src/platform/db/open-database.ts";

@@ -159,9 +159,8 @@ const COMPARISONS: Readonly<Record<string, (left: number, right: number) => bool
 const SETS = new Set(["and", "or", "unless"]);
 
 /**
- * As much of PromQL as our rules have, evaluated as Prometheus does at the moment of the last scrape; but increases and rates
- * are of the scrapes as they are, without Prometheus's extrapolation to the edges of the window. Of scrapes outside a window
- * nothing is known. Throws for what it does not know.
+ * Evaluates the PromQL that the alert rules use, at the last scrape. Increases and rates use the scrapes without
+ * Prometheus's extrapolation. Throws for unsupported syntax.
  */
 export class Evaluator {
   readonly #scrapes: readonly Scrape[];

@@ -1,4 +1,4 @@
-// Records of one key in an order of receipt and in an order of applying, and what the contract says they end in.
+// Records of one key in an order of receipt and an order of applying, and the result according to the contract.
 import fc from "fast-check";
 import type { Incoming, Receipt } from "../../src/apply/state/record.ts";
 

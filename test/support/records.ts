@@ -1,4 +1,4 @@
-/** A record of the contract, for tests to change and break. */
+/** A record of the contract that tests can change freely. */
 // biome-ignore lint/suspicious/noExplicitAny: tests reach into records and break them on purpose.
 export type LooseRecord = Record<string, any>;
 

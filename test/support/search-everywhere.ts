@@ -37,9 +37,8 @@ const TABLES = `
   order by 1`;
 
 /**
- * Where any of some texts stands, whatever its case: every row of every table is read once as text (bytes as hexadecimal digits, and
- * looked for as such), and every chunk of the log inflated, of encrypted parts decrypted with the key that `findKey` finds. Answers
- * `table: row (text)` for each place.
+ * Searches for texts, ignoring case, in every row of every table (bytes in hexadecimal) and every chunk of the log,
+ * decrypted with the keys of `findKey`. Returns `table: row (text)` for each match.
  */
 export async function searchEverywhere(
   pool: Pool,

@@ -1,6 +1,7 @@
 /**
- * A certificate for partner.example that vouches for itself until 2126, and its key, which protects nothing: made for tests by
- * `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=partner.example -addext subjectAltName=DNS:partner.example`.
+ * A self-signed certificate for partner.example, valid until 2126, and its key, only for tests. Created by `openssl req
+ * -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj /CN=partner.example -addext
+ * subjectAltName=DNS:partner.example`.
  */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBpzCCAU2gAwIBAgIUUWVjocLecIRd7tpWwblKU4RjZ4owCgYIKoZIzj0EAwIw

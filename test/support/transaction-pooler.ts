@@ -1,9 +1,8 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 /**
- * A transaction pooler in small, as pgbouncer works in that mode: whoever begins a transaction gets a server connection,
- * the one that was free last, and gives it back when the transaction ends. Each client logs in by itself first, on a
- * connection that then joins the pool. Speaks just enough of the protocol to be taken for PostgreSQL.
+ * A minimal transaction pooler like pgbouncer: a client that begins a transaction gets the most recently used free
+ * server connection until the transaction ends. Each client first logs in on a connection that then joins the pool.
  */
 export async function startTransactionPooler(target: {
   host: string;

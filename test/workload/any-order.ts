@@ -39,9 +39,9 @@ const APPLIERS = 2;
 const FAILURES_LISTED_MAX = 5;
 
 /**
- * Applies one workload in many random orders, each on a database of its own, and compares every one with what the
- * contract says and, for the views, with the workload in its own order. Ends at the first order that differs, and answers
- * its problems: none is the guarantee "in any order" kept.
+ * Applies one workload in many random orders, each in its own database, and compares the results with the contract's
+ * model and the workload's views. Stops at the first difference and returns its problems; none means that order does
+ * not matter.
  */
 export async function runAnyOrder(options: AnyOrderOptions): Promise<readonly string[]> {
   const { seed, records, onResult } = options;

@@ -32,9 +32,8 @@ function nightsByDate(placed: readonly PlacedBooking[]): Map<number, Night[]> {
 }
 
 /**
- * The inventory of one property: for each date with a stay, rooms sold by room type as counted from its bookings at three
- * looks ahead. Capacity is made up: a fifth above the fullest night of the room type, and now and then too low
- * (overbooking is legal).
+ * The inventory of one property: for each date with a stay, rooms sold by room type, counted from bookings at three
+ * points in time. Capacity is invented: a fifth above the fullest night, sometimes too low (overbooking is legal).
  */
 export function inventoryMessages(
   clientCode: string,

@@ -51,10 +51,9 @@ function spelled(ms: number, random: SeededRandom): string {
 }
 
 /**
- * The messages of one thing: one for each of its moments, and those of a real feed beside them. A re-send is the same
- * record under another correlation id; an unchanged one has a newer source time; a late one overtakes nothing and comes
- * days after its successors; a pair of one source time and two contents is what a clock of whole seconds gives; a
- * reverted one brings an earlier content back under a newer time.
+ * The messages of one subject: one per moment, and the irregularities of real feeds: re-sent (another correlation id),
+ * unchanged (newer source time), late (days after its successors), ambiguous (same source time, other content) and
+ * reverted (earlier content, newer source time).
  */
 export function messagesOf(subject: Subject, moments: readonly Moment[], random: SeededRandom): Message[] {
   const messages: Message[] = [];

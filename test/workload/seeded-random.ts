@@ -1,2 +1,2 @@
-// The simulator's own: one generator of pseudo-random numbers is enough, and the service's sources import no tests.
+// Shares the simulator's generator.
 export { SeededRandom } from "#simulator/random.ts";

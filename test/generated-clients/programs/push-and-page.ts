@@ -1,4 +1,4 @@
-// By the client of typescript-fetch: pushes three records of each resource, reads them back, pages through them.
+// With the typescript-fetch client: pushes three records of each resource, reads them back, and pages through them.
 import { deepStrictEqual } from "node:assert";
 import { argv, env, exit } from "node:process";
 import {
